@@ -68,7 +68,7 @@ std::string digest_of(Terms terms, const Case& how) {
 TEST_CASE("sums of 0 to 4097 random terms are those of known logarithms, in every mode and under every strategy") {
   std::size_t turn = 0;
   const auto& strategies = all_strategies();
-  std::vector<std::uint64_t> counts{0, 1, 2, 3, 32, 33, 4097};
+  std::vector<std::uint64_t> counts = testing::first_when_quick<std::uint64_t>(4, {0, 1, 33, 4097, 2, 3, 32});
   std::mt19937 random(2024);
   for (int i = 0; i < 2; ++i) counts.push_back(random() % 2500);
   for (const Curve curve : curves) {

@@ -5,6 +5,7 @@
 #include "suites/pac/pac_workload.hpp"
 #include "tests/support/machine.hpp"
 #include "tests/support/pac_problem.hpp"
+#include "tests/support/thorough.hpp"
 
 using namespace mgpu;
 using mgpu::testing::pac_params;
@@ -48,7 +49,8 @@ TEST_CASE("all three axes, both modes and all ways of surrogates have one digest
   const std::string first = digest_of(with({}));
   for (const char* axis : {"batch", "channel", "permutation"}) {
     CHECK(digest_of(with({{"axis", axis}}), {"dynamic", Mode::end_to_end, Path::own, 1}) == first);
-    CHECK(digest_of(with({{"axis", axis}, {"sums", "transform"}})) == first);
+    if (testing::is_thorough() || axis == std::string_view("batch"))
+      CHECK(digest_of(with({{"axis", axis}, {"sums", "transform"}})) == first);
   }
   // Slices of one, two and four classes: transforms of every modulus.
   CHECK(digest_of(with({{"axis", "permutation"}, {"sums", "transform"}}), {"dynamic", Mode::resident, Path::own, 3}) == first);

@@ -12,6 +12,7 @@
 #include "suites/pinn/training_program.hpp"
 #include "suites/suites.hpp"
 #include "tests/support/machine.hpp"
+#include "tests/support/thorough.hpp"
 
 using namespace mgpu;
 using namespace mgpu::pinn;
@@ -90,7 +91,8 @@ TEST_CASE(
     const char *equation, *layers, *shards;
   };
   // Steps of 2 x 32 are one launch where shards are; of 32 shards they are added in two turns.
-  for (const auto& [equation, layers, shards] : {Trained{"burgers", "3", "4"}, {"helmholtz", "2", "32"}}) {
+  for (const auto& [equation, layers, shards] :
+       testing::first_when_quick(1, {Trained{"burgers", "3", "4"}, {"helmholtz", "2", "32"}})) {
     CAPTURE(equation);
     CAPTURE(layers);
     // A width of 32: no neuron is there for the tiles alone, so that digests are of the same parameters.
@@ -118,7 +120,8 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("tiles of the weights' gradients that are smaller than those of the layers add the same bits") {
+TEST_CASE("tiles of the weights' gradients that are smaller than those of the layers add the same bits" *
+          doctest::skip(!testing::is_thorough())) {
   DeviceResources& device = testing::machine().open.front()->resources();
   testing::AsGpu as_gpu(device, " -DROLLED");
   PinnWorkload workload(
