@@ -73,7 +73,7 @@ TEST_CASE("empirical matrices of ragged shapes have one digest for every split, 
   const std::tuple<unsigned, const char*, const char*> shapes[] = {{1000, "70", "fp32"}, {1, "70", "fp32"}, {777, "30", "fp64"}};
   for (const auto& [points, dim, precision] : shapes) {
     if (points == 1 && !testing::is_thorough()) continue;
-      check_one_digest(fisher_params(points, {{"dim", dim}, {"precision", precision}}), points == 1000 ? 0 : 1);
+    check_one_digest(fisher_params(points, {{"dim", dim}, {"precision", precision}}), points == 1000 ? 0 : 1);
   }
   check_one_digest(fisher_params(1500, {{"dim", "65"}, {"data", "integers"}}));
   check_one_digest(fisher_params(0, {{"dim", "70"}}));
