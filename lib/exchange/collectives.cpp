@@ -57,10 +57,8 @@ Collectives::Collectives(PeerGroup& group, std::vector<DeviceResources*> devices
     all_.push_back({i});
     members_.push_back(std::make_unique<Member>());
     members_.back()->device = devices[i];
-    std::vector<DeviceIndex>& others = others_.emplace_back();
-    for (std::uint32_t k = 0; k < n; ++k)
-      if (k != i) others.push_back({k});
   }
+  for (const DeviceIndex device : all_) others_.push_back(others_of(all_, device));
   slot_ = n == 1 ? kLine : in_lines(std::max(std::min(largest, kAtOnce), largest / n + 2 * kLine));
   landing_ = group.allocate(slot_ * n);
   bool direct = n > 1 && n <= kMost;
@@ -180,13 +178,14 @@ void Collectives::all_to_all(DeviceIndex device, const CollectiveCall& call, con
   const std::size_t n = group_.size();
   const Bytes size = bytes_of(call.element);
   Peer& peer = group_.peer(device);
-  sync_all(device);
-  for (std::uint32_t step = 1; step <= n; ++step) {  // from the next on, so that not all put into one at once; itself last
-    const DeviceIndex to{static_cast<std::uint32_t>((device.value + step) % n)};
+  const auto put = [&](DeviceIndex to) {
     const Part part = part_of(call.count, call.element, n, to.value);
     peer.put(*in.buffer, in.offset + part.begin * size, *out.memory, to, out.offset + device.value * part.size() * size,
              part.size() * size);
-  }
+  };
+  sync_all(device);
+  for (const DeviceIndex to : others_[device.value]) put(to);
+  put(device);
   sync_all(device);
 }
 
@@ -294,8 +293,7 @@ void Collectives::reduce_parts(DeviceIndex device, const CollectiveCall& call, c
   const Bytes size = bytes_of(call.element);
   Peer& peer = group_.peer(device);
   enter_landing(device);
-  for (std::uint32_t step = 1; step < n; ++step) {
-    const DeviceIndex owner{static_cast<std::uint32_t>((device.value + step) % n)};
+  for (const DeviceIndex owner : others_[device.value]) {
     const Part part = part_of(call.count, call.element, n, owner.value);
     peer.put(*in.buffer, in.offset + part.begin * size, *landing_, owner, slot_ * device.value, part.size() * size);
   }

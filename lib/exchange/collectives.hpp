@@ -69,7 +69,7 @@ class Collectives {
   PeerGroup& group_;
   std::vector<std::unique_ptr<Member>> members_;
   std::vector<DeviceIndex> all_;                   // of the group
-  std::vector<std::vector<DeviceIndex>> others_;   // of each device
+  std::vector<std::vector<DeviceIndex>> others_;   // of each device, in the order of others_of()
   Bytes slot_ = 0;                                 // of the landing memory: what one device sends to another at most
   std::unique_ptr<SharedMemory> landing_;          // a slot a sender
   std::unique_ptr<SharedMemory> packets_, flags_;  // of reductions by one kernel; null: not every path is direct

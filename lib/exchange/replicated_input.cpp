@@ -15,8 +15,7 @@ void ReplicatedInput::bring(DeviceIndex device, std::span<const std::byte> data,
   const auto self = std::find(members_.begin(), members_.end(), device);
   if (self == members_.end() || members_.size() < 2) return stream.upload(mine, 0, data);
   Peer& peer = group_.peer(device);
-  std::vector<DeviceIndex> others = members_;
-  std::erase(others, device);
+  const std::vector<DeviceIndex> others = others_of(members_, device);
   const bool direct =
       std::all_of(others.begin(), others.end(), [&](DeviceIndex other) { return peer.path(other) == PeerPath::direct; });
   if (!is_gathered(data.size(), direct)) return stream.upload(mine, 0, data);

@@ -254,11 +254,7 @@ class ScenarioWorkload final : public Workload {
       const auto& members = workload_.members_;
       return peer_ != nullptr && std::find(members.begin(), members.end(), peer_->self()) != members.end();
     }
-    std::vector<DeviceIndex> others() const {
-      std::vector<DeviceIndex> others = workload_.members_;
-      std::erase(others, peer_->self());
-      return others;
-    }
+    std::vector<DeviceIndex> others() const { return others_of(workload_.members_, peer_->self()); }
     bool gathers() const {
       const std::vector<DeviceIndex> to = others();
       const bool direct = std::all_of(to.begin(), to.end(), [&](DeviceIndex i) { return peer_->path(i) == PeerPath::direct; });

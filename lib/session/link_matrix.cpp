@@ -181,8 +181,7 @@ void LinkMatrix::pairs() {
 
 LinkLatency LinkMatrix::latency_of(std::span<const DeviceIndex> who) {
   const auto exchange = [this, all = std::vector(who.begin(), who.end())](DeviceIndex device) {
-    std::vector<DeviceIndex> others = all;
-    std::erase(others, device);
+    const std::vector<DeviceIndex> others = others_of(all, device);
     set_.peer(device).sync(others, others);
   };
   const auto queued = [exchange](DeviceIndex device) {

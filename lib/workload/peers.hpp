@@ -4,11 +4,13 @@
 // waits for the signal. Everything is enqueued ahead, in order with the device's kernels, and nothing blocks the host.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "lib/base/ids.hpp"
 #include "lib/device/peer_path.hpp"
@@ -54,6 +56,17 @@ class Peer {
   // as hung.
   virtual std::uint64_t wait_limit_ns() const { return 5'000'000'000; }
 };
+
+// The devices of `members` but `self`, from the one after it on and round to the one before it. Devices that each put data into all
+// others do it in this order: were the first of them the first of all, they would share what its links can receive, and three of
+// four H200 wait: 256 MiB were gathered at 172 GB/s of bus bandwidth.
+inline std::vector<DeviceIndex> others_of(std::span<const DeviceIndex> members, DeviceIndex self) {
+  std::vector<DeviceIndex> others(members.begin(), members.end());
+  const auto at = std::find(others.begin(), others.end(), self);
+  std::rotate(others.begin(), at, others.end());
+  std::erase(others, self);
+  return others;
+}
 
 // Devices that exchange data. All of them have to be drained, or leaked, before it is destroyed; what it allocated may outlive it,
 // as memory that nothing is put into any more.

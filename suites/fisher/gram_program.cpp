@@ -169,10 +169,8 @@ void GramProgram::bring(bool together, Stream& stream) {
   if (!together) return bring_nodes(stream);
   GramExchange& exchange = *workload_.exchange();
   const std::uint64_t triangle = problem_.triangle();
-  std::vector<DeviceIndex> others;
-  for (const DeviceIndex member : exchange.members()) {
-    if (member == *place_) continue;
-    others.push_back(member);
+  const std::vector<DeviceIndex> others = others_of(exchange.members(), *place_);
+  for (const DeviceIndex member : others) {
     const Part theirs = exchange.part(member, triangle);
     for (const block_tree::TreeNode& node : forest_.nodes()) {
       const Bytes at = (node.begin() * triangle + theirs.begin) * sizeof(double);

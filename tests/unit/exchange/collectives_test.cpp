@@ -35,6 +35,15 @@ constexpr std::uint64_t kLargest = 100'003;
 
 }  // namespace
 
+TEST_CASE("devices put into the others from the next one on: no two begin with the same") {
+  const std::vector<DeviceIndex> members{{2}, {3}, {5}, {8}};
+  CHECK(others_of(members, {2}) == std::vector<DeviceIndex>{{3}, {5}, {8}});
+  CHECK(others_of(members, {5}) == std::vector<DeviceIndex>{{8}, {2}, {3}});
+  CHECK(others_of(members, {8}) == std::vector<DeviceIndex>{{2}, {3}, {5}});
+  CHECK(others_of(members, {9}) == members);
+  CHECK(others_of({}, {0}).empty());
+}
+
 TEST_CASE("every collective of every type and operation equals a plain loop on 1 to 8 devices") {
   for (const std::size_t n : testing::first_when_quick<std::size_t>(4, {1, 2, 3, 8, 4, 5, 6, 7})) {
     Fakes fakes(n);
