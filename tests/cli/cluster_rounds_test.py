@@ -94,7 +94,7 @@ class LossesInRounds(cluster_test.Losses):
 
     def went_on_without_it(self, report, ended):
         expected, _ = self.undisturbed()
-        self.assertEqual(outcome(report), expected)
+        self.assertEqual(outcome(report), expected, ([run["reason"] for run in report["runs"]], ended[1]))
         # Where a sample cannot be begun again it does not count, and is not of a run.
         faults = report["faults"] + [fault for run in report["runs"] for fault in run["faults"]]
         lost = {device["id"] for device in report["devices"] if device["node"] == RANKS - 1}

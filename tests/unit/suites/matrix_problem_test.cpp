@@ -156,6 +156,20 @@ TEST_CASE("a preferred variant comes first where the problem has it, and changes
   CHECK_FALSE(is_a_variant(device, Precision::fp32, "packed by hand"));
 }
 
+TEST_CASE("a product of which all tiles are on the device at once takes the kernel of more stages") {
+  const auto first_of = [](std::uint64_t size, std::uint32_t compute_units) {
+    DeviceTraits device = gpu();
+    device.nvidia = true;
+    device.compute_units = compute_units;
+    const Problem problem = problem_of(params_of(size, {{"inner", std::to_string(size)}}));
+    return variants(device, problem, Geometry::of(size, size, Axis::tiles)).front().name();
+  };
+  // 256 tiles of 128 x 128, two on each compute unit.
+  CHECK(first_of(2048, 128) == "packed 128x128x8 by 16x8");
+  CHECK(first_of(2048, 127) == "packed 128x128x16 by 16x8");
+  CHECK(first_of(8192, 128) == "packed 128x128x16 by 16x8");
+}
+
 TEST_CASE("an empty C is one empty item without tiles") {
   for (const Axis axis : {Axis::rows, Axis::cols, Axis::tiles}) {
     for (const auto& [rows, columns] : {std::pair{0u, 50u}, {50u, 0u}, {0u, 0u}}) {
