@@ -25,7 +25,7 @@ from result_file import duration, get, number, rate
 HERE = Path(__file__).resolve().parent
 STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#222}
 table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem .7rem;border-bottom:1px solid #ddd;text-align:right}
-td:first-child,th:first-child,.words{text-align:left}img{max-width:100%}code{background:#f3f3f3}h2{margin-top:2.5rem}
+td:not(:first-child):not(.words){white-space:nowrap}td:first-child,th:first-child,.words{text-align:left}img{max-width:100%}code{background:#f3f3f3}h2{margin-top:2.5rem}
 .far{color:#b00020}"""
 WORDS = "\0"  # a cell that begins so has words, which are not set like numbers
 FAR = 5  # per cent between prediction and measurement
@@ -106,19 +106,21 @@ def best_rows(file):
 
 
 def pictures(files, kinds):
-    """As data in the page, drawn by plot.py; what it cannot draw it names, and that is left out."""
-    found = []
+    """As data in the page, drawn by plot.py; for what it cannot draw, why not."""
+    found, missing = [], []
     with tempfile.TemporaryDirectory() as folder:
         for file in files:
             into = Path(folder) / file.name
             done = subprocess.run([sys.executable, str(HERE / "plot.py"), str(file), "-o", str(into), "--kind", kinds, "--format", "svg"],
                                   capture_output=True, text=True, check=False)
             if done.returncode != 0:
+                missing.append(f"{file.name}: {(done.stderr.splitlines() or ['no word of it'])[-1]}")
                 continue
             for picture in sorted(into.glob("*.svg")):
                 data = base64.b64encode(picture.read_bytes()).decode()
                 found.append(f'<figure><img alt="{text(picture.stem)}" src="data:image/svg+xml;base64,{data}"></figure>')
-    return "".join(found)
+    reasons = "".join(f"<li>{text(reason)}</li>" for reason in missing)
+    return "".join(found) + (f"<p>Not drawn:</p><ul>{reasons}</ul>" if missing else "")
 
 
 def devices_words(documents):

@@ -4,6 +4,7 @@
 import gzip
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import binary
@@ -16,6 +17,15 @@ class Campaign(Case):
     def campaign(self, *words, **env):
         return subprocess.run([SCRIPT, "--program", binary.BINARY, *map(str, words)], env=environment(env), capture_output=True, text=True,
                               timeout=240, check=False)
+
+    def page_without_matplotlib(self, folder):
+        """What the page then says in the place of its pictures is what plot.py says."""
+        path, page = self.folder / "path", self.folder / "page.html"
+        path.mkdir()
+        (path / "matplotlib.py").write_text("raise ImportError('not here')\n")
+        subprocess.run([sys.executable, SCRIPT.parent / "campaign_page.py", folder, "-o", page], env=environment({"PYTHONPATH": str(path)}),
+                       capture_output=True, timeout=60, check=True)
+        return page.read_text()
 
     def test_one_that_is_interrupted_goes_on_where_it_was_and_ends_in_a_page(self):
         folder = self.folder / "campaign"
@@ -37,6 +47,7 @@ class Campaign(Case):
         for told in ("leaves=2^17, equal", "One device slowed down", "efficiency", "Commands"):
             self.assertIn(told, page)
         self.assertEqual(page.count("<td>passed</td>"), 4)
+        self.assertIn("<p>Not drawn:</p><ul><li>headline-merkle.json.gz: plot.py: matplotlib is missing (not here)", self.page_without_matplotlib(folder))
         size = file.stat().st_mtime_ns
         third = self.campaign(*words, MGPU_BENCH_SIZE="2^17")
         self.assertEqual((third.returncode, file.stat().st_mtime_ns), (0, size))
