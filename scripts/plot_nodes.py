@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from plot_style import AT_MOST, GREY, drawn_as, legend_below
+from result_file import power
 from result_series import looks
 
 MOST_TICKS = 6
@@ -45,7 +46,7 @@ def of_mode(document, mode):
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         items = sorted({row["items"] for (which, _), rows in series.items() if which == scaling for row in rows})
-        size = f"{items[0]:.3g} items" if scaling == "strong" else f"{items[0]:.3g} to {items[-1]:.3g} items"
+        size = f"{power(items[0])} items" if scaling == "strong" else f"{power(items[0])} to {power(items[-1])} items"
         axes.set_title(f"{scaling}: {size}", fontsize=11)
         axes.set_xlabel(f"nodes, {devices_a_node(series)}")
         axes.set_ylim(0, 110)

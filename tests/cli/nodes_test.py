@@ -106,7 +106,7 @@ class Nodes(Case):
         self.assertEqual([Path(line).name for line in done.stdout.split()],
                          ["nodes-simulated-resident.svg", "nodes-simulated-end-to-end.svg"], done.stderr)
         picture = (self.folder / "nodes-simulated-resident.svg").read_text()
-        for word in ("strong: 1e+07 items", "weak: 5e+06 to 3.2e+08 items", "dynamic", "nodes, 2 devices each"):
+        for word in ("strong: 10,000,000 items", "weak: 5,000,000 to 320,000,000 items", "dynamic", "nodes, 2 devices each"):
             self.assertIn(f"<!-- {word} -->", picture)
 
     def test_what_makes_no_sense_is_refused(self):
