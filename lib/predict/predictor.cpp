@@ -255,6 +255,13 @@ ExchangeEstimate Predictor::exchange_among(std::span<const std::size_t> devices)
   return {exchange_.links.among(devices), exchange_.gathers, exchange_.combines, exchange_.rounds, exchange_.halo};
 }
 
+ExchangeEstimate exchange_estimate(const Exchanged& exchanged, const PeerLinks& links, bool held) {
+  const std::vector<PeerPath> paths = paths_of(links);
+  const bool hidden = exchanged.hides_halos && !held &&
+                      std::all_of(paths.begin(), paths.end(), [](PeerPath path) { return path == PeerPath::direct; });
+  return {links, exchanged.inputs, exchanged.part, hidden ? 0 : exchanged.rounds, hidden ? 0 : exchanged.halo};
+}
+
 DeviceIndex fastest_of(std::span<const DeviceEstimate> estimates) {
   const auto slower = [](const DeviceEstimate& a, const DeviceEstimate& b) { return a.items_per_s < b.items_per_s; };
   return {static_cast<std::uint32_t>(std::max_element(estimates.begin(), estimates.end(), slower) - estimates.begin())};

@@ -33,6 +33,10 @@ struct Prediction {
   std::optional<Simulation> expected;  // none when a rate is not known, or the work cannot be placed
 };
 
+// What is predicted of what a workload exchanges, over these links. Halos that are hidden take no time, but where a device is
+// `held` up on purpose between its kernels: commands of their own wait for halos then.
+ExchangeEstimate exchange_estimate(const Exchanged& exchanged, const PeerLinks& links, bool held);
+
 class Predictor {
  public:
   // The first `set` of `devices` are the set; what follows is in reserve. `link`: of the set, as calibrated; null: it is not.

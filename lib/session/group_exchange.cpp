@@ -38,8 +38,10 @@ void Group::connect() {
     const PeerLinks& known =
         given_.options.given_estimates ? given_.options.given_estimates->exchange.links : given_.options.calibration.peers;
     const auto is_in_use = [&](PeerPath path) { return path == paths.front(); };
+    const bool held =
+        std::any_of(given_.devices.begin(), given_.devices.end(), [](const SessionDevice& one) { return one.handicap.holds(); });
     if (const auto calibrated = paths_of(known); std::all_of(calibrated.begin(), calibrated.end(), is_in_use))
-      predictor_.set_exchange({known, exchanged.inputs, exchanged.part, exchanged.rounds, exchanged.halo});
+      predictor_.set_exchange(exchange_estimate(exchanged, known, held));
   } catch (const Error& error) {  // each brings all it needs itself
     if (error.kind() != ErrorKind::interrupted) {
       result_.exchange_notes.push_back(std::string("devices exchange no data: ") + error.what());

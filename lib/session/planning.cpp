@@ -49,7 +49,9 @@ std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& op
     // Work that goes in rounds has no choice but to exchange.
     if (exchanged.rounds > 0 ? std::all_of(paths.begin(), paths.end(), is_asked)
                              : exchanged.any() && is_worth_exchanging(paths, options.peer))
-      predictor.set_exchange({links, exchanged.inputs, exchanged.part, exchanged.rounds, exchanged.halo});
+      predictor.set_exchange(exchange_estimate(
+          exchanged, links,
+          std::any_of(options.handicaps.begin(), options.handicaps.end(), [](const Handicap& h) { return h.holds(); })));
     const SetEstimates estimates = predictor.estimate_from_calibration();
     planned.push_back({mode, estimates.devices, choose_plan(predictor.request(estimates))});
   }

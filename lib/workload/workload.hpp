@@ -138,6 +138,8 @@ struct Exchanged {
   // After so many rounds each sends so many bytes to its neighbours, without which devices cannot share a sample.
   std::uint32_t rounds = 0;
   Bytes halo = 0;
+  // Where all paths are direct, kernels of the rounds send halos and compute what needs none of them meanwhile.
+  bool hides_halos = false;
   bool any() const { return inputs || part > 0 || rounds > 0; }
 };
 

@@ -69,6 +69,8 @@ struct Problem {
   Bytes row_bytes() const { return n * element; }  // of a row in host memory, without gaps
   Bytes layer_bytes() const { return rows_of_layer() * stride() * element; }
   Bytes host_bytes() const { return cells() * element; }  // of a state in host memory
+  // Kernels of steps exchange halos while they compute what needs none, but for steps whose change is measured.
+  bool hides_halos() const { return halo_way != HaloWay::puts && overlap && check_every == 0; }
   // Norms of the change: each is the sum of one number of every layer.
   std::uint64_t checks() const { return check_every > 0 ? steps / check_every : 0; }
   bool is_checked(std::uint32_t step) const { return check_every > 0 && (step + 1) % check_every == 0; }

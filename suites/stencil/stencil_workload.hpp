@@ -29,7 +29,8 @@ class StencilWorkload final : public Workload {
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override;
   Exchanged exchanged(Mode) const override {
-    return {false, 0, std::max(problem_.steps / problem_.depth, 1U), problem_.halo() * problem_.layer_bytes()};
+    return {false, 0, std::max(problem_.steps / problem_.depth, 1U), problem_.halo() * problem_.layer_bytes(),
+            problem_.hides_halos()};
   }
   void connect(PeerGroup& group) override;
   void disconnect() override;

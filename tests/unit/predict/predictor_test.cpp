@@ -195,6 +195,26 @@ TEST_CASE("what the set exchanges is estimated among the devices of a case, with
   CHECK_FALSE(predictor.estimate(kBoth).exchange.any());
 }
 
+TEST_CASE("halos that kernels exchange themselves take no time where all paths are direct and nobody is held up") {
+  Exchanged exchanged{false, 0, 100, 65536, true};
+  PeerLinks links(3, {PeerPath::direct, 1e11, Nanos{15'000}});
+  CHECK_FALSE(exchange_estimate(exchanged, links, false).any());
+  const ExchangeEstimate held = exchange_estimate(exchanged, links, true);
+  CHECK(held.rounds == 100);
+  CHECK(held.halo == 65536);
+  CHECK(held.links == links);
+  links.of(2, 1).path = PeerPath::staged;
+  CHECK(exchange_estimate(exchanged, links, false).rounds == 100);
+  links.of(2, 1).path = PeerPath::direct;
+  exchanged.hides_halos = false;
+  CHECK(exchange_estimate(exchanged, links, false).halo == 65536);
+  exchanged = {true, 64, 100, 65536, true};
+  const ExchangeEstimate others = exchange_estimate(exchanged, links, false);  // which are not hidden
+  CHECK(others.gathers);
+  CHECK(others.combines == 64);
+  CHECK(others.rounds == 0);
+}
+
 TEST_CASE("by calibration alone a CPU copies what all need with its cores, a part of it where it is gathered") {
   GatheredSum workload(1 << 20);  // 8 MiB
   Device facts;

@@ -189,6 +189,22 @@ TEST_CASE("devices without layers take no part, and their neighbours are those t
   check(workload, {0, 20, 0}, Mode::end_to_end, PeerPath::direct);
 }
 
+TEST_CASE("halos are hidden where kernels of steps exchange them and nothing is measured in between") {
+  const auto hides = [](const StencilAsked& asked) {
+    SuiteParams for_two = stencil_params(asked);
+    for_two.devices = 2;
+    return stencil::StencilWorkload(for_two).exchanged(Mode::resident).hides_halos;
+  };
+  CHECK(hides({}));
+  CHECK(hides({"heat3d"}));
+  CHECK(hides({.more = {{"exchange", "kernels"}}}));
+  CHECK_FALSE(hides({.more = {{"exchange", "puts"}}}));
+  CHECK_FALSE(hides({.more = {{"overlap", "off"}}}));
+  CHECK_FALSE(hides({.more = {{"check-every", "3"}}}));
+  CHECK_FALSE(hides({.depth = 2}));
+  CHECK_FALSE(hides({"heat3d", 24, 9, 1, {{"split", "blocks"}}}));
+}
+
 TEST_CASE("one step exchanges nothing, and steps need not be a multiple of the depth") {
   for (const unsigned steps : {1U, 2U, 3U, 4U, 5U, 7U}) {
     CAPTURE(steps);
