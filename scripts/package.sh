@@ -32,12 +32,13 @@ lintian "${user[@]}" --fail-on error build/release/packages/*.deb
 room=$(mktemp -d)
 trap 'rm -rf "$room"' EXIT
 for package in build/release/packages/*.deb; do dpkg-deb -x "$package" "$room/root"; done
-result=$PWD/results/h200/merkle-2-slow3.json.gz
+results=$PWD/results
 scripts=$room/root/usr/share/mgpu-bench/scripts
-(cd / && "$scripts/recompute.py" "$result" >/dev/null)
-for module in matplotlib:plot.py:plots plotly:report_html.py:page.html; do
-  IFS=: read -r needs script output <<<"$module"
-  ! /usr/bin/python3 -c "import $needs" 2>/dev/null || (cd / && /usr/bin/python3 "$scripts/$script" "$result" -o "$room/$output" >/dev/null)
+(cd / && "$scripts/recompute.py" "$results/h200/merkle-2-slow3.json.gz" >/dev/null)
+for drawn in matplotlib:plot.py:h200/merkle-2-slow3:plots matplotlib:plot.py:h100/nodes-matrix:plots matplotlib:plot.py:h100/campaign/links:plots \
+  plotly:report_html.py:h200/merkle-2-slow3:page.html; do
+  IFS=: read -r needs script result output <<<"$drawn"
+  ! /usr/bin/python3 -c "import $needs" 2>/dev/null || (cd / && /usr/bin/python3 "$scripts/$script" "$results/$result.json.gz" -o "$room/$output" >/dev/null)
 done
 cmake -S scripts/consumer -B "$room/build" -G Ninja -DCMAKE_PREFIX_PATH="$room/root/usr" >/dev/null
 cmake --build "$room/build"

@@ -267,6 +267,8 @@ def main():
         import plot_style
         import plot_training
     except ImportError as error:
+        if (error.name or "").startswith("plot_"):  # of these scripts
+            raise
         result_file.refuse(f"matplotlib is missing ({error}); Debian: apt-get install python3-matplotlib")
     folder, made = Path(given.output), []
 

@@ -35,6 +35,17 @@ TWO_CORES = ROOT / "results/epyc/two-cores-fisher-models.json.gz"
 NASTY = "</script><script>throw 1</script>"  # in names that come from a file
 
 
+class Installed(unittest.TestCase):
+    def test_what_is_installed_imports_nothing_that_is_not(self):
+        installed = {file for pattern in re.findall(r"\bscripts/([\w*]+\.py)", (ROOT / "cmake/install.cmake").read_text())
+                     for file in (ROOT / "scripts").glob(pattern)}
+        self.assertGreater(len(installed), 10)
+        for file in installed:
+            for module in re.findall(r"^ *(?:import|from) (\w+)", file.read_text(), re.MULTILINE):
+                if (needed := ROOT / "scripts" / f"{module}.py").is_file():
+                    self.assertIn(needed, installed, file.name)
+
+
 class Scripts(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
