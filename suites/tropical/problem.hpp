@@ -46,6 +46,14 @@ Number nothing(bool maximum);
 // What files say instead: the largest int32 (in max-plus the smallest), or an infinity.
 template <class Number>
 Number nothing_in_files(bool maximum);
+template <>
+std::int32_t nothing<std::int32_t>(bool maximum);
+template <>
+float nothing<float>(bool maximum);
+template <>
+std::int32_t nothing_in_files<std::int32_t>(bool maximum);
+template <>
+float nothing_in_files<float>(bool maximum);
 
 // Throws Error(usage) for an option or size it cannot do, Error(input) for files that do not go together.
 Problem problem_of(const SuiteParams& params);
