@@ -25,7 +25,8 @@ from result_file import duration, get, number, rate
 HERE = Path(__file__).resolve().parent
 STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#222}
 table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem .7rem;border-bottom:1px solid #ddd;text-align:right}
-td:not(:first-child):not(.words){white-space:nowrap}td:first-child,th:first-child,.words{text-align:left}img{max-width:100%}code{background:#f3f3f3}h2{margin-top:2.5rem}
+td:not(:first-child):not(.words){white-space:nowrap}
+td:first-child,th:first-child,.words{text-align:left}img{max-width:100%}code{background:#f3f3f3}h2{margin-top:2.5rem}
 .far{color:#b00020}"""
 WORDS = "\0"  # a cell that begins so has words, which are not set like numbers
 FAR = 5  # per cent between prediction and measurement
