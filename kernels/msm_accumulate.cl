@@ -1,6 +1,9 @@
 // From sorted lists of points to buckets: the mixed additions of an MSM, nearly all of its work, and the few full additions for
 // buckets that were too long for one work-item. The host and msm_sort.cl decide what is summed where; they count buckets from
 // the slice's first, `first_bucket` of the device's. OpenCL C 1.2.
+//
+// What limits 2^24 terms of BLS12-381 on an H100, 92 ms where 86 were asked: multiplications, at 72 % of what their pipe gives where
+// nothing else is at work; of 2^16 the 31 additions into the fullest bucket, 167 us one after another (results/msm.md).
 #include "msm_bounds.cl"
 #include "msm_curve.cl"
 
