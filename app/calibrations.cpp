@@ -11,38 +11,48 @@ namespace {
 
 std::string kernel_text() {
   const auto kernels = embedded_kernels();
-  const auto found =
-      std::find_if(kernels.begin(), kernels.end(), [](const auto& text) { return text.file == kCalibrationKernels; });
-  if (found == kernels.end()) throw Error(ErrorKind::internal, "there is no kernels/" + std::string(kCalibrationKernels));
+  const auto found = std::find_if(kernels.begin(), kernels.end(), [](const auto& text) {
+    return text.file == kCalibrationKernels;
+  });
+  if (found == kernels.end())
+    throw Error(ErrorKind::internal, "there is no kernels/" + std::string(kCalibrationKernels));
   return std::string(found->text);
 }
 
 }  // namespace
 
 CalibrationStore calibration_store(const Context& context) {
-  const std::filesystem::path cache =
-      context.invocation.settings.is_on("no-cache") ? std::filesystem::path() : cache_directory(context.environment);
+  const std::filesystem::path cache = context.invocation.settings.is_on("no-cache")
+                                          ? std::filesystem::path()
+                                          : cache_directory(context.environment);
   return CalibrationStore(cache.empty() ? cache : cache / "calibration",
                           {context.tool.version + " " + context.tool.git, kernel_text()});
 }
 
-void calibrate_for_run(const Context& context, Backend& backend, std::span<const Device> devices, SessionOptions& session,
-                       std::vector<std::string>& warnings, bool measures) {
+void calibrate_for_run(const Context& context, Backend& backend, std::span<const Device> devices,
+                       SessionOptions& session, std::vector<std::string>& warnings, bool measures) {
   const CalibrationStore store = calibration_store(context);
   const bool afresh = context.invocation.settings.is_on("recalibrate");
-  CalibrationResult result = afresh ? calibrate(backend, devices, store, true) : cached_calibration(devices, store);
-  // Predictions need the link of a GPU, and those between GPUs, and fractions of the roofline its rates: measuring all of it takes
-  // a second, once.
+  CalibrationResult result =
+      afresh ? calibrate(backend, devices, store, true) : cached_calibration(devices, store);
+  // Predictions need the link of a GPU, and those between GPUs, and fractions of the roofline its
+  // rates: measuring all of it takes a second, once.
   bool missing = devices.size() > 1 && result.peers_origin == CalibrationOrigin::none &&
-                 std::none_of(devices.begin(), devices.end(), [](const Device& device) { return device.is_cpu(); });
-  for (std::size_t i = 0; i < devices.size(); ++i) missing |= !devices[i].is_cpu() && result.origins[i] == CalibrationOrigin::none;
-  if (measures && missing && !context.invocation.settings.is_on("no-cache")) result = calibrate(backend, devices, store, false);
+                 std::none_of(devices.begin(), devices.end(),
+                              [](const Device& device) { return device.is_cpu(); });
+  for (std::size_t i = 0; i < devices.size(); ++i)
+    missing |= !devices[i].is_cpu() && result.origins[i] == CalibrationOrigin::none;
+  if (measures && missing && !context.invocation.settings.is_on("no-cache"))
+    result = calibrate(backend, devices, store, false);
   session.calibration = std::move(result.calibration);
   warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
-  for (const Problem& problem : session.problems) add_cached_noise(problem, devices, store, session.noise, warnings);
-  for (const Problem& problem : session.problems) session.variants.push_back(cached_variants(problem, devices, store, warnings));
+  for (const Problem& problem : session.problems)
+    add_cached_noise(problem, devices, store, session.noise, warnings);
+  for (const Problem& problem : session.problems)
+    session.variants.push_back(cached_variants(problem, devices, store, warnings));
   if (afresh) return;  // the rates of suites are measured where they are needed
-  for (const Problem& problem : session.problems) add_cached_rates(problem, devices, store, session.suite_rates, warnings);
+  for (const Problem& problem : session.problems)
+    add_cached_rates(problem, devices, store, session.suite_rates, warnings);
 }
 
 }  // namespace mgpu

@@ -1,4 +1,5 @@
-// POSIX: posix_spawn, waitpid. What the child prints goes to a file and is shown only when it fails.
+// POSIX: posix_spawn, waitpid. What the child prints goes to a file and is shown only when it
+// fails.
 #include "app/child_run.hpp"
 
 #include <fcntl.h>
@@ -44,17 +45,21 @@ std::vector<std::string> environment_with(const std::vector<std::string>& variab
 }
 
 // Its exit code, or 128 + the signal that ended it.
-int spawn_and_wait(std::vector<std::string> words, const std::vector<std::string>& variables, const fs::path& output) {
+int spawn_and_wait(std::vector<std::string> words, const std::vector<std::string>& variables,
+                   const fs::path& output) {
   std::vector<std::string> environment = environment_with(variables);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, output.c_str(),
+                                   O_WRONLY | O_CREAT | O_TRUNC, 0600);
   pid_t child = 0;
-  const int error =
-      posix_spawn(&child, words.front().c_str(), &actions, nullptr, pointers(words).data(), pointers(environment).data());
+  const int error = posix_spawn(&child, words.front().c_str(), &actions, nullptr,
+                                pointers(words).data(), pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw Error(ErrorKind::input, fmt::format("{}: cannot be run: {}", words.front(), std::strerror(error)));
+  if (error != 0)
+    throw Error(ErrorKind::input,
+                fmt::format("{}: cannot be run: {}", words.front(), std::strerror(error)));
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
@@ -79,7 +84,8 @@ bool is_variable(const std::string& word) {
 ScratchFolder::ScratchFolder() {
   std::string pattern = (fs::temp_directory_path() / "mgpu-bench-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr)
-    throw Error(ErrorKind::output, "cannot make a folder in " + fs::temp_directory_path().string() + ": " + std::strerror(errno));
+    throw Error(ErrorKind::output, "cannot make a folder in " + fs::temp_directory_path().string() +
+                                       ": " + std::strerror(errno));
   path_ = pattern;
 }
 
@@ -111,7 +117,9 @@ std::vector<std::string> split_words(const std::string& from, const std::string&
     else
       words.back() += c;
   }
-  if (quote != 0) throw Error(ErrorKind::usage, fmt::format("{}: {}: a quote is not closed", from, in_quotes(text)));
+  if (quote != 0)
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: {}: a quote is not closed", from, in_quotes(text)));
   return words;
 }
 
@@ -126,9 +134,12 @@ ChildProgram parse_child(const std::string& from, const std::string& text) {
     child.program = words[next++];
     if (child.program.find('/') == std::string::npos) child.program = "./" + child.program;
     if (::access(child.program.c_str(), X_OK) != 0 || fs::is_directory(child.program)) {
-      throw Error(ErrorKind::usage, fmt::format("{}: {} cannot be run; accepted with --interleave: [NAME=VALUE ...] [PROGRAM] "
-                                                "[OPTION of run ...]",
-                                                from, in_quotes(child.program)));
+      throw Error(
+          ErrorKind::usage,
+          fmt::format(
+              "{}: {} cannot be run; accepted with --interleave: [NAME=VALUE ...] [PROGRAM] "
+              "[OPTION of run ...]",
+              from, in_quotes(child.program)));
     }
   }
   child.options.assign(words.begin() + static_cast<std::ptrdiff_t>(next), words.end());
@@ -141,12 +152,16 @@ Report run_child(const ChildProgram& child, const std::vector<std::string>& word
   std::vector<std::string> all{fs::canonical(child.program).string(), "run"};
   all.insert(all.end(), words.begin(), words.end());
   all.insert(all.end(), child.options.begin(), child.options.end());
-  for (const std::string& word : {std::string("--quiet"), std::string("-o"), result.string()}) all.push_back(word);
+  for (const std::string& word : {std::string("--quiet"), std::string("-o"), result.string()})
+    all.push_back(word);
   const int code = spawn_and_wait(all, child.variables, log);
-  constexpr int kCaseFailed = 5,
-                kUnverified = 6;  // exit codes with which there is a result all the same, which says what was wrong
+  constexpr int
+      kCaseFailed = 5,
+      kUnverified =
+          6;  // exit codes with which there is a result all the same, which says what was wrong
   if (code == 0 || code == kCaseFailed || code == kUnverified) return read_report(result);
-  throw Error(ErrorKind::device, fmt::format("{} run ended with {}: {}", child.program, code, last_line(log)));
+  throw Error(ErrorKind::device,
+              fmt::format("{} run ended with {}: {}", child.program, code, last_line(log)));
 }
 
 }  // namespace mgpu

@@ -1,5 +1,5 @@
-// `mgpu-bench run` as a child process: what compare needs to measure interleaved, with another build or other settings, and to
-// measure anew.
+// `mgpu-bench run` as a child process: what compare needs to measure interleaved, with another
+// build or other settings, and to measure anew.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,8 @@
 
 namespace mgpu {
 
-// A text of the command line as words: blanks separate them, '...' and "..." quote. Throws Error(usage) for an open quote.
+// A text of the command line as words: blanks separate them, '...' and "..." quote. Throws
+// Error(usage) for an open quote.
 std::vector<std::string> split_words(const std::string& from, const std::string& text);
 
 // One build with its settings.
@@ -21,7 +22,8 @@ struct ChildProgram {
   std::string text;                    // as written
 };
 
-// "[NAME=VALUE ...] [PROGRAM] [OPTION ...]": without a program, this one. Throws Error(usage) when the program cannot be run.
+// "[NAME=VALUE ...] [PROGRAM] [OPTION ...]": without a program, this one. Throws Error(usage) when
+// the program cannot be run.
 ChildProgram parse_child(const std::string& from, const std::string& text);
 
 // A folder for the files of children, gone with it. Throws Error(output).
@@ -37,8 +39,8 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-// PROGRAM run WORDS... OPTIONS... into a file of its own, and what it measured. Failed cases are in it. Throws Error(device), with
-// the last line the child wrote, when it made no result.
+// PROGRAM run WORDS... OPTIONS... into a file of its own, and what it measured. Failed cases are in
+// it. Throws Error(device), with the last line the child wrote, when it made no result.
 Report run_child(const ChildProgram& child, const std::vector<std::string>& words);
 
 }  // namespace mgpu

@@ -1,6 +1,6 @@
-// The CLI11 tree. CLI11 only sees the text of the command line: it would let a config file win over the environment, ignore unknown
-// keys and convert numbers by its own rules, so app/settings.hpp puts the layers together, and numbers are read by
-// lib/base/quantity.hpp.
+// The CLI11 tree. CLI11 only sees the text of the command line: it would let a config file win over
+// the environment, ignore unknown keys and convert numbers by its own rules, so app/settings.hpp
+// puts the layers together, and numbers are read by lib/base/quantity.hpp.
 #include "app/cli.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,8 @@
 namespace mgpu {
 namespace {
 
-constexpr const char* kOrLast = ", or one that it kept by itself: last, last~1 and so on; - is standard input";
+constexpr const char* kOrLast =
+    ", or one that it kept by itself: last, last~1 and so on; - is standard input";
 constexpr const char* kScenario = "Scenario";
 
 // CLI11 binds options to variables; these live as long as one parse.
@@ -80,14 +81,18 @@ class Tree {
   }
 
   void add(CLI::App* sub, const OptionSpec& spec) {
-    const std::string names = spec.letter != 0 ? fmt::format("-{},--{}", spec.letter, spec.name) : "--" + spec.name;
+    const std::string names =
+        spec.letter != 0 ? fmt::format("-{},--{}", spec.letter, spec.name) : "--" + spec.name;
     std::vector<std::string>& values = values_.emplace_back();
     CLI::Option* option = nullptr;
     if (spec.kind == OptionSpec::Kind::flag) {
       // A flag may be given twice; if the two differ, the last one counts.
-      option = sub->add_flag(names, flags_.emplace_back(), spec.help)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+      option = sub->add_flag(names, flags_.emplace_back(), spec.help)
+                   ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     } else {
-      option = sub->add_option(names, values, spec.help)->option_text(spec.value_name)->allow_extra_args(false);
+      option = sub->add_option(names, values, spec.help)
+                   ->option_text(spec.value_name)
+                   ->allow_extra_args(false);
       if (spec.kind == OptionSpec::Kind::value) option->expected(1);
     }
     if (!spec.group.empty()) option->group(spec.group);
@@ -101,32 +106,39 @@ class Tree {
 
   void add_devices() {
     CLI::App* sub = command("devices", "List the OpenCL devices, best first",
-                            "Examples:\n  mgpu-bench devices\n  mgpu-bench devices -d gpu --json | jq -r '.devices[].uuid'\n");
+                            "Examples:\n  mgpu-bench devices\n  mgpu-bench devices -d gpu --json | "
+                            "jq -r '.devices[].uuid'\n");
     for (const OptionSpec& spec : device_specs_) add(sub, spec);
-    add(sub, {"json", 0, OptionSpec::Kind::flag, "", "Print everything known about them as JSON (mgpu-bench schema devices)", ""});
+    add(sub, {"json", 0, OptionSpec::Kind::flag, "",
+              "Print everything known about them as JSON (mgpu-bench schema devices)", ""});
     add(sub, color_option());
   }
 
   void add_calibrate() {
-    CLI::App* sub = command("calibrate", "Measure the speed of each device and of all together, and cache it",
-                            "Examples:\n  mgpu-bench calibrate -d gpu\n  mgpu-bench calibrate merkle -d gpu\n  mgpu-bench "
-                            "calibrate -d cpu --sub-devices 2 --recalibrate\n"
-                            "  mgpu-bench calibrate matrix -d gpu --tune\n"
-                            "  mgpu-bench calibrate --json | jq '.devices[].capability.fp32_flops'\n");
+    CLI::App* sub =
+        command("calibrate", "Measure the speed of each device and of all together, and cache it",
+                "Examples:\n  mgpu-bench calibrate -d gpu\n  mgpu-bench calibrate merkle -d gpu\n  "
+                "mgpu-bench "
+                "calibrate -d cpu --sub-devices 2 --recalibrate\n"
+                "  mgpu-bench calibrate matrix -d gpu --tune\n"
+                "  mgpu-bench calibrate --json | jq '.devices[].capability.fp32_flops'\n");
     add_arguments(sub, "SUITE", "Suites whose rates are measured (default: all)", false);
     for (const OptionSpec& spec : calibrate_specs_) add(sub, spec);
-    add(sub, {"json", 0, OptionSpec::Kind::flag, "", "Print as JSON (mgpu-bench schema calibrate)", ""});
+    add(sub,
+        {"json", 0, OptionSpec::Kind::flag, "", "Print as JSON (mgpu-bench schema calibrate)", ""});
     add(sub, color_option());
   }
 
   void add_links() {
-    CLI::App* sub = command("links", "Measure what moves between devices, and how fast; collectives", kLinksFooter);
+    CLI::App* sub = command(
+        "links", "Measure what moves between devices, and how fast; collectives", kLinksFooter);
     for (const OptionSpec& spec : links_specs_) add(sub, spec);
   }
 
   void add_list() {
     CLI::App* sub = command("list", "List suites, strategies or metrics",
-                            "Examples:\n  mgpu-bench list strategies\n  mgpu-bench list suites --json | jq -r '.suites[].name'\n");
+                            "Examples:\n  mgpu-bench list strategies\n  mgpu-bench list suites "
+                            "--json | jq -r '.suites[].name'\n");
     add_arguments(sub, "WHAT", "suites, strategies or metrics", true);
     add(sub, {"json", 0, OptionSpec::Kind::flag, "", "Print as JSON (mgpu-bench schema list)", ""});
   }
@@ -135,109 +147,138 @@ class Tree {
     CLI::App* sub = command("run", "Measure suites under partition strategies", kRunFooter);
     add_arguments(sub, "SUITE", "Suites to run (default: all)", false);
     for (const OptionSpec& spec : run_specs_) add(sub, spec);
-    add(sub, {"config", 0, OptionSpec::Kind::value, "FILE", "Read options from this TOML file", "Files and output"});
+    add(sub, {"config", 0, OptionSpec::Kind::value, "FILE", "Read options from this TOML file",
+              "Files and output"});
   }
 
   void add_simulate() {
-    CLI::App* sub = command("simulate", "Run strategies on devices that a file describes; measures nothing", kSimulateFooter);
-    add_arguments(sub, "FILE", "A scenario: devices, link and work (mgpu-bench schema scenario)", false);
-    add(sub, {"from", 0, OptionSpec::Kind::value, "RESULT", "Take them from a file saved by run, or from last, last~1, ...",
-              kScenario, OptionSpec::important});
-    add(sub, {"case", 0, OptionSpec::Kind::value, "N",
-              "With --from: the number of the case, from 0 (default: the first with the most devices at work)", kScenario,
+    CLI::App* sub =
+        command("simulate", "Run strategies on devices that a file describes; measures nothing",
+                kSimulateFooter);
+    add_arguments(sub, "FILE", "A scenario: devices, link and work (mgpu-bench schema scenario)",
+                  false);
+    add(sub, {"from", 0, OptionSpec::Kind::value, "RESULT",
+              "Take them from a file saved by run, or from last, last~1, ...", kScenario,
               OptionSpec::important});
+    add(sub, {"case", 0, OptionSpec::Kind::value, "N",
+              "With --from: the number of the case, from 0 (default: the first with the most "
+              "devices at work)",
+              kScenario, OptionSpec::important});
     add(sub, {"as-predicted", 0, OptionSpec::Kind::flag, "",
-              "With --from: devices as the case was predicted with, not as its median sample then found them", kScenario});
+              "With --from: devices as the case was predicted with, not as its median sample then "
+              "found them",
+              kScenario});
     add(sub, {"grow-to", 0, OptionSpec::Kind::value, "N",
-              "So many devices: those that are not there are like the last one, and so are the links to them", kScenario});
-    add(sub,
-        {"nodes", 0, OptionSpec::Kind::list, "N,..",
-         "Strong and weak scaling over so many nodes, each with these devices: 1,2,4 or 2..1024, which doubles; one table, and "
-         "JSON of its own (mgpu-bench schema scaling)",
-         kScenario, OptionSpec::important});
+              "So many devices: those that are not there are like the last one, and so are the "
+              "links to them",
+              kScenario});
+    add(sub, {"nodes", 0, OptionSpec::Kind::list, "N,..",
+              "Strong and weak scaling over so many nodes, each with these devices: 1,2,4 or "
+              "2..1024, which doubles; one table, and "
+              "JSON of its own (mgpu-bench schema scaling)",
+              kScenario, OptionSpec::important});
     add(sub, {"network", 0, OptionSpec::Kind::list, "NAME=VALUE,..",
-              "With --nodes and --from: the network between nodes, latency=20us,bandwidth=10GB/s,root=10GB/s (of node 0's link),"
+              "With --nodes and --from: the network between nodes, "
+              "latency=20us,bandwidth=10GB/s,root=10GB/s (of node 0's link),"
               "hand-out=5us (for each slice) (default: it costs nothing)",
               kScenario});
     for (const OptionSpec& spec : simulate_specs_) add(sub, spec);
   }
 
   void add_plan() {
-    CLI::App* sub = command("plan", "Predict the best strategy and devices for a problem; runs nothing",
-                            "Examples:\n  mgpu-bench calibrate -d gpu && mgpu-bench plan merkle -d gpu --size 2^26\n"
-                            "  mgpu-bench plan merkle --json | jq -r '.plans[].strategy'\n"
-                            "  mgpu-bench plan --scenario cluster.json --mode end-to-end\n");
+    CLI::App* sub = command(
+        "plan", "Predict the best strategy and devices for a problem; runs nothing",
+        "Examples:\n  mgpu-bench calibrate -d gpu && mgpu-bench plan merkle -d gpu --size 2^26\n"
+        "  mgpu-bench plan merkle --json | jq -r '.plans[].strategy'\n"
+        "  mgpu-bench plan --scenario cluster.json --mode end-to-end\n");
     add_arguments(sub, "SUITE", "The suite to plan", false);
     add(sub, {"scenario", 0, OptionSpec::Kind::value, "FILE",
-              "Plan the work of this file on its devices and nodes, which need not exist, instead of a suite (mgpu-bench schema "
+              "Plan the work of this file on its devices and nodes, which need not exist, instead "
+              "of a suite (mgpu-bench schema "
               "scenario)",
               kScenario, OptionSpec::important});
     for (const OptionSpec& spec : plan_specs_) add(sub, spec);
   }
 
   void add_report() {
-    CLI::App* sub = command("report", "Print the tables of a saved result, or export it",
-                            "Examples:\n  mgpu-bench report last\n"
-                            "  mgpu-bench report r.json --export csv=r.csv --require 'best:efficiency>=0.9'\n");
-    add_arguments(sub, "FILE", std::string("A file saved by run or links, or one that gzip made of it") + kOrLast, true);
+    CLI::App* sub =
+        command("report", "Print the tables of a saved result, or export it",
+                "Examples:\n  mgpu-bench report last\n"
+                "  mgpu-bench report r.json --export csv=r.csv --require 'best:efficiency>=0.9'\n");
+    add_arguments(
+        sub, "FILE",
+        std::string("A file saved by run or links, or one that gzip made of it") + kOrLast, true);
     for (const OptionSpec& spec : report_specs_) add(sub, spec);
   }
 
   void add_compare() {
-    CLI::App* sub = command("compare", "Say what changed between two results; exit code 3 if it got slower", kCompareFooter);
+    CLI::App* sub =
+        command("compare", "Say what changed between two results; exit code 3 if it got slower",
+                kCompareFooter);
     add_arguments(sub, "RESULT",
-                  std::string("BASE and NEW: files saved by run, or by links") + kOrLast + "; with --interleave what to run",
+                  std::string("BASE and NEW: files saved by run, or by links") + kOrLast +
+                      "; with --interleave what to run",
                   false);
     for (const OptionSpec& spec : compare_specs_) add(sub, spec);
   }
 
   void add_trace() {
     CLI::App* sub = command("trace", "Make a Chrome trace of a saved result, or check one",
-                            "Examples:\n  mgpu-bench trace r.json -o r.trace.json     open it in https://ui.perfetto.dev\n"
+                            "Examples:\n  mgpu-bench trace r.json -o r.trace.json     open it in "
+                            "https://ui.perfetto.dev\n"
                             "  mgpu-bench trace --check r.trace.json\n");
-    add_arguments(sub, "FILE", std::string("A file saved by run") + kOrLast + "; with --check, a trace", true);
-    add(sub,
-        {"trace", 'o', OptionSpec::Kind::value, "FILE", "Write here instead of to standard output; missing folders are made", ""});
-    add(sub, {"output", 0, OptionSpec::Kind::value, "FILE", "The same as --trace", "", 0, OptionField(), "trace"});
-    add(sub, {"check", 0, OptionSpec::Kind::flag, "", "Check that FILE obeys the rules of trace viewers", ""});
+    add_arguments(sub, "FILE",
+                  std::string("A file saved by run") + kOrLast + "; with --check, a trace", true);
+    add(sub, {"trace", 'o', OptionSpec::Kind::value, "FILE",
+              "Write here instead of to standard output; missing folders are made", ""});
+    add(sub, {"output", 0, OptionSpec::Kind::value, "FILE", "The same as --trace", "", 0,
+              OptionField(), "trace"});
+    add(sub, {"check", 0, OptionSpec::Kind::flag, "",
+              "Check that FILE obeys the rules of trace viewers", ""});
   }
 
   void add_schema() {
-    CLI::App* sub =
-        command("schema", "Print the JSON Schema of a file or of what --json prints", "Example:\n  mgpu-bench schema result\n");
+    CLI::App* sub = command("schema", "Print the JSON Schema of a file or of what --json prints",
+                            "Example:\n  mgpu-bench schema result\n");
     add_arguments(sub, "NAME", fmt::format("One of {}", fmt::join(schema_names(), ", ")), true);
   }
 
   void add_init() {
-    CLI::App* sub = command("init", "Write a first descriptor for an OpenCL kernel of your own",
-                            "Example:\n  mgpu-bench init blur.cl >blur.toml && mgpu-bench run --kernel blur.toml\n");
+    CLI::App* sub = command(
+        "init", "Write a first descriptor for an OpenCL kernel of your own",
+        "Example:\n  mgpu-bench init blur.cl >blur.toml && mgpu-bench run --kernel blur.toml\n");
     add_arguments(sub, "FILE", "The kernel's file", true);
-    add(sub, {"entry", 0, OptionSpec::Kind::value, "NAME", "Which of its kernels (default: the only one)", ""});
+    add(sub, {"entry", 0, OptionSpec::Kind::value, "NAME",
+              "Which of its kernels (default: the only one)", ""});
     add(sub, {"options", 0, OptionSpec::Kind::value, "TEXT", "What its compiler is given", ""});
   }
 
   void add_completion() {
-    CLI::App* sub = command("completion", "Print a script for completion in bash, zsh or fish",
-                            "Examples:\n  source <(mgpu-bench completion bash)            # in ~/.bashrc\n"
-                            "  mgpu-bench completion zsh >~/.zfunc/_mgpu-bench    # a folder of $fpath\n"
-                            "  mgpu-bench completion fish >~/.config/fish/completions/mgpu-bench.fish\n");
+    CLI::App* sub =
+        command("completion", "Print a script for completion in bash, zsh or fish",
+                "Examples:\n  source <(mgpu-bench completion bash)            # in ~/.bashrc\n"
+                "  mgpu-bench completion zsh >~/.zfunc/_mgpu-bench    # a folder of $fpath\n"
+                "  mgpu-bench completion fish >~/.config/fish/completions/mgpu-bench.fish\n");
     add_arguments(sub, "SHELL", "bash, zsh or fish", true);
   }
 
   void add_manual() {
-    command("manual", "Print the manual page", "Examples:\n  mgpu-bench manual >mgpu-bench.1 && man ./mgpu-bench.1\n");
+    command("manual", "Print the manual page",
+            "Examples:\n  mgpu-bench manual >mgpu-bench.1 && man ./mgpu-bench.1\n");
   }
 
   void add_help() {
-    CLI::App* sub = command("help", "Print the help of a command", "Example:\n  mgpu-bench help run --all\n");
+    CLI::App* sub =
+        command("help", "Print the help of a command", "Example:\n  mgpu-bench help run --all\n");
     add_arguments(sub, "COMMAND", "The command; without one, all of them are listed", false);
     add(sub, {"all", 0, OptionSpec::Kind::flag, "", "With every option, as --help-all does", ""});
   }
 
-  std::vector<OptionSpec> run_specs_, device_specs_, calibrate_specs_, links_specs_, plan_specs_, simulate_specs_, report_specs_,
-      compare_specs_;
+  std::vector<OptionSpec> run_specs_, device_specs_, calibrate_specs_, links_specs_, plan_specs_,
+      simulate_specs_, report_specs_, compare_specs_;
   CLI::App app_{
-      "Splits real workloads over several OpenCL devices under many partition strategies, and measures speed-up, efficiency and "
+      "Splits real workloads over several OpenCL devices under many partition strategies, and "
+      "measures speed-up, efficiency and "
       "imbalance.",
       "mgpu-bench"};
   bool version_ = false;
@@ -276,8 +317,9 @@ CommandText describe(const Tree& tree, const CLI::App& sub) {
     }
     const std::vector<std::string>& letters = option->get_snames();
     const OptionSpec* spec = tree.spec_of(option);
-    text.options.push_back({letters.empty() ? "" : letters.front(), option->get_lnames().at(0), option->get_option_text(),
-                            option->get_description(), option->get_group(),
+    text.options.push_back({letters.empty() ? "" : letters.front(), option->get_lnames().at(0),
+                            option->get_option_text(), option->get_description(),
+                            option->get_group(),
                             spec != nullptr ? spec->field.words : std::vector<std::string>(),
                             spec == nullptr || (spec->uses & OptionSpec::important) != 0});
   }
@@ -291,14 +333,17 @@ CommandLineText describe_all(const Tree& tree, const CLI::App& app) {
   return text;
 }
 
-// The help of the command, or of the program where `name` is empty; throws Error(usage) where there is none of that name.
+// The help of the command, or of the program where `name` is empty; throws Error(usage) where there
+// is none of that name.
 std::string help_text(Tree& tree, const std::string& name, bool all) {
   const CommandLineText line = describe_all(tree, tree.app());
   std::string text = name.empty() ? overview_text(line) : "";
-  if (!name.empty() && std::none_of(line.commands.begin(), line.commands.end(), [&](const auto& c) { return c.name == name; }))
+  if (!name.empty() && std::none_of(line.commands.begin(), line.commands.end(),
+                                    [&](const auto& c) { return c.name == name; }))
     throw Error(ErrorKind::usage, no_command(name, tree.app()));
   for (const CommandText& command : line.commands)
-    if (command.name == name || (name.empty() && all)) text += (text.empty() ? "" : "\n") + command_text(command, all);
+    if (command.name == name || (name.empty() && all))
+      text += (text.empty() ? "" : "\n") + command_text(command, all);
   return text;
 }
 
@@ -306,7 +351,8 @@ std::string help_text(Tree& tree, const std::string& name, bool all) {
 std::vector<std::string> without_dash_of_json(std::span<const std::string> words) {
   std::vector<std::string> all;
   for (const std::string& word : words)
-    if (word != "-" || all.empty() || all.back() != "--json") all.push_back(word == "--json=-" ? "--json" : word);
+    if (word != "-" || all.empty() || all.back() != "--json")
+      all.push_back(word == "--json=-" ? "--json" : word);
   return all;
 }
 
@@ -317,8 +363,8 @@ CommandLineText describe_command_line(std::span<const SuiteInfo> suites) {
   return describe_all(tree, tree.app());
 }
 
-Invocation parse_command_line(std::span<const std::string> argv, std::span<const SuiteInfo> suites, const Environment& environment,
-                              const std::string& version_text) {
+Invocation parse_command_line(std::span<const std::string> argv, std::span<const SuiteInfo> suites,
+                              const Environment& environment, const std::string& version_text) {
   Tree tree(suites);
   CLI::App& app = tree.app();
   Invocation invocation;

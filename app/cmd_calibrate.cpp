@@ -22,7 +22,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const char* word(CalibrationOrigin origin) {
-  return origin == CalibrationOrigin::cached ? "cached" : origin == CalibrationOrigin::measured ? "measured" : "failed";
+  return origin == CalibrationOrigin::cached     ? "cached"
+         : origin == CalibrationOrigin::measured ? "measured"
+                                                 : "failed";
 }
 
 // "merkle" of "merkle tree=plain": suites are calibrated as they come.
@@ -31,46 +33,52 @@ std::string suite_of(const std::string& work) { return work.substr(0, work.find(
 std::string as_text(std::span<const Tuning> tunings) {
   std::string text;
   for (const Tuning& tuning : tunings) {
-    text +=
-        fmt::format("{} on {}: {} ({})\n", tuning.work, tuning.device,
-                    tuning.variant.name.empty() ? "nothing works" : tuning.variant.name, tuning.measured ? "measured" : "cached");
+    text += fmt::format("{} on {}: {} ({})\n", tuning.work, tuning.device,
+                        tuning.variant.name.empty() ? "nothing works" : tuning.variant.name,
+                        tuning.measured ? "measured" : "cached");
     for (const TriedVariant& variant : tuning.tried) {
-      text += variant.ops_per_s > 0 ? fmt::format("  {:<32}{}{}\n", variant.name, format_si(variant.ops_per_s), tuning.unit)
+      text += variant.ops_per_s > 0 ? fmt::format("  {:<32}{}{}\n", variant.name,
+                                                  format_si(variant.ops_per_s), tuning.unit)
                                     : fmt::format("  {:<32}{}\n", variant.name, variant.why);
     }
   }
   return text;
 }
 
-std::string as_text(std::span<const Device> devices, const CalibrationResult& result, std::span<const SuiteCalibration> suites,
+std::string as_text(std::span<const Device> devices, const CalibrationResult& result,
+                    std::span<const SuiteCalibration> suites,
                     std::span<const NoiseCalibration> noise, const TableStyle& style) {
   std::vector<CalibrationRow> rows;
   for (std::size_t i = 0; i < devices.size(); ++i)
-    rows.push_back({devices[i], result.calibration.devices[i], result.free_memory[i], word(result.origins[i])});
+    rows.push_back({devices[i], result.calibration.devices[i], result.free_memory[i],
+                    word(result.origins[i])});
   std::string text = calibration_table(rows, style);
   const auto& link = result.calibration.link;
   if (link && devices.size() > 1) {
     const std::size_t known = std::max(link->up.by_count().size(), link->down.by_count().size());
     for (std::size_t count = 2; count < known; ++count) {
-      text += fmt::format("{} at once: {}B/s up, {}B/s down ({})\n", count, format_si(link->up.of(count)),
-                          format_si(link->down.of(count)), word(result.link_origin));
+      text += fmt::format("{} at once: {}B/s up, {}B/s down ({})\n", count,
+                          format_si(link->up.of(count)), format_si(link->down.of(count)),
+                          word(result.link_origin));
     }
-    text += fmt::format("all {} at once: {}B/s up, {}B/s down ({})\n", devices.size(), format_si(link->up.all()),
-                        format_si(link->down.all()), word(result.link_origin));
+    text += fmt::format("all {} at once: {}B/s up, {}B/s down ({})\n", devices.size(),
+                        format_si(link->up.all()), format_si(link->down.all()),
+                        word(result.link_origin));
   }
   if (const PeerLinks& peers = result.calibration.peers; !peers.empty())
     text += "\n" + peer_links_table(devices, peers, word(result.peers_origin), style);
   std::vector<SuiteRateRow> rates;
   for (const SuiteCalibration& suite : suites) {
     if (!suite.rate) continue;
-    rates.push_back({suite_of(suite.work), suite.device, format_si(suite.rate->ops_per_s) + suite.rate->unit, suite.rate->slice,
+    rates.push_back({suite_of(suite.work), suite.device,
+                     format_si(suite.rate->ops_per_s) + suite.rate->unit, suite.rate->slice,
                      word(suite.origin)});
   }
   if (!rates.empty()) text += "\n" + suite_rate_table(rates, style);
   for (const NoiseCalibration& row : noise) {
     if (!row.share) continue;
-    text += fmt::format("{}: medians of the same work lie up to {:.1f} % apart ({})\n", suite_of(row.work), *row.share * 100,
-                        word(row.origin));
+    text += fmt::format("{}: medians of the same work lie up to {:.1f} % apart ({})\n",
+                        suite_of(row.work), *row.share * 100, word(row.origin));
   }
   return text;
 }
@@ -95,12 +103,13 @@ Json tunings_json(std::span<const Tuning> tunings) {
                        {"ops_per_s", eligible ? Json(variant.ops_per_s) : Json(nullptr)},
                        {"reason", eligible ? Json(nullptr) : Json(variant.why)}});
     }
-    list.push_back({{"work", tuning.work},
-                    {"device", tuning.device},
-                    {"variant", tuning.variant.name.empty() ? Json(nullptr) : Json(tuning.variant.name)},
-                    {"unit", tuning.unit},
-                    {"from", tuning.measured ? "measured" : "cached"},
-                    {"tried", std::move(tried)}});
+    list.push_back(
+        {{"work", tuning.work},
+         {"device", tuning.device},
+         {"variant", tuning.variant.name.empty() ? Json(nullptr) : Json(tuning.variant.name)},
+         {"unit", tuning.unit},
+         {"from", tuning.measured ? "measured" : "cached"},
+         {"tried", std::move(tried)}});
   }
   return list;
 }
@@ -124,7 +133,8 @@ Json peers_json(std::span<const Device> devices, const CalibrationResult& result
   return {{"pairs", std::move(pairs)}, {"from", word(result.peers_origin)}};
 }
 
-std::string as_json(std::span<const Device> devices, const CalibrationResult& result, std::span<const SuiteCalibration> suites,
+std::string as_json(std::span<const Device> devices, const CalibrationResult& result,
+                    std::span<const SuiteCalibration> suites,
                     std::span<const NoiseCalibration> noise, std::span<const Tuning> tunings) {
   Json list = Json::array();
   for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -135,7 +145,8 @@ std::string as_json(std::span<const Device> devices, const CalibrationResult& re
                     {"uuid", device.uuid ? Json(*device.uuid) : Json(nullptr)},
                     {"pci", device.pci ? Json(*device.pci) : Json(nullptr)},
                     {"driver_version", device.driver_version},
-                    {"free_memory_bytes", result.free_memory[i] ? Json(*result.free_memory[i]) : Json(nullptr)},
+                    {"free_memory_bytes",
+                     result.free_memory[i] ? Json(*result.free_memory[i]) : Json(nullptr)},
                     {"from", word(result.origins[i])},
                     {"capability", capability_json(result.calibration.devices[i])}});
   }
@@ -152,13 +163,20 @@ std::string as_json(std::span<const Device> devices, const CalibrationResult& re
   for (const SuiteCalibration& suite : suites) rates.push_back(suite_json(suite));
   Json floors = Json::array();
   for (const NoiseCalibration& row : noise)
-    floors.push_back({{"work", row.work}, {"noise", row.share ? Json(*row.share) : Json(nullptr)}, {"from", word(row.origin)}});
-  // Not mgpu-bench/calibration: that is the schema of the files in the cache, which have another layout and are private to the
-  // tool.
-  const Json json{
-      {"schema", "mgpu-bench/calibrate"},     {"schema_version", 2}, {"devices", list}, {"link", link},
-      {"peers", peers_json(devices, result)}, {"suites", rates},     {"noise", floors}, {"kernel_variants", tunings_json(tunings)},
-      {"warnings", result.warnings}};
+    floors.push_back({{"work", row.work},
+                      {"noise", row.share ? Json(*row.share) : Json(nullptr)},
+                      {"from", word(row.origin)}});
+  // Not mgpu-bench/calibration: that is the schema of the files in the cache, which have another
+  // layout and are private to the tool.
+  const Json json{{"schema", "mgpu-bench/calibrate"},
+                  {"schema_version", 2},
+                  {"devices", list},
+                  {"link", link},
+                  {"peers", peers_json(devices, result)},
+                  {"suites", rates},
+                  {"noise", floors},
+                  {"kernel_variants", tunings_json(tunings)},
+                  {"warnings", result.warnings}};
   return indented_json(json);
 }
 
@@ -170,20 +188,26 @@ ExitCode cmd_calibrate(const Context& context) {
   const bool json = settings.is_on("json"), afresh = settings.is_on("recalibrate");
   const CalibrationStore store = calibration_store(context);
   std::vector<SuiteInfo> chosen;
-  for (const SuiteInfo* suite : choose_suites("calibrate", context.invocation.arguments, context.suites)) chosen.push_back(*suite);
+  for (const SuiteInfo* suite :
+       choose_suites("calibrate", context.invocation.arguments, context.suites))
+    chosen.push_back(*suite);
   const std::unique_ptr<Backend> backend = context.make_backend();
   const DeviceSet set = choose_devices(*backend, context);
   CalibrationResult result = calibrate(*backend, set.devices, store, afresh);
   std::vector<Tuning> tunings;
-  if (settings.is_on("tune")) tunings = tune_suites(*backend, set.devices, chosen, store, afresh, result.warnings);
-  const bool tuned = std::any_of(tunings.begin(), tunings.end(), [](const Tuning& tuning) { return tuning.measured; });
-  const auto suites = calibrate_suites(*backend, set.devices, chosen, store, afresh || tuned, result.warnings);
+  if (settings.is_on("tune"))
+    tunings = tune_suites(*backend, set.devices, chosen, store, afresh, result.warnings);
+  const bool tuned = std::any_of(tunings.begin(), tunings.end(),
+                                 [](const Tuning& tuning) { return tuning.measured; });
+  const auto suites =
+      calibrate_suites(*backend, set.devices, chosen, store, afresh || tuned, result.warnings);
   std::vector<NoiseCalibration> noise;
   if (!settings.is_on("no-noise")) {
     SuiteRates rates;
     for (const SuiteCalibration& row : suites)
       if (row.rate) rates[{row.work, row.device}] = *row.rate;
-    noise = calibrate_noise(*backend, set.devices, chosen, rates, host_memory(), store, afresh || tuned, result.warnings);
+    noise = calibrate_noise(*backend, set.devices, chosen, rates, host_memory(), store,
+                            afresh || tuned, result.warnings);
   }
   result.warnings.insert(result.warnings.begin(), set.warnings.begin(), set.warnings.end());
   for (const std::string& warning : result.warnings) print_error("warning: " + warning);

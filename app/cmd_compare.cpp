@@ -1,4 +1,5 @@
-// `mgpu-bench compare`: two results, or two builds or settings measured interleaved; what changed, and an exit code for CI.
+// `mgpu-bench compare`: two results, or two builds or settings measured interleaved; what changed,
+// and an exit code for CI.
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -28,26 +29,34 @@ struct Sides {
 
 Report cases_of(const std::string& file, AnyResult result, std::span<const SuiteInfo> suites) {
   if (const auto* links = std::get_if<LinksReport>(&result)) {
-    if (!links->complete) print_error("warning: " + file + ": the measurement was not completed; this is what it has");
+    if (!links->complete)
+      print_error("warning: " + file + ": the measurement was not completed; this is what it has");
     return as_cases(*links);
   }
   Report& report = std::get<Report>(result);
   complete_defaults(report, suites);
-  if (!report.complete) print_error("warning: " + file + ": the run was interrupted; these are the cases it finished");
+  if (!report.complete)
+    print_error("warning: " + file + ": the run was interrupted; these are the cases it finished");
   return std::move(report);
 }
 
 // A file of links has other cases than a result has, and none that `run` could measure again.
 Sides read_sides(const CompareRequest& request, std::span<const SuiteInfo> suites) {
   AnyResult of_base = read_any_result(request.base), of_fresh = read_any_result(request.fresh);
-  const bool base = std::holds_alternative<LinksReport>(of_base), fresh = std::holds_alternative<LinksReport>(of_fresh);
+  const bool base = std::holds_alternative<LinksReport>(of_base),
+             fresh = std::holds_alternative<LinksReport>(of_fresh);
   if (base != fresh) {
-    throw Error(ErrorKind::input, fmt::format("{} was made by links, {} was not; accepted: two files of one kind",
-                                              base ? request.base : request.fresh, base ? request.fresh : request.base));
+    throw Error(
+        ErrorKind::input,
+        fmt::format("{} was made by links, {} was not; accepted: two files of one kind",
+                    base ? request.base : request.fresh, base ? request.fresh : request.base));
   }
   if (base && request.confirm > 0)
-    throw Error(ErrorKind::usage, "--confirm: not with files of links, which run does not measure; accepted: results of run");
-  return {{cases_of(request.base, std::move(of_base), suites)}, {cases_of(request.fresh, std::move(of_fresh), suites)}};
+    throw Error(
+        ErrorKind::usage,
+        "--confirm: not with files of links, which run does not measure; accepted: results of run");
+  return {{cases_of(request.base, std::move(of_base), suites)},
+          {cases_of(request.fresh, std::move(of_fresh), suites)}};
 }
 
 // A child that got the same stop signal may have ended successfully: the next one must not begin.
@@ -56,14 +65,16 @@ void refuse_to_go_on_when_stopped() {
 }
 
 bool names_sizes(const std::vector<std::string>& words) {
-  return std::any_of(words.begin(), words.end(),
-                     [](const std::string& word) { return word.starts_with("--size") || word.starts_with("--input"); });
+  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return word.starts_with("--size") || word.starts_with("--input");
+  });
 }
 
 constexpr const char* kSizesOf = "--sizes-of";
 
 // From now on the child has the problem sizes of this result, unless they are named.
-void keep_sizes(ChildProgram& child, const std::vector<std::string>& words, const std::filesystem::path& result) {
+void keep_sizes(ChildProgram& child, const std::vector<std::string>& words,
+                const std::filesystem::path& result) {
   if (names_sizes(words) || names_sizes(child.options)) return;
   child.options.insert(child.options.end(), {kSizesOf, result.string()});
 }
@@ -74,15 +85,18 @@ std::string in_words(const std::vector<std::uint64_t>& sizes) {
   return text;
 }
 
-// A build that does not know that option has the sizes by --size where all suites have the same ones; else it runs without, as it
-// may take the same by itself.
-Report run_with_sizes(ChildProgram& child, const std::vector<std::string>& words, const KnownSizes& sizes) {
+// A build that does not know that option has the sizes by --size where all suites have the same
+// ones; else it runs without, as it may take the same by itself.
+Report run_with_sizes(ChildProgram& child, const std::vector<std::string>& words,
+                      const KnownSizes& sizes) {
   const auto option = std::find(child.options.begin(), child.options.end(), kSizesOf);
   if (option == child.options.end()) return run_child(child, words);
   try {
     return run_child(child, words);
   } catch (const Error& error) {
-    if (stop_signal() != 0 || std::string_view(error.what()).find(kSizesOf) == std::string_view::npos) throw;
+    if (stop_signal() != 0 ||
+        std::string_view(error.what()).find(kSizesOf) == std::string_view::npos)
+      throw;
   }
   child.options.erase(option, child.options.end());
   const auto alike = [&](const auto& suite) { return suite.second == sizes.begin()->second; };
@@ -96,19 +110,22 @@ void refuse_other_sizes(const KnownSizes& base, const KnownSizes& fresh) {
   for (const auto& [suite, sizes] : base) {
     const auto other = fresh.find(suite);
     if (other == fresh.end() ||
-        std::find_first_of(sizes.begin(), sizes.end(), other->second.begin(), other->second.end()) != sizes.end())
+        std::find_first_of(sizes.begin(), sizes.end(), other->second.begin(),
+                           other->second.end()) != sizes.end())
       continue;
-    throw Error(ErrorKind::usage,
-                fmt::format("--interleave: the size of {} is {} in BASE and {} in NEW; name one suite and its size "
-                            "in --with, as in --with '{} --size {}'",
-                            suite, in_words(sizes), in_words(other->second), suite, in_words(sizes)));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format(
+            "--interleave: the size of {} is {} in BASE and {} in NEW; name one suite and its size "
+            "in --with, as in --with '{} --size {}'",
+            suite, in_words(sizes), in_words(other->second), suite, in_words(sizes)));
   }
 }
 
-// Every second round runs NEW first, so that a drift affects both alike. Takes more rounds than asked for where so few could never
-// show a regression: a gate that cannot fail is none.
-// The sizes that BASE chose in its first round hold for all that follows: if a rate came out differently, or the other build chose
-// by another rule, there would be nothing to compare.
+// Every second round runs NEW first, so that a drift affects both alike. Takes more rounds than
+// asked for where so few could never show a regression: a gate that cannot fail is none. The sizes
+// that BASE chose in its first round hold for all that follows: if a rate came out differently, or
+// the other build chose by another rule, there would be nothing to compare.
 Sides measure_interleaved(const CompareRequest& request, std::span<const SuiteInfo> suites) {
   ChildProgram base = parse_child("BASE", request.base), fresh = parse_child("NEW", request.fresh);
   const std::vector<std::string> words = split_words("--with", request.with);
@@ -120,7 +137,8 @@ Sides measure_interleaved(const CompareRequest& request, std::span<const SuiteIn
   for (std::size_t round = 0; round < rounds; ++round) {
     for (const bool first : {true, false}) {
       const bool is_base = first == (round % 2 == 0);
-      (is_base ? sides.base : sides.fresh).push_back(run_with_sizes(is_base ? base : fresh, words, sizes));
+      (is_base ? sides.base : sides.fresh)
+          .push_back(run_with_sizes(is_base ? base : fresh, words, sizes));
       refuse_to_go_on_when_stopped();
       if (round == 0 && is_base) {
         const std::filesystem::path file = scratch.file("sizes.json");
@@ -130,11 +148,14 @@ Sides measure_interleaved(const CompareRequest& request, std::span<const SuiteIn
       }
     }
     if (round == 0) refuse_other_sizes(sizes, sizes_of(sides.fresh.front(), suites));
-    const std::size_t needed =
-        round == 0 && request.fail_on != FailOn::nothing ? rounds_needed(sides.base[0], sides.fresh[0], request.options) : 0;
+    const std::size_t needed = round == 0 && request.fail_on != FailOn::nothing
+                                   ? rounds_needed(sides.base[0], sides.fresh[0], request.options)
+                                   : 0;
     if (needed > rounds) {
-      print_error(fmt::format("warning: {} rounds are too few to tell any of so many figures apart at --alpha {}: {} will be run",
-                              rounds, request.options.alpha, needed));
+      print_error(
+          fmt::format("warning: {} rounds are too few to tell any of so many figures apart at "
+                      "--alpha {}: {} will be run",
+                      rounds, request.options.alpha, needed));
       rounds = needed;
     }
     if (!request.quiet) print_error(fmt::format("round {} of {}", round + 1, rounds));
@@ -149,17 +170,20 @@ void check_environment(const Comparison& comparison, const CompareRequest& reque
     if (d.decisive) decisive.push_back(to_string(d));
   if (decisive.empty() || request.ignore_environment || request.rounds > 0) return;
   throw Error(ErrorKind::input,
-              fmt::format("{} and {} were measured in different environments ({}); --ignore-environment compares them "
+              fmt::format("{} and {} were measured in different environments ({}); "
+                          "--ignore-environment compares them "
                           "all the same",
                           request.base, request.fresh, fmt::join(decisive, "; ")));
 }
 
-void confirm_alarms(const Context& context, const CompareRequest& request, const Sides& sides, Comparison& comparison) {
+void confirm_alarms(const Context& context, const CompareRequest& request, const Sides& sides,
+                    Comparison& comparison) {
   if (request.confirm == 0 || comparison.count(Change::regression) == 0) return;
   install_stop_signals();
   std::vector<Comparison> again;
   for (std::size_t k = 0; k < request.confirm; ++k) {
-    if (!request.quiet) print_error(fmt::format("measuring what alarms anew, {} of {}", k + 1, request.confirm));
+    if (!request.quiet)
+      print_error(fmt::format("measuring what alarms anew, {} of {}", k + 1, request.confirm));
     const Report report = measure_again(context, sides.fresh.front(), comparison);
     refuse_to_go_on_when_stopped();
     again.push_back(compare_reports(sides.base, std::span(&report, 1), request.options));
@@ -170,9 +194,9 @@ void confirm_alarms(const Context& context, const CompareRequest& request, const
 // What BASE measured and NEW did not could have become slower unseen.
 std::size_t missing_cases(const Comparison& comparison, const CompareRequest& request) {
   if (request.allow_missing) return 0;
-  return static_cast<std::size_t>(std::count_if(comparison.uncompared.begin(), comparison.uncompared.end(), [&](const auto& c) {
-    return c.lost && !(c.beyond_fresh && request.ignore_environment);
-  }));
+  return static_cast<std::size_t>(std::count_if(
+      comparison.uncompared.begin(), comparison.uncompared.end(),
+      [&](const auto& c) { return c.lost && !(c.beyond_fresh && request.ignore_environment); }));
 }
 
 ExitCode verdict(const Comparison& comparison, const Sides& sides, const CompareRequest& request) {
@@ -181,8 +205,9 @@ ExitCode verdict(const Comparison& comparison, const Sides& sides, const Compare
   if (request.fail_on == FailOn::nothing) return worst(codes);
   if (comparison.count(Change::regression) > 0) codes.push_back(ExitCode::regression);
   if (const std::size_t missing = missing_cases(comparison, request); missing > 0) {
-    print_error(fmt::format("NEW lacks {} of BASE, named \"not compared\"; --allow-missing lets that pass",
-                            missing == 1 ? "a case" : fmt::format("{} cases", missing)));
+    print_error(
+        fmt::format("NEW lacks {} of BASE, named \"not compared\"; --allow-missing lets that pass",
+                    missing == 1 ? "a case" : fmt::format("{} cases", missing)));
     codes.push_back(ExitCode::regression);
   }
   if (request.fail_on == FailOn::inconclusive && comparison.count(Change::inconclusive) > 0)
@@ -191,15 +216,18 @@ ExitCode verdict(const Comparison& comparison, const Sides& sides, const Compare
 }
 
 // Files first: what was measured must be safe before anything is printed.
-ExitCode deliver(const Comparison& comparison, const CompareRequest& request, const Context& context, const TableStyle& style) {
+ExitCode deliver(const Comparison& comparison, const CompareRequest& request,
+                 const Context& context, const TableStyle& style) {
   const ComparisonSources sources{request.base, request.fresh};
-  const std::string json = request.json || request.result_file
-                               ? comparison_json(comparison, sources, context.tool, request.with_resamples)
-                               : std::string();
+  const std::string json =
+      request.json || request.result_file
+          ? comparison_json(comparison, sources, context.tool, request.with_resamples)
+          : std::string();
   ExitCode code = ExitCode::ok;
   try {
     if (request.result_file) write_file_atomically(*request.result_file, json);
-    if (request.markdown_file) write_file_atomically(*request.markdown_file, comparison_markdown(comparison, sources));
+    if (request.markdown_file)
+      write_file_atomically(*request.markdown_file, comparison_markdown(comparison, sources));
   } catch (const Error& error) {
     print_error(error.what());
     code = ExitCode::internal;
@@ -216,13 +244,16 @@ ExitCode compare(const Context& context) {
   const Settings& settings = context.invocation.settings;
   const CompareRequest request = read_compare_request(settings, context.invocation.arguments);
   const TableStyle style = table_style(settings, context.environment, comparison_column_names());
-  const Sides sides = request.rounds > 0 ? measure_interleaved(request, context.suites) : read_sides(request, context.suites);
+  const Sides sides = request.rounds > 0 ? measure_interleaved(request, context.suites)
+                                         : read_sides(request, context.suites);
   Comparison comparison = compare_reports(sides.base, sides.fresh, request.options);
   check_environment(comparison, request);
   if (comparison.rows.empty())
-    throw Error(ErrorKind::input, fmt::format("{} and {} have no case in common that both measured", request.base, request.fresh));
+    throw Error(ErrorKind::input, fmt::format("{} and {} have no case in common that both measured",
+                                              request.base, request.fresh));
   confirm_alarms(context, request, sides, comparison);
-  const std::vector<ExitCode> codes{deliver(comparison, request, context, style), verdict(comparison, sides, request)};
+  const std::vector<ExitCode> codes{deliver(comparison, request, context, style),
+                                    verdict(comparison, sides, request)};
   return worst(codes);
 }
 

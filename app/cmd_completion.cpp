@@ -1,5 +1,6 @@
-// `mgpu-bench completion`: the scripts in app/texts, with tables of the commands and options of this very binary put in. What
-// differs from machine to machine (devices) or is long (suites, strategies) those scripts ask of the program when a key is pressed.
+// `mgpu-bench completion`: the scripts in app/texts, with tables of the commands and options of
+// this very binary put in. What differs from machine to machine (devices) or is long (suites,
+// strategies) those scripts ask of the program when a key is pressed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +15,8 @@
 namespace mgpu {
 namespace {
 
-// What comes after an option: "switch" (nothing), "file", "export" (KIND=FILE), "devices", "handicap" (DEV=...), "strategies",
-// "words a b c" or "any".
+// What comes after an option: "switch" (nothing), "file", "export" (KIND=FILE), "devices",
+// "handicap" (DEV=...), "strategies", "words a b c" or "any".
 std::string taken_by(const OptionText& option) {
   if (option.value.empty()) return "switch";
   if (option.name == "devices" || option.name == "device-filter") return "devices";
@@ -63,18 +64,23 @@ std::map<std::string, std::string> bash_tables(const CommandLineText& line) {
   for (const CommandText& command : line.commands) {
     std::string flags;
     for (const OptionText& option : command.options) {
-      flags +=
-          fmt::format("{}{}--{}", flags.empty() ? "" : " ", option.letter.empty() ? "" : "-" + option.letter + " ", option.name);
+      flags += fmt::format("{}{}--{}", flags.empty() ? "" : " ",
+                           option.letter.empty() ? "" : "-" + option.letter + " ", option.name);
       const std::string taken = taken_by(option);
       if (taken == "switch") continue;
-      if (!option.letter.empty()) values += fmt::format("    '{} -{}' | ", command.name, option.letter);
-      values += fmt::format("{}'{} --{}') takes='{}' ;;\n", option.letter.empty() ? "    " : "", command.name, option.name, taken);
+      if (!option.letter.empty())
+        values += fmt::format("    '{} -{}' | ", command.name, option.letter);
+      values += fmt::format("{}'{} --{}') takes='{}' ;;\n", option.letter.empty() ? "    " : "",
+                            command.name, option.name, taken);
     }
     options += fmt::format("    {}) words='{}' ;;\n", command.name, flags);
     values += fmt::format("    '{} ') takes='{}' ;;\n", command.name, argument_of(command, line));
     commands += (commands.empty() ? "" : " ") + command.name;
   }
-  return {{"OPTIONS", options}, {"VALUES", values}, {"COMMANDS", commands}, {"EXPORTS", export_words()}};
+  return {{"OPTIONS", options},
+          {"VALUES", values},
+          {"COMMANDS", commands},
+          {"EXPORTS", export_words()}};
 }
 
 // A space before a function: _arguments puts no options of its own behind its name.
@@ -100,11 +106,14 @@ std::map<std::string, std::string> zsh_tables(const CommandLineText& line) {
       std::replace(help.begin(), help.end(), ']', ')');
       const std::string value = takes ? fmt::format(":{}:{}", option.value, zsh_action(taken)) : "";
       const std::string name = fmt::format("--{}{}", option.name, takes ? "=" : "");
-      const std::string both = option.letter.empty() ? name : fmt::format("{{-{}{},{}}}", option.letter, takes ? "+" : "", name);
+      const std::string both = option.letter.empty() ? name
+                                                     : fmt::format("{{-{}{},{}}}", option.letter,
+                                                                   takes ? "+" : "", name);
       options += fmt::format(" \\\n            '*'{}{}", both, quoted("[" + help + "]" + value));
     }
     const std::string argument = argument_of(command, line);
-    if (argument != "switch") options += fmt::format(" \\\n            '*:{}:{}'", command.argument, zsh_action(argument));
+    if (argument != "switch")
+      options += fmt::format(" \\\n            '*:{}:{}'", command.argument, zsh_action(argument));
     options += " ;;\n";
   }
   return {{"OPTIONS", options}, {"COMMANDS", commands}, {"EXPORTS", export_words()}};
@@ -125,11 +134,13 @@ std::map<std::string, std::string> fish_tables(const CommandLineText& line) {
   const auto quoted = [](std::string_view text) { return in_single_quotes(text, R"(\')"); };
   std::string options, commands;
   for (const CommandText& command : line.commands) {
-    commands +=
-        fmt::format("complete -c mgpu-bench -n __mgpu_bench_needs_command -a {} -d {}\n", command.name, quoted(command.help));
-    const std::string when = fmt::format("complete -c mgpu-bench -n '__mgpu_bench_is {}'", command.name);
+    commands += fmt::format("complete -c mgpu-bench -n __mgpu_bench_needs_command -a {} -d {}\n",
+                            command.name, quoted(command.help));
+    const std::string when =
+        fmt::format("complete -c mgpu-bench -n '__mgpu_bench_is {}'", command.name);
     for (const OptionText& option : command.options) {
-      options += fmt::format("{}{} -l {}{} -d {}\n", when, option.letter.empty() ? "" : " -s " + option.letter, option.name,
+      options += fmt::format("{}{} -l {}{} -d {}\n", when,
+                             option.letter.empty() ? "" : " -s " + option.letter, option.name,
                              fish_action(taken_by(option)), quoted(brief(option.help)));
     }
     const std::string argument = argument_of(command, line);
@@ -146,7 +157,8 @@ std::map<std::string, std::string> fish_tables(const CommandLineText& line) {
 
 ExitCode cmd_completion(const Context& context) {
   static const std::vector<std::string> shells{"bash", "zsh", "fish"};
-  const std::string& shell = shells[read_word({context.invocation.arguments.at(0), "completion"}, shells)];
+  const std::string& shell =
+      shells[read_word({context.invocation.arguments.at(0), "completion"}, shells)];
   const CommandLineText line = describe_command_line(context.suites);
   std::map<std::string, std::string> tables;
   if (shell == "bash") {

@@ -1,5 +1,5 @@
-// `mgpu-bench devices`: the devices and what is known of them without measuring anything: what they say, and what is cached from
-// earlier.
+// `mgpu-bench devices`: the devices and what is known of them without measuring anything: what they
+// say, and what is cached from earlier.
 #include <nlohmann/json.hpp>
 
 #include "app/calibrations.hpp"
@@ -18,7 +18,8 @@ nlohmann::ordered_json or_null(const std::optional<T>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
-nlohmann::ordered_json to_json(const Device& device, std::size_t rank, const std::optional<Capability>& capability) {
+nlohmann::ordered_json to_json(const Device& device, std::size_t rank,
+                               const std::optional<Capability>& capability) {
   return {{"rank", rank},
           {"id", device.id},
           {"name", device.name},
@@ -54,7 +55,8 @@ ExitCode cmd_devices(const Context& context) {
   const TableStyle style = table_style(settings, context.environment);
   const std::unique_ptr<Backend> backend = context.make_backend();
   const bool chosen = settings.has("devices") || settings.has("sub-devices");
-  const DeviceSet set = chosen ? choose_devices(*backend, context) : every_device(*backend, context.environment);
+  const DeviceSet set =
+      chosen ? choose_devices(*backend, context) : every_device(*backend, context.environment);
   const CalibrationResult cached = cached_calibration(set.devices, calibration_store(context));
   std::vector<std::string> warnings = set.warnings;
   warnings.insert(warnings.end(), cached.warnings.begin(), cached.warnings.end());
@@ -66,8 +68,10 @@ ExitCode cmd_devices(const Context& context) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (std::size_t rank = 0; rank < set.devices.size(); ++rank)
     list.push_back(to_json(set.devices[rank], rank, cached.calibration.devices[rank]));
-  const nlohmann::ordered_json json{
-      {"schema", "mgpu-bench/devices"}, {"schema_version", 1}, {"devices", list}, {"warnings", warnings}};
+  const nlohmann::ordered_json json{{"schema", "mgpu-bench/devices"},
+                                    {"schema_version", 1},
+                                    {"devices", list},
+                                    {"warnings", warnings}};
   print_json(indented_json(json));
   return ExitCode::ok;
 }

@@ -19,36 +19,45 @@ namespace {
 // Files first: what was measured must be safe before anything is printed.
 ExitCode deliver(const LinksReport& report, const LinksRequest& request, const TableStyle& style) {
   bool written = true;
-  const std::string json = request.json || request.result_file ? links_json_text(report) : std::string();
+  const std::string json =
+      request.json || request.result_file ? links_json_text(report) : std::string();
   try {
     if (request.result_file) write_file_atomically(*request.result_file, json);
   } catch (const Error& error) {
     print_error(error.what());
     written = false;
   }
-  if (!request.exports.empty()) written = write_exports(as_cases(report), request.exports, {}) && written;
+  if (!request.exports.empty())
+    written = write_exports(as_cases(report), request.exports, {}) && written;
   if (request.json) {
     print_json(json);
   } else {
     print(links_tables(report, style));
   }
   if (const std::uint64_t wrong = wrong_in(report); wrong > 0)
-    print_error(fmt::format("error: {} elements did not arrive as they should: what they belong to has no rate", wrong));
+    print_error(fmt::format(
+        "error: {} elements did not arrive as they should: what they belong to has no rate",
+        wrong));
   return written ? ExitCode::ok : ExitCode::internal;
 }
 
 // With one device nothing can be exchanged; what the host moves is measured.
-void leave_out_exchange(const Settings& settings, LinksRequest& request, std::vector<std::string>& warnings) {
+void leave_out_exchange(const Settings& settings, LinksRequest& request,
+                        std::vector<std::string>& warnings) {
   if (request.options.devices.size() > 1 || settings.has("op")) return;
   request.options.ops.clear();
   const Device& device = request.options.devices.front();
-  warnings.push_back(fmt::format("there is one device, {}, so that only the host exchanges data with it{}", device.id,
-                                 device.is_cpu() && device.compute_units > 1 ? "; --sub-devices 2 makes two of this CPU" : ""));
+  warnings.push_back(fmt::format(
+      "there is one device, {}, so that only the host exchanges data with it{}", device.id,
+      device.is_cpu() && device.compute_units > 1 ? "; --sub-devices 2 makes two of this CPU"
+                                                  : ""));
 }
 
 ExitCode ended_by(const Error& error, const LinksReport& report) {
-  if (stop_signal() != 0) return stop_signal() == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
-  print_error(fmt::format("error: {}{}", error.what(), report.transfers.empty() ? "" : "; what was measured before is kept"));
+  if (stop_signal() != 0)
+    return stop_signal() == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
+  print_error(fmt::format("error: {}{}", error.what(),
+                          report.transfers.empty() ? "" : "; what was measured before is kept"));
   return exit_code(error.kind());
 }
 

@@ -1,4 +1,5 @@
-// `mgpu-bench list`: the suites, strategies and metrics this binary knows, from the same tables that run uses.
+// `mgpu-bench list`: the suites, strategies and metrics this binary knows, from the same tables
+// that run uses.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,8 +25,10 @@ Json suites_json(std::span<const SuiteInfo> suites) {
   for (const SuiteInfo& suite : suites) {
     Json options = Json::array();
     for (const SuiteOption& option : suite.options) {
-      options.push_back(
-          {{"name", option.name}, {"values", option.values}, {"default", option.values.at(0)}, {"help", option.help}});
+      options.push_back({{"name", option.name},
+                         {"values", option.values},
+                         {"default", option.values.at(0)},
+                         {"help", option.help}});
     }
     Json modes = Json::array();
     for (const Mode& mode : suite.modes) modes.push_back(to_string(mode));
@@ -47,9 +50,16 @@ Json strategies_json() {
     Json params = Json::array();
     for (const StrategyParam& p : strategy.params) {
       if (p.choices.empty()) {
-        params.push_back({{"name", p.name}, {"default", p.standard}, {"min", p.min}, {"max", p.max}, {"help", p.help}});
+        params.push_back({{"name", p.name},
+                          {"default", p.standard},
+                          {"min", p.min},
+                          {"max", p.max},
+                          {"help", p.help}});
       } else {
-        params.push_back({{"name", p.name}, {"default", p.text(p.standard)}, {"choices", p.choices}, {"help", p.help}});
+        params.push_back({{"name", p.name},
+                          {"default", p.text(p.standard)},
+                          {"choices", p.choices},
+                          {"help", p.help}});
       }
     }
     list.push_back({{"name", strategy.name}, {"summary", strategy.summary}, {"params", params}});
@@ -73,16 +83,19 @@ std::string suites_text(std::span<const SuiteInfo> suites) {
   std::string text;
   for (const SuiteInfo& suite : suites) {
     text += fmt::format("{:<14}{}\n", suite.name, suite.summary);
-    text += fmt::format("{:<14}--size counts {} (default: chosen by measured rates, {} where there are none; {} with --quick)\n",
-                        "", suite.size_name, suite.default_size, suite.quick_size);
+    text += fmt::format(
+        "{:<14}--size counts {} (default: chosen by measured rates, {} where there are none; {} "
+        "with --quick)\n",
+        "", suite.size_name, suite.default_size, suite.quick_size);
     text += fmt::format("{:<14}--input takes {}\n", "", suite.input);
     std::vector<std::string> modes;
     for (const Mode& mode : suite.modes) modes.push_back(option_value(mode));
     text += fmt::format("{:<14}--mode {}\n", "", fmt::join(modes, "|"));
     for (const SuiteOption& option : suite.options) {
       const bool flag = option.kind == SuiteOption::Kind::flag;
-      text += fmt::format("{:<14}--{}{}: {}\n", "", option.name, flag ? "" : fmt::format(" {}", fmt::join(option.values, "|")),
-                          option.help);
+      text +=
+          fmt::format("{:<14}--{}{}: {}\n", "", option.name,
+                      flag ? "" : fmt::format(" {}", fmt::join(option.values, "|")), option.help);
     }
   }
   return text;
@@ -92,18 +105,20 @@ std::string strategies_text() {
   std::string text;
   for (const StrategyInfo& strategy : listed_strategies()) {
     text += fmt::format("{:<14}{}\n", strategy.name, strategy.summary);
-    for (const StrategyParam& p : strategy.params) text += fmt::format("{:<14}{}\n", "", strategy_param_text(strategy, p));
+    for (const StrategyParam& p : strategy.params)
+      text += fmt::format("{:<14}{}\n", "", strategy_param_text(strategy, p));
   }
   return text;
 }
 
 std::string metrics_text() {
   std::size_t width = 0;
-  for (const MetricInfo& metric : all_metrics()) width = std::max(width, std::string_view(metric.name).size());
+  for (const MetricInfo& metric : all_metrics())
+    width = std::max(width, std::string_view(metric.name).size());
   std::string text;
   for (const MetricInfo& metric : all_metrics()) {
-    text += fmt::format("{:<{}}  {:<3} {:<6}  {}\n", metric.name, width, metric.unit, metric.higher_is_better ? "higher" : "lower",
-                        metric.definition);
+    text += fmt::format("{:<{}}  {:<3} {:<6}  {}\n", metric.name, width, metric.unit,
+                        metric.higher_is_better ? "higher" : "lower", metric.definition);
   }
   return text;
 }
@@ -117,8 +132,8 @@ std::vector<StrategyInfo> listed_strategies() {
 }
 
 std::string strategy_param_text(const StrategyInfo& strategy, const StrategyParam& p) {
-  const std::string range =
-      p.choices.empty() ? fmt::format("{} to {}", p.min, p.max) : fmt::format("{}", fmt::join(p.choices, "|"));
+  const std::string range = p.choices.empty() ? fmt::format("{} to {}", p.min, p.max)
+                                              : fmt::format("{}", fmt::join(p.choices, "|"));
   return fmt::format("{}:{}={} ({}): {}", strategy.name, p.name, p.text(p.standard), range, p.help);
 }
 
@@ -128,11 +143,16 @@ ExitCode cmd_list(const Context& context) {
   read_word({what, "list"}, accepted);
   const bool suites = what == "suites", strategies = what == "strategies";
   if (context.invocation.settings.is_on("json")) {
-    const Json list = suites ? suites_json(context.suites) : strategies ? strategies_json() : metrics_json();
+    const Json list = suites       ? suites_json(context.suites)
+                      : strategies ? strategies_json()
+                                   : metrics_json();
     print_json(indented_json({{"schema", "mgpu-bench/list"}, {"schema_version", 2}, {what, list}}));
   } else {
-    const std::string text = suites ? suites_text(context.suites) : strategies ? strategies_text() : metrics_text();
-    print(wrapped_prose(text, table_style(context.invocation.settings, context.environment), kHang));
+    const std::string text = suites       ? suites_text(context.suites)
+                             : strategies ? strategies_text()
+                                          : metrics_text();
+    print(
+        wrapped_prose(text, table_style(context.invocation.settings, context.environment), kHang));
   }
   return ExitCode::ok;
 }

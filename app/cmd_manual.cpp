@@ -1,5 +1,6 @@
-// `mgpu-bench manual`: the manual page as roff. app/texts/mgpu-bench.1.in has what people wrote; commands, options,
-// variables, strategies and metrics come from the same tables as --help and `mgpu-bench list`.
+// `mgpu-bench manual`: the manual page as roff. app/texts/mgpu-bench.1.in has what people wrote;
+// commands, options, variables, strategies and metrics come from the same tables as --help and
+// `mgpu-bench list`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +15,8 @@
 namespace mgpu {
 namespace {
 
-// Text that means nothing to roff: backslashes, hyphens (else typographic ones, which no shell takes), ', ^ and ~ as typed, and no
-// control line.
+// Text that means nothing to roff: backslashes, hyphens (else typographic ones, which no shell
+// takes), ', ^ and ~ as typed, and no control line.
 std::string roff(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -48,16 +49,19 @@ std::string roff(std::string_view text) {
 }
 
 std::string option_entry(const OptionText& option) {
-  const std::string letter = option.letter.empty() ? "" : "\\fB\\-" + roff(option.letter) + "\\fR, ";
+  const std::string letter =
+      option.letter.empty() ? "" : "\\fB\\-" + roff(option.letter) + "\\fR, ";
   const std::string value = option.value.empty() ? "" : " \\fI" + roff(option.value) + "\\fR";
-  return fmt::format(".TP\n{}\\fB\\-\\-{}\\fR{}\n{}\n", letter, roff(option.name), value, roff(option.help));
+  return fmt::format(".TP\n{}\\fB\\-\\-{}\\fR{}\n{}\n", letter, roff(option.name), value,
+                     roff(option.help));
 }
 
 // The options by group, in the order in which the groups first appear.
 std::string option_entries(const std::vector<OptionText>& options) {
   std::vector<std::string> groups;
   for (const OptionText& option : options) {
-    if (std::find(groups.begin(), groups.end(), option.group) == groups.end()) groups.push_back(option.group);
+    if (std::find(groups.begin(), groups.end(), option.group) == groups.end())
+      groups.push_back(option.group);
   }
   std::string text;
   for (const std::string& group : groups) {
@@ -71,11 +75,15 @@ std::string option_entries(const std::vector<OptionText>& options) {
 
 std::string command_section(const CommandText& command) {
   std::string argument = command.argument.empty() ? "" : roff(command.argument);
-  if (!argument.empty()) argument = command.argument_required ? " \\fI" + argument + "\\fR" : " [\\fI" + argument + "\\fR]...";
-  std::string text = fmt::format(".SS \"{}\"\n\\fBmgpu\\-bench {}\\fR [\\fIOPTION\\fR]...{}\n.PP\n{}.\n", roff(command.name),
-                                 roff(command.name), argument, roff(command.help));
+  if (!argument.empty())
+    argument =
+        command.argument_required ? " \\fI" + argument + "\\fR" : " [\\fI" + argument + "\\fR]...";
+  std::string text =
+      fmt::format(".SS \"{}\"\n\\fBmgpu\\-bench {}\\fR [\\fIOPTION\\fR]...{}\n.PP\n{}.\n",
+                  roff(command.name), roff(command.name), argument, roff(command.help));
   if (!command.argument.empty()) {
-    text += fmt::format(".TP\n\\fI{}\\fR\n{}\n", roff(command.argument), roff(command.argument_help));
+    text +=
+        fmt::format(".TP\n\\fI{}\\fR\n{}\n", roff(command.argument), roff(command.argument_help));
   }
   text += option_entries(command.options);
   std::string examples = command.footer;
@@ -92,7 +100,8 @@ std::string strategy_entries() {
   std::string text;
   for (const StrategyInfo& strategy : listed_strategies()) {
     text += fmt::format(".TP\n\\fB{}\\fR\n{}.\n", roff(strategy.name), roff(strategy.summary));
-    for (const StrategyParam& p : strategy.params) text += fmt::format(".br\n{}.\n", roff(strategy_param_text(strategy, p)));
+    for (const StrategyParam& p : strategy.params)
+      text += fmt::format(".br\n{}.\n", roff(strategy_param_text(strategy, p)));
   }
   return text;
 }
@@ -101,8 +110,9 @@ std::string strategy_entries() {
 std::string metric_entries() {
   std::string text;
   for (const MetricInfo& metric : all_metrics()) {
-    text += fmt::format(".TP\n\\fB{}\\fR\n{}. Unit {}; {} is better.\n", roff(metric.name), roff(metric.definition),
-                        roff(metric.unit), metric.higher_is_better ? "higher" : "lower");
+    text += fmt::format(".TP\n\\fB{}\\fR\n{}. Unit {}; {} is better.\n", roff(metric.name),
+                        roff(metric.definition), roff(metric.unit),
+                        metric.higher_is_better ? "higher" : "lower");
   }
   return text;
 }

@@ -1,4 +1,5 @@
-// `mgpu-bench plan`: what the automatic choice would do with a problem, and why, from what calibrate cached. Runs nothing.
+// `mgpu-bench plan`: what the automatic choice would do with a problem, and why, from what
+// calibrate cached. Runs nothing.
 #include <fmt/format.h>
 
 #include <array>
@@ -29,7 +30,8 @@ constexpr std::size_t kShown = 6;       // candidates
 constexpr std::size_t kNamed = 16;      // devices
 constexpr std::size_t kReasonHang = 4;  // what goes on in a further line
 
-std::vector<std::string> chosen_devices(const PlannedCase& planned, std::span<const Device> devices) {
+std::vector<std::string> chosen_devices(const PlannedCase& planned,
+                                        std::span<const Device> devices) {
   std::vector<std::string> ids;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (planned.choice.uses[i]) ids.push_back(devices[i].id);
@@ -40,26 +42,29 @@ std::vector<std::string> chosen_devices(const PlannedCase& planned, std::span<co
 std::string devices_in_words(const PlannedCase& planned, std::span<const Device> devices) {
   const std::vector<std::string> ids = chosen_devices(planned, devices);
   if (ids.size() <= kNamed) return fmt::format("{}", fmt::join(ids, ", "));
-  return fmt::format("{}, .. {}: {} devices", fmt::join(ids.begin(), ids.begin() + 2, ", "), ids.back(), ids.size());
+  return fmt::format("{}, .. {}: {} devices", fmt::join(ids.begin(), ids.begin() + 2, ", "),
+                     ids.back(), ids.size());
 }
 
 std::string title(const Problem& problem, Mode mode) {
-  return fmt::format("{} {}={}, {}", problem.suite->name, problem.suite->size_name, format_count(problem.params.size),
-                     words_of(mode));
+  return fmt::format("{} {}={}, {}", problem.suite->name, problem.suite->size_name,
+                     format_count(problem.params.size), words_of(mode));
 }
 
 std::string as_text(const SessionOptions& session, std::span<const PlannedCase> cases) {
   std::string text;
   for (const PlannedCase& planned : cases) {
     const Candidate& chosen = planned.choice.chosen;
-    text += fmt::format("{}{}: {} on {}\n", text.empty() ? "" : "\n", title(session.problems.front(), planned.mode),
-                        chosen.strategy->name, devices_in_words(planned, session.devices));
+    text += fmt::format("{}{}: {} on {}\n", text.empty() ? "" : "\n",
+                        title(session.problems.front(), planned.mode), chosen.strategy->name,
+                        devices_in_words(planned, session.devices));
     for (const std::string& reason : planned.choice.reasons) text += "  " + reason + "\n";
     text += "  considered:\n";
     for (std::size_t i = 0; i < std::min(kShown, planned.choice.considered.size()); ++i) {
       const Candidate& candidate = planned.choice.considered[i];
-      text += fmt::format("    {:<14}{:>3} device{} {:>10}\n", candidate.strategy->name, candidate.devices,
-                          candidate.devices == 1 ? " " : "s", format_duration(candidate.predicted));
+      text += fmt::format("    {:<14}{:>3} device{} {:>10}\n", candidate.strategy->name,
+                          candidate.devices, candidate.devices == 1 ? " " : "s",
+                          format_duration(candidate.predicted));
     }
   }
   return text;
@@ -71,8 +76,9 @@ std::string as_json(const SessionOptions& session, std::span<const PlannedCase> 
   for (const PlannedCase& planned : cases) {
     Json considered = Json::array();
     for (const Candidate& candidate : planned.choice.considered) {
-      considered.push_back(
-          {{"strategy", candidate.strategy->name}, {"devices", candidate.devices}, {"predicted_ns", candidate.predicted.count()}});
+      considered.push_back({{"strategy", candidate.strategy->name},
+                            {"devices", candidate.devices},
+                            {"predicted_ns", candidate.predicted.count()}});
     }
     list.push_back({{"suite", problem.suite->name},
                     {problem.suite->size_name, problem.params.size},
@@ -86,11 +92,14 @@ std::string as_json(const SessionOptions& session, std::span<const PlannedCase> 
   return indented_json({{"schema", "mgpu-bench/plan"}, {"schema_version", 1}, {"plans", list}});
 }
 
-ExitCode deliver(const Context& context, const SessionOptions& session, std::span<const PlannedCase> cases, bool json) {
+ExitCode deliver(const Context& context, const SessionOptions& session,
+                 std::span<const PlannedCase> cases, bool json) {
   if (json) {
     print_json(as_json(session, cases));
   } else {
-    print(wrapped_prose(as_text(session, cases), table_style(context.invocation.settings, context.environment), kReasonHang));
+    print(wrapped_prose(as_text(session, cases),
+                        table_style(context.invocation.settings, context.environment),
+                        kReasonHang));
   }
   return ExitCode::ok;
 }
@@ -99,7 +108,8 @@ ExitCode deliver(const Context& context, const SessionOptions& session, std::spa
 ExitCode plan_of_scenario(const Context& context) {
   const Settings& settings = context.invocation.settings;
   if (!context.invocation.arguments.empty())
-    throw Error(ErrorKind::usage, "plan: a suite or --scenario, not both: a scenario has its own work");
+    throw Error(ErrorKind::usage,
+                "plan: a suite or --scenario, not both: a scenario has its own work");
   Scenario scenario = read_scenario(settings.find("scenario")->value);
   const std::unique_ptr<FakeBackend> backend = make_scenario_backend(scenario);
   const SuiteInfo suite = scenario_suite(scenario, *backend);
@@ -109,7 +119,8 @@ ExitCode plan_of_scenario(const Context& context) {
   request.session.problems.front().params.size = scenario.work.items;
   request.session.devices = scenario_devices(scenario);
   std::vector<PlannedCase> cases;
-  for (const Mode mode : request.session.modes) cases.push_back({mode, {}, plan_scenario(scenario, mode)});
+  for (const Mode mode : request.session.modes)
+    cases.push_back({mode, {}, plan_scenario(scenario, mode)});
   return deliver(context, request.session, cases, settings.is_on("json"));
 }
 
@@ -118,17 +129,22 @@ ExitCode plan_of_scenario(const Context& context) {
 ExitCode cmd_plan(const Context& context) {
   if (context.invocation.settings.has("scenario")) return plan_of_scenario(context);
   const std::size_t suites = context.invocation.arguments.size();
-  if (suites == 0) throw Error(ErrorKind::usage, "plan: SUITE is missing; accepted: one suite, or --scenario FILE");
-  if (suites > 1) throw Error(ErrorKind::usage, "plan: more than one SUITE is given, accepted is one");
+  if (suites == 0)
+    throw Error(ErrorKind::usage,
+                "plan: SUITE is missing; accepted: one suite, or --scenario FILE");
+  if (suites > 1)
+    throw Error(ErrorKind::usage, "plan: more than one SUITE is given, accepted is one");
   RunRequest request = read_run_request(context.invocation, context.suites, host_memory());
   if (request.session.problems.size() != 1 || request.sizes == Sizes::sweep)
     throw Error(ErrorKind::usage, "--size: plan takes one size");
   const std::unique_ptr<Backend> backend = context.make_backend();
   DeviceSet set = choose_devices(*backend, context);
-  const KnownSizes known = request.sizes_of ? sizes_of(read_report(*request.sizes_of), context.suites) : KnownSizes();
+  const KnownSizes known =
+      request.sizes_of ? sizes_of(read_report(*request.sizes_of), context.suites) : KnownSizes();
   choose_sizes(context, *backend, set.devices, known, false, request, set.warnings);
   if (request.session.problems.size() != 1)
-    throw Error(ErrorKind::usage, fmt::format("--sizes-of: {} sizes; plan takes one", request.session.problems.size()));
+    throw Error(ErrorKind::usage, fmt::format("--sizes-of: {} sizes; plan takes one",
+                                              request.session.problems.size()));
   calibrate_for_run(context, *backend, set.devices, request.session, set.warnings, false);
   request.session.devices = std::move(set.devices);
   for (const std::string& warning : set.warnings) print_error("warning: " + warning);

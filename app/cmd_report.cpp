@@ -1,4 +1,5 @@
-// `mgpu-bench report`: the tables of a saved result, and the files for other tools that run --export makes. Needs no device.
+// `mgpu-bench report`: the tables of a saved result, and the files for other tools that run
+// --export makes. Needs no device.
 #include "app/commands.hpp"
 #include "app/exports.hpp"
 #include "app/problems.hpp"
@@ -12,13 +13,15 @@
 namespace mgpu {
 namespace {
 
-ExitCode report_links(const LinksReport& links, const std::vector<ExportFile>& exports, const std::string& file,
-                      const TableStyle& style) {
+ExitCode report_links(const LinksReport& links, const std::vector<ExportFile>& exports,
+                      const std::string& file, const TableStyle& style) {
   if (!links.complete)
     print_error("warning: " + file + ": the measurement was not completed" +
-                (links.failure ? " (" + printable(*links.failure) + ")" : "") + "; this is what it has");
+                (links.failure ? " (" + printable(*links.failure) + ")" : "") +
+                "; this is what it has");
   const Report cases = as_cases(links);
-  if (const std::string when = measured_words(cases); !when.empty()) print_error(file + ": " + when);
+  if (const std::string when = measured_words(cases); !when.empty())
+    print_error(file + ": " + when);
   const bool written = write_exports(cases, exports, {});
   print(links_tables(links, style));
   return written ? ExitCode::ok : ExitCode::internal;
@@ -35,19 +38,23 @@ ExitCode cmd_report(const Context& context) {
   const std::string file = context.invocation.arguments.at(0);
   AnyResult result = read_any_result(file);
   if (const auto* links = std::get_if<LinksReport>(&result)) {
-    if (!requirements.empty()) throw Error(ErrorKind::usage, "--require: not of a file of links; accepted: a result of run");
+    if (!requirements.empty())
+      throw Error(ErrorKind::usage, "--require: not of a file of links; accepted: a result of run");
     return report_links(*links, exports, file, style);
   }
   Report& report = std::get<Report>(result);
   complete_defaults(report, context.suites);
-  if (!report.complete) print_error("warning: " + file + ": the run was interrupted; these are the cases it finished");
-  if (const std::string when = measured_words(report); !when.empty()) print_error(file + ": " + when);
+  if (!report.complete)
+    print_error("warning: " + file + ": the run was interrupted; these are the cases it finished");
+  if (const std::string when = measured_words(report); !when.empty())
+    print_error(file + ": " + when);
   const std::vector<Miss> missed = misses(report, requirements);
   std::vector<ExitCode> codes;
   if (!write_exports(report, exports, missed)) codes.push_back(ExitCode::internal);
   print(run_tables(report, style));
   if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty()) print("\n" + sweeps);
-  if (!is_sweep(report) || size_sweeps(report).empty()) print("\n" + wrapped_prose(closing_words(report), style, 2));
+  if (!is_sweep(report) || size_sweeps(report).empty())
+    print("\n" + wrapped_prose(closing_words(report), style, 2));
   if (!tell_misses(missed)) codes.push_back(ExitCode::regression);
   return worst(codes);
 }

@@ -25,9 +25,10 @@
 namespace mgpu {
 namespace {
 
-// A journal beside the result file, unless that is a pipe or the like. Without one the run lacks nothing but --resume.
-void begin_journal(const RunRequest& request, std::optional<Earlier> earlier, Report& begun, RunObserver& observer,
-                   SessionOptions& session) {
+// A journal beside the result file, unless that is a pipe or the like. Without one the run lacks
+// nothing but --resume.
+void begin_journal(const RunRequest& request, std::optional<Earlier> earlier, Report& begun,
+                   RunObserver& observer, SessionOptions& session) {
   if (!request.result_file) return;
   const std::filesystem::path& result = *request.result_file;
   const std::filesystem::path file = journal_of(result);
@@ -38,12 +39,17 @@ void begin_journal(const RunRequest& request, std::optional<Earlier> earlier, Re
     observer.keep(std::make_unique<JournalWriter>(file, earlier->journal), begun.runs.size());
     return;
   }
-  if (std::filesystem::exists(result, error) && !std::filesystem::is_regular_file(result, error)) return;
+  if (std::filesystem::exists(result, error) && !std::filesystem::is_regular_file(result, error))
+    return;
   if (std::filesystem::exists(file, error))
-    observer.warning(fmt::format("an unfinished run had left {}, which is begun anew: --resume would have gone on", file.string()));
+    observer.warning(fmt::format(
+        "an unfinished run had left {}, which is begun anew: --resume would have gone on",
+        file.string()));
   begun.id = random_id();
   try {
-    observer.keep(std::make_unique<JournalWriter>(file, JournalHeader{begun.id, 1, 0, 0, 0, begun.tool.argv, configuration}), 0);
+    observer.keep(std::make_unique<JournalWriter>(
+                      file, JournalHeader{begun.id, 1, 0, 0, 0, begun.tool.argv, configuration}),
+                  0);
   } catch (const Error& unwritable) {
     observer.warning(fmt::format("{}: this run cannot be resumed", unwritable.what()));
   }
@@ -52,11 +58,13 @@ void begin_journal(const RunRequest& request, std::optional<Earlier> earlier, Re
 std::string left_by(const Earlier& earlier) {
   std::size_t samples = 0;
   for (const auto& [number, group] : earlier.journal.groups) samples += group.samples.size();
-  return fmt::format("{} cases are finished, {} samples of others are kept", earlier.journal.header.rows, samples);
+  return fmt::format("{} cases are finished, {} samples of others are kept",
+                     earlier.journal.header.rows, samples);
 }
 
 // A run that goes on has the sizes it began with; else those of --sizes-of.
-KnownSizes known_sizes(const RunRequest& request, const std::optional<Earlier>& earlier, std::span<const SuiteInfo> suites) {
+KnownSizes known_sizes(const RunRequest& request, const std::optional<Earlier>& earlier,
+                       std::span<const SuiteInfo> suites) {
   if (earlier) return sizes_of(earlier->journal.header.configuration, suites);
   return request.sizes_of ? sizes_of(read_report(*request.sizes_of), suites) : KnownSizes();
 }
@@ -68,7 +76,8 @@ ExitCode too_few(std::size_t found, std::uint64_t required) {
 
 void tell_devices(const std::vector<Device>& devices) {
   for (const Device& device : devices)
-    print_error(fmt::format("device {}: {}, {}, driver {}", device.id, device.name, device.platform, device.driver_version));
+    print_error(fmt::format("device {}: {}, {}, driver {}", device.id, device.name, device.platform,
+                            device.driver_version));
 }
 
 void tell_telemetry(const TelemetryRecord& telemetry) {
@@ -80,17 +89,21 @@ void tell_telemetry(const TelemetryRecord& telemetry) {
                                                   : "by " + one.source));
 }
 
-// Like --cap-memory for all devices: the smaller of both holds. No more is then asked of a device, and the record says so.
+// Like --cap-memory for all devices: the smaller of both holds. No more is then asked of a device,
+// and the record says so.
 void limit_memory(const std::optional<Bytes>& most, std::vector<Handicap>& handicaps) {
   if (!most) return;
-  for (Handicap& handicap : handicaps) handicap.memory_cap = std::min(*most, handicap.memory_cap.value_or(*most));
+  for (Handicap& handicap : handicaps)
+    handicap.memory_cap = std::min(*most, handicap.memory_cap.value_or(*most));
 }
 
-// What devices are left with. Those of the largest count take part; a size that was asked for, and that they cannot do, is refused.
+// What devices are left with. Those of the largest count take part; a size that was asked for, and
+// that they cannot do, is refused.
 void set_memory(const RunRequest& request, SessionOptions& session) {
   std::vector<Device> devices;
   for (std::size_t i = 0; i < session.devices.size(); ++i)
-    devices.push_back(limited(session.devices[i], i < session.handicaps.size() ? session.handicaps[i] : Handicap{}));
+    devices.push_back(limited(session.devices[i],
+                              i < session.handicaps.size() ? session.handicaps[i] : Handicap{}));
   const std::size_t most = std::min(devices.size(), std::ranges::max(session.device_counts));
   for (Problem& problem : session.problems) {
     problem.params.memory = memory_of(devices);
@@ -107,22 +120,26 @@ void add_doubts(const std::vector<Problem>& problems, std::vector<std::string>& 
   for (const Problem& problem : problems) {
     if (problem.suite->doubts == nullptr) continue;
     for (std::string& doubt : problem.suite->doubts(problem.params))
-      if (std::find(warnings.begin(), warnings.end(), doubt) == warnings.end()) warnings.push_back(std::move(doubt));
+      if (std::find(warnings.begin(), warnings.end(), doubt) == warnings.end())
+        warnings.push_back(std::move(doubt));
   }
 }
 
-// Every result is saved: without -o in the user's state folder. Where that is impossible, the run measures all the same.
-// `began`: the date of the result, which its name has too.
-void keep_result(const Context& context, const std::string& began, RunRequest& request, std::vector<std::string>& warnings) {
+// Every result is saved: without -o in the user's state folder. Where that is impossible, the run
+// measures all the same. `began`: the date of the result, which its name has too.
+void keep_result(const Context& context, const std::string& began, RunRequest& request,
+                 std::vector<std::string>& warnings) {
   if (request.result_file) return;
   const std::filesystem::path folder = state_directory(context.environment);
   if (folder.empty()) {
-    warnings.emplace_back("neither XDG_STATE_HOME nor HOME is set: this result will not be kept (-o FILE keeps it)");
+    warnings.emplace_back(
+        "neither XDG_STATE_HOME nor HOME is set: this result will not be kept (-o FILE keeps it)");
     return;
   }
   std::vector<std::string> suites;
   for (const Problem& problem : request.session.problems) {
-    if (std::find(suites.begin(), suites.end(), problem.suite->name) == suites.end()) suites.push_back(problem.suite->name);
+    if (std::find(suites.begin(), suites.end(), problem.suite->name) == suites.end())
+      suites.push_back(problem.suite->name);
   }
   try {
     NewResult result = new_saved_result(folder, began, suites_word(suites, context.suites.size()));
@@ -130,11 +147,13 @@ void keep_result(const Context& context, const std::string& began, RunRequest& r
     request.result_is_dated = true;
     request.locks.push_back(std::move(result.lock));
   } catch (const Error& error) {
-    warnings.push_back(fmt::format("{}: this result will not be kept (-o FILE keeps it)", error.what()));
+    warnings.push_back(
+        fmt::format("{}: this result will not be kept (-o FILE keeps it)", error.what()));
   }
 }
 
-// With one device all strategies do the same. Unless they were named, only the one of a single device is measured.
+// With one device all strategies do the same. Unless they were named, only the one of a single
+// device is measured.
 void leave_out_splitting(const Settings& settings, const DeviceSet& set, RunRequest& request) {
   if (set.devices.size() > 1 || request.session.strategies.size() < 2) return;
   const Device& device = set.devices.front();
@@ -144,21 +163,24 @@ void leave_out_splitting(const Settings& settings, const DeviceSet& set, RunRequ
   if (request.quiet) return;
   std::string several;
   if (device.is_cpu() && device.compute_units > 1) {
-    several = fmt::format("; --sub-devices {} makes that many of this CPU", std::min(device.compute_units, kMostDefaultParts));
+    several = fmt::format("; --sub-devices {} makes that many of this CPU",
+                          std::min(device.compute_units, kMostDefaultParts));
   } else if (set.reserve) {
     several = "; -d all takes the CPU too";
   }
-  print_error(fmt::format("there is one device, {} ({}), so there is nothing to split: {}{}", device.id, device.name,
-                          named ? "every strategy gives it all of the work"
-                                : fmt::format("only the strategy {} is measured (-s all: every one)", single.label()),
-                          several));
+  print_error(fmt::format(
+      "there is one device, {} ({}), so there is nothing to split: {}{}", device.id, device.name,
+      named ? "every strategy gives it all of the work"
+            : fmt::format("only the strategy {} is measured (-s all: every one)", single.label()),
+      several));
 }
 
 }  // namespace
 
 ExitCode cmd_run(const Context& context) {
   outlive_readers();
-  install_stop_signals();  // first: the session then sees even a signal that came while drivers were loading
+  install_stop_signals();  // first: the session then sees even a signal that came while drivers
+                           // were loading
   const Settings& settings = context.invocation.settings;
   RunRequest request = read_run_request(context.invocation, context.suites, host_memory());
   if (settings.is_on("dump-config")) {
@@ -172,15 +194,16 @@ ExitCode cmd_run(const Context& context) {
   if (request.resumes) {
     earlier = read_earlier(*request.result_file);
     if (earlier->complete) {
-      print_error(fmt::format("{} is complete: nothing is left to measure", request.result_file->string()));
+      print_error(
+          fmt::format("{} is complete: nothing is left to measure", request.result_file->string()));
       return ExitCode::ok;
     }
   }
   const TableStyle style = table_style(settings, context.environment);
   const std::unique_ptr<Backend> backend = context.make_backend();
   const SessionOptions& session = request.session;
-  backend->limit_waits(
-      {session.case_timeout.value_or(WaitLimits{}.answer), session.build_timeout, [] { return stop_signal() != 0; }});
+  backend->limit_waits({session.case_timeout.value_or(WaitLimits{}.answer), session.build_timeout,
+                        [] { return stop_signal() != 0; }});
   DeviceSet set;
   try {
     set = choose_devices(*backend, context);
@@ -188,11 +211,13 @@ ExitCode cmd_run(const Context& context) {
     if (error.kind() != ErrorKind::no_device || request.require_devices == 0) throw;
     return too_few(0, request.require_devices);
   }
-  if (set.devices.size() < request.require_devices) return too_few(set.devices.size(), request.require_devices);
+  if (set.devices.size() < request.require_devices)
+    return too_few(set.devices.size(), request.require_devices);
   request.session.device_counts = device_counts(request, set.devices.size(), set.warnings);
-  choose_sizes(context, *backend, set.devices, known_sizes(request, earlier, context.suites), !request.memory_pool, request,
-               set.warnings);
-  calibrate_for_run(context, *backend, set.devices, request.session, set.warnings, !request.memory_pool);
+  choose_sizes(context, *backend, set.devices, known_sizes(request, earlier, context.suites),
+               !request.memory_pool, request, set.warnings);
+  calibrate_for_run(context, *backend, set.devices, request.session, set.warnings,
+                    !request.memory_pool);
   request.session.handicaps = handicaps_of(request.handicaps, set.devices);
   limit_memory(request.memory_pool, request.session.handicaps);
   leave_out_splitting(settings, set, request);
@@ -213,7 +238,8 @@ ExitCode cmd_run(const Context& context) {
   const std::string left = earlier ? left_by(*earlier) : "";
   begin_journal(request, std::move(earlier), begun, observer, request.session);
   if (request.resumes && !request.quiet)
-    print_error(fmt::format("{}: run {} goes on: {}", request.result_file->string(), request.session.continued->run, left));
+    print_error(fmt::format("{}: run {} goes on: {}", request.result_file->string(),
+                            request.session.continued->run, left));
   if (request.verbose && !request.quiet) tell_devices(request.session.devices);
   observer.announce(outlook(request.session));
   const Report report = run_session(*backend, request.session, std::move(begun), observer);

@@ -23,7 +23,8 @@
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kSamples = 3;  // the first, one that has learnt from it, one to see whether that was right
+constexpr std::size_t kSamples =
+    3;  // the first, one that has learnt from it, one to see whether that was right
 
 struct NamedScenario {
   Scenario scenario;
@@ -34,11 +35,12 @@ struct NamedScenario {
 NamedScenario from_result(const Given& file, const Settings& settings) {
   const Report report = read_report(file.value);
   try {
-    const std::size_t run = settings.has("case") ? count_setting(settings, "case", 0, 0) : largest_estimated_run(report);
+    const std::size_t run = settings.has("case") ? count_setting(settings, "case", 0, 0)
+                                                 : largest_estimated_run(report);
     const bool predicted = settings.is_on("as-predicted");
     return {scenario_of(report, run, predicted ? Figures::predicted : Figures::measured),
-            fmt::format("{}, case {}: {}, {}{}", file.value, run, report.runs[run].strategy, words_of(report.runs[run].mode),
-                        predicted ? ", as predicted" : ""),
+            fmt::format("{}, case {}: {}, {}{}", file.value, run, report.runs[run].strategy,
+                        words_of(report.runs[run].mode), predicted ? ", as predicted" : ""),
             report.runs[run].mode};
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::usage) throw;
@@ -49,10 +51,13 @@ NamedScenario from_result(const Given& file, const Settings& settings) {
 NamedScenario read_named_scenario(const Invocation& invocation) {
   const Given* from = invocation.settings.find("from");
   if ((from != nullptr) == !invocation.arguments.empty() || invocation.arguments.size() > 1) {
-    throw Error(ErrorKind::usage, "simulate: accepted: one scenario FILE, or --from RESULT; see mgpu-bench simulate --help");
+    throw Error(
+        ErrorKind::usage,
+        "simulate: accepted: one scenario FILE, or --from RESULT; see mgpu-bench simulate --help");
   }
   if (from != nullptr) return from_result(*from, invocation.settings);
-  if (invocation.settings.has("case")) throw Error(ErrorKind::usage, "--case: only with --from, whose cases it counts");
+  if (invocation.settings.has("case"))
+    throw Error(ErrorKind::usage, "--case: only with --from, whose cases it counts");
   if (invocation.settings.is_on("as-predicted")) {
     throw Error(ErrorKind::usage, "--as-predicted: only with --from, whose cases were predicted");
   }
@@ -64,11 +69,15 @@ void grow_as_asked(NamedScenario& named, const Settings& settings) {
   const Given* asked = settings.find("grow-to");
   if (asked == nullptr) return;
   Scenario& scenario = named.scenario;
-  const std::size_t before = scenario.devices.size(), devices = count_setting(settings, "grow-to", before, before);
+  const std::size_t before = scenario.devices.size(),
+                    devices = count_setting(settings, "grow-to", before, before);
   const std::size_t most = scenario.exchange.any() ? kMostLinkedDevices : kMostScenarioDevices;
   if (devices > most) {
-    throw Error(ErrorKind::usage, fmt::format("{}: {} is too many{}; accepted: {} to {}", asked->from, in_quotes(asked->value),
-                                              scenario.exchange.any() ? " for devices that exchange data" : "", before, most));
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: {} is too many{}; accepted: {} to {}", asked->from,
+                            in_quotes(asked->value),
+                            scenario.exchange.any() ? " for devices that exchange data" : "",
+                            before, most));
   }
   if (devices == before) return;
   grow(scenario, devices);
@@ -82,7 +91,8 @@ void make_nodes(NamedScenario& named) {
   const std::size_t devices = scenario.nodes->count * scenario.devices.size();
   if (devices > kMostScenarioDevices) {
     throw Error(ErrorKind::input,
-                fmt::format("{}: nodes.count: {} devices in all, each of which is a case of its own here; accepted: up to "
+                fmt::format("{}: nodes.count: {} devices in all, each of which is a case of its "
+                            "own here; accepted: up to "
                             "{}, or --nodes {}, which simulates them together only",
                             named.source, devices, kMostScenarioDevices, scenario.nodes->count));
   }
@@ -92,7 +102,9 @@ void make_nodes(NamedScenario& named) {
 
 SetEstimates given_estimates(const Scenario& scenario) {
   if (scenario.given) return *scenario.given;
-  SetEstimates given{{}, scenario.link_up, scenario.link_down, scenario.work.merge, scenario.exchange, {}, scenario.network};
+  SetEstimates given{
+      {}, scenario.link_up, scenario.link_down, scenario.work.merge, scenario.exchange,
+      {}, scenario.network};
   for (const ScenarioDevice& device : scenario.devices) given.devices.push_back(device.estimate);
   return given;
 }
@@ -106,7 +118,8 @@ ExitCode cmd_simulate(const Context& context) {
   NamedScenario named = read_named_scenario(context.invocation);
   grow_as_asked(named, settings);
   read_network(settings, named.scenario);
-  if (settings.has("nodes")) return simulate_nodes(context, named.scenario, named.source, named.mode);
+  if (settings.has("nodes"))
+    return simulate_nodes(context, named.scenario, named.source, named.mode);
   make_nodes(named);
   const Scenario& scenario = named.scenario;
   const std::unique_ptr<FakeBackend> backend = make_scenario_backend(scenario);
@@ -114,7 +127,8 @@ ExitCode cmd_simulate(const Context& context) {
 
   RunRequest request = read_measurement(settings, std::array{&suite});
   SessionOptions& session = request.session;
-  // Times in one mode say nothing of another: a case is simulated in its own mode, unless another is asked for.
+  // Times in one mode say nothing of another: a case is simulated in its own mode, unless another
+  // is asked for.
   if (named.mode && !settings.has("mode") &&
       std::find(session.modes.begin(), session.modes.end(), *named.mode) != session.modes.end())
     session.modes = {*named.mode};
@@ -139,7 +153,8 @@ ExitCode cmd_simulate(const Context& context) {
   begun.options = recorded_options(request, simulate_options());
   begun.started = utc_now();
   begun.defaults = default_params(session.problems);
-  begun.defaults[suite.name]["seed"] = static_cast<std::int64_t>(session.problems.front().params.seed);  // nothing is random here
+  begun.defaults[suite.name]["seed"] =
+      static_cast<std::int64_t>(session.problems.front().params.seed);  // nothing is random here
   const Report report = run_session(*backend, session, std::move(begun), observer);
   return conclude(report, request, observer, style);
 }

@@ -1,4 +1,5 @@
-// `mgpu-bench trace`: a saved result as a Chrome trace, and the check of such a file. Needs no device.
+// `mgpu-bench trace`: a saved result as a Chrome trace, and the check of such a file. Needs no
+// device.
 #include <fmt/format.h>
 
 #include "app/commands.hpp"
@@ -22,7 +23,9 @@ std::string text_of(const std::string& file) {
 ExitCode check(const std::string& file) {
   const std::vector<std::string> breaches = check_chrome_trace(text_of(file));
   for (const std::string& breach : breaches) print_error(file + ": " + breach);
-  if (!breaches.empty()) throw Error(ErrorKind::input, fmt::format("{}: breaks {} rules of trace files", file, breaches.size()));
+  if (!breaches.empty())
+    throw Error(ErrorKind::input,
+                fmt::format("{}: breaks {} rules of trace files", file, breaches.size()));
   print(file + ": obeys the rules of trace files\n");
   return ExitCode::ok;
 }
@@ -34,7 +37,8 @@ ExitCode cmd_trace(const Context& context) {
   const std::string file = context.invocation.arguments.at(0);
   const Given* output = settings.find("trace");
   if (settings.is_on("check")) {
-    if (output != nullptr) throw Error(ErrorKind::usage, output->from + ": nothing is written with --check");
+    if (output != nullptr)
+      throw Error(ErrorKind::usage, output->from + ": nothing is written with --check");
     return check(file);
   }
   if (output != nullptr) check_writable(output->value);

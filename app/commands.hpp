@@ -1,4 +1,5 @@
-// The subcommands, one file each. Each prints to stdout, warns on stderr, and returns its exit code or throws Error.
+// The subcommands, one file each. Each prints to stdout, warns on stderr, and returns its exit code
+// or throws Error.
 #pragma once
 
 #include <functional>
@@ -20,7 +21,8 @@ struct Context {
   const Environment& environment;
   std::span<const SuiteInfo> suites;
   ToolInfo tool;
-  std::function<std::unique_ptr<Backend>()> make_backend;  // called only by commands that need devices: making one loads drivers
+  std::function<std::unique_ptr<Backend>()>
+      make_backend;  // called only by commands that need devices: making one loads drivers
 };
 
 ExitCode cmd_devices(const Context& context);

@@ -18,7 +18,8 @@ constexpr std::uint64_t kFewestRounds = 5;  // with fewer nothing is tested
 constexpr std::uint64_t kMostResamples = 100'000;
 
 // "2%" or "0.02"
-double share_setting(const Settings& settings, std::string_view name, double least, double most, double standard) {
+double share_setting(const Settings& settings, std::string_view name, double least, double most,
+                     double standard) {
   const Given* given = settings.find(name);
   if (given == nullptr) return standard;
   const std::string& text = given->value;
@@ -27,9 +28,11 @@ double share_setting(const Settings& settings, std::string_view name, double lea
   const char* last = text.data() + text.size() - (percent ? 1 : 0);
   const auto [end, error] = std::from_chars(text.data(), last, value);
   value /= percent ? 100 : 1;
-  if (text.empty() || error != std::errc() || end != last || !(value >= least) || !(value <= most)) {
-    throw Error(ErrorKind::usage, fmt::format("{}: {} is not a share; accepted: {} to {}, or in percent: 2%", given->from,
-                                              in_quotes(text), least, most));
+  if (text.empty() || error != std::errc() || end != last || !(value >= least) ||
+      !(value <= most)) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: {} is not a share; accepted: {} to {}, or in percent: 2%",
+                            given->from, in_quotes(text), least, most));
   }
   return value;
 }
@@ -39,17 +42,21 @@ std::vector<Compared> metrics_of(const Settings& settings) {
   if (given == nullptr) return {kAllCompared.begin(), kAllCompared.end()};
   std::vector<Compared> metrics;
   for (const std::string& name : split_commas(given->value)) {
-    const auto found = std::find_if(kAllCompared.begin(), kAllCompared.end(), [&](Compared m) { return name == info(m).name; });
+    const auto found = std::find_if(kAllCompared.begin(), kAllCompared.end(),
+                                    [&](Compared m) { return name == info(m).name; });
     if (found == kAllCompared.end()) {
       throw Error(ErrorKind::usage,
-                  fmt::format("{}: {} is unknown; accepted: time, speedup, efficiency, imbalance", given->from, in_quotes(name)));
+                  fmt::format("{}: {} is unknown; accepted: time, speedup, efficiency, imbalance",
+                              given->from, in_quotes(name)));
     }
-    if (std::find(metrics.begin(), metrics.end(), *found) == metrics.end()) metrics.push_back(*found);
+    if (std::find(metrics.begin(), metrics.end(), *found) == metrics.end())
+      metrics.push_back(*found);
   }
   return metrics;
 }
 
-std::optional<std::filesystem::path> output_file(const Settings& settings, const char* name, CompareRequest& request) {
+std::optional<std::filesystem::path> output_file(const Settings& settings, const char* name,
+                                                 CompareRequest& request) {
   const Given* given = settings.find(name);
   if (given == nullptr) return std::nullopt;
   if (given->value.empty()) throw Error(ErrorKind::usage, given->from + ": the file name is empty");
@@ -62,28 +69,35 @@ void read_rounds(const Settings& settings, CompareRequest& request) {
   const Given* with = settings.find("with");
   const Given* rounds = settings.find("interleave");
   const Given* round_value = settings.find("round-value");
-  const bool earlier_name = round_value != nullptr && round_value->value == "least";  // as it was called until version 0.1
-  const bool minimum = earlier_name || choose(settings, "round-value", {"median", "minimum"}) == "minimum";
+  const bool earlier_name = round_value != nullptr &&
+                            round_value->value == "least";  // as it was called until version 0.1
+  const bool minimum =
+      earlier_name || choose(settings, "round-value", {"median", "minimum"}) == "minimum";
   request.options.round_value = minimum ? RoundValue::minimum : RoundValue::median;
   if (rounds == nullptr) {
-    if (with != nullptr) throw Error(ErrorKind::usage, with->from + ": only with --interleave, which runs it");
+    if (with != nullptr)
+      throw Error(ErrorKind::usage, with->from + ": only with --interleave, which runs it");
     return;
   }
   request.rounds = count_setting(settings, "interleave", kFewestRounds, 0);
   if (with == nullptr)
-    throw Error(ErrorKind::usage, "--interleave: --with says what is run, as in --with 'merkle -d gpu -s equal'");
+    throw Error(ErrorKind::usage,
+                "--interleave: --with says what is run, as in --with 'merkle -d gpu -s equal'");
   request.with = with->value;
-  if (request.confirm > 0) throw Error(ErrorKind::usage, "--confirm: not with --interleave, where more rounds say the same");
+  if (request.confirm > 0)
+    throw Error(ErrorKind::usage,
+                "--confirm: not with --interleave, where more rounds say the same");
 }
 
 }  // namespace
 
-CompareRequest read_compare_request(const Settings& settings, const std::vector<std::string>& arguments) {
+CompareRequest read_compare_request(const Settings& settings,
+                                    const std::vector<std::string>& arguments) {
   if (arguments.size() != 2) {
-    throw Error(ErrorKind::usage,
-                fmt::format("compare: {} given; accepted: two results, BASE and NEW, saved by run; with --interleave "
-                            "two programs or settings",
-                            arguments.size()));
+    throw Error(ErrorKind::usage, fmt::format("compare: {} given; accepted: two results, BASE and "
+                                              "NEW, saved by run; with --interleave "
+                                              "two programs or settings",
+                                              arguments.size()));
   }
   CompareRequest request;
   request.base = arguments[0];
@@ -91,15 +105,22 @@ CompareRequest read_compare_request(const Settings& settings, const std::vector<
   request.options.metrics = metrics_of(settings);
   if (settings.has("floor")) request.options.floor = share_setting(settings, "floor", 0, 10, 0);
   request.options.alpha = share_setting(settings, "alpha", 1e-9, 0.5, request.options.alpha);
-  request.options.bootstrap.seed = count_setting(settings, "seed", 0, request.options.bootstrap.seed);
-  const std::uint64_t resamples = count_setting(settings, "resamples", 100, request.options.bootstrap.resamples);
+  request.options.bootstrap.seed =
+      count_setting(settings, "seed", 0, request.options.bootstrap.seed);
+  const std::uint64_t resamples =
+      count_setting(settings, "resamples", 100, request.options.bootstrap.resamples);
   if (resamples > kMostResamples) {
-    throw Error(ErrorKind::usage, fmt::format("{}: {} is too many; accepted: 100 to {}", settings.find("resamples")->from,
-                                              in_quotes(settings.find("resamples")->value), kMostResamples));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{}: {} is too many; accepted: 100 to {}", settings.find("resamples")->from,
+                    in_quotes(settings.find("resamples")->value), kMostResamples));
   }
   request.options.bootstrap.resamples = resamples;
-  const std::string fail_on = choose(settings, "fail-on", {"regression", "inconclusive", "nothing"});
-  request.fail_on = fail_on == "regression" ? FailOn::regression : fail_on == "nothing" ? FailOn::nothing : FailOn::inconclusive;
+  const std::string fail_on =
+      choose(settings, "fail-on", {"regression", "inconclusive", "nothing"});
+  request.fail_on = fail_on == "regression" ? FailOn::regression
+                    : fail_on == "nothing"  ? FailOn::nothing
+                                            : FailOn::inconclusive;
   request.ignore_environment = settings.is_on("ignore-environment");
   request.allow_missing = settings.is_on("allow-missing");
   request.with_resamples = settings.is_on("with-resamples");

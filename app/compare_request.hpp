@@ -17,7 +17,8 @@ struct CompareRequest {
   std::string base, fresh;  // files; with rounds, programs and their settings
   CompareOptions options;
   FailOn fail_on = FailOn::regression;
-  bool ignore_environment = false, allow_missing = false, with_resamples = false, json = false, quiet = false;
+  bool ignore_environment = false, allow_missing = false, with_resamples = false, json = false,
+       quiet = false;
   std::size_t confirm = 0;  // times the alarming cases are measured anew
   std::size_t rounds = 0;   // 0: files
   std::string with;         // what both sides run in a round
@@ -25,7 +26,9 @@ struct CompareRequest {
   std::vector<FileLock> locks;  // on these, until they are written
 };
 
-// Throws Error(usage), naming the option, its value and what is accepted; Error(output) for a file that will not be writable.
-CompareRequest read_compare_request(const Settings& settings, const std::vector<std::string>& arguments);
+// Throws Error(usage), naming the option, its value and what is accepted; Error(output) for a file
+// that will not be writable.
+CompareRequest read_compare_request(const Settings& settings,
+                                    const std::vector<std::string>& arguments);
 
 }  // namespace mgpu

@@ -19,8 +19,8 @@ namespace mgpu {
 namespace {
 
 // Files, tables, closing words. Returns ok, or internal when a file could not be written.
-ExitCode deliver(const Report& report, const RunRequest& request, const std::vector<Miss>& failures, RunObserver& observer,
-                 const TableStyle& style) {
+ExitCode deliver(const Report& report, const RunRequest& request, const std::vector<Miss>& failures,
+                 RunObserver& observer, const TableStyle& style) {
   observer.clear_line();
   observer.save(report);
   bool written = !observer.could_not_write();
@@ -38,30 +38,37 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
   } else {
     observer.print_tables(report);
     print(below_run_tables(report, style));
-    if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty()) print("\n" + sweeps);
+    if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty())
+      print("\n" + sweeps);
     // A sweep has sentences of its own: a paragraph for every size would be too much.
-    if (!is_sweep(report) || size_sweeps(report).empty()) print("\n" + wrapped_prose(closing_words(report), style, 2));
+    if (!is_sweep(report) || size_sweeps(report).empty())
+      print("\n" + wrapped_prose(closing_words(report), style, 2));
   }
   if (written && !request.quiet) {
     if (observer.result_is_kept()) {
       const std::string file = request.result_file->string();
-      print_error(fmt::format("measurements: {} (mgpu-bench report {})", file, request.result_is_dated ? "last" : file));
+      print_error(fmt::format("measurements: {} (mgpu-bench report {})", file,
+                              request.result_is_dated ? "last" : file));
     }
     if (request.trace_file)
-      print_error(fmt::format("timeline: {} (open it in https://ui.perfetto.dev)", request.trace_file->string()));
+      print_error(fmt::format("timeline: {} (open it in https://ui.perfetto.dev)",
+                              request.trace_file->string()));
   }
   return written ? ExitCode::ok : ExitCode::internal;
 }
 
-// What a reader of test results must count as failed: requirements missed and, under --strict, every loss that the run survived.
+// What a reader of test results must count as failed: requirements missed and, under --strict,
+// every loss that the run survived.
 std::vector<Miss> failures_of(const Report& report, const std::vector<Miss>& missed, bool strict) {
   std::vector<Miss> failures = missed;
   for (const Fault& fault : report.faults)
-    if (fault_code(fault, strict) != ExitCode::ok) failures.push_back({std::nullopt, fault_sentence(fault, nullptr)});
+    if (fault_code(fault, strict) != ExitCode::ok)
+      failures.push_back({std::nullopt, fault_sentence(fault, nullptr)});
   for (std::size_t k = 0; k < report.runs.size(); ++k) {
     const RunRecord& run = report.runs[k];
     for (const Fault& fault : run.faults)
-      if (fault_code(fault, strict) != ExitCode::ok) failures.push_back({k, fault_sentence(fault, &run)});
+      if (fault_code(fault, strict) != ExitCode::ok)
+        failures.push_back({k, fault_sentence(fault, &run)});
     if (strict && asked_for(run) > run.devices.size())
       failures.push_back({k, fmt::format("measured on {} devices", devices_text(run))});
   }
@@ -70,7 +77,8 @@ std::vector<Miss> failures_of(const Report& report, const std::vector<Miss>& mis
 
 // One line for each device that was lost; the tables have the details.
 void tell_faults(const Report& report, bool strict) {
-  std::map<std::string, std::pair<const Fault*, std::size_t>> devices;  // the first fault or the worst, and how many
+  std::map<std::string, std::pair<const Fault*, std::size_t>>
+      devices;  // the first fault or the worst, and how many
   const auto count = [&](const Fault& fault) {
     auto& [worst, faults] = devices.try_emplace(fault.device, &fault, 0).first->second;
     if (fault_code(fault, strict) == ExitCode::unverified) worst = &fault;
@@ -80,18 +88,22 @@ void tell_faults(const Report& report, bool strict) {
   for (const RunRecord& run : report.runs)
     for (const Fault& fault : run.faults) count(fault);
   for (const auto& [device, faults] : devices) {
-    const std::string more = faults.second > 1 ? fmt::format(" ({} faults in all)", faults.second) : "";
+    const std::string more =
+        faults.second > 1 ? fmt::format(" ({} faults in all)", faults.second) : "";
     const char* level = fault_code(*faults.first, strict) == ExitCode::ok ? "warning" : "error";
-    print_error(printable(fmt::format("{}: {}: {}{}", level, what_happened(*faults.first), faults.first->what, more)));
+    print_error(printable(fmt::format("{}: {}: {}{}", level, what_happened(*faults.first),
+                                      faults.first->what, more)));
   }
 }
 
 }  // namespace
 
-ExitCode conclude(const Report& report, const RunRequest& request, RunObserver& observer, const TableStyle& style) {
+ExitCode conclude(const Report& report, const RunRequest& request, RunObserver& observer,
+                  const TableStyle& style) {
   const std::vector<Miss> missed = misses(report, request.requirements);
-  std::vector<ExitCode> codes{deliver(report, request, failures_of(report, missed, request.strict), observer, style),
-                              outcome(report, request.strict)};
+  std::vector<ExitCode> codes{
+      deliver(report, request, failures_of(report, missed, request.strict), observer, style),
+      outcome(report, request.strict)};
   tell_faults(report, request.strict);
   if (!tell_misses(missed)) codes.push_back(ExitCode::regression);
   if (!report.complete && stop_signal() != 0) {

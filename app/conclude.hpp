@@ -8,7 +8,9 @@
 
 namespace mgpu {
 
-// Saves and prints what the request asks for. The worst of what happened: an unwritable file, a failed case, a signal.
-ExitCode conclude(const Report& report, const RunRequest& request, RunObserver& observer, const TableStyle& style);
+// Saves and prints what the request asks for. The worst of what happened: an unwritable file, a
+// failed case, a signal.
+ExitCode conclude(const Report& report, const RunRequest& request, RunObserver& observer,
+                  const TableStyle& style);
 
 }  // namespace mgpu

@@ -15,7 +15,10 @@ namespace {
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-bool is_bare(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-'; }
+bool is_bare(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-';
+}
 
 std::string utf8(char32_t c) {
   std::string out;
@@ -60,7 +63,9 @@ class Parser {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const { throw Error(ErrorKind::input, fmt::format("line {}: {}", line_, what)); }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error(ErrorKind::input, fmt::format("line {}: {}", line_, what));
+  }
 
   // 0 at the end: no text that is understood holds such a character.
   char peek() const { return rest_.empty() ? '\0' : rest_.front(); }
@@ -79,11 +84,13 @@ class Parser {
     while (!rest_.empty() && peek() != '\n') take();
   }
   void blank_lines() {
-    for (spaces(); peek() == '#' || peek() == '\n'; spaces()) peek() == '#' ? comment() : static_cast<void>(take());
+    for (spaces(); peek() == '#' || peek() == '\n'; spaces())
+      peek() == '#' ? comment() : static_cast<void>(take());
   }
   void end_of_line() {
     spaces();
-    if (!at_end_of_line()) fail(fmt::format("{} is not expected here", in_quotes(rest_.substr(0, rest_.find('\n')))));
+    if (!at_end_of_line())
+      fail(fmt::format("{} is not expected here", in_quotes(rest_.substr(0, rest_.find('\n')))));
     comment();
   }
 
@@ -123,7 +130,8 @@ class Parser {
       entry.section += (section.empty() ? "" : ".") + entry.key.substr(0, dot);
       entry.key.erase(0, dot + 1);
     }
-    if (peek() != '=') fail(fmt::format("after {} an equals sign is expected: KEY = VALUE", in_quotes(entry.key)));
+    if (peek() != '=')
+      fail(fmt::format("after {} an equals sign is expected: KEY = VALUE", in_quotes(entry.key)));
     take();
     spaces();
     entry.value = peek() == '[' ? list() : scalar(false);
@@ -151,7 +159,9 @@ class Parser {
 
   std::string scalar(bool in_list) {
     if (peek() == '"' || peek() == '\'') return quoted();
-    if (peek() == '{') fail("tables ({...}) are not understood; accepted: a string, a number, true, false or a list");
+    if (peek() == '{')
+      fail(
+          "tables ({...}) are not understood; accepted: a string, a number, true, false or a list");
     std::string word;
     while (!at_end_of_line() && !(in_list && (peek() == ',' || peek() == ']'))) word += take();
     while (!word.empty() && is_space(word.back())) word.pop_back();
@@ -159,14 +169,16 @@ class Parser {
     if (word.find_first_of("\"'\0"
                            "[]{}",
                            0, 7) != std::string::npos) {
-      fail(fmt::format("{} is not a value; text with such characters is written in quotes", in_quotes(word)));
+      fail(fmt::format("{} is not a value; text with such characters is written in quotes",
+                       in_quotes(word)));
     }
     return word;
   }
 
   std::string quoted() {
     const char quote = take();
-    if (rest_.substr(0, 2) == std::string(2, quote)) fail("strings over several lines are not understood");
+    if (rest_.substr(0, 2) == std::string(2, quote))
+      fail("strings over several lines are not understood");
     std::string text;
     while (peek() != quote) {
       if (rest_.empty() || peek() == '\n') fail("a quote is not closed");
@@ -179,24 +191,28 @@ class Parser {
   }
 
   std::string escape() {
-    static constexpr std::pair<char, char> simple[] = {{'b', '\b'}, {'t', '\t'}, {'n', '\n'}, {'f', '\f'},
-                                                       {'r', '\r'}, {'"', '"'},  {'\\', '\\'}};
+    static constexpr std::pair<char, char> simple[] = {
+        {'b', '\b'}, {'t', '\t'}, {'n', '\n'}, {'f', '\f'}, {'r', '\r'}, {'"', '"'}, {'\\', '\\'}};
     const char kind = rest_.empty() || peek() == '\n' ? '\0' : take();
     for (const auto& [letter, meaning] : simple) {
       if (kind == letter) return std::string(1, meaning);
     }
     if (kind != 'u' && kind != 'U')
-      fail("an escape that is not understood; a backslash is written \\\\, or the text in single quotes");
+      fail(
+          "an escape that is not understood; a backslash is written \\\\, or the text in single "
+          "quotes");
     char32_t c = 0;
     for (int digits = kind == 'u' ? 4 : 8; digits > 0; --digits) {
       const std::size_t digit =
-          std::string_view("0123456789abcdef").find(peek() >= 'A' && peek() <= 'F' ? static_cast<char>(peek() + 32) : peek());
+          std::string_view("0123456789abcdef")
+              .find(peek() >= 'A' && peek() <= 'F' ? static_cast<char>(peek() + 32) : peek());
       if (digit == std::string_view::npos)
         fail(fmt::format("\\{} is followed by {} hexadecimal digits", kind, kind == 'u' ? 4 : 8));
       take();
       c = c << 4 | static_cast<char32_t>(digit);
     }
-    if (c == 0 || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) fail("an escape that stands for no character");
+    if (c == 0 || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+      fail("an escape that stands for no character");
     return utf8(c);
   }
 

@@ -1,5 +1,5 @@
-// The TOML of --config: lines of `key = value`, bare or under [run]. Text in, text out; what keys there are is
-// in app/option_table.cpp.
+// The TOML of --config: lines of `key = value`, bare or under [run]. Text in, text out; what keys
+// there are is in app/option_table.cpp.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,18 @@ namespace mgpu {
 
 struct ConfigEntry {
   std::string section, key;  // as written; section: of the last [header], and of a dotted key
-  std::string value;         // of a string its text, of a list its elements with commas between, of anything else as written
+  std::string value;         // of a string its text, of a list its elements with commas between, of
+                             // anything else as written
   std::size_t line = 0;
 };
 
-// What of TOML 1.0 options need: comments, [sections], bare and quoted and dotted keys, basic and literal strings, lists of scalars
-// over several lines, and numbers, truth values and plain words (which TOML has not) as text. Throws Error(input) 'line 3: WHAT'
-// for anything else.
+// What of TOML 1.0 options need: comments, [sections], bare and quoted and dotted keys, basic and
+// literal strings, lists of scalars over several lines, and numbers, truth values and plain words
+// (which TOML has not) as text. Throws Error(input) 'line 3: WHAT' for anything else.
 std::vector<ConfigEntry> parse_config(std::string_view text);
 
-// A string of TOML on one line that parse_config() reads back as `text`; what terminals obey is escaped.
+// A string of TOML on one line that parse_config() reads back as `text`; what terminals obey is
+// escaped.
 std::string config_string(std::string_view text);
 
 }  // namespace mgpu

@@ -18,15 +18,18 @@ namespace {
 // Enough to find the cause on a new machine, where the loader alone says -1001.
 [[noreturn]] void refuse_no_device(const std::string& what, const Environment& environment) {
   const std::string folder =
-      environment.get("OCL_ICD_VENDORS").value_or(environment.get("OPENCL_VENDOR_PATH").value_or("/etc/OpenCL/vendors"));
+      environment.get("OCL_ICD_VENDORS")
+          .value_or(environment.get("OPENCL_VENDOR_PATH").value_or("/etc/OpenCL/vendors"));
   const std::vector<std::string> variables = device_variables(environment);
   throw Error(ErrorKind::no_device,
-              fmt::format("{}; the OpenCL loader reads {}; variables set: {}; `clinfo` shows what it finds, and the "
+              fmt::format("{}; the OpenCL loader reads {}; variables set: {}; `clinfo` shows what "
+                          "it finds, and the "
                           "package pocl-opencl-icd makes a device of the CPU",
                           what, folder, variables.empty() ? "none" : joined(variables)));
 }
 
-Backend::Enumeration enumerate(Backend& backend, const std::string& selector, const Environment& environment) {
+Backend::Enumeration enumerate(Backend& backend, const std::string& selector,
+                               const Environment& environment) {
   Backend::Enumeration found = backend.enumerate();
   if (!found.devices.empty()) return found;
   std::string what = no_device_message(selector, found.devices, found.platforms);
@@ -35,8 +38,8 @@ Backend::Enumeration enumerate(Backend& backend, const std::string& selector, co
 }
 
 // `parts` 0: not asked for.
-std::vector<Device> with_cpus_split(Backend& backend, const std::vector<Device>& devices, std::uint64_t parts,
-                                    const std::string& from) {
+std::vector<Device> with_cpus_split(Backend& backend, const std::vector<Device>& devices,
+                                    std::uint64_t parts, const std::string& from) {
   if (parts <= 1) return devices;
   std::vector<Device> split;
   for (const Device& device : devices) {
@@ -45,46 +48,68 @@ std::vector<Device> with_cpus_split(Backend& backend, const std::vector<Device>&
       continue;
     }
     try {
-      for (Device& part : backend.split(device, static_cast<unsigned>(parts))) split.push_back(std::move(part));
+      for (Device& part : backend.split(device, static_cast<unsigned>(parts)))
+        split.push_back(std::move(part));
     } catch (const Error& error) {
-      throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" does not suit {} ({}): {}; accepted: up to its number of cores ({})",
-                                                from, parts, device.id, device.name, error.what(), device.compute_units));
+      throw Error(
+          ErrorKind::usage,
+          fmt::format(
+              "{}: \"{}\" does not suit {} ({}): {}; accepted: up to its number of cores ({})",
+              from, parts, device.id, device.name, error.what(), device.compute_units));
     }
   }
   return split;
 }
 
-std::vector<Device> default_devices(Backend& backend, const Backend::Enumeration& found, std::uint64_t parts, DeviceSet& set) {
+std::vector<Device> default_devices(Backend& backend, const Backend::Enumeration& found,
+                                    std::uint64_t parts, DeviceSet& set) {
   std::vector<Device> devices;
-  for (const std::size_t index : default_selection(found.devices)) devices.push_back(found.devices[index]);
-  if (parts > 0 || devices.size() != 1 || !devices.front().is_cpu() || devices.front().compute_units < 2) return devices;
+  for (const std::size_t index : default_selection(found.devices))
+    devices.push_back(found.devices[index]);
+  if (parts > 0 || devices.size() != 1 || !devices.front().is_cpu() ||
+      devices.front().compute_units < 2)
+    return devices;
   try {
-    return backend.split(devices.front(), std::min(devices.front().compute_units, kMostDefaultParts));
-  } catch (const Error& error) {  // some CPU drivers cannot; nobody asked for it, so go on with the whole
-    set.warnings.push_back(fmt::format("{} is used as one device: {}", devices.front().id, error.what()));
+    return backend.split(devices.front(),
+                         std::min(devices.front().compute_units, kMostDefaultParts));
+  } catch (const Error&
+               error) {  // some CPU drivers cannot; nobody asked for it, so go on with the whole
+    set.warnings.push_back(
+        fmt::format("{} is used as one device: {}", devices.front().id, error.what()));
     return devices;
   }
 }
 
-// Whether a term names a part of a device: 0:1.2. (<regex> would be most of what this file compiles.)
+// Whether a term names a part of a device: 0:1.2. (<regex> would be most of what this file
+// compiles.)
 bool has_sub_device(std::string_view selector) {
-  const auto digit = [&](std::size_t at) { return at < selector.size() && selector[at] >= '0' && selector[at] <= '9'; };
-  for (std::size_t dot = selector.find('.'); dot != std::string_view::npos; dot = selector.find('.', dot + 1)) {
+  const auto digit = [&](std::size_t at) {
+    return at < selector.size() && selector[at] >= '0' && selector[at] <= '9';
+  };
+  for (std::size_t dot = selector.find('.'); dot != std::string_view::npos;
+       dot = selector.find('.', dot + 1)) {
     std::size_t device = dot;
     while (device > 0 && digit(device - 1)) --device;
-    if (device < dot && device >= 2 && selector[device - 1] == ':' && digit(device - 2) && digit(dot + 1)) return true;
+    if (device < dot && device >= 2 && selector[device - 1] == ':' && digit(device - 2) &&
+        digit(dot + 1))
+      return true;
   }
   return false;
 }
 
-std::vector<Device> selected_devices(Backend& backend, const Backend::Enumeration& found, const Given& selector,
-                                     std::uint64_t parts, const std::string& parts_from, bool strict, DeviceSet& set) {
+std::vector<Device> selected_devices(Backend& backend, const Backend::Enumeration& found,
+                                     const Given& selector, std::uint64_t parts,
+                                     const std::string& parts_from, bool strict, DeviceSet& set) {
   const bool names_parts = has_sub_device(selector.value);
-  const std::vector<Device> list = names_parts ? with_cpus_split(backend, found.devices, parts, parts_from) : found.devices;
+  const std::vector<Device> list =
+      names_parts ? with_cpus_split(backend, found.devices, parts, parts_from) : found.devices;
   const Selector::Result result = Selector::parse(selector.value).apply(list);
   for (const std::string& term : result.unmatched) {
-    const std::string what = fmt::format("{}: {} matches no device", selector.from, in_quotes(term));
-    if (strict) throw Error(ErrorKind::usage, what + ", which --strict does not accept; `mgpu-bench devices` lists them");
+    const std::string what =
+        fmt::format("{}: {} matches no device", selector.from, in_quotes(term));
+    if (strict)
+      throw Error(ErrorKind::usage,
+                  what + ", which --strict does not accept; `mgpu-bench devices` lists them");
     set.warnings.push_back(what);
   }
   std::vector<Device> devices;
@@ -95,29 +120,34 @@ std::vector<Device> selected_devices(Backend& backend, const Backend::Enumeratio
 // "gpu", "gpu:2,gpu": GPUs, whichever there are.
 bool asks_for_gpus_only(std::string_view selector) {
   const std::vector<std::string> terms = split_commas(selector);
-  return std::all_of(terms.begin(), terms.end(), [](const std::string& term) { return term == "gpu" || term.starts_with("gpu:"); });
+  return std::all_of(terms.begin(), terms.end(), [](const std::string& term) {
+    return term == "gpu" || term.starts_with("gpu:");
+  });
 }
 
 // Quoted where a shell would not take it for one word.
 std::string shell_word(const std::string& word) {
   const auto plain = [](unsigned char c) {
-    return std::isalnum(c) != 0 || std::string_view("-_./=:,^+%@~").find(c) != std::string_view::npos;
+    return std::isalnum(c) != 0 ||
+           std::string_view("-_./=:,^+%@~").find(c) != std::string_view::npos;
   };
-  if (!word.empty() && word.front() != '~' && std::all_of(word.begin(), word.end(), plain)) return word;
+  if (!word.empty() && word.front() != '~' && std::all_of(word.begin(), word.end(), plain))
+    return word;
   std::string quoted = "'";
   for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
 }
 
-// The command that was given, with `devices` in the place of its -d, or appended where the environment or a file chose devices.
+// The command that was given, with `devices` in the place of its -d, or appended where the
+// environment or a file chose devices.
 std::string with_other_devices(const std::vector<std::string>& argv, const std::string& devices) {
   std::string line = "mgpu-bench";
   bool put = false;
   for (std::size_t i = 1; i < argv.size(); ++i) {
     const std::string& word = argv[i];
     const bool apart = word == "-d" || word == "--devices" || word == "--device-filter";
-    const bool joined =
-        word.starts_with("--devices=") || word.starts_with("--device-filter=") || (word.starts_with("-d") && word.size() > 2);
+    const bool joined = word.starts_with("--devices=") || word.starts_with("--device-filter=") ||
+                        (word.starts_with("-d") && word.size() > 2);
     if (!apart && !joined) {
       line += " " + shell_word(word);
       continue;
@@ -131,18 +161,21 @@ std::string with_other_devices(const std::vector<std::string>& argv, const std::
 
 // A command written for GPUs, tried on a machine without one: the message has to say how to go on.
 [[noreturn]] void refuse_no_gpu(const Given& selector, const Device& cpu, const Context& context) {
-  const bool splits =
-      context.invocation.command != "devices" && cpu.compute_units > 1 && !context.invocation.settings.has("sub-devices");
-  const std::string devices =
-      splits ? fmt::format("-d cpu --sub-devices {}", std::min(cpu.compute_units, kMostDefaultParts)) : "-d cpu";
+  const bool splits = context.invocation.command != "devices" && cpu.compute_units > 1 &&
+                      !context.invocation.settings.has("sub-devices");
+  const std::string devices = splits ? fmt::format("-d cpu --sub-devices {}",
+                                                   std::min(cpu.compute_units, kMostDefaultParts))
+                                     : "-d cpu";
   throw Error(ErrorKind::no_device,
-              fmt::format("{} {}: there is no GPU here, only the CPU {} ({}); what works here: {}", selector.from,
-                          in_quotes(selector.value), cpu.id, cpu.name, with_other_devices(context.tool.argv, devices)));
+              fmt::format("{} {}: there is no GPU here, only the CPU {} ({}); what works here: {}",
+                          selector.from, in_quotes(selector.value), cpu.id, cpu.name,
+                          with_other_devices(context.tool.argv, devices)));
 }
 
 }  // namespace
 
-std::uint64_t count_setting(const Settings& settings, std::string_view name, std::uint64_t least, std::uint64_t standard) {
+std::uint64_t count_setting(const Settings& settings, std::string_view name, std::uint64_t least,
+                            std::uint64_t standard) {
   const Given* given = settings.find(name);
   return given == nullptr ? standard : read_count(*given, least);
 }
@@ -153,35 +186,48 @@ DeviceSet choose_devices(Backend& backend, const Context& context) {
   const Given* selector = settings.find("devices");
   const Given* parts_given = settings.find("sub-devices");
   const std::uint64_t parts = count_setting(settings, "sub-devices", 1, 0);
-  const std::uint64_t most = count_setting(settings, "max-devices", 1, std::numeric_limits<std::uint64_t>::max());
+  const std::uint64_t most =
+      count_setting(settings, "max-devices", 1, std::numeric_limits<std::uint64_t>::max());
   const std::string parts_from = parts_given != nullptr ? parts_given->from : "";
   if (parts > std::numeric_limits<unsigned>::max()) {
-    throw Error(ErrorKind::usage, fmt::format("{}: {} is too large; accepted: up to the number of cores", parts_from, parts));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{}: {} is too large; accepted: up to the number of cores", parts_from, parts));
   }
-  if (selector != nullptr) Selector::parse(selector->value);  // a malformed one is refused even where there is no device
+  if (selector != nullptr)
+    Selector::parse(selector->value);  // a malformed one is refused even where there is no device
 
   DeviceSet set;
-  const Backend::Enumeration found = enumerate(backend, selector != nullptr ? selector->value : "", environment);
+  const Backend::Enumeration found =
+      enumerate(backend, selector != nullptr ? selector->value : "", environment);
   set.warnings = found.warnings;
   const auto is_cpu = [](const Device& device) { return device.is_cpu(); };
   const auto cpu = std::find_if(found.devices.begin(), found.devices.end(), is_cpu);
   const bool no_gpu =
-      std::none_of(found.devices.begin(), found.devices.end(), [](const Device& device) { return device.type == DeviceType::gpu; });
-  if (selector != nullptr && no_gpu && cpu != found.devices.end() && asks_for_gpus_only(selector->value))
+      std::none_of(found.devices.begin(), found.devices.end(),
+                   [](const Device& device) { return device.type == DeviceType::gpu; });
+  if (selector != nullptr && no_gpu && cpu != found.devices.end() &&
+      asks_for_gpus_only(selector->value))
     refuse_no_gpu(*selector, *cpu, context);
   if (selector != nullptr) {
-    set.devices = selected_devices(backend, found, *selector, parts, parts_from, settings.is_on("strict"), set);
+    set.devices = selected_devices(backend, found, *selector, parts, parts_from,
+                                   settings.is_on("strict"), set);
   } else {
-    set.devices = with_cpus_split(backend, default_devices(backend, found, parts, set), parts, parts_from);
+    set.devices =
+        with_cpus_split(backend, default_devices(backend, found, parts, set), parts, parts_from);
   }
   if (set.devices.empty()) {
-    refuse_no_device(no_device_message(selector != nullptr ? selector->value : "", found.devices, found.platforms), environment);
+    refuse_no_device(no_device_message(selector != nullptr ? selector->value : "", found.devices,
+                                       found.platforms),
+                     environment);
   }
   if (parts > 1 && std::none_of(set.devices.begin(), set.devices.end(), is_cpu)) {
-    set.warnings.push_back(fmt::format("{}: there is no CPU among the devices to split", parts_from));
+    set.warnings.push_back(
+        fmt::format("{}: there is no CPU among the devices to split", parts_from));
   }
   if (set.devices.size() > most) set.devices.resize(most);
-  if (cpu != found.devices.end() && std::none_of(set.devices.begin(), set.devices.end(), is_cpu)) set.reserve = *cpu;
+  if (cpu != found.devices.end() && std::none_of(set.devices.begin(), set.devices.end(), is_cpu))
+    set.reserve = *cpu;
   return set;
 }
 

@@ -1,4 +1,5 @@
-// Reads /proc, /etc/os-release, uname and the process environment. A fact that cannot be read is left out, never guessed.
+// Reads /proc, /etc/os-release, uname and the process environment. A fact that cannot be read is
+// left out, never guessed.
 #include "app/environment.hpp"
 
 #include <sched.h>
@@ -18,13 +19,16 @@ extern char** environ;
 namespace mgpu {
 namespace {
 
-// Variables of the loaders and vendors that change which devices are seen, in what order, or how they run.
+// Variables of the loaders and vendors that change which devices are seen, in what order, or how
+// they run.
 constexpr const char* kDeviceVariables[] = {
-    "CUDA_VISIBLE_DEVICES",     "CUDA_DEVICE_ORDER",  "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
-    "HIP_VISIBLE_DEVICES",      "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK",       "ONEAPI_DEVICE_SELECTOR",
-    "OCL_ICD_VENDORS",          "OCL_ICD_FILENAMES",  "OPENCL_VENDOR_PATH",     "OCL_ICD_PLATFORM_SORT",
-    "OCL_ICD_DEFAULT_PLATFORM", "OPENCL_LAYERS",      "POCL_DEVICES",           "POCL_MAX_PTHREAD_COUNT",
-    "POCL_CPU_MAX_CU_COUNT",    "POCL_AFFINITY",      "POCL_MEMORY_LIMIT",      "OMP_NUM_THREADS",
+    "CUDA_VISIBLE_DEVICES",     "CUDA_DEVICE_ORDER",      "NVIDIA_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",     "HIP_VISIBLE_DEVICES",    "GPU_DEVICE_ORDINAL",
+    "ZE_AFFINITY_MASK",         "ONEAPI_DEVICE_SELECTOR", "OCL_ICD_VENDORS",
+    "OCL_ICD_FILENAMES",        "OPENCL_VENDOR_PATH",     "OCL_ICD_PLATFORM_SORT",
+    "OCL_ICD_DEFAULT_PLATFORM", "OPENCL_LAYERS",          "POCL_DEVICES",
+    "POCL_MAX_PTHREAD_COUNT",   "POCL_CPU_MAX_CU_COUNT",  "POCL_AFFINITY",
+    "POCL_MEMORY_LIMIT",        "OMP_NUM_THREADS",
 };
 
 // The value after "key<separators>" of the first line that begins with the key.
@@ -43,7 +47,8 @@ std::string field(const char* file, std::string_view key) {
 
 std::string cpu_model() {
   std::string model = field("/proc/cpuinfo", "model name");
-  return model.empty() ? field("/proc/cpuinfo", "CPU implementer") : model;  // Arm kernels print numbers only
+  return model.empty() ? field("/proc/cpuinfo", "CPU implementer")
+                       : model;  // Arm kernels print numbers only
 }
 
 }  // namespace
@@ -51,7 +56,8 @@ std::string cpu_model() {
 void pin_pocl_threads() {
   cpu_set_t allowed;
   const long cores = sysconf(_SC_NPROCESSORS_CONF);
-  if (cores < 1 || cores > CPU_SETSIZE || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  if (cores < 1 || cores > CPU_SETSIZE || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    return;
   for (int core = 0; core < cores; ++core) {
     if (!CPU_ISSET(core, &allowed)) return;
   }
@@ -63,7 +69,8 @@ Environment Environment::of_process() {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const std::size_t equals = text.find('=');
-    if (equals != std::string_view::npos) variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+    if (equals != std::string_view::npos)
+      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   return Environment(std::move(variables));
 }
@@ -76,14 +83,16 @@ std::optional<std::string> Environment::get(const std::string& name) const {
 
 std::vector<std::string> Environment::names_with_prefix(const std::string& prefix) const {
   std::vector<std::string> names;
-  for (auto it = variables_.lower_bound(prefix); it != variables_.end() && it->first.starts_with(prefix); ++it) {
+  for (auto it = variables_.lower_bound(prefix);
+       it != variables_.end() && it->first.starts_with(prefix); ++it) {
     if (!it->second.empty()) names.push_back(it->first);
   }
   return names;
 }
 
 Bytes host_memory() {
-  const Bytes physical = static_cast<Bytes>(sysconf(_SC_PHYS_PAGES)) * static_cast<Bytes>(sysconf(_SC_PAGESIZE));
+  const Bytes physical =
+      static_cast<Bytes>(sysconf(_SC_PHYS_PAGES)) * static_cast<Bytes>(sysconf(_SC_PAGESIZE));
   std::ifstream limit("/sys/fs/cgroup/memory.max");
   std::string text;
   if (limit >> text && text != "max") {
@@ -114,7 +123,9 @@ std::map<std::string, std::string> describe_environment(const Environment& envir
   return facts;
 }
 
-std::vector<std::string> device_variable_names() { return {std::begin(kDeviceVariables), std::end(kDeviceVariables)}; }
+std::vector<std::string> device_variable_names() {
+  return {std::begin(kDeviceVariables), std::end(kDeviceVariables)};
+}
 
 std::vector<std::string> device_variables(const Environment& environment) {
   std::vector<std::string> set;
@@ -125,8 +136,10 @@ std::vector<std::string> device_variables(const Environment& environment) {
 }
 
 std::filesystem::path cache_directory(const Environment& environment) {
-  if (const auto cache = environment.get("XDG_CACHE_HOME")) return std::filesystem::path(*cache) / "mgpu-bench";
-  if (const auto home = environment.get("HOME")) return std::filesystem::path(*home) / ".cache" / "mgpu-bench";
+  if (const auto cache = environment.get("XDG_CACHE_HOME"))
+    return std::filesystem::path(*cache) / "mgpu-bench";
+  if (const auto home = environment.get("HOME"))
+    return std::filesystem::path(*home) / ".cache" / "mgpu-bench";
   return {};
 }
 
@@ -136,7 +149,8 @@ std::filesystem::path state_directory(const Environment& environment) {
     return path.is_absolute() ? path : std::filesystem::path();
   };
   if (const auto state = absolute("XDG_STATE_HOME"); !state.empty()) return state / "mgpu-bench";
-  if (const auto home = absolute("HOME"); !home.empty()) return home / ".local" / "state" / "mgpu-bench";
+  if (const auto home = absolute("HOME"); !home.empty())
+    return home / ".local" / "state" / "mgpu-bench";
   return {};
 }
 

@@ -11,11 +11,13 @@
 
 namespace mgpu {
 
-// A copy of the process environment. An empty variable counts as not set, as NO_COLOR and the XDG rules have it.
+// A copy of the process environment. An empty variable counts as not set, as NO_COLOR and the XDG
+// rules have it.
 class Environment {
  public:
   static Environment of_process();
-  explicit Environment(std::map<std::string, std::string> variables) : variables_(std::move(variables)) {}
+  explicit Environment(std::map<std::string, std::string> variables)
+      : variables_(std::move(variables)) {}
 
   std::optional<std::string> get(const std::string& name) const;
   // Names that begin with `prefix`, sorted.
@@ -25,17 +27,19 @@ class Environment {
   std::map<std::string, std::string> variables_;
 };
 
-// Asks PoCL to keep each of its threads on one core, unless the user has decided: else two sub-devices of one core each are now and
-// then scheduled on the same core, and one of them starts a time slice (4 ms) late. Left alone where the process may not use all
-// cores, as PoCL ends the process when it cannot have the core of a thread's number. Call before OpenCL is loaded and the
+// Asks PoCL to keep each of its threads on one core, unless the user has decided: else two
+// sub-devices of one core each are now and then scheduled on the same core, and one of them starts
+// a time slice (4 ms) late. Left alone where the process may not use all cores, as PoCL ends the
+// process when it cannot have the core of a thread's number. Call before OpenCL is loaded and the
 // environment is copied.
 void pin_pocl_threads();
 
 // Bytes of this machine's memory, or the container's limit where that is less.
 Bytes host_memory();
 
-// What a reader of the result file needs to know about where it was measured: host, cpu, cores, os, kernel, memory_bytes, and
-// every variable that hides, reorders or reconfigures devices, under its own name.
+// What a reader of the result file needs to know about where it was measured: host, cpu, cores, os,
+// kernel, memory_bytes, and every variable that hides, reorders or reconfigures devices, under its
+// own name.
 std::map<std::string, std::string> describe_environment(const Environment& environment);
 
 // The names of those variables, set or not.
@@ -44,11 +48,12 @@ std::vector<std::string> device_variable_names();
 // Those variables alone, as "NAME=value", for the message when there is no device.
 std::vector<std::string> device_variables(const Environment& environment);
 
-// $XDG_CACHE_HOME/mgpu-bench, else $HOME/.cache/mgpu-bench; empty when neither is set: then nothing is cached.
+// $XDG_CACHE_HOME/mgpu-bench, else $HOME/.cache/mgpu-bench; empty when neither is set: then nothing
+// is cached.
 std::filesystem::path cache_directory(const Environment& environment);
 
-// $XDG_STATE_HOME/mgpu-bench, else $HOME/.local/state/mgpu-bench; empty when neither is set. A relative path counts as not set, as
-// the XDG rules have it.
+// $XDG_STATE_HOME/mgpu-bench, else $HOME/.local/state/mgpu-bench; empty when neither is set. A
+// relative path counts as not set, as the XDG rules have it.
 std::filesystem::path state_directory(const Environment& environment);
 
 }  // namespace mgpu

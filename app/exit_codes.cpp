@@ -27,8 +27,9 @@ ExitCode exit_code(ErrorKind kind) {
 }
 
 ExitCode worst(std::span<const ExitCode> codes) {
-  constexpr ExitCode order[] = {ExitCode::terminated, ExitCode::interrupted, ExitCode::internal,    ExitCode::unverified,
-                                ExitCode::failed,     ExitCode::regression,  ExitCode::inconclusive};
+  constexpr ExitCode order[] = {ExitCode::terminated,  ExitCode::interrupted, ExitCode::internal,
+                                ExitCode::unverified,  ExitCode::failed,      ExitCode::regression,
+                                ExitCode::inconclusive};
   for (const ExitCode code : order) {
     if (std::find(codes.begin(), codes.end(), code) != codes.end()) return code;
   }
@@ -46,12 +47,14 @@ ExitCode outcome(const Report& report, bool strict) {
   for (const RunRecord& run : report.runs) {
     any_ok |= run.status == Status::ok;
     if (run.verify.status == VerifyStatus::failed) codes.push_back(ExitCode::unverified);
-    if (run.status == Status::failed || (strict && run.status == Status::skipped)) codes.push_back(ExitCode::failed);
+    if (run.status == Status::failed || (strict && run.status == Status::skipped))
+      codes.push_back(ExitCode::failed);
     for (const Fault& fault : run.faults) codes.push_back(fault_code(fault, strict));
     if (strict && asked_for(run) > run.devices.size()) codes.push_back(ExitCode::failed);
   }
   for (const Fault& fault : report.faults) codes.push_back(fault_code(fault, strict));
-  if (!any_ok) codes.push_back(ExitCode::failed);  // a job in CI must not pass because nothing was measured
+  if (!any_ok)
+    codes.push_back(ExitCode::failed);  // a job in CI must not pass because nothing was measured
   return worst(codes);
 }
 

@@ -1,5 +1,5 @@
-// The exit codes of the tool, as the table in lib/report/README.md has them: what kind of failure becomes which number, and
-// which wins.
+// The exit codes of the tool, as the table in lib/report/README.md has them: what kind of failure
+// becomes which number, and which wins.
 #pragma once
 
 #include <span>
@@ -25,13 +25,16 @@ enum class ExitCode : int {
 
 ExitCode exit_code(ErrorKind kind);
 
-// The first of 143, 130, 1, 6, 5, 3, 4 that is among them, else ok: a wrong result must not hide behind a slow one.
+// The first of 143, 130, 1, 6, 5, 3, 4 that is among them, else ok: a wrong result must not hide
+// behind a slow one.
 ExitCode worst(std::span<const ExitCode> codes);
 
-// A device that was lost while others finished its work is a failure under `strict` only; one that gave a wrong result always is.
+// A device that was lost while others finished its work is a failure under `strict` only; one that
+// gave a wrong result always is.
 ExitCode fault_code(const Fault& fault, bool strict);
 
-// What the rows of a report amount to. `strict`: a skipped case counts as failed, and so does a loss that the run survived.
+// What the rows of a report amount to. `strict`: a skipped case counts as failed, and so does a
+// loss that the run survived.
 ExitCode outcome(const Report& report, bool strict);
 
 }  // namespace mgpu

@@ -22,8 +22,9 @@ std::vector<ExportFile> read_exports(const Settings& settings) {
     const auto kinds = export_kinds();
     const bool known = std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
     if (!known || equals == std::string::npos || equals + 1 == text.size()) {
-      throw Error(ErrorKind::usage, fmt::format("{}: {} is not understood; accepted: KIND=FILE with one of {}", given->from,
-                                                in_quotes(text), fmt::join(kinds, ", ")));
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: {} is not understood; accepted: KIND=FILE with one of {}",
+                              given->from, in_quotes(text), fmt::join(kinds, ", ")));
     }
     exports.push_back({kind, text.substr(equals + 1)});
   }
@@ -32,10 +33,12 @@ std::vector<ExportFile> read_exports(const Settings& settings) {
 
 std::vector<Requirement> read_requirements(const Settings& settings) {
   const Given* given = settings.find("require");
-  return given == nullptr ? std::vector<Requirement>{} : parse_requirements(given->from, given->value);
+  return given == nullptr ? std::vector<Requirement>{}
+                          : parse_requirements(given->from, given->value);
 }
 
-bool write_exports(const Report& report, const std::vector<ExportFile>& exports, const std::vector<Miss>& missed) {
+bool write_exports(const Report& report, const std::vector<ExportFile>& exports,
+                   const std::vector<Miss>& missed) {
   bool written = true;
   for (const ExportFile& one : exports) {
     try {

@@ -20,7 +20,8 @@ std::vector<ExportFile> read_exports(const Settings& settings);
 std::vector<Requirement> read_requirements(const Settings& settings);
 
 // Writes all of them; what cannot be written is said on stderr. True when all were.
-bool write_exports(const Report& report, const std::vector<ExportFile>& exports, const std::vector<Miss>& missed);
+bool write_exports(const Report& report, const std::vector<ExportFile>& exports,
+                   const std::vector<Miss>& missed);
 
 // One line on stderr for each. True when there is none.
 bool tell_misses(const std::vector<Miss>& missed);

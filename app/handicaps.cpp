@@ -16,26 +16,33 @@ namespace {
 constexpr double kLeastFactor = 1.01;  // less is noise
 constexpr double kMostFactor = 1000;
 
-[[noreturn]] void refuse(const std::string& option, std::string_view text, std::string_view why, std::string_view accepted) {
-  throw Error(ErrorKind::usage, fmt::format("{}: {} {}; accepted: {}", option, in_quotes(text), why, accepted));
+[[noreturn]] void refuse(const std::string& option, std::string_view text, std::string_view why,
+                         std::string_view accepted) {
+  throw Error(ErrorKind::usage,
+              fmt::format("{}: {} {}; accepted: {}", option, in_quotes(text), why, accepted));
 }
 
 // A plain decimal number, all of `text`: no sign, no exponent, no "nan".
 std::optional<double> decimal(std::string_view text) {
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value) || text.front() == '-') return std::nullopt;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value) ||
+      text.front() == '-')
+    return std::nullopt;
   return value;
 }
 
 // FACTOR[@START]
 Handicap slowed(const std::string& option, const std::string& text) {
   constexpr std::string_view factors = "a factor from 1.01 to 1000, as in 0=2.5";
-  constexpr std::string_view starts = "after the @ a share of the run below 1 (0.5) or a time (20ms)";
+  constexpr std::string_view starts =
+      "after the @ a share of the run below 1 (0.5) or a time (20ms)";
   Handicap handicap;
   const std::size_t at = text.find('@');
   const std::optional<double> factor = decimal(std::string_view(text).substr(0, at));
-  if (!factor || *factor < kLeastFactor || *factor > kMostFactor) refuse(option, text, "is not a factor to slow down by", factors);
+  if (!factor || *factor < kLeastFactor || *factor > kMostFactor)
+    refuse(option, text, "is not a factor to slow down by", factors);
   handicap.slow = *factor;
   if (at == std::string::npos) return handicap;
   const std::string start = text.substr(at + 1);
@@ -52,7 +59,8 @@ Handicap slowed(const std::string& option, const std::string& text) {
 Handicap capped(const std::string& option, const std::string& text) {
   Handicap handicap;
   handicap.memory_cap = parse_bytes(option, text);
-  if (*handicap.memory_cap == 0) refuse(option, text, "is no memory at all", "a size, as in 0=512MiB");
+  if (*handicap.memory_cap == 0)
+    refuse(option, text, "is no memory at all", "a size, as in 0=512MiB");
   return handicap;
 }
 
@@ -76,8 +84,10 @@ constexpr HandicapOption kOptions[] = {
        to.slow_from_fraction = from.slow_from_fraction;
        to.slow_from_time = from.slow_from_time;
      }},
-    {"cap-memory", "DEV=SIZE", capped, [](Handicap& to, const Handicap& from) { to.memory_cap = from.memory_cap; }},
-    {"delay", "DEV=TIME", delayed, [](Handicap& to, const Handicap& from) { to.delay = from.delay; }},
+    {"cap-memory", "DEV=SIZE", capped,
+     [](Handicap& to, const Handicap& from) { to.memory_cap = from.memory_cap; }},
+    {"delay", "DEV=TIME", delayed,
+     [](Handicap& to, const Handicap& from) { to.delay = from.delay; }},
 };
 
 }  // namespace
@@ -91,7 +101,9 @@ std::vector<HandicapTerm> read_handicaps(const Settings& settings) {
       const std::size_t equals = written.rfind('=');  // uuid=...=2: the last one is ours
       if (equals == std::string::npos || equals == 0 || equals + 1 == written.size()) {
         refuse(given->from, written, fmt::format("is not of the form {}", option.form),
-               fmt::format("{}, DEV being a rank or another term of --devices; several are separated by commas", option.form));
+               fmt::format("{}, DEV being a rank or another term of --devices; several are "
+                           "separated by commas",
+                           option.form));
       }
       HandicapTerm term{given->from, written.substr(0, equals), {}, option.set, {}};
       term.devices = Selector::parse(term.device, given->from);
@@ -102,17 +114,21 @@ std::vector<HandicapTerm> read_handicaps(const Settings& settings) {
   return terms;
 }
 
-std::vector<Handicap> handicaps_of(std::span<const HandicapTerm> terms, std::span<const Device> devices) {
+std::vector<Handicap> handicaps_of(std::span<const HandicapTerm> terms,
+                                   std::span<const Device> devices) {
   std::vector<Handicap> handicaps(devices.size());
   for (const HandicapTerm& term : terms) {
     const std::vector<std::size_t> matched = term.devices.apply(devices).chosen;
     if (matched.empty()) {
       std::vector<std::string> ids;
       for (const Device& device : devices) ids.push_back(device.id);
-      throw Error(ErrorKind::usage,
-                  fmt::format("{}: {} matches no device of the run; accepted: rank{}, or terms that match {}", term.option,
-                              in_quotes(term.device), devices.size() == 1 ? " 0" : fmt::format("s 0 to {}", devices.size() - 1),
-                              joined(ids)));
+      throw Error(
+          ErrorKind::usage,
+          fmt::format(
+              "{}: {} matches no device of the run; accepted: rank{}, or terms that match {}",
+              term.option, in_quotes(term.device),
+              devices.size() == 1 ? " 0" : fmt::format("s 0 to {}", devices.size() - 1),
+              joined(ids)));
     }
     for (const std::size_t index : matched) term.set(handicaps[index], term.value);
   }

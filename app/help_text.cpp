@@ -11,8 +11,9 @@ namespace mgpu {
 namespace {
 
 constexpr unsigned kWidth = 80;
-constexpr std::size_t kColumn = 26;      // where the help of an option begins
-constexpr std::size_t kMostAtOnce = 14;  // options; a command with more shows the important ones first
+constexpr std::size_t kColumn = 26;  // where the help of an option begins
+constexpr std::size_t kMostAtOnce =
+    14;  // options; a command with more shows the important ones first
 
 // One entry: what it is called, and its help beside that, or below where the name is too long.
 std::string entry(const std::string& name, const std::string& help) {
@@ -24,8 +25,8 @@ std::string entry(const std::string& name, const std::string& help) {
 }
 
 std::string option_name(const OptionText& option) {
-  return fmt::format("{}--{}{}", option.letter.empty() ? "" : "-" + option.letter + ", ", option.name,
-                     option.value.empty() ? "" : " " + option.value);
+  return fmt::format("{}--{}{}", option.letter.empty() ? "" : "-" + option.letter + ", ",
+                     option.name, option.value.empty() ? "" : " " + option.value);
 }
 
 // A command that is too long for a line goes on below, as a shell takes it.
@@ -40,7 +41,8 @@ std::string broken_command(const std::string& command) {
   return out + rest + '\n';
 }
 
-// Examples are lines that begin with two blanks, what they do stands behind three or more; everything else is prose.
+// Examples are lines that begin with two blanks, what they do stands behind three or more;
+// everything else is prose.
 std::string footer_text(const std::string& footer) {
   std::istringstream lines(footer);
   std::string out;
@@ -53,7 +55,8 @@ std::string footer_text(const std::string& footer) {
     if (line.size() <= kWidth || gap == std::string::npos) {
       out += broken_command(line);
     } else {
-      out += broken_command(line.substr(0, gap)) + "      # " + line.substr(line.find_first_not_of(' ', gap)) + '\n';
+      out += broken_command(line.substr(0, gap)) + "      # " +
+             line.substr(line.find_first_not_of(' ', gap)) + '\n';
     }
   }
   return out;
@@ -62,7 +65,8 @@ std::string footer_text(const std::string& footer) {
 std::string option_groups(const std::vector<OptionText>& options, bool headings) {
   std::vector<std::string> groups;
   for (const OptionText& option : options)
-    if (std::find(groups.begin(), groups.end(), option.group) == groups.end()) groups.push_back(option.group);
+    if (std::find(groups.begin(), groups.end(), option.group) == groups.end())
+      groups.push_back(option.group);
   std::string text;
   for (const std::string& group : headings ? groups : std::vector<std::string>{"Options"}) {
     text += fmt::format("\n{}:\n", group);
@@ -77,7 +81,8 @@ std::string option_groups(const std::vector<OptionText>& options, bool headings)
 std::string overview_text(const CommandLineText& line) {
   std::string text = wrapped_prose(line.help + '\n', {kWidth, false, true}, 0);
   text += "\nUsage: mgpu-bench COMMAND [OPTION]... [ARGUMENT]...\n\nCommands:\n";
-  for (const CommandText& command : line.commands) text += fmt::format("  {:<12}{}\n", command.name, command.help);
+  for (const CommandText& command : line.commands)
+    text += fmt::format("  {:<12}{}\n", command.name, command.help);
   text += "\nOptions:\n";
   text += entry("-h, --help", "Print this help; mgpu-bench help COMMAND prints that of a command");
   text += entry("--help-all", "Print the help of every command");
@@ -94,12 +99,14 @@ std::string command_text(const CommandText& command, bool all) {
   if (!command.argument.empty()) text += "\n" + entry(command.argument, command.argument_help);
   std::vector<OptionText> shown;
   std::copy_if(command.options.begin(), command.options.end(), std::back_inserter(shown),
-               [&](const OptionText& option) { return all || command.options.size() <= kMostAtOnce || option.important; });
+               [&](const OptionText& option) {
+                 return all || command.options.size() <= kMostAtOnce || option.important;
+               });
   text += option_groups(shown, shown.size() == command.options.size());
   if (shown.size() < command.options.size())
-    text += wrapped_prose(
-        fmt::format("\n{} more options: mgpu-bench {} --help-all\n", command.options.size() - shown.size(), command.name),
-        {kWidth, false, true}, 0);
+    text += wrapped_prose(fmt::format("\n{} more options: mgpu-bench {} --help-all\n",
+                                      command.options.size() - shown.size(), command.name),
+                          {kWidth, false, true}, 0);
   return command.footer.empty() ? text : text + '\n' + footer_text(command.footer);
 }
 

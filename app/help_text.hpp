@@ -8,7 +8,8 @@
 namespace mgpu {
 
 std::string overview_text(const CommandLineText& line);
-// `all`: every option; else, of a command with many, those that most people need, and how to see the others.
+// `all`: every option; else, of a command with many, those that most people need, and how to see
+// the others.
 std::string command_text(const CommandText& command, bool all);
 
 }  // namespace mgpu

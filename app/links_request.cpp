@@ -18,14 +18,16 @@ constexpr std::uint64_t kMostSizeFactor = 1024;
 
 [[noreturn]] void refuse_size(const Given& given, const std::string& text, const std::string& why) {
   throw Error(ErrorKind::usage,
-              fmt::format("{}: {} {}; accepted: 4KiB,1MiB, or 4KiB:1GiB, or 4KiB:1GiB:4", given.from, in_quotes(text), why));
+              fmt::format("{}: {} {}; accepted: 4KiB,1MiB, or 4KiB:1GiB, or 4KiB:1GiB:4",
+                          given.from, in_quotes(text), why));
 }
 
 // One size, or a range of them.
 void add_sizes(const Given& given, const std::string& text, Bytes least, std::set<Bytes>& sizes) {
   const auto size = [&](const std::string& part) {
     const Bytes bytes = parse_bytes(given.from, part);
-    if (bytes < least) refuse_size(given, part, fmt::format("is less than an element, of {} bytes", least));
+    if (bytes < least)
+      refuse_size(given, part, fmt::format("is less than an element, of {} bytes", least));
     if (bytes > kMostLinkSize) refuse_size(given, part, "is more than 1 TiB");
     return bytes;
   };
@@ -44,7 +46,8 @@ void add_sizes(const Given& given, const std::string& text, Bytes least, std::se
 }
 
 template <class Value>
-Value word_among(const Settings& settings, const char* name, std::span<const Value> all, Value standard) {
+Value word_among(const Settings& settings, const char* name, std::span<const Value> all,
+                 Value standard) {
   const Given* given = settings.find(name);
   if (given == nullptr) return standard;
   std::vector<std::string> words;
@@ -72,7 +75,8 @@ std::vector<Collective> read_ops(const Given& given) {
 
 void read_files(const Settings& settings, LinksRequest& request) {
   if (const Given* given = settings.find("result")) {
-    if (given->value.empty()) throw Error(ErrorKind::usage, given->from + ": the file name is empty");
+    if (given->value.empty())
+      throw Error(ErrorKind::usage, given->from + ": the file name is empty");
     request.result_file = given->value;
   }
   request.exports = read_exports(settings);
@@ -82,7 +86,9 @@ void read_files(const Settings& settings, LinksRequest& request) {
   std::set<std::filesystem::path> taken;
   for (const auto& file : files) {
     if (!taken.insert(std::filesystem::absolute(file).lexically_normal()).second)
-      throw Error(ErrorKind::usage, fmt::format("--export: {} is already the file of another output", in_quotes(file.string())));
+      throw Error(ErrorKind::usage,
+                  fmt::format("--export: {} is already the file of another output",
+                              in_quotes(file.string())));
     request.locks.emplace_back(file);
     check_writable(file);
   }
@@ -107,9 +113,11 @@ LinksRequest read_links_request(const Settings& settings) {
   const Given* ops = settings.find("op");
   options.ops = ops != nullptr ? read_ops(*ops) : std::vector{Collective::all_reduce};
   options.matrices = ops == nullptr;
-  if (const Given* sizes = settings.find("sizes")) options.sizes = read_link_sizes(*sizes, bytes_of(options.element));
+  if (const Given* sizes = settings.find("sizes"))
+    options.sizes = read_link_sizes(*sizes, bytes_of(options.element));
   options.quick = settings.is_on("quick");
-  if (const Given* counts = settings.find("device-counts")) request.counts.device_counts = read_counts(*counts, 1);
+  if (const Given* counts = settings.find("device-counts"))
+    request.counts.device_counts = read_counts(*counts, 1);
   request.counts.strict = settings.is_on("strict");
   const auto time = [&](const char* name, Nanos standard) {
     const Given* given = settings.find(name);

@@ -43,8 +43,11 @@ ExitCode run_main(const std::vector<std::string>& argv, std::unique_ptr<Cluster>
   pin_pocl_threads();
   const Environment environment = Environment::of_process();
   const std::string git = mgpu_git_version();
-  const std::string version = fmt::format("mgpu-bench {} (git {})", MGPU_VERSION, git.empty() ? "unknown" : git);
-  const auto make_own_backend = [&] { return make_cl_backend({embedded_kernels(), cache_directory(environment)}); };
+  const std::string version =
+      fmt::format("mgpu-bench {} (git {})", MGPU_VERSION, git.empty() ? "unknown" : git);
+  const auto make_own_backend = [&] {
+    return make_cl_backend({embedded_kernels(), cache_directory(environment)});
+  };
   const auto parse = [&] {
     return parse_command_line(argv, all_suites(), environment,
                               fmt::format("{}\nresult schema {}\n", version, kResultSchemaVersion));
@@ -96,8 +99,9 @@ int guarded_main(const std::vector<std::string>& argv) {
 
 int main(int argc, char** argv) {
   const int code = mgpu::guarded_main({argv, argv + argc});
-  // Always, not only after a hung device: exit handlers of OpenCL drivers wait for their devices, and some crash. What this program
-  // owns was destroyed or written above; only the stdio buffers are left.
+  // Always, not only after a hung device: exit handlers of OpenCL drivers wait for their devices,
+  // and some crash. What this program owns was destroyed or written above; only the stdio buffers
+  // are left.
   std::fflush(nullptr);
   std::_Exit(code);
 }

@@ -1,4 +1,5 @@
-// The options come from the argv recorded in the result; those that choose cases are replaced by the cases to measure.
+// The options come from the argv recorded in the result; those that choose cases are replaced by
+// the cases to measure.
 #include "app/measure_again.hpp"
 
 #include <fmt/format.h>
@@ -22,12 +23,15 @@ struct Batch {
 
 std::vector<std::string> kept_options(const Context& context, const Report& fresh) {
   const Invocation then = parse_command_line(fresh.tool.argv, context.suites, Environment({}), "");
-  if (then.command != "run") throw Error(ErrorKind::input, "--confirm: NEW was not made by mgpu-bench run");
+  if (then.command != "run")
+    throw Error(ErrorKind::input, "--confirm: NEW was not made by mgpu-bench run");
   std::vector<std::string> words;
   for (const OptionSpec& option : run_options(context.suites)) {
     const Given* given = then.settings.find(option.name);
     if (given == nullptr || (option.uses & OptionSpec::not_confirmed) != 0) continue;
-    words.push_back(option.kind == OptionSpec::Kind::flag ? fmt::format("--{}={}", option.name, given->value) : "--" + option.name);
+    words.push_back(option.kind == OptionSpec::Kind::flag
+                        ? fmt::format("--{}={}", option.name, given->value)
+                        : "--" + option.name);
     if (option.kind != OptionSpec::Kind::flag) words.push_back(given->value);
   }
   return words;
@@ -64,9 +68,10 @@ std::vector<std::string> words_for(const Batch& batch, const Context& context) {
                                  option_value(run.mode),
                                  "--device-counts",
                                  std::to_string(asked_for(run))};
-  const auto suite =
-      std::find_if(context.suites.begin(), context.suites.end(), [&](const SuiteInfo& s) { return s.name == run.suite; });
-  if (suite == context.suites.end()) throw Error(ErrorKind::input, "--confirm: this program has no suite " + run.suite);
+  const auto suite = std::find_if(context.suites.begin(), context.suites.end(),
+                                  [&](const SuiteInfo& s) { return s.name == run.suite; });
+  if (suite == context.suites.end())
+    throw Error(ErrorKind::input, "--confirm: this program has no suite " + run.suite);
   const auto size = run.params.find(suite->size_name);
   if (size != run.params.end() && !run.params.contains("input")) {
     words.push_back("--size");

@@ -11,14 +11,18 @@ namespace {
 
 constexpr double kAroundCase = 0.5;   // s: warm-up, probes, checking the result
 constexpr double kAroundProblem = 5;  // s: inputs, their reference, building kernels
-constexpr double kSampleOfGpu = 0.1;  // s: times on GPUs vary so little that the minimum number of samples is mostly enough
+constexpr double kSampleOfGpu =
+    0.1;  // s: times on GPUs vary so little that the minimum number of samples is mostly enough
 
 bool has_mode(const Problem& problem, Mode mode) {
-  return std::find(problem.suite->modes.begin(), problem.suite->modes.end(), mode) != problem.suite->modes.end();
+  return std::find(problem.suite->modes.begin(), problem.suite->modes.end(), mode) !=
+         problem.suite->modes.end();
 }
 
 // Rows of one table.
-std::size_t rows(const SessionOptions& session) { return session.strategies.size() * session.device_counts.size(); }
+std::size_t rows(const SessionOptions& session) {
+  return session.strategies.size() * session.device_counts.size();
+}
 
 // "a", "a and b", "a, b and c"
 std::string listed(std::vector<std::string> words) {
@@ -31,11 +35,13 @@ std::string listed(std::vector<std::string> words) {
 std::string suites_in_words(const SessionOptions& session) {
   std::vector<std::pair<std::string, std::size_t>> suites;
   for (const Problem& problem : session.problems) {
-    if (suites.empty() || suites.back().first != problem.suite->name) suites.emplace_back(problem.suite->name, 0);
+    if (suites.empty() || suites.back().first != problem.suite->name)
+      suites.emplace_back(problem.suite->name, 0);
     ++suites.back().second;
   }
   std::vector<std::string> words;
-  for (const auto& [name, sizes] : suites) words.push_back(name + (sizes > 1 ? fmt::format(" ({} sizes)", sizes) : ""));
+  for (const auto& [name, sizes] : suites)
+    words.push_back(name + (sizes > 1 ? fmt::format(" ({} sizes)", sizes) : ""));
   return listed(std::move(words));
 }
 
@@ -49,11 +55,13 @@ std::string modes_in_words(const SessionOptions& session) {
 bool are_parts(const std::vector<Device>& devices) {
   return std::all_of(devices.begin(), devices.end(), [&](const Device& device) {
     const std::size_t dot = device.id.find('.');
-    return dot != std::string::npos && device.id.substr(0, dot + 1) == devices.front().id.substr(0, dot + 1);
+    return dot != std::string::npos &&
+           device.id.substr(0, dot + 1) == devices.front().id.substr(0, dot + 1);
   });
 }
 
-// "2 devices: 0:0.0 and 0:0.1 (parts of AMD EPYC 7B13)", "9 devices: 0:0, 0:1, 0:2 and 5 more (NVIDIA H200), 1:0 (AMD EPYC 7B13)"
+// "2 devices: 0:0.0 and 0:0.1 (parts of AMD EPYC 7B13)", "9 devices: 0:0, 0:1, 0:2 and 5 more
+// (NVIDIA H200), 1:0 (AMD EPYC 7B13)"
 std::string devices_in_words(const SessionOptions& session) {
   const auto& devices = session.devices;
   std::string text = fmt::format("{} device{}: ", devices.size(), devices.size() == 1 ? "" : "s");
@@ -61,8 +69,8 @@ std::string devices_in_words(const SessionOptions& session) {
   for (std::size_t i = 0; i < devices.size(); ++i) {
     alike.push_back(devices[i].id);
     if (i + 1 < devices.size() && devices[i + 1].name == devices[i].name) continue;
-    text += fmt::format("{} ({}{}){}", first_few(alike), are_parts(devices) ? "parts of " : "", devices[i].name,
-                        i + 1 < devices.size() ? ", " : "");
+    text += fmt::format("{} ({}{}){}", first_few(alike), are_parts(devices) ? "parts of " : "",
+                        devices[i].name, i + 1 < devices.size() ? ", " : "");
     alike.clear();
   }
   return text;
@@ -81,8 +89,9 @@ std::string about(Nanos time) {
 std::size_t groups_to_measure(const SessionOptions& session) {
   std::size_t groups = 0;
   for (const Problem& problem : session.problems) {
-    groups += static_cast<std::size_t>(
-        std::count_if(session.modes.begin(), session.modes.end(), [&](Mode mode) { return has_mode(problem, mode); }));
+    groups +=
+        static_cast<std::size_t>(std::count_if(session.modes.begin(), session.modes.end(),
+                                               [&](Mode mode) { return has_mode(problem, mode); }));
   }
   return groups - std::min(groups, session.continued ? session.continued->groups : 0);
 }
@@ -90,28 +99,38 @@ std::size_t groups_to_measure(const SessionOptions& session) {
 std::optional<Nanos> expected_time(const SessionOptions& session) {
   const StopRule& stop = session.stop;
   if (stop.exactly > 0) return std::nullopt;
-  const bool cpus = std::any_of(session.devices.begin(), session.devices.end(), [](const Device& d) { return d.is_cpu(); });
-  // Intervals on a CPU rarely become narrow enough before the rule's limit, as other programs take its cores now and then.
-  const double sampling =
-      cpus ? seconds(stop.most_time)
-           : std::clamp(static_cast<double>(stop.least) * kSampleOfGpu, seconds(stop.least_time), seconds(stop.most_time));
+  const bool cpus = std::any_of(session.devices.begin(), session.devices.end(),
+                                [](const Device& d) { return d.is_cpu(); });
+  // Intervals on a CPU rarely become narrow enough before the rule's limit, as other programs take
+  // its cores now and then.
+  const double sampling = cpus ? seconds(stop.most_time)
+                               : std::clamp(static_cast<double>(stop.least) * kSampleOfGpu,
+                                            seconds(stop.least_time), seconds(stop.most_time));
   // The strategy of a single device is the fastest of the devices that are measured alone anyway.
-  const auto singles = std::count_if(session.strategies.begin(), session.strategies.end(),
-                                     [](const StrategyChoice& choice) { return choice.info->traits.single_device; });
-  const std::size_t cases =
-      rows(session) - static_cast<std::size_t>(singles) * session.device_counts.size() + session.devices.size();
+  const auto singles =
+      std::count_if(session.strategies.begin(), session.strategies.end(),
+                    [](const StrategyChoice& choice) { return choice.info->traits.single_device; });
+  const std::size_t cases = rows(session) -
+                            static_cast<std::size_t>(singles) * session.device_counts.size() +
+                            session.devices.size();
   const auto groups = static_cast<double>(groups_to_measure(session));
   const double problems = groups / static_cast<double>(session.modes.size());
-  const double time = groups * static_cast<double>(cases) * (sampling + kAroundCase) + problems * kAroundProblem;
-  return session.time_limit ? std::min(*session.time_limit, from_seconds(time)) : from_seconds(time);
+  const double time =
+      groups * static_cast<double>(cases) * (sampling + kAroundCase) + problems * kAroundProblem;
+  return session.time_limit ? std::min(*session.time_limit, from_seconds(time))
+                            : from_seconds(time);
 }
 
 std::string outlook(const SessionOptions& session) {
-  const std::size_t strategies = session.strategies.size(), cases = groups_to_measure(session) * rows(session);
+  const std::size_t strategies = session.strategies.size(),
+                    cases = groups_to_measure(session) * rows(session);
   const auto time = expected_time(session);
-  return fmt::format("measuring {}, {}, under {}: {} case{}{}\non {}", suites_in_words(session), modes_in_words(session),
-                     strategies == 1 ? session.strategies.front().label() : fmt::format("{} strategies", strategies), cases,
-                     cases == 1 ? "" : "s", time ? ", " + about(*time) : "", devices_in_words(session));
+  return fmt::format("measuring {}, {}, under {}: {} case{}{}\non {}", suites_in_words(session),
+                     modes_in_words(session),
+                     strategies == 1 ? session.strategies.front().label()
+                                     : fmt::format("{} strategies", strategies),
+                     cases, cases == 1 ? "" : "s", time ? ", " + about(*time) : "",
+                     devices_in_words(session));
 }
 
 }  // namespace mgpu

@@ -20,17 +20,20 @@ namespace {
 void parse_number(const std::string& from, const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() ||
+      !std::isfinite(value))
     throw Error(ErrorKind::usage,
-                fmt::format("{}: {} is not a number; accepted: a finite number like 2, -0.5, 1e-3", from, in_quotes(text)));
+                fmt::format("{}: {} is not a number; accepted: a finite number like 2, -0.5, 1e-3",
+                            from, in_quotes(text)));
 }
 
 void check_readable(const std::string& from, const std::string& name) {
   std::error_code ignored;
   const bool folder = std::filesystem::is_directory(name, ignored);
   if (!folder && std::ifstream(name)) return;
-  throw Error(ErrorKind::input, fmt::format("{}: {} {}; accepted: a readable file", from, in_quotes(name),
-                                            folder ? "is a directory" : "cannot be read"));
+  throw Error(ErrorKind::input,
+              fmt::format("{}: {} {}; accepted: a readable file", from, in_quotes(name),
+                          folder ? "is a directory" : "cannot be read"));
 }
 
 std::map<std::string, std::string> options_of(const SuiteInfo& suite, const Settings& settings) {
@@ -42,7 +45,9 @@ std::map<std::string, std::string> options_of(const SuiteInfo& suite, const Sett
       continue;
     }
     options[option.name] = given != nullptr ? given->value : option.values.at(0);
-    if (std::find(option.values.begin(), option.values.end(), options[option.name]) != option.values.end()) continue;
+    if (std::find(option.values.begin(), option.values.end(), options[option.name]) !=
+        option.values.end())
+      continue;
     if (option.kind == SuiteOption::Kind::count) {
       options[option.name] = std::to_string(parse_count(given->from, given->value));
     } else if (option.kind == SuiteOption::Kind::number) {
@@ -52,29 +57,35 @@ std::map<std::string, std::string> options_of(const SuiteInfo& suite, const Sett
     } else if (option.kind == SuiteOption::Kind::text) {
       continue;  // its suite reads it
     } else {
-      throw Error(ErrorKind::usage, fmt::format("{}: {} is unknown to suite {}; accepted: {}", given->from, in_quotes(given->value),
-                                                suite.name, joined(option.values)));
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: {} is unknown to suite {}; accepted: {}", given->from,
+                              in_quotes(given->value), suite.name, joined(option.values)));
     }
   }
   return options;
 }
 
 // The files of --input; none without it.
-std::vector<std::filesystem::path> input_files(const Settings& settings, std::span<const SuiteInfo* const> chosen) {
+std::vector<std::filesystem::path> input_files(const Settings& settings,
+                                               std::span<const SuiteInfo* const> chosen) {
   const Given* given = settings.find("input");
   if (given == nullptr) return {};
   const Given* size = settings.find("size");
   if (size != nullptr && size->layer == given->layer) {
     throw Error(ErrorKind::usage,
-                fmt::format("{}: with {}, the file says how large the problem is; give one of them", size->from, given->from));
+                fmt::format("{}: with {}, the file says how large the problem is; give one of them",
+                            size->from, given->from));
   }
-  if (chosen.size() > 1) throw Error(ErrorKind::usage, fmt::format("{}: name the one suite it is for", given->from));
+  if (chosen.size() > 1)
+    throw Error(ErrorKind::usage, fmt::format("{}: name the one suite it is for", given->from));
   // A suite that takes one file takes any name, one with a comma too.
   const std::size_t most = chosen.front()->inputs;
-  const std::vector<std::string> names = most > 1 ? split_commas(given->value) : std::vector<std::string>{given->value};
+  const std::vector<std::string> names =
+      most > 1 ? split_commas(given->value) : std::vector<std::string>{given->value};
   if (names.size() > most) {
-    throw Error(ErrorKind::usage, fmt::format("{}: {} names {} files; accepted by suite {}: at most {}", given->from,
-                                              in_quotes(given->value), names.size(), chosen.front()->name, most));
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: {} names {} files; accepted by suite {}: at most {}", given->from,
+                            in_quotes(given->value), names.size(), chosen.front()->name, most));
   }
   std::vector<std::filesystem::path> files;
   for (const std::string& name : names) {
@@ -84,50 +95,62 @@ std::vector<std::filesystem::path> input_files(const Settings& settings, std::sp
   return files;
 }
 
-void check_memory(const SuiteInfo& suite, const SuiteParams& params, const std::string& from, Bytes memory) {
+void check_memory(const SuiteInfo& suite, const SuiteParams& params, const std::string& from,
+                  Bytes memory) {
   const std::uint64_t most = largest_that_fits(suite, params, memory);
   if (params.size <= most) return;
-  throw Error(ErrorKind::usage,
-              fmt::format("{}: {} {} of suite {} do not fit in this machine's memory ({}); accepted: up to {}", from, params.size,
-                          suite.size_name, suite.name, format_bytes(static_cast<double>(memory)), most));
+  throw Error(
+      ErrorKind::usage,
+      fmt::format(
+          "{}: {} {} of suite {} do not fit in this machine's memory ({}); accepted: up to {}",
+          from, params.size, suite.size_name, suite.name, format_bytes(static_cast<double>(memory)),
+          most));
 }
 
-// --sizes-of, unless --size is given in a layer that wins: a flag wins over the environment, that over the configuration file.
+// --sizes-of, unless --size is given in a layer that wins: a flag wins over the environment, that
+// over the configuration file.
 const Given* sizes_of_given(const Settings& settings) {
   const Given* size = settings.find("size");
   const Given* like = settings.find("sizes-of");
   if (size == nullptr || like == nullptr) return like;
   if (size->layer == like->layer)
-    throw Error(ErrorKind::usage, fmt::format("{}: {} names sizes, too; give one of them", like->from, size->from));
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: {} names sizes, too; give one of them", like->from, size->from));
   return like->layer < size->layer ? like : nullptr;
 }
 
-// Without --size, sizes are chosen by rates, with --quick they are the suites' own; an input file has its size.
+// Without --size, sizes are chosen by rates, with --quick they are the suites' own; an input file
+// has its size.
 Sizes sizes_asked_for(const Settings& settings) {
   const Given* size = settings.find("size");
   if (settings.has("input")) return Sizes::given;
   if (sizes_of_given(settings) != nullptr) return Sizes::automatic;
   if (size == nullptr) return settings.is_on("quick") ? Sizes::given : Sizes::automatic;
-  return size->value == "auto" ? Sizes::automatic : size->value == "sweep" ? Sizes::sweep : Sizes::given;
+  return size->value == "auto"    ? Sizes::automatic
+         : size->value == "sweep" ? Sizes::sweep
+                                  : Sizes::given;
 }
 
 // Those of `request.sizes`; where sizes are to be chosen, a problem without one for each suite.
-std::vector<Problem> problems_of(const Settings& settings, std::span<const SuiteInfo* const> chosen, const RunRequest& request,
-                                 Bytes memory) {
+std::vector<Problem> problems_of(const Settings& settings, std::span<const SuiteInfo* const> chosen,
+                                 const RunRequest& request, Bytes memory) {
   const std::vector<std::filesystem::path> input = input_files(settings, chosen);
   const Given* size_given = settings.find("size");
   const bool given = request.sizes == Sizes::given && input.empty() && size_given != nullptr;
-  const std::vector<std::uint64_t> sizes = given ? read_counts(*size_given, 0) : std::vector<std::uint64_t>{};
+  const std::vector<std::uint64_t> sizes =
+      given ? read_counts(*size_given, 0) : std::vector<std::uint64_t>{};
   std::vector<Problem> all;
   const auto add = [&](const SuiteInfo* suite, const std::map<std::string, std::string>& options) {
     if (suite->host_bytes == nullptr || suite->size_of_input == nullptr)
-      throw Error(ErrorKind::internal, fmt::format("suite {} lacks host_bytes or size_of_input", suite->name));
+      throw Error(ErrorKind::internal,
+                  fmt::format("suite {} lacks host_bytes or size_of_input", suite->name));
     Problem problem{suite, {}};
     SuiteParams& params = problem.params;
     params.seed = request.session.seed;
     params.options = options;
     params.host_threads = std::max(1u, std::thread::hardware_concurrency());
-    if (request.sizes != Sizes::given) {  // what is wrong with the options is said before anything is measured
+    if (request.sizes !=
+        Sizes::given) {  // what is wrong with the options is said before anything is measured
       Problem small = problem;
       const auto its_own = own_problem(problem);
       complete_problem(small, its_own ? its_own->quick_size : suite->quick_size, "--size", memory);
@@ -163,20 +186,23 @@ std::vector<Problem> problems_of(const Settings& settings, std::span<const Suite
 
 }  // namespace
 
-// A flag that no chosen suite reads is a mistake; the environment and config files are standing settings for many runs.
-void refuse_foreign_options(const Settings& settings, std::span<const SuiteInfo> suites, std::span<const SuiteInfo* const> chosen) {
+// A flag that no chosen suite reads is a mistake; the environment and config files are standing
+// settings for many runs.
+void refuse_foreign_options(const Settings& settings, std::span<const SuiteInfo> suites,
+                            std::span<const SuiteInfo* const> chosen) {
   for (const SuiteInfo& suite : suites) {
     for (const SuiteOption& option : suite.options) {
       const Given* given = settings.find(option.name);
       if (given == nullptr || given->layer != Given::Layer::flag) continue;
       const bool read = std::any_of(chosen.begin(), chosen.end(), [&](const SuiteInfo* c) {
-        return std::any_of(c->options.begin(), c->options.end(), [&](const SuiteOption& o) { return o.name == option.name; });
+        return std::any_of(c->options.begin(), c->options.end(),
+                           [&](const SuiteOption& o) { return o.name == option.name; });
       });
       if (read) continue;
       std::vector<std::string> names;
       for (const SuiteInfo* c : chosen) names.push_back(c->name);
-      throw Error(ErrorKind::usage,
-                  fmt::format("{}: an option of suite {}, but the run is of {}", given->from, suite.name, joined(names)));
+      throw Error(ErrorKind::usage, fmt::format("{}: an option of suite {}, but the run is of {}",
+                                                given->from, suite.name, joined(names)));
     }
   }
 }
@@ -211,12 +237,14 @@ void complete_defaults(Report& report, std::span<const SuiteInfo> suites) {
   for (auto& [suite, values] : default_params(problems)) report.defaults[suite].merge(values);
 }
 
-void read_problems(const Settings& settings, std::span<const SuiteInfo* const> chosen, Bytes memory, RunRequest& request) {
+void read_problems(const Settings& settings, std::span<const SuiteInfo* const> chosen, Bytes memory,
+                   RunRequest& request) {
   request.sizes = sizes_asked_for(settings);
   if (request.sizes == Sizes::sweep && !settings.has("strategy"))  // one strategy at many sizes
     request.session.strategies = parse_strategies("capability");
   request.sizes_of.reset();  // --size may win over it
-  if (const Given* like = sizes_of_given(settings); like != nullptr && request.sizes != Sizes::given) {
+  if (const Given* like = sizes_of_given(settings);
+      like != nullptr && request.sizes != Sizes::given) {
     check_readable(like->from, like->value);
     request.sizes_of = like->value;
   }

@@ -48,10 +48,11 @@ Fingerprint fingerprint(const std::vector<std::string>& argv, const std::string&
   return mine;
 }
 
-std::unique_ptr<Cluster> join(const Launch& launch, const std::vector<std::string>& argv, const std::string& version,
-                              std::unique_ptr<Backend> local) {
+std::unique_ptr<Cluster> join(const Launch& launch, const std::vector<std::string>& argv,
+                              const std::string& version, std::unique_ptr<Backend> local) {
   std::error_code ignored;
-  return Cluster::join(launch, std::move(local), fingerprint(argv, version), std::filesystem::read_symlink(kProgram, ignored));
+  return Cluster::join(launch, std::move(local), fingerprint(argv, version),
+                       std::filesystem::read_symlink(kProgram, ignored));
 }
 
 }  // namespace
@@ -60,16 +61,20 @@ std::optional<Launch> launch_of(const Environment& environment) {
   return find_launch([&](const std::string& name) { return environment.get(name); });
 }
 
-std::unique_ptr<Cluster> join_ranks(const Launch& launch, const std::string& command, const std::vector<std::string>& argv,
+std::unique_ptr<Cluster> join_ranks(const Launch& launch, const std::string& command,
+                                    const std::vector<std::string>& argv,
                                     const std::string& version, std::unique_ptr<Backend> local) {
   if (command == "compare")
-    throw Error(ErrorKind::usage, "compare measures on one machine, and this is rank 0 of " + std::to_string(launch.size) +
-                                      "; accepted under a launcher of several processes: run, devices, calibrate, links, plan");
+    throw Error(ErrorKind::usage, "compare measures on one machine, and this is rank 0 of " +
+                                      std::to_string(launch.size) +
+                                      "; accepted under a launcher of several processes: run, "
+                                      "devices, calibrate, links, plan");
   return uses_devices(command) ? join(launch, argv, version, std::move(local)) : nullptr;
 }
 
-ExitCode serve_rank(const Launch& launch, const std::string& command, const std::vector<std::string>& argv,
-                    const std::string& version, std::unique_ptr<Backend> local) {
+ExitCode serve_rank(const Launch& launch, const std::string& command,
+                    const std::vector<std::string>& argv, const std::string& version,
+                    std::unique_ptr<Backend> local) {
   if (!uses_devices(command)) return ExitCode::ok;
   ignore_stop_signals();  // rank 0 sees them, and says when all leave
   std::unique_ptr<Cluster> cluster;

@@ -16,18 +16,23 @@ bool is_there(const std::filesystem::path& file) {
   return std::filesystem::exists(file, error);
 }
 
-[[noreturn]] void refuse_to_resume(const std::string& why) { throw Error(ErrorKind::input, "--resume: " + why); }
+[[noreturn]] void refuse_to_resume(const std::string& why) {
+  throw Error(ErrorKind::input, "--resume: " + why);
+}
 
 Earlier without_journal(const std::filesystem::path& file) {
   if (!is_there(file)) {
-    refuse_to_resume(fmt::format(
-        "there is neither {} nor its journal; accepted: the FILE of a run that did not end by itself, or last", file.string()));
+    refuse_to_resume(
+        fmt::format("there is neither {} nor its journal; accepted: the FILE of a run that did not "
+                    "end by itself, or last",
+                    file.string()));
   }
   Earlier earlier;
   earlier.complete = read_report(file).complete;
   if (!earlier.complete) {
-    refuse_to_resume(fmt::format("{} is not complete, but {}, which says how it was measured, is missing", file.string(),
-                                 journal_of(file).string()));
+    refuse_to_resume(
+        fmt::format("{} is not complete, but {}, which says how it was measured, is missing",
+                    file.string(), journal_of(file).string()));
   }
   return earlier;
 }
@@ -43,8 +48,10 @@ Earlier read_earlier(const std::filesystem::path& file) {
   if (header.groups == 0) return earlier;  // the result file, if there is one, is older
   earlier.report = read_report(file);
   Report& report = earlier.report;
-  if (report.id != header.id || report.runs.size() < header.rows || report.faults.size() < header.faults)
-    refuse_to_resume(fmt::format("{} is not the result that {} belongs to", file.string(), journal_file.string()));
+  if (report.id != header.id || report.runs.size() < header.rows ||
+      report.faults.size() < header.faults)
+    refuse_to_resume(fmt::format("{} is not the result that {} belongs to", file.string(),
+                                 journal_file.string()));
   if (report.complete) {  // killed when only removing the journal was left to do
     std::error_code ignored;
     std::filesystem::remove(journal_file, ignored);
@@ -55,13 +62,19 @@ Earlier read_earlier(const std::filesystem::path& file) {
   return earlier;
 }
 
-void go_on(Earlier& earlier, const std::filesystem::path& file, const Configuration& now, SessionOptions& session, Report& begun) {
+void go_on(Earlier& earlier, const std::filesystem::path& file, const Configuration& now,
+           SessionOptions& session, Report& begun) {
   const JournalHeader& header = earlier.journal.header;
   if (const auto change = first_difference(header.configuration, now)) {
-    const auto words = [](const std::string& value) { return value.empty() ? std::string("none") : in_quotes(value); };
-    throw Error(ErrorKind::usage,
-                fmt::format("--resume: {} was made with {} {}, now it is {}; accepted: the same configuration ({})", file.string(),
-                            change->name, words(change->was), words(change->is), fmt::join(header.argv, " ")));
+    const auto words = [](const std::string& value) {
+      return value.empty() ? std::string("none") : in_quotes(value);
+    };
+    throw Error(
+        ErrorKind::usage,
+        fmt::format(
+            "--resume: {} was made with {} {}, now it is {}; accepted: the same configuration ({})",
+            file.string(), change->name, words(change->was), words(change->is),
+            fmt::join(header.argv, " ")));
   }
   if (header.rows != header.groups * session.device_counts.size() * session.strategies.size())
     refuse_to_resume(journal_of(file).string() + " counts other cases than there are");

@@ -20,15 +20,18 @@ namespace {
 
 // "merkle resident equal on 2: 26.1 ms, 12 samples"
 std::string case_line(const RunRecord& run) {
-  const std::string who = fmt::format("{} {} {} on {}: ", run.suite, words_of(run.mode), run.strategy, devices_text(run));
-  if (run.status != Status::ok) return who + to_string(run.status) + (run.reason ? ": " + *run.reason : "");
-  return who +
-         fmt::format("{}, {} sample{}", format_duration(run.time.median), run.samples.size(), run.samples.size() == 1 ? "" : "s");
+  const std::string who = fmt::format("{} {} {} on {}: ", run.suite, words_of(run.mode),
+                                      run.strategy, devices_text(run));
+  if (run.status != Status::ok)
+    return who + to_string(run.status) + (run.reason ? ": " + *run.reason : "");
+  return who + fmt::format("{}, {} sample{}", format_duration(run.time.median), run.samples.size(),
+                           run.samples.size() == 1 ? "" : "s");
 }
 
 }  // namespace
 
-RunObserver::Options RunObserver::options_of(const RunRequest& request, const TableStyle& tables, const Environment& environment) {
+RunObserver::Options RunObserver::options_of(const RunRequest& request, const TableStyle& tables,
+                                             const Environment& environment) {
   return {.result_file = request.result_file,
           .result_is_dated = request.result_is_dated,
           .tables = request.json ? std::nullopt : std::optional(tables),
@@ -58,13 +61,15 @@ void RunObserver::announce(std::string outlook) { outlook_ = std::move(outlook);
 
 void RunObserver::progress(const Progress& progress) {
   if (options_.quiet) return;
-  if (const std::string outlook = std::exchange(outlook_, {}); !outlook.empty()) print_error(outlook);
+  if (const std::string outlook = std::exchange(outlook_, {}); !outlook.empty())
+    print_error(outlook);
   if (!options_.in_place) return;
   std::string line = progress.what;
   if (progress.groups > 1) line += fmt::format(" ({} of {})", progress.group + 1, progress.groups);
   line += fmt::format(": {} of {} cases", progress.done, progress.total);
   if (progress.left) line += fmt::format(", {} left", about(*progress.left));
-  line = shortened(printable(line), options_.width - 1);  // a line that wraps could not be rewritten
+  line =
+      shortened(printable(line), options_.width - 1);  // a line that wraps could not be rewritten
   if (line == line_) return;
   std::fprintf(stderr, "\r\033[K%s", line.c_str());
   std::fflush(stderr);
@@ -77,14 +82,16 @@ void RunObserver::recorded(const Report& so_far) {
   if (!options_.quiet) tell_rows(so_far);
   try {
     print_tables(so_far);
-  } catch (const Error&) {  // their reader may have gone: the run goes on, and the error is reported at the end
+  } catch (const Error&) {  // their reader may have gone: the run goes on, and the error is
+                            // reported at the end
   }
 }
 
 void RunObserver::print_tables(const Report& report) {
   if (!options_.tables) return;
   const std::vector<std::string> tables = separate_run_tables(report, *options_.tables);
-  for (; tables_printed_ < tables.size(); ++tables_printed_) print((tables_printed_ > 0 ? "\n" : "") + tables[tables_printed_]);
+  for (; tables_printed_ < tables.size(); ++tables_printed_)
+    print((tables_printed_ > 0 ? "\n" : "") + tables[tables_printed_]);
 }
 
 void RunObserver::tell_rows(const Report& so_far) {
@@ -95,9 +102,11 @@ void RunObserver::tell_rows(const Report& so_far) {
     if (options_.verbose || !options_.in_place) print_error(case_line(so_far.runs[i]));
   }
   const RunRecord& last = so_far.runs.back();
-  const bool told = options_.tables && options_.in_place && !options_.verbose && ok == so_far.runs.size() - rows_seen_;
+  const bool told = options_.tables && options_.in_place && !options_.verbose &&
+                    ok == so_far.runs.size() - rows_seen_;
   if (!told)  // by the table, which follows
-    print_error(fmt::format("{} {}: {} of {} cases ok", last.suite, words_of(last.mode), ok, so_far.runs.size() - rows_seen_));
+    print_error(fmt::format("{} {}: {} of {} cases ok", last.suite, words_of(last.mode), ok,
+                            so_far.runs.size() - rows_seen_));
   rows_seen_ = so_far.runs.size();
 }
 
@@ -124,7 +133,8 @@ void RunObserver::noted(const JournalEntry& entry, Nanos now) {
     journal_->append(entry, now);
   } catch (const Error& error) {
     journal_failed_ = true;
-    warning(fmt::format("{}; until the next group is saved, samples would be lost with the process", error.what()));
+    warning(fmt::format("{}; until the next group is saved, samples would be lost with the process",
+                        error.what()));
   }
 }
 
@@ -146,7 +156,8 @@ void RunObserver::saved(const Report& report) {
 void RunObserver::save(const Report& report) {
   if (!options_.result_file) return;
   try {
-    if (options_.result_is_dated && report.runs.empty() && !report.complete) {  // an empty result is not what `last` should mean
+    if (options_.result_is_dated && report.runs.empty() &&
+        !report.complete) {  // an empty result is not what `last` should mean
       if (journal_) journal_->remove();
       journal_.reset();
       options_.result_file.reset();

@@ -1,5 +1,5 @@
-// Watches a session for the person at the terminal: progress and warnings on stderr; after every group its table on stdout and the
-// result file, whose journal grows with every sample.
+// Watches a session for the person at the terminal: progress and warnings on stderr; after every
+// group its table on stdout and the result file, whose journal grows with every sample.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,8 @@ class RunObserver : public SessionObserver {
  public:
   struct Options {
     std::optional<std::filesystem::path> result_file;
-    bool result_is_dated = false;           // nobody named that file: it is no failure when it cannot be written
+    bool result_is_dated =
+        false;  // nobody named that file: it is no failure when it cannot be written
     std::optional<TableStyle> tables = {};  // how they are printed; none: they are not
     bool quiet = false;
     bool verbose = false;   // a line per case, wherever it goes
@@ -25,7 +26,8 @@ class RunObserver : public SessionObserver {
     unsigned width = 80;    // of that line
   };
   // Of a request: on the streams of this process.
-  static Options options_of(const RunRequest& request, const TableStyle& tables, const Environment& environment);
+  static Options options_of(const RunRequest& request, const TableStyle& tables,
+                            const Environment& environment);
   explicit RunObserver(Options options) : options_(std::move(options)) {}
 
   void warning(std::string_view text) override;
@@ -36,17 +38,22 @@ class RunObserver : public SessionObserver {
   void noted(const JournalEntry& entry, Nanos now) override;
   void finished(std::size_t groups) override { groups_finished_ = groups; }
 
-  // From now on what happens is noted in it, and it is removed once the whole report is saved. `rows`: that an earlier run left.
+  // From now on what happens is noted in it, and it is removed once the whole report is saved.
+  // `rows`: that an earlier run left.
   void keep(std::unique_ptr<JournalWriter> journal, std::size_t rows);
-  // What the run will do, said once its first group begins: what is wrong with its input has been said by then.
+  // What the run will do, said once its first group begins: what is wrong with its input has been
+  // said by then.
   void announce(std::string outlook);
-  // Saves the report and ends the progress line. A failure is printed, not thrown: what was measured must still reach the screen.
+  // Saves the report and ends the progress line. A failure is printed, not thrown: what was
+  // measured must still reach the screen.
   void save(const Report& report);
   void clear_line();
   // Prints the tables of the report that were not printed yet. Throws Error(output).
   void print_tables(const Report& report);
   bool result_is_kept() const { return options_.result_file && !could_not_write_; }
-  bool could_not_write() const { return (could_not_write_ && !options_.result_is_dated) || could_not_write_output_; }
+  bool could_not_write() const {
+    return (could_not_write_ && !options_.result_is_dated) || could_not_write_output_;
+  }
 
  private:
   void saved(const Report& report);

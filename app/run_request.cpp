@@ -1,4 +1,5 @@
-// Options of `run` -> SessionOptions. Every refusal is one line that names the option, its value and what is accepted.
+// Options of `run` -> SessionOptions. Every refusal is one line that names the option, its value
+// and what is accepted.
 #include "app/run_request.hpp"
 
 #include <fmt/format.h>
@@ -23,13 +24,15 @@ std::vector<std::string> suite_names(const Invocation& invocation) {
   if (given == nullptr) return invocation.arguments;
   if (invocation.arguments.empty()) return {given->value};
   if (given->layer == Given::Layer::flag) {
-    throw Error(ErrorKind::usage, fmt::format("{}: suites are arguments too ({}); name them in one place", given->from,
-                                              joined(invocation.arguments)));
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: suites are arguments too ({}); name them in one place",
+                            given->from, joined(invocation.arguments)));
   }
   return invocation.arguments;
 }
 
-// Where none is named, an option that says what one suite computes names that; but a word of it that other suites know is for them.
+// Where none is named, an option that says what one suite computes names that; but a word of it
+// that other suites know is for them.
 std::vector<std::string> suites_asked_for(const Settings& settings, std::vector<std::string> names,
                                           std::span<const SuiteInfo> suites) {
   if (!names.empty()) return names;
@@ -37,10 +40,13 @@ std::vector<std::string> suites_asked_for(const Settings& settings, std::vector<
     const Given* given = suite.chosen_by.empty() ? nullptr : settings.find(suite.chosen_by);
     if (given == nullptr || given->layer != Given::Layer::flag) continue;
     const auto knows = [&](const SuiteInfo& other) {
-      return &other != &suite && std::any_of(other.options.begin(), other.options.end(), [&](const SuiteOption& option) {
-        return option.name == suite.chosen_by &&
-               std::find(option.values.begin(), option.values.end(), given->value) != option.values.end();
-      });
+      return &other != &suite &&
+             std::any_of(
+                 other.options.begin(), other.options.end(), [&](const SuiteOption& option) {
+                   return option.name == suite.chosen_by &&
+                          std::find(option.values.begin(), option.values.end(), given->value) !=
+                              option.values.end();
+                 });
     };
     if (std::none_of(suites.begin(), suites.end(), knows)) return {suite.name};
     for (const SuiteInfo& other : suites) {
@@ -57,11 +63,13 @@ std::optional<Bytes> memory_pool(const Settings& settings) {
   constexpr std::uint64_t most = std::uint64_t{1} << 40;  // MiB
   const std::uint64_t count = count_setting(settings, "memory-pool-size-mb", 1, 0);
   if (count > most)
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: {} is too large; accepted: 1 to {} MiB", given->from, in_quotes(given->value), most));
+    throw Error(ErrorKind::usage, fmt::format("{}: {} is too large; accepted: 1 to {} MiB",
+                                              given->from, in_quotes(given->value), most));
   if (settings.is_on("recalibrate")) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: --recalibrate measures devices with all of their memory; give one of them", given->from));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{}: --recalibrate measures devices with all of their memory; give one of them",
+                    given->from));
   }
   return count << 20;
 }
@@ -73,13 +81,16 @@ std::vector<Mode> modes(const Settings& settings, std::span<const SuiteInfo* con
   const Given* given = settings.find("mode");
   const std::string asked = given != nullptr ? given->value : words.front();
   if (std::find(words.begin(), words.end(), asked) == words.end()) {
-    const std::string who = chosen.size() == 1 ? "suite " + chosen.front()->name + " has" : "these suites have";
-    throw Error(ErrorKind::usage, fmt::format("{}: {} no mode {}; accepted: {}{}", given->from, who, in_quotes(asked),
-                                              fmt::join(words, ", "), did_you_mean(asked, words)));
+    const std::string who =
+        chosen.size() == 1 ? "suite " + chosen.front()->name + " has" : "these suites have";
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: {} no mode {}; accepted: {}{}", given->from, who, in_quotes(asked),
+                            fmt::join(words, ", "), did_you_mean(asked, words)));
   }
   if (asked == "both") return {Mode::resident, Mode::end_to_end};
   if (asked == "all") return all;
-  return {*std::find_if(all.begin(), all.end(), [&](const Mode& mode) { return option_value(mode) == asked; })};
+  return {*std::find_if(all.begin(), all.end(),
+                        [&](const Mode& mode) { return option_value(mode) == asked; })};
 }
 
 }  // namespace
@@ -101,19 +112,23 @@ std::vector<std::string> mode_words(std::span<const Mode> modes) {
   return words;
 }
 
-std::vector<const SuiteInfo*> choose_suites(std::string_view command, std::span<const std::string> names,
+std::vector<const SuiteInfo*> choose_suites(std::string_view command,
+                                            std::span<const std::string> names,
                                             std::span<const SuiteInfo> suites) {
   std::vector<const SuiteInfo*> chosen;
   for (const std::string& word : names) {
     for (const std::string& name : split_commas(word)) {
-      const auto found = std::find_if(suites.begin(), suites.end(), [&](const SuiteInfo& s) { return s.name == name; });
+      const auto found = std::find_if(suites.begin(), suites.end(),
+                                      [&](const SuiteInfo& s) { return s.name == name; });
       if (found == suites.end()) {
         std::vector<std::string> known;
         for (const SuiteInfo& suite : suites) known.push_back(suite.name);
-        throw Error(ErrorKind::usage, fmt::format("{}: there is no suite {}; accepted: {}{}", command, in_quotes(name),
-                                                  joined(known), did_you_mean(name, known)));
+        throw Error(ErrorKind::usage,
+                    fmt::format("{}: there is no suite {}; accepted: {}{}", command,
+                                in_quotes(name), joined(known), did_you_mean(name, known)));
       }
-      if (std::find(chosen.begin(), chosen.end(), &*found) == chosen.end()) chosen.push_back(&*found);
+      if (std::find(chosen.begin(), chosen.end(), &*found) == chosen.end())
+        chosen.push_back(&*found);
     }
   }
   if (chosen.empty()) {
@@ -125,12 +140,14 @@ std::vector<const SuiteInfo*> choose_suites(std::string_view command, std::span<
 RunRequest read_measurement(const Settings& settings, std::span<const SuiteInfo* const> chosen) {
   RunRequest request;
   request.session.modes = modes(settings, chosen);
-  if (settings.is_on("quick")) request.session.stop = StopRule::quick();  // before what --samples and --warmup change of it
+  if (settings.is_on("quick"))
+    request.session.stop = StopRule::quick();  // before what --samples and --warmup change of it
   for (const OptionSpec& option : run_options({})) {
     const Given* given = settings.find(option.name);
     if (given != nullptr && option.field.read) option.field.read(*given, request);
   }
-  if (const Given* counts = settings.find("device-counts")) request.device_counts = read_counts(*counts, 1);
+  if (const Given* counts = settings.find("device-counts"))
+    request.device_counts = read_counts(*counts, 1);
   const Given* strategy = settings.find("strategy");
   request.session.strategies = parse_strategies(strategy != nullptr ? strategy->value : "all");
   request.requirements = read_requirements(settings);
@@ -141,7 +158,8 @@ ParamMap recorded_options(const RunRequest& request, std::span<const OptionSpec>
   ParamMap all;
   for (const OptionSpec& option : options) {
     if ((option.uses & OptionSpec::recorded) == 0) continue;
-    if (!option.field.record) throw Error(ErrorKind::internal, "--" + option.name + " is to be recorded and has no field");
+    if (!option.field.record)
+      throw Error(ErrorKind::internal, "--" + option.name + " is to be recorded and has no field");
     std::string name = option.name + option.field.unit;
     std::replace(name.begin(), name.end(), '-', '_');
     if (const auto value = option.field.record(request)) all[name] = *value;
@@ -154,23 +172,28 @@ void read_output_files(const Settings& settings, RunRequest& request) {
   std::set<std::filesystem::path> taken;
   const auto take = [&](const Given& given, const std::filesystem::path& file) {
     if (taken.insert(std::filesystem::absolute(file).lexically_normal()).second) return;
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: {} is already the file of another output", given.from, in_quotes(file.string())));
+    throw Error(ErrorKind::usage, fmt::format("{}: {} is already the file of another output",
+                                              given.from, in_quotes(file.string())));
   };
   const auto path = [&](const char* name) -> std::optional<std::filesystem::path> {
     const Given* given = settings.find(name);
     if (given == nullptr) return std::nullopt;
-    if (given->value.empty()) throw Error(ErrorKind::usage, given->from + ": the file name is empty");
+    if (given->value.empty())
+      throw Error(ErrorKind::usage, given->from + ": the file name is empty");
     take(*given, given->value);
     return given->value;
   };
   request.result_file = path("result");
   if (const Given* resume = settings.find("resume")) {
-    const auto plain = [](const std::filesystem::path& file) { return std::filesystem::absolute(file).lexically_normal(); };
+    const auto plain = [](const std::filesystem::path& file) {
+      return std::filesystem::absolute(file).lexically_normal();
+    };
     if (request.result_file && plain(*request.result_file) != plain(resume->value)) {
-      throw Error(ErrorKind::usage,
-                  fmt::format("{}: {} is not the file of {}, {}; accepted: one of them, or the same file", resume->from,
-                              in_quotes(resume->value), settings.find("result")->from, in_quotes(request.result_file->string())));
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("{}: {} is not the file of {}, {}; accepted: one of them, or the same file",
+                      resume->from, in_quotes(resume->value), settings.find("result")->from,
+                      in_quotes(request.result_file->string())));
     }
     if (!request.result_file) request.result_file = path("resume");
     request.resumes = true;
@@ -178,18 +201,24 @@ void read_output_files(const Settings& settings, RunRequest& request) {
   request.trace_file = path("trace");
   request.session.result_file = path("output");
   if (request.session.result_file && names_gzip(*request.session.result_file)) {
-    throw Error(ErrorKind::usage, fmt::format("{}: {}: what was computed is not compressed; accepted: a name without .gz",
-                                              settings.find("output")->from, in_quotes(request.session.result_file->string())));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{}: {}: what was computed is not compressed; accepted: a name without .gz",
+                    settings.find("output")->from,
+                    in_quotes(request.session.result_file->string())));
   }
   request.exports = read_exports(settings);
   for (const ExportFile& one : request.exports) take(*settings.find("export"), one.file);
   if (request.session.result_file && request.sizes == Sizes::sweep) {
-    throw Error(ErrorKind::usage, fmt::format("{}: {} makes several problems, and it holds the result of one; name one size",
-                                              settings.find("output")->from, settings.find("size")->from));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{}: {} makes several problems, and it holds the result of one; name one size",
+                    settings.find("output")->from, settings.find("size")->from));
   }
   if (request.session.result_file && request.session.problems.size() > 1) {
     throw Error(ErrorKind::usage,
-                fmt::format("{}: there are {} problems, and it holds the result of one; name one suite and one size",
+                fmt::format("{}: there are {} problems, and it holds the result of one; name one "
+                            "suite and one size",
                             settings.find("output")->from, request.session.problems.size()));
   }
   const auto claim = [&](const std::filesystem::path& file) {
@@ -202,10 +231,11 @@ void read_output_files(const Settings& settings, RunRequest& request) {
   for (const ExportFile& one : request.exports) claim(one.file);
 }
 
-RunRequest read_run_request(const Invocation& invocation, std::span<const SuiteInfo> suites, Bytes memory) {
+RunRequest read_run_request(const Invocation& invocation, std::span<const SuiteInfo> suites,
+                            Bytes memory) {
   const Settings& settings = invocation.settings;
-  const std::vector<const SuiteInfo*> chosen =
-      choose_suites(invocation.command, suites_asked_for(settings, suite_names(invocation), suites), suites);
+  const std::vector<const SuiteInfo*> chosen = choose_suites(
+      invocation.command, suites_asked_for(settings, suite_names(invocation), suites), suites);
   refuse_foreign_options(settings, suites, chosen);
   RunRequest request = read_measurement(settings, chosen);
   request.handicaps = read_handicaps(settings);
@@ -216,10 +246,12 @@ RunRequest read_run_request(const Invocation& invocation, std::span<const SuiteI
   return request;
 }
 
-std::vector<std::size_t> device_counts(const RunRequest& request, std::size_t available, std::vector<std::string>& warnings) {
+std::vector<std::size_t> device_counts(const RunRequest& request, std::size_t available,
+                                       std::vector<std::string>& warnings) {
   if (request.device_counts.empty()) {
     std::vector<std::size_t> all;
-    for (std::size_t count = 2; request.sizes == Sizes::sweep && count < available; count *= 2) all.push_back(count);
+    for (std::size_t count = 2; request.sizes == Sizes::sweep && count < available; count *= 2)
+      all.push_back(count);
     all.push_back(available);
     return all;
   }
@@ -229,12 +261,15 @@ std::vector<std::size_t> device_counts(const RunRequest& request, std::size_t av
       counts.push_back(count);
       continue;
     }
-    const std::string what = fmt::format("--device-counts: \"{}\" is more than there are devices ({})", count, available);
+    const std::string what = fmt::format(
+        "--device-counts: \"{}\" is more than there are devices ({})", count, available);
     if (request.strict) throw Error(ErrorKind::usage, what + ", which --strict does not accept");
     warnings.push_back(what + " and is left out");
   }
   if (counts.empty())
-    throw Error(ErrorKind::usage, fmt::format("--device-counts: accepted: 1 to {}, the number of devices", available));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("--device-counts: accepted: 1 to {}, the number of devices", available));
   return counts;
 }
 

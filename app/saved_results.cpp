@@ -42,8 +42,9 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 // Parses a name that name_of() makes; files of other names are not touched.
 std::optional<Age> age_of(std::string_view name) {
   if (name.size() < kForm.size() + kEnd.size() || !name.ends_with(kEnd)) return std::nullopt;
-  const bool fits =
-      std::equal(kForm.begin(), kForm.end(), name.begin(), [](char form, char c) { return form == 'd' ? is_digit(c) : form == c; });
+  const bool fits = std::equal(kForm.begin(), kForm.end(), name.begin(), [](char form, char c) {
+    return form == 'd' ? is_digit(c) : form == c;
+  });
   if (!fits) return std::nullopt;
   Age age{std::string(name.substr(0, kForm.size())), 1};
   std::string_view rest = name.substr(kForm.size(), name.size() - kForm.size() - kEnd.size());
@@ -55,7 +56,9 @@ std::optional<Age> age_of(std::string_view name) {
     age.second = *number;
   }
   const std::string_view what = rest.substr(dash + 1);
-  const auto of_suites = [](char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || c == '_' || c == '+'; };
+  const auto of_suites = [](char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || c == '_' || c == '+';
+  };
   if (what.empty() || !std::all_of(what.begin(), what.end(), of_suites)) return std::nullopt;
   if (name_of(age, std::string(what)) != name) return std::nullopt;  // ".1", ".02"
   return age;
@@ -70,7 +73,8 @@ struct Saved {
 std::map<std::pair<Age, std::string>, Saved> all_saved(const fs::path& folder) {
   std::map<std::pair<Age, std::string>, Saved> found;
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
     std::string name = entry->path().filename().string();
     const std::string journal = journal_of("").string();
     const bool is_journal = name.ends_with(journal);
@@ -105,30 +109,36 @@ bool has_name(const fs::path& file) {
   return fs::exists(fs::symlink_status(file, error));
 }
 
-fs::path resolved(const std::string& from, const std::string& text, std::size_t index, const fs::path& folder, bool unfinished) {
+fs::path resolved(const std::string& from, const std::string& text, std::size_t index,
+                  const fs::path& folder, bool unfinished) {
   if (folder.empty()) {
-    throw Error(
-        ErrorKind::input,
-        fmt::format("{}: {}: no results are kept, as neither XDG_STATE_HOME nor HOME is set; accepted: a file", from, text));
+    throw Error(ErrorKind::input, fmt::format("{}: {}: no results are kept, as neither "
+                                              "XDG_STATE_HOME nor HOME is set; accepted: a file",
+                                              from, text));
   }
   const std::vector<fs::path> all = saved_results(folder, unfinished);
   if (index < all.size()) return all[index];
-  throw Error(ErrorKind::input,
-              all.empty()
-                  ? fmt::format("{}: {}: {} has no result yet; run keeps one there unless it has -o; accepted: a file (./{} is "
-                                "one too)",
-                                from, text, folder.string(), text)
-                  : fmt::format("{}: {}: there {} in {}; accepted: last{}, or a file", from, text,
-                                all.size() == 1 ? "is 1 result" : fmt::format("are {} results", all.size()), folder.string(),
-                                all.size() == 1 ? "" : fmt::format(" to last~{}", all.size() - 1)));
+  throw Error(
+      ErrorKind::input,
+      all.empty()
+          ? fmt::format("{}: {}: {} has no result yet; run keeps one there unless it has -o; "
+                        "accepted: a file (./{} is "
+                        "one too)",
+                        from, text, folder.string(), text)
+          : fmt::format("{}: {}: there {} in {}; accepted: last{}, or a file", from, text,
+                        all.size() == 1 ? "is 1 result" : fmt::format("are {} results", all.size()),
+                        folder.string(),
+                        all.size() == 1 ? "" : fmt::format(" to last~{}", all.size() - 1)));
 }
 
 }  // namespace
 
-NewResult new_saved_result(const fs::path& folder, const std::string& began, const std::string& what, std::size_t most) {
+NewResult new_saved_result(const fs::path& folder, const std::string& began,
+                           const std::string& what, std::size_t most) {
   Age age{began, 1};
-  std::erase(age.first, ':');                             // which some file systems do not take
-  for (const auto& [other, saved] : all_saved(folder)) {  // so that order by age is that of beginning, whatever the suites
+  std::erase(age.first, ':');  // which some file systems do not take
+  for (const auto& [other, saved] :
+       all_saved(folder)) {  // so that order by age is that of beginning, whatever the suites
     if (other.first.first == age.first) age.second = std::max(age.second, other.first.second + 1);
   }
   for (;; ++age.second) {
@@ -160,10 +170,12 @@ std::optional<std::size_t> saved_index(const std::string& from, const std::strin
   if (!text.starts_with(kLast) || text[kLast.size()] != '~') return std::nullopt;
   const auto index = to_index(std::string_view(text).substr(kLast.size() + 1));
   if (!index) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: {} is not understood; accepted: a file, last, or last~N with N from 1 (a file of "
-                            "such a name is ./{})",
-                            from, in_quotes(text), text));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format(
+            "{}: {} is not understood; accepted: a file, last, or last~N with N from 1 (a file of "
+            "such a name is ./{})",
+            from, in_quotes(text), text));
   }
   return *index;
 }
@@ -176,7 +188,9 @@ void resolve_saved_results(Invocation& invocation, const Environment& environmen
   const auto put = [&](const std::string& from, std::string& text, bool unfinished) {
     if (text == kStandardInput && !unfinished) {
       if (std::exchange(standard_input, true))
-        throw Error(ErrorKind::usage, from + ": standard input (-) can be read only once; accepted: one of them, and a file");
+        throw Error(
+            ErrorKind::usage,
+            from + ": standard input (-) can be read only once; accepted: one of them, and a file");
       text = "/dev/stdin";
       return;
     }

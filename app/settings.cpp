@@ -31,7 +31,8 @@ std::string flag_of(const OptionSpec& option) { return "--" + option.name; }
 
 std::string variable_of(const OptionSpec& option) {
   std::string name = "MGPU_BENCH_" + option.name;
-  for (char& c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  for (char& c : name)
+    c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return name;
 }
 
@@ -45,10 +46,13 @@ void Settings::offer(const OptionSpec& option, Given given) {
   const Given* there = find(name);
   if (there != nullptr && there->layer == given.layer) {
     throw Error(ErrorKind::usage,
-                fmt::format("{}: another name of {}, which is given too; give one of them", given.from, there->from));
+                fmt::format("{}: another name of {}, which is given too; give one of them",
+                            given.from, there->from));
   }
-  if (name == "json" && given.value == "-") given.value = "true";  // as it was written until version 0.1
-  if (!option.unit.empty()) given.value = std::to_string(parse_count(given.from, given.value)) + option.unit;
+  if (name == "json" && given.value == "-")
+    given.value = "true";  // as it was written until version 0.1
+  if (!option.unit.empty())
+    given.value = std::to_string(parse_count(given.from, given.value)) + option.unit;
   given_.try_emplace(name, std::move(given));
 }
 
@@ -59,17 +63,19 @@ bool Settings::is_on(std::string_view name) const {
 
 bool read_flag(const Given& given) {
   std::string value = given.value;
-  std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(value.begin(), value.end(), value.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (value == "true" || value == "on" || value == "yes" || value == "1") return true;
   if (value == "false" || value == "off" || value == "no" || value == "0") return false;
-  throw Error(ErrorKind::usage, fmt::format("{}: {} is not a boolean; accepted: true, false", given.from, in_quotes(given.value)));
+  throw Error(ErrorKind::usage, fmt::format("{}: {} is not a boolean; accepted: true, false",
+                                            given.from, in_quotes(given.value)));
 }
 
 std::uint64_t read_count(const Given& given, std::uint64_t least) {
   const std::uint64_t count = parse_count(given.from, given.value);
   if (count >= least) return count;
-  throw Error(ErrorKind::usage,
-              fmt::format("{}: {} is too small; accepted: {} or more", given.from, in_quotes(given.value), least));
+  throw Error(ErrorKind::usage, fmt::format("{}: {} is too small; accepted: {} or more", given.from,
+                                            in_quotes(given.value), least));
 }
 
 std::vector<std::uint64_t> read_counts(const Given& given, std::uint64_t least) {
@@ -84,22 +90,26 @@ std::vector<std::uint64_t> read_counts(const Given& given, std::uint64_t least) 
 Nanos read_time(const Given& given) {
   const Nanos time = parse_duration(given.from, given.value);
   if (time > Nanos{}) return time;
-  throw Error(ErrorKind::usage, fmt::format("{}: {} is no time at all", given.from, in_quotes(given.value)));
+  throw Error(ErrorKind::usage,
+              fmt::format("{}: {} is no time at all", given.from, in_quotes(given.value)));
 }
 
 std::size_t read_word(const Given& given, std::span<const std::string> accepted) {
   const auto found = std::find(accepted.begin(), accepted.end(), given.value);
   if (found != accepted.end()) return static_cast<std::size_t>(found - accepted.begin());
-  throw Error(ErrorKind::usage, fmt::format("{}: {} is unknown; accepted: {}{}", given.from, in_quotes(given.value),
-                                            joined(accepted), did_you_mean(given.value, accepted)));
+  throw Error(ErrorKind::usage,
+              fmt::format("{}: {} is unknown; accepted: {}{}", given.from, in_quotes(given.value),
+                          joined(accepted), did_you_mean(given.value, accepted)));
 }
 
-std::string choose(const Settings& settings, std::string_view name, const std::vector<std::string>& accepted) {
+std::string choose(const Settings& settings, std::string_view name,
+                   const std::vector<std::string>& accepted) {
   const Given* given = settings.find(name);
   return accepted[given == nullptr ? 0 : read_word(*given, accepted)];
 }
 
-void offer_environment(Settings& settings, std::span<const OptionSpec> options, const Environment& environment) {
+void offer_environment(Settings& settings, std::span<const OptionSpec> options,
+                       const Environment& environment) {
   for (const OptionSpec& option : options) {
     const std::string variable = variable_of(option);
     if (const auto value = environment.get(variable)) {
@@ -108,34 +118,40 @@ void offer_environment(Settings& settings, std::span<const OptionSpec> options, 
   }
 }
 
-std::vector<std::string> unknown_variables(std::span<const OptionSpec> options, const Environment& environment) {
+std::vector<std::string> unknown_variables(std::span<const OptionSpec> options,
+                                           const Environment& environment) {
   std::vector<std::string> known{"MGPU_BENCH_CONFIG"}, warnings;
   for (const OptionSpec& option : options) known.push_back(variable_of(option));
   for (const std::string& name : environment.names_with_prefix("MGPU_BENCH_")) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    warnings.push_back(fmt::format("{} is set, but there is no such option{}", name, did_you_mean(name, known)));
+    warnings.push_back(
+        fmt::format("{} is set, but there is no such option{}", name, did_you_mean(name, known)));
   }
   return warnings;
 }
 
-void offer_config(Settings& settings, std::span<const OptionSpec> options, const std::string& file) {
+void offer_config(Settings& settings, std::span<const OptionSpec> options,
+                  const std::string& file) {
   std::vector<std::string> known;
   std::set<std::string> seen;
   for (const OptionSpec& option : options) known.push_back(option.name);
   for (const ConfigEntry& entry : config_entries(file)) {
     std::string name = entry.key;
     std::replace(name.begin(), name.end(), '_', '-');
-    const auto option = std::find_if(options.begin(), options.end(), [&](const OptionSpec& o) { return o.name == name; });
+    const auto option = std::find_if(options.begin(), options.end(),
+                                     [&](const OptionSpec& o) { return o.name == name; });
     const bool in_run = entry.section.empty() || entry.section == "run";
     if (!in_run || option == options.end()) {
       const std::string full = entry.section.empty() ? entry.key : entry.section + "." + entry.key;
-      throw Error(
-          ErrorKind::usage,
-          fmt::format("--config {}: line {}: unknown key {}{}; accepted, bare or under [run]: the long option names of run: {}",
-                      file, entry.line, in_quotes(full), in_run ? did_you_mean(name, known) : "", joined(known)));
+      throw Error(ErrorKind::usage,
+                  fmt::format("--config {}: line {}: unknown key {}{}; accepted, bare or under "
+                              "[run]: the long option names of run: {}",
+                              file, entry.line, in_quotes(full),
+                              in_run ? did_you_mean(name, known) : "", joined(known)));
     }
     if (!seen.insert(name).second)
-      throw Error(ErrorKind::usage, fmt::format("--config {}: line {}: {} is set twice", file, entry.line, in_quotes(name)));
+      throw Error(ErrorKind::usage, fmt::format("--config {}: line {}: {} is set twice", file,
+                                                entry.line, in_quotes(name)));
     settings.offer(*option, {entry.value, file + ": " + entry.key, Given::Layer::config});
   }
 }
@@ -143,16 +159,21 @@ void offer_config(Settings& settings, std::span<const OptionSpec> options, const
 std::string as_config(const Settings& settings, std::span<const OptionSpec> options) {
   std::string text = "# For mgpu-bench run --config; what is not here is as by default.\n";
   for (const OptionSpec& option : options) {
-    const Given* given = option.alias_of.empty() && option.name != "dump-config" ? settings.find(option.name) : nullptr;
+    const Given* given = option.alias_of.empty() && option.name != "dump-config"
+                             ? settings.find(option.name)
+                             : nullptr;
     if (given == nullptr) continue;
-    const std::string value =
-        option.kind == OptionSpec::Kind::flag ? (settings.is_on(option.name) ? "true" : "false") : config_string(given->value);
+    const std::string value = option.kind == OptionSpec::Kind::flag
+                                  ? (settings.is_on(option.name) ? "true" : "false")
+                                  : config_string(given->value);
     text += fmt::format("{} = {}\n", option.name, value);
   }
   return text;
 }
 
-std::string joined(std::span<const std::string> words) { return fmt::format("{}", fmt::join(words, ", ")); }
+std::string joined(std::span<const std::string> words) {
+  return fmt::format("{}", fmt::join(words, ", "));
+}
 
 std::vector<std::string> split_commas(std::string_view text) {
   std::vector<std::string> parts;

@@ -1,5 +1,6 @@
-// Settings: what was asked for, as text, whatever layer it came from; and the one table of options that the command line, the
-// environment twins and the config-file keys are all made from (option_table.cpp).
+// Settings: what was asked for, as text, whatever layer it came from; and the one table of options
+// that the command line, the environment twins and the config-file keys are all made from
+// (option_table.cpp).
 #pragma once
 
 #include <cstdint>
@@ -27,17 +28,20 @@ struct Given {
 
 // What an option's value becomes; made by the functions of app/option_fields.hpp.
 struct OptionField {
-  std::vector<std::string> words = {};  // the values that it accepts, or some of them: for completions
-  // Sets a field of a request; throws Error(usage). None: code of its own does (app/run_request.cpp).
+  std::vector<std::string> words =
+      {};  // the values that it accepts, or some of them: for completions
+  // Sets a field of a request; throws Error(usage). None: code of its own does
+  // (app/run_request.cpp).
   std::function<void(const Given&, RunRequest&)> read = {};
-  std::function<std::optional<ParamValue>(const RunRequest&)> record = {};  // the field's value; none: it has none
+  std::function<std::optional<ParamValue>(const RunRequest&)> record =
+      {};                 // the field's value; none: it has none
   std::string unit = {};  // what the option's name ends with where it is recorded: "_ns"
 };
 
 struct OptionSpec {
   enum class Kind { flag, value, list };  // list: may be repeated, the values are joined by commas
-  std::string name;                       // without dashes: the config-file key; MGPU_BENCH_<NAME> in the environment
-  char letter = 0;                        // 0: no short form
+  std::string name;  // without dashes: the config-file key; MGPU_BENCH_<NAME> in the environment
+  char letter = 0;   // 0: no short form
   Kind kind = Kind::value;
   enum Use : unsigned {
     in_devices = 1,  // the first five and in_links: these commands take it too, besides `run`
@@ -48,13 +52,15 @@ struct OptionSpec {
     not_confirmed = 32,  // `compare --confirm`, which repeats the options of a run, does without it
     important = 128,     // most people need it: the first help of a command has it
     in_links = 256,
-    recorded = 64  // it says how samples are taken: results record its field, --resume goes on under the same value only
+    recorded = 64  // it says how samples are taken: results record its field, --resume goes on
+                   // under the same value only
   };
   std::string value_name, help, group;
   unsigned uses = 0;  // of Use, or-ed
   OptionField field = {};
   std::string alias_of = {};  // the option it is another name of; empty: it is none
-  std::string unit = {};      // of an alias whose value is a whole number: what the option's own value ends with
+  std::string unit =
+      {};  // of an alias whose value is a whole number: what the option's own value ends with
 };
 
 std::string flag_of(const OptionSpec& option);      // "--sub-devices"
@@ -79,11 +85,13 @@ std::vector<OptionSpec> compare_options();
 OptionSpec color_option();
 
 // What was given as a value of one kind. Each throws Error(usage) that says what is accepted.
-bool read_flag(const Given& given);                                                // true, on, yes, 1 or false, off, no, 0
-std::uint64_t read_count(const Given& given, std::uint64_t least);                 // 2^20, 1M, 64Ki
-std::vector<std::uint64_t> read_counts(const Given& given, std::uint64_t least);   // several with commas, each once
-Nanos read_time(const Given& given);                                               // 500ms, 2m; not 0
-std::size_t read_word(const Given& given, std::span<const std::string> accepted);  // its place among them
+bool read_flag(const Given& given);  // true, on, yes, 1 or false, off, no, 0
+std::uint64_t read_count(const Given& given, std::uint64_t least);  // 2^20, 1M, 64Ki
+std::vector<std::uint64_t> read_counts(const Given& given,
+                                       std::uint64_t least);  // several with commas, each once
+Nanos read_time(const Given& given);                          // 500ms, 2m; not 0
+std::size_t read_word(const Given& given,
+                      std::span<const std::string> accepted);  // its place among them
 
 class Settings {
  public:
@@ -91,29 +99,38 @@ class Settings {
   bool has(std::string_view name) const { return find(name) != nullptr; }
   // A flag; false when not given.
   bool is_on(std::string_view name) const;
-  // The first layer to give a value keeps it: call in the order flag, environment, config. What an alias is given is its option's;
-  // Throws Error(usage) where one layer gives both, and for an alias with a unit whose value is not a whole number.
+  // The first layer to give a value keeps it: call in the order flag, environment, config. What an
+  // alias is given is its option's; Throws Error(usage) where one layer gives both, and for an
+  // alias with a unit whose value is not a whole number.
   void offer(const OptionSpec& option, Given given);
   // Whatever was given before.
-  void replace(const std::string& name, std::string value) { given_[name] = {std::move(value), "--" + name, Given::Layer::flag}; }
+  void replace(const std::string& name, std::string value) {
+    given_[name] = {std::move(value), "--" + name, Given::Layer::flag};
+  }
 
  private:
   std::map<std::string, Given, std::less<>> given_;
 };
 
 // One of `accepted`; the first when not given.
-std::string choose(const Settings& settings, std::string_view name, const std::vector<std::string>& accepted);
+std::string choose(const Settings& settings, std::string_view name,
+                   const std::vector<std::string>& accepted);
 
 // The MGPU_BENCH_* twins of the options.
-void offer_environment(Settings& settings, std::span<const OptionSpec> options, const Environment& environment);
-// A line for each MGPU_BENCH_* variable that is not an option's twin: a misspelt one would otherwise be ignored without a word.
-std::vector<std::string> unknown_variables(std::span<const OptionSpec> options, const Environment& environment);
+void offer_environment(Settings& settings, std::span<const OptionSpec> options,
+                       const Environment& environment);
+// A line for each MGPU_BENCH_* variable that is not an option's twin: a misspelt one would
+// otherwise be ignored without a word.
+std::vector<std::string> unknown_variables(std::span<const OptionSpec> options,
+                                           const Environment& environment);
 
-// A TOML file of `key = value` lines, bare or under [run]; keys may be written with underscores. Throws Error(input) when it cannot
-// be read or is not TOML, Error(usage) for a key that is not an option's name or is set twice.
+// A TOML file of `key = value` lines, bare or under [run]; keys may be written with underscores.
+// Throws Error(input) when it cannot be read or is not TOML, Error(usage) for a key that is not an
+// option's name or is set twice.
 void offer_config(Settings& settings, std::span<const OptionSpec> options, const std::string& file);
 
-// What was given, as a file that --config reads back to the same settings; `options`: all there are.
+// What was given, as a file that --config reads back to the same settings; `options`: all there
+// are.
 std::string as_config(const Settings& settings, std::span<const OptionSpec> options);
 
 // "a, b, c"

@@ -22,27 +22,31 @@ namespace {
 const std::vector<std::string> kNetworkWords{"latency", "bandwidth", "root", "hand-out"};
 
 // What sessions make, and a simulation of nodes does not.
-constexpr std::array kNotWithNodes{"trace", "export", "require", "columns", "device-counts", "samples", "warmup", "peer"};
+constexpr std::array kNotWithNodes{"trace",         "export",  "require", "columns",
+                                   "device-counts", "samples", "warmup",  "peer"};
 
 double bytes_per_second(const Given& given, std::string_view name, std::string_view text) {
   std::string_view amount = text;
   if (amount.ends_with("/s")) amount.remove_suffix(2);
   const Bytes bytes = parse_bytes(fmt::format("{}: {}", given.from, name), amount);
   if (bytes == 0)
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: {} cannot be {}; accepted: above 0, as 10GB/s", given.from, name, in_quotes(text)));
+    throw Error(ErrorKind::usage, fmt::format("{}: {} cannot be {}; accepted: above 0, as 10GB/s",
+                                              given.from, name, in_quotes(text)));
   return static_cast<double>(bytes);
 }
 
 // 1,2,4 or 2..1024, which doubles.
 std::vector<std::size_t> read_nodes(const Given& given, const Scenario& scenario) {
-  const std::size_t devices = scenario.node_devices.empty() ? scenario.devices.size() : scenario.node_devices.back();
-  const std::size_t most = std::min(kMostNodes, kMostNodeDevices / std::max<std::size_t>(devices, 1));
+  const std::size_t devices =
+      scenario.node_devices.empty() ? scenario.devices.size() : scenario.node_devices.back();
+  const std::size_t most =
+      std::min(kMostNodes, kMostNodeDevices / std::max<std::size_t>(devices, 1));
   const auto number = [&](std::string_view text) {
     const std::uint64_t nodes = parse_count(given.from, text);
     if (nodes == 0 || nodes > most)
-      throw Error(ErrorKind::usage, fmt::format("{}: {} nodes; accepted: 1 to {} of {} device{}", given.from, nodes, most, devices,
-                                                devices == 1 ? "" : "s"));
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: {} nodes; accepted: 1 to {} of {} device{}", given.from, nodes,
+                              most, devices, devices == 1 ? "" : "s"));
     return static_cast<std::size_t>(nodes);
   };
   std::vector<std::size_t> nodes;
@@ -52,7 +56,8 @@ std::vector<std::size_t> read_nodes(const Given& given, const Scenario& scenario
     const std::size_t last = dots == std::string::npos ? first : number(term.substr(dots + 2));
     if (last < first)
       throw Error(ErrorKind::usage,
-                  fmt::format("{}: {} counts down; accepted: the smaller one first", given.from, in_quotes(term)));
+                  fmt::format("{}: {} counts down; accepted: the smaller one first", given.from,
+                              in_quotes(term)));
     for (std::size_t n = first; n < last; n *= 2) nodes.push_back(n);
     nodes.push_back(last);
   }
@@ -66,18 +71,23 @@ std::vector<std::size_t> read_nodes(const Given& given, const Scenario& scenario
 void read_network(const Settings& settings, Scenario& scenario) {
   const Given* given = settings.find("network");
   if (given == nullptr) return;
-  if (scenario.nodes) throw Error(ErrorKind::usage, given->from + ": only with --from; a scenario has its own, nodes");
-  if (scenario.node_devices.size() > 1)
+  if (scenario.nodes)
     throw Error(ErrorKind::usage,
-                given->from + ": not with a result of several nodes, whose network is in the figures of their devices");
+                given->from + ": only with --from; a scenario has its own, nodes");
+  if (scenario.node_devices.size() > 1)
+    throw Error(ErrorKind::usage, given->from +
+                                      ": not with a result of several nodes, whose network is in "
+                                      "the figures of their devices");
   ScenarioNodes& nodes = scenario.nodes.emplace();
   for (const std::string& term : split_commas(given->value)) {
     const std::size_t equals = term.find('=');
-    const std::string name = term.substr(0, equals), value = equals == std::string::npos ? "" : term.substr(equals + 1);
+    const std::string name = term.substr(0, equals),
+                      value = equals == std::string::npos ? "" : term.substr(equals + 1);
     if (std::find(kNetworkWords.begin(), kNetworkWords.end(), name) == kNetworkWords.end()) {
       throw Error(ErrorKind::usage,
-                  fmt::format("{}: {} is unknown; accepted: {}, as latency=20us,bandwidth=10GB/s{}", given->from, in_quotes(name),
-                              fmt::join(kNetworkWords, ", "), did_you_mean(name, kNetworkWords)));
+                  fmt::format("{}: {} is unknown; accepted: {}, as latency=20us,bandwidth=10GB/s{}",
+                              given->from, in_quotes(name), fmt::join(kNetworkWords, ", "),
+                              did_you_mean(name, kNetworkWords)));
     }
     if (name == "latency") nodes.latency = parse_duration(given->from + ": latency", value);
     if (name == "hand-out") nodes.hand_out = parse_duration(given->from + ": hand-out", value);
@@ -86,32 +96,46 @@ void read_network(const Settings& settings, Scenario& scenario) {
   }
 }
 
-ExitCode simulate_nodes(const Context& context, const Scenario& scenario, const std::string& source, std::optional<Mode> mode) {
+ExitCode simulate_nodes(const Context& context, const Scenario& scenario, const std::string& source,
+                        std::optional<Mode> mode) {
   const Settings& settings = context.invocation.settings;
   for (const char* other : kNotWithNodes)
     if (settings.has(other))
-      throw Error(ErrorKind::usage, fmt::format("--{}: not with --nodes, which simulates a sample for each row", other));
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("--{}: not with --nodes, which simulates a sample for each row", other));
   const std::unique_ptr<FakeBackend> backend = make_scenario_backend(scenario);
   const SuiteInfo suite = scenario_suite(scenario, *backend);
   RunRequest request = read_measurement(settings, std::array{&suite});
   if (mode && !settings.has("mode")) request.session.modes = {*mode};
   const Given& asked = *settings.find("nodes");
-  const ScalingRequest scaling{request.session.strategies, request.session.modes, read_nodes(asked, scenario),
-                               scenario.nodes ? scenario.nodes->count : std::max<std::size_t>(scenario.node_devices.size(), 1)};
+  const ScalingRequest scaling{
+      request.session.strategies, request.session.modes, read_nodes(asked, scenario),
+      scenario.nodes ? scenario.nodes->count
+                     : std::max<std::size_t>(scenario.node_devices.size(), 1)};
   request.session.problems = {{&suite, {}}};
   read_output_files(settings, request);
   const TableStyle style = table_style(settings, context.environment);
-  ScalingReport report{context.tool.version,      source, suite.name, scenario.work.rate_unit, scenario.work.cost.ops,
-                       scenario.work.granularity, {}};
-  report.rows = simulate_scaling(scenario, scaling, [](const ScalingRow&) { return stop_signal() == 0; });
-  if (stop_signal() != 0) return stop_signal() == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
+  ScalingReport report{context.tool.version,
+                       source,
+                       suite.name,
+                       scenario.work.rate_unit,
+                       scenario.work.cost.ops,
+                       scenario.work.granularity,
+                       {}};
+  report.rows =
+      simulate_scaling(scenario, scaling, [](const ScalingRow&) { return stop_signal() == 0; });
+  if (stop_signal() != 0)
+    return stop_signal() == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
   const std::string json = scaling_json(report);
   if (request.result_file) write_file_atomically(*request.result_file, json);
   if (request.json) {
     print_json(json);
   } else {
     print(scaling_tables(report, style));
-    print(wrapped_prose(fmt::format("\nsimulated ({}): nothing was computed, so nothing was verified\n", source), style, 2));
+    print(wrapped_prose(
+        fmt::format("\nsimulated ({}): nothing was computed, so nothing was verified\n", source),
+        style, 2));
   }
   return ExitCode::ok;
 }

@@ -9,10 +9,12 @@
 
 namespace mgpu {
 
-// --network, which says what the network of a result's nodes is like: into scenario.nodes. Throws Error(usage).
+// --network, which says what the network of a result's nodes is like: into scenario.nodes. Throws
+// Error(usage).
 void read_network(const Settings& settings, Scenario& scenario);
 
 // `mode`: in which its devices were measured; none: any. `source`: where it was read.
-ExitCode simulate_nodes(const Context& context, const Scenario& scenario, const std::string& source, std::optional<Mode> mode);
+ExitCode simulate_nodes(const Context& context, const Scenario& scenario, const std::string& source,
+                        std::optional<Mode> mode);
 
 }  // namespace mgpu

@@ -22,15 +22,17 @@ std::vector<Device> kinds_of(std::span<const Device> devices) {
   std::set<std::tuple<std::string, std::string, unsigned, Bytes>> seen;
   std::vector<Device> kinds;
   for (const Device& device : devices) {
-    if (seen.emplace(device.name, device.platform, device.compute_units, device.global_memory).second) kinds.push_back(device);
+    if (seen.emplace(device.name, device.platform, device.compute_units, device.global_memory)
+            .second)
+      kinds.push_back(device);
   }
   return kinds;
 }
 
 class Chooser {
  public:
-  Chooser(const Context& context, Backend& backend, std::span<const Device> devices, bool measures, RunRequest& request,
-          std::vector<std::string>& warnings)
+  Chooser(const Context& context, Backend& backend, std::span<const Device> devices, bool measures,
+          RunRequest& request, std::vector<std::string>& warnings)
       : store_(calibration_store(context)),
         backend_(backend),
         all_(devices.begin(), devices.end()),
@@ -45,19 +47,23 @@ class Chooser {
   std::vector<std::uint64_t> sizes_of(const Problem& problem) {
     const SuiteInfo& suite = *problem.suite;
     if (!stopped_) add_rates(problem);
-    if (const auto own = own_problem(problem); own && request_.sizes != Sizes::sweep) return {own->size};
+    if (const auto own = own_problem(problem); own && request_.sizes != Sizes::sweep)
+      return {own->size};
     if (stopped_) return {suite.default_size};
-    const std::vector<SizedDevice> devices = sized_devices(problem, kinds_, request_.session.suite_rates);
+    const std::vector<SizedDevice> devices =
+        sized_devices(problem, kinds_, request_.session.suite_rates);
     if (devices.empty()) {
-      say(fmt::format("{}: {} {}, the default, as no rate is known here (mgpu-bench calibrate measures them)", suite.name,
-                      format_count(suite.default_size), suite.size_name));
+      say(fmt::format(
+          "{}: {} {}, the default, as no rate is known here (mgpu-bench calibrate measures them)",
+          suite.name, format_count(suite.default_size), suite.size_name));
       return {suite.default_size};
     }
     SizeLimits limits;
     limits.host_memory = host_memory() / 2;
     const ChosenSize chosen = choose_size(problem, devices, limits);
-    say(fmt::format("{}: {} {}, about {} on {} alone{}", suite.name, format_count(chosen.size), suite.size_name,
-                    format_duration(chosen.expected), devices[chosen.fastest].name, because(chosen, limits)));
+    say(fmt::format("{}: {} {}, about {} on {} alone{}", suite.name, format_count(chosen.size),
+                    suite.size_name, format_duration(chosen.expected), devices[chosen.fastest].name,
+                    because(chosen, limits)));
     if (request_.sizes != Sizes::sweep) return {chosen.size};
     return sweep_sizes(problem, devices, chosen.size);
   }
@@ -66,7 +72,8 @@ class Chooser {
   void add_rates(const Problem& problem) {
     SuiteRates& rates = request_.session.suite_rates;
     if (problem.suite->shape == nullptr) return;
-    // `calibrate` measures the other suites, and knows no descriptors; plan wants the rate of every device.
+    // `calibrate` measures the other suites, and knows no descriptors; plan wants the rate of every
+    // device.
     const std::vector<Device>& measured = problem.suite->own != nullptr ? all_ : kinds_;
     bool missing = afresh_;
     for (const Device& device : measured) {
@@ -79,7 +86,8 @@ class Chooser {
     if (!missing || !measures_) return;
     const bool caches = !settings_.is_on("no-cache");
     say(fmt::format("{}: measuring how fast it runs here{}{}", problem.suite->name,
-                    problem.suite->own != nullptr ? "" : ", to choose its size", caches ? "; the rate is cached" : ""));
+                    problem.suite->own != nullptr ? "" : ", to choose its size",
+                    caches ? "; the rate is cached" : ""));
     try {
       calibrate_problem(backend_, measured, problem, store_, rates, warnings_);
     } catch (const Error& error) {
@@ -89,12 +97,15 @@ class Chooser {
   }
 
   static std::string because(const ChosenSize& chosen, const SizeLimits& limits) {
-    if (chosen.limit != SizeLimit::none && chosen.beyond) return ", the smallest there is, although it is beyond a limit";
+    if (chosen.limit != SizeLimit::none && chosen.beyond)
+      return ", the smallest there is, although it is beyond a limit";
     switch (chosen.limit) {
       case SizeLimit::input:
-        return fmt::format("; more would be an input above {}", format_bytes(static_cast<double>(limits.input)));
+        return fmt::format("; more would be an input above {}",
+                           format_bytes(static_cast<double>(limits.input)));
       case SizeLimit::host_time:
-        return fmt::format("; more would take the host above {} to prepare and verify", format_duration(limits.host));
+        return fmt::format("; more would take the host above {} to prepare and verify",
+                           format_duration(limits.host));
       case SizeLimit::host_memory:
         return "; more would take over half of this machine's memory";
       case SizeLimit::device_memory:
@@ -130,11 +141,13 @@ void add(KnownSizes& known, const std::string& suite, std::uint64_t size) {
 KnownSizes sizes_of(const Report& report, std::span<const SuiteInfo> suites) {
   KnownSizes known;
   for (const RunRecord& run : report.runs) {
-    const auto suite = std::find_if(suites.begin(), suites.end(), [&](const SuiteInfo& info) { return info.name == run.suite; });
+    const auto suite = std::find_if(suites.begin(), suites.end(),
+                                    [&](const SuiteInfo& info) { return info.name == run.suite; });
     if (suite == suites.end() || run.params.contains("input")) continue;
     const auto size = run.params.find(suite->size_name);
     if (size == run.params.end()) continue;
-    if (const auto* count = std::get_if<std::int64_t>(&size->second); count != nullptr && *count >= 0)
+    if (const auto* count = std::get_if<std::int64_t>(&size->second);
+        count != nullptr && *count >= 0)
       add(known, run.suite, static_cast<std::uint64_t>(*count));
   }
   return known;
@@ -142,34 +155,43 @@ KnownSizes sizes_of(const Report& report, std::span<const SuiteInfo> suites) {
 
 KnownSizes sizes_of(const Configuration& configuration, std::span<const SuiteInfo> suites) {
   KnownSizes known;
-  for (const auto& [name, value] : configuration) {  // "problem 2": "merkle", then "problem 2, leaves": "1024"
+  for (const auto& [name, value] :
+       configuration) {  // "problem 2": "merkle", then "problem 2, leaves": "1024"
     const auto suite =
-        std::find_if(suites.begin(), suites.end(), [&, text = value](const SuiteInfo& info) { return info.name == text; });
+        std::find_if(suites.begin(), suites.end(),
+                     [&, text = value](const SuiteInfo& info) { return info.name == text; });
     if (suite == suites.end() || !name.starts_with("problem")) continue;
     const auto size = std::find_if(configuration.begin(), configuration.end(),
-                                   [&, who = name](const auto& entry) { return entry.first == who + ", " + suite->size_name; });
+                                   [&, who = name](const auto& entry) {
+                                     return entry.first == who + ", " + suite->size_name;
+                                   });
     if (size != configuration.end()) add(known, suite->name, parse_count("--resume", size->second));
   }
   return known;
 }
 
-void choose_sizes(const Context& context, Backend& backend, std::span<const Device> devices, const KnownSizes& known, bool measures,
-                  RunRequest& request, std::vector<std::string>& warnings) {
+void choose_sizes(const Context& context, Backend& backend, std::span<const Device> devices,
+                  const KnownSizes& known, bool measures, RunRequest& request,
+                  std::vector<std::string>& warnings) {
   if (request.sizes == Sizes::given) return;
   const std::string from = request.sizes_of ? "--sizes-of" : "--size";
   Chooser chooser(context, backend, devices, measures, request, warnings);
   std::vector<Problem> all;
   for (const Problem& problem : request.session.problems) {
     const auto found = known.find(problem.suite->name);
-    for (const std::uint64_t size : found != known.end() ? found->second : chooser.sizes_of(problem)) {
+    for (const std::uint64_t size :
+         found != known.end() ? found->second : chooser.sizes_of(problem)) {
       all.push_back(problem);
       complete_problem(all.back(), size, from, host_memory());
     }
   }
   request.session.problems = std::move(all);
   if (request.session.result_file && request.session.problems.size() > 1)
-    throw Error(ErrorKind::usage, fmt::format("--output: {} names {} sizes, and it holds the result of one; name one with --size",
-                                              from, request.session.problems.size()));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format(
+            "--output: {} names {} sizes, and it holds the result of one; name one with --size",
+            from, request.session.problems.size()));
 }
 
 }  // namespace mgpu

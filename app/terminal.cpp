@@ -21,42 +21,53 @@ constexpr unsigned kLeastWidth = 40;  // narrower, nothing in a table could be r
 unsigned width(const Environment& environment) {
   if (const auto columns = environment.get("COLUMNS")) {
     try {
-      return static_cast<unsigned>(std::clamp<std::uint64_t>(parse_count("COLUMNS", *columns), kLeastWidth, 1000));
-    } catch (const Error&) {  // a broken COLUMNS is the shell's mistake, not a reason to refuse work
+      return static_cast<unsigned>(
+          std::clamp<std::uint64_t>(parse_count("COLUMNS", *columns), kLeastWidth, 1000));
+    } catch (
+        const Error&) {  // a broken COLUMNS is the shell's mistake, not a reason to refuse work
     }
   }
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::max<unsigned>(size.ws_col, kLeastWidth);
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    return std::max<unsigned>(size.ws_col, kLeastWidth);
   return TableStyle{}.width;
 }
 
-std::vector<std::string> chosen_columns(const Settings& settings, const std::vector<std::string>& all) {
+std::vector<std::string> chosen_columns(const Settings& settings,
+                                        const std::vector<std::string>& all) {
   const Given* given = settings.find("columns");
   if (given == nullptr) return {};
   std::vector<std::string> accepted = all, chosen;
   accepted.emplace_back("all");
-  for (const std::string& name : split_commas(given->value)) chosen.push_back(accepted[read_word({name, given->from}, accepted)]);
+  for (const std::string& name : split_commas(given->value))
+    chosen.push_back(accepted[read_word({name, given->from}, accepted)]);
   return std::find(chosen.begin(), chosen.end(), "all") == chosen.end() ? chosen : all;
 }
 
 }  // namespace
 
-TableStyle table_style(const Settings& settings, const Environment& environment, const std::vector<std::string>& columns) {
+TableStyle table_style(const Settings& settings, const Environment& environment,
+                       const std::vector<std::string>& columns) {
   TableStyle style;
   style.width = width(environment);
   const std::string color = choose(settings, "color", {"auto", "always", "never"});
-  style.color = color == "always" || (color == "auto" && isatty(STDOUT_FILENO) && !environment.get("NO_COLOR") &&
-                                      environment.get("TERM").value_or("dumb") != "dumb");
+  style.color = color == "always" ||
+                (color == "auto" && isatty(STDOUT_FILENO) && !environment.get("NO_COLOR") &&
+                 environment.get("TERM").value_or("dumb") != "dumb");
   style.wraps = isatty(STDOUT_FILENO);
   style.columns = chosen_columns(settings, columns);
   return style;
 }
 
-bool progress_in_place(const Environment& environment) { return isatty(STDERR_FILENO) && !environment.get("CI"); }
+bool progress_in_place(const Environment& environment) {
+  return isatty(STDERR_FILENO) && !environment.get("CI");
+}
 
 unsigned error_width() {
   winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? std::max<unsigned>(size.ws_col, kLeastWidth) : 80;
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0
+             ? std::max<unsigned>(size.ws_col, kLeastWidth)
+             : 80;
 }
 
 void print_data(std::string_view data) {
@@ -73,7 +84,8 @@ void print_error(std::string_view text) {
   constexpr std::size_t kHang = 2;  // what goes on in a further line
   std::fflush(stdout);              // so that a message comes after what it is about
   const TableStyle style{.width = error_width(), .wraps = isatty(STDERR_FILENO) == 1};
-  std::fputs(wrapped_prose("mgpu-bench: " + printable_lines(text) + '\n', style, kHang).c_str(), stderr);
+  std::fputs(wrapped_prose("mgpu-bench: " + printable_lines(text) + '\n', style, kHang).c_str(),
+             stderr);
 }
 
 }  // namespace mgpu

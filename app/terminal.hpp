@@ -11,27 +11,29 @@
 
 namespace mgpu {
 
-// For tables on stdout. Width: COLUMNS, else the terminal's, else 100. Colour: --color, else NO_COLOR, else when stdout is a
-// terminal that is not TERM=dumb. Prose is wrapped on a terminal. Throws Error(usage) for another --color, and
-// for --columns that are not among `columns`.
+// For tables on stdout. Width: COLUMNS, else the terminal's, else 100. Colour: --color, else
+// NO_COLOR, else when stdout is a terminal that is not TERM=dumb. Prose is wrapped on a terminal.
+// Throws Error(usage) for another --color, and for --columns that are not among `columns`.
 TableStyle table_style(const Settings& settings, const Environment& environment,
                        const std::vector<std::string>& columns = run_column_names());
 
-// Is stderr a terminal where a progress line may be rewritten? Not under CI, whose logs would keep every state of it.
+// Is stderr a terminal where a progress line may be rewritten? Not under CI, whose logs would keep
+// every state of it.
 bool progress_in_place(const Environment& environment);
 
 // Columns of the terminal that stderr is; 80 when it is none.
 unsigned error_width();
 
-// Writes all of it, or throws Error(output). What is for people: control characters in it, which names from devices, files and
-// drivers may hold, are escaped, but for line ends and the colours of tables.
+// Writes all of it, or throws Error(output). What is for people: control characters in it, which
+// names from devices, files and drivers may hold, are escaped, but for line ends and the colours of
+// tables.
 void print(std::string_view text);
 // JSON: likewise, in the escapes of JSON, so that it says the same.
 void print_json(std::string_view json);
 // What other programs read: bytes as they are.
 void print_data(std::string_view data);
-// To stderr, "mgpu-bench: " before it and a newline after it, escaped as by print(); further lines are indented. Failures are
-// ignored.
+// To stderr, "mgpu-bench: " before it and a newline after it, escaped as by print(); further lines
+// are indented. Failures are ignored.
 void print_error(std::string_view text);
 
 }  // namespace mgpu

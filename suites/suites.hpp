@@ -1,4 +1,5 @@
-// Every suite of the tool, in the order of suites/CMakeLists.txt: a table that CMake writes, so that a missing one is a link error.
+// Every suite of the tool, in the order of suites/CMakeLists.txt: a table that CMake writes, so
+// that a missing one is a link error.
 #pragma once
 
 #include <span>

@@ -1,5 +1,6 @@
-// Resampling. std::uniform_int_distribution differs between standard libraries; std::mt19937_64 does not, and an index is the high
-// half of its value times n: the bias, n / 2^32, is far below what 2,000 resamples could show.
+// Resampling. std::uniform_int_distribution differs between standard libraries; std::mt19937_64
+// does not, and an index is the high half of its value times n: the bias, n / 2^32, is far below
+// what 2,000 resamples could show.
 #include "lib/base/bootstrap.hpp"
 
 #include <algorithm>
@@ -14,7 +15,8 @@ namespace {
 
 std::vector<std::uint32_t> draw(std::size_t n, std::mt19937_64& random) {
   std::vector<std::uint32_t> indices(n);
-  for (std::uint32_t& index : indices) index = static_cast<std::uint32_t>(((random() >> 32) * n) >> 32);
+  for (std::uint32_t& index : indices)
+    index = static_cast<std::uint32_t>(((random() >> 32) * n) >> 32);
   return indices;
 }
 
@@ -33,7 +35,8 @@ RatioInterval interval(double ratio, std::vector<double> ratios, double level) {
 
 }  // namespace
 
-std::vector<Resample> ratio_resamples(std::size_t base, std::size_t fresh, const BootstrapOptions& options) {
+std::vector<Resample> ratio_resamples(std::size_t base, std::size_t fresh,
+                                      const BootstrapOptions& options) {
   std::mt19937_64 random(options.seed);
   std::vector<Resample> all(options.resamples);
   for (Resample& one : all) {
@@ -47,18 +50,22 @@ std::vector<Resample> pair_resamples(std::size_t pairs, const BootstrapOptions& 
   return ratio_resamples(0, pairs, options);
 }
 
-RatioInterval ratio_of_medians(std::span<const double> base, std::span<const double> fresh, const BootstrapOptions& options) {
+RatioInterval ratio_of_medians(std::span<const double> base, std::span<const double> fresh,
+                               const BootstrapOptions& options) {
   std::vector<double> ratios;
   for (const Resample& one : ratio_resamples(base.size(), fresh.size(), options))
     ratios.push_back(median_of(fresh, one.fresh) / median_of(base, one.base));
-  return interval(median({fresh.begin(), fresh.end()}) / median({base.begin(), base.end()}), std::move(ratios), options.level);
+  return interval(median({fresh.begin(), fresh.end()}) / median({base.begin(), base.end()}),
+                  std::move(ratios), options.level);
 }
 
-RatioInterval median_of_ratios(std::span<const double> base, std::span<const double> fresh, const BootstrapOptions& options) {
+RatioInterval median_of_ratios(std::span<const double> base, std::span<const double> fresh,
+                               const BootstrapOptions& options) {
   std::vector<double> each;
   for (std::size_t k = 0; k < base.size(); ++k) each.push_back(fresh[k] / base[k]);
   std::vector<double> ratios;
-  for (const Resample& one : pair_resamples(each.size(), options)) ratios.push_back(median_of(each, one.fresh));
+  for (const Resample& one : pair_resamples(each.size(), options))
+    ratios.push_back(median_of(each, one.fresh));
   return interval(median(each), std::move(ratios), options.level);
 }
 

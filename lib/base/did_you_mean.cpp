@@ -12,7 +12,8 @@ namespace mgpu {
 
 namespace {
 
-// The fewest letters to put in, take out, change, or swap with the next one (Damerau 1964; no letter takes part in two of these).
+// The fewest letters to put in, take out, change, or swap with the next one (Damerau 1964; no
+// letter takes part in two of these).
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -33,7 +34,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 std::string did_you_mean(std::string_view name, std::span<const std::string> known) {
   const std::string* nearest = nullptr;
-  std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;  // more mistakes than that make another word
+  std::size_t least =
+      std::max<std::size_t>(2, name.size() / 3) + 1;  // more mistakes than that make another word
   for (const std::string& one : known) {
     if (name.size() > 2 * one.size() + 2) continue;
     const std::size_t mistakes = distance(name, one);

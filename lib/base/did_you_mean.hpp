@@ -7,7 +7,8 @@
 
 namespace mgpu {
 
-// '; did you mean "size"?' for a name that is nearly one of `known`, else nothing. To be put behind a refusal.
+// '; did you mean "size"?' for a name that is nearly one of `known`, else nothing. To be put behind
+// a refusal.
 std::string did_you_mean(std::string_view name, std::span<const std::string> known);
 
 }  // namespace mgpu

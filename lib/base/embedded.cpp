@@ -9,8 +9,10 @@ namespace mgpu {
 
 std::string with_includes(std::span<const EmbeddedText> texts, std::string_view file) {
   constexpr std::string_view directive = "#include \"";
-  const auto found = std::find_if(texts.begin(), texts.end(), [&](const EmbeddedText& text) { return text.file == file; });
-  if (found == texts.end()) throw Error(ErrorKind::internal, "no embedded file is called " + std::string(file));
+  const auto found = std::find_if(texts.begin(), texts.end(),
+                                  [&](const EmbeddedText& text) { return text.file == file; });
+  if (found == texts.end())
+    throw Error(ErrorKind::internal, "no embedded file is called " + std::string(file));
   std::string whole;
   std::string_view rest = found->text;
   for (std::size_t line = 2; !rest.empty(); ++line) {  // the number of the line after this one

@@ -1,4 +1,5 @@
-// The one exception type of the library. What kind of failure it is decides the exit code, in app/exit_codes.hpp.
+// The one exception type of the library. What kind of failure it is decides the exit code, in
+// app/exit_codes.hpp.
 #pragma once
 
 #include <stdexcept>

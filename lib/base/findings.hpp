@@ -1,5 +1,6 @@
-// What a result is worth beyond being right: figures, what was reached after how many rounds, and how a number went from round to
-// round. A suite finds them when it verifies; they are recorded with the verification.
+// What a result is worth beyond being right: figures, what was reached after how many rounds, and
+// how a number went from round to round. A suite finds them when it verifies; they are recorded
+// with the verification.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,8 @@ struct Findings {
     std::vector<double> values;
     bool operator==(const Curve&) const = default;
   };
-  std::vector<std::string> warnings;  // what is right and yet not what anybody wanted; they go to the warnings of the run
+  std::vector<std::string> warnings;  // what is right and yet not what anybody wanted; they go to
+                                      // the warnings of the run
   std::vector<Figure> figures;
   std::vector<Milestone> milestones;
   std::vector<Curve> curves;

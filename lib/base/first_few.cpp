@@ -9,7 +9,8 @@ std::string first_few(std::span<const std::string> names) {
   const std::size_t before = all ? names.size() - 1 : named;
   std::string text;
   for (std::size_t k = 0; k < before; ++k) text += (k == 0 ? "" : ", ") + names[k];
-  return text + (text.empty() ? "" : " and ") + (all ? names.back() : std::to_string(names.size() - named) + " more");
+  return text + (text.empty() ? "" : " and ") +
+         (all ? names.back() : std::to_string(names.size() - named) + " more");
 }
 
 }  // namespace mgpu

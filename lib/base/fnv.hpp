@@ -1,4 +1,5 @@
-// FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/): names cache files and finds damage, nothing more. Pure.
+// FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/): names cache files and finds damage,
+// nothing more. Pure.
 #pragma once
 
 #include <cstdint>

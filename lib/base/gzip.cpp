@@ -14,10 +14,12 @@
 namespace mgpu {
 namespace {
 
-constexpr int kGzip = MAX_WBITS + 16;  // zlib's way to say: gzip's header and trailer around the data, not its own
+constexpr int kGzip =
+    MAX_WBITS + 16;  // zlib's way to say: gzip's header and trailer around the data, not its own
 constexpr std::size_t kStep = std::size_t{1} << 18;
 
-// zlib takes pointers to what it only reads, and lengths of 32 bits. What is left of `bytes` is for the next call.
+// zlib takes pointers to what it only reads, and lengths of 32 bits. What is left of `bytes` is for
+// the next call.
 void give(z_stream& z, std::string_view& bytes) {
   const std::size_t size = std::min<std::size_t>(bytes.size(), std::numeric_limits<uInt>::max());
   z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
@@ -40,14 +42,16 @@ bool is_gzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
 
 std::string gzip(std::string_view text) {
   z_stream z{};
-  if (::deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY) != Z_OK) throw std::bad_alloc();
+  if (::deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw std::bad_alloc();
   const std::unique_ptr<z_stream, int (*)(z_stream*)> end(&z, ::deflateEnd);
   std::string packed;
   std::vector<char> room(kStep);
   int state = Z_OK;
   while (state != Z_STREAM_END) {
     if (z.avail_in == 0) give(z, text);
-    packed += produced(z, room, [&] { state = ::deflate(&z, text.empty() ? Z_FINISH : Z_NO_FLUSH); });
+    packed +=
+        produced(z, room, [&] { state = ::deflate(&z, text.empty() ? Z_FINISH : Z_NO_FLUSH); });
   }
   return packed;
 }
@@ -73,9 +77,11 @@ void Gunzip::take(std::string_view bytes) {
     if (z.avail_in == 0 && (stream_->at_end || z.avail_out > 0)) return;
     if (std::exchange(stream_->at_end, false)) ::inflateReset(&z);
     int state = Z_OK;
-    const std::string_view more = produced(z, stream_->room, [&] { state = ::inflate(&z, Z_NO_FLUSH); });
+    const std::string_view more =
+        produced(z, stream_->room, [&] { state = ::inflate(&z, Z_NO_FLUSH); });
     if (more.size() > most_ - text_.size())
-      throw Error(ErrorKind::input, "is larger than " + format_bytes(static_cast<double>(most_)) + " when decompressed");
+      throw Error(ErrorKind::input, "is larger than " + format_bytes(static_cast<double>(most_)) +
+                                        " when decompressed");
     text_ += more;
     if (state == Z_STREAM_END) {
       stream_->at_end = true;
@@ -85,7 +91,8 @@ void Gunzip::take(std::string_view bytes) {
     } else if (state == Z_DATA_ERROR && stream_->whole > 0 && z.total_in <= 2) {
       throw Error(ErrorKind::input, "is a gzip file with something else after its end");
     } else if (state != Z_OK && state != Z_BUF_ERROR) {
-      throw Error(ErrorKind::input, std::string("is a damaged gzip file: ") + (z.msg != nullptr ? z.msg : ::zError(state)));
+      throw Error(ErrorKind::input, std::string("is a damaged gzip file: ") +
+                                        (z.msg != nullptr ? z.msg : ::zError(state)));
     }
   }
 }

@@ -8,14 +8,16 @@
 
 namespace mgpu {
 
-// Do these first bytes of a file (two of them decide) say that it is one? No text in UTF-8 begins so.
+// Do these first bytes of a file (two of them decide) say that it is one? No text in UTF-8 begins
+// so.
 bool is_gzip(std::string_view bytes);
 
-// The one-member file that decompresses to `text`: without name and time, so that the same text always gives the same bytes.
+// The one-member file that decompresses to `text`: without name and time, so that the same text
+// always gives the same bytes.
 std::string gzip(std::string_view text);
 
-// Decompresses a file that arrives piece by piece: one member, or several one after another, which `gzip -d` joins too. Checksums
-// and lengths are checked. Holds a window of 32 KiB beside the text.
+// Decompresses a file that arrives piece by piece: one member, or several one after another, which
+// `gzip -d` joins too. Checksums and lengths are checked. Holds a window of 32 KiB beside the text.
 class Gunzip {
  public:
   explicit Gunzip(std::size_t most);  // bytes that it may decompress to
@@ -23,8 +25,9 @@ class Gunzip {
   Gunzip& operator=(const Gunzip&) = delete;
   ~Gunzip();
 
-  // The next bytes of the file, as many as there are. Throws Error(input), after which only the destructor may follow: damaged, no
-  // gzip after the end of a member, or too much when decompressed, which is seen before it is kept.
+  // The next bytes of the file, as many as there are. Throws Error(input), after which only the
+  // destructor may follow: damaged, no gzip after the end of a member, or too much when
+  // decompressed, which is seen before it is kept.
   void take(std::string_view bytes);
   // Once, after the last of them: what the file held. Throws Error(input) when it was cut off.
   std::string text();

@@ -1,4 +1,5 @@
-// A name that many things have: kept once for all of them, so that a sample of thousands of commands holds a pointer for each.
+// A name that many things have: kept once for all of them, so that a sample of thousands of
+// commands holds a pointer for each.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +8,9 @@
 
 namespace mgpu {
 
-// As large as a pointer, copied as one. Names that are equal are one for the life of the process: meant for words of which there
-// are few, such as those of kernels. Making one looks it up and locks; all else does neither. Safe from any thread.
+// As large as a pointer, copied as one. Names that are equal are one for the life of the process:
+// meant for words of which there are few, such as those of kernels. Making one looks it up and
+// locks; all else does neither. Safe from any thread.
 class Name {
  public:
   Name() = default;  // empty

@@ -45,7 +45,8 @@ Target target_of(const fs::path& file) {
   struct stat info {};
   if (::stat(target.path.c_str(), &info) == 0) {
     if (S_ISDIR(info.st_mode)) refuse(file, "it is a directory");
-    // Another process may have removed it between the two calls, as check_writable() does: then it is not there.
+    // Another process may have removed it between the two calls, as check_writable() does: then it
+    // is not there.
     target.exists = ::access(target.path.c_str(), W_OK) == 0;
     if (!target.exists && errno != ENOENT) refuse(file, errno);
   } else if (errno != ENOENT) {
@@ -62,22 +63,28 @@ Target target_of(const fs::path& file) {
   return target;
 }
 
-// What files that belong to this one begin with. The name itself may already be as long as names can be.
-std::string companion(const fs::path& target) { return ".mgpu-bench-" + fnv1a_hex(target.filename().native()); }
+// What files that belong to this one begin with. The name itself may already be as long as names
+// can be.
+std::string companion(const fs::path& target) {
+  return ".mgpu-bench-" + fnv1a_hex(target.filename().native());
+}
 
 // Is `fd` still what the name leads to, or did another process remove it before it was locked?
 bool is_at(int fd, const fs::path& path) {
   struct stat mine {
   }, there{};
-  return ::fstat(fd, &mine) == 0 && ::stat(path.c_str(), &there) == 0 && mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
+  return ::fstat(fd, &mine) == 0 && ::stat(path.c_str(), &there) == 0 &&
+         mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
 }
 
-// Temporaries of processes that were killed: nobody holds their locks. Best effort; where there are no locks, nothing is known.
+// Temporaries of processes that were killed: nobody holds their locks. Best effort; where there are
+// no locks, nothing is known.
 void remove_stale(const fs::path& target) {
   const std::string prefix = companion(target) + '-';
   std::error_code error;
-  for (fs::directory_iterator entry(target.has_parent_path() ? target.parent_path() : ".", error), end; !error && entry != end;
-       entry.increment(error)) {
+  for (fs::directory_iterator entry(target.has_parent_path() ? target.parent_path() : ".", error),
+       end;
+       !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().native();
     if (!name.starts_with(prefix) || !name.ends_with(".tmp")) continue;
     const int fd = ::open(entry->path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -94,7 +101,8 @@ struct Temporary {
 
 // A new file beside the target, locked where that can be done.
 Temporary open_temporary(const fs::path& file, const Target& target) {
-  const fs::path stem = target.path.parent_path() / (companion(target.path) + '-' + std::to_string(::getpid()) + '-');
+  const fs::path stem =
+      target.path.parent_path() / (companion(target.path) + '-' + std::to_string(::getpid()) + '-');
   for (int attempt = 0;; ++attempt) {
     Temporary t;
     t.path = stem;
@@ -125,12 +133,14 @@ int write_all(int fd, std::string_view text) {
 // 0, or the error number. File systems that know no fsync have nothing to wait for.
 int synced(int fd) {
   while (::fsync(fd) != 0) {
-    if (errno != EINTR) return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP ? 0 : errno;
+    if (errno != EINTR)
+      return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP ? 0 : errno;
   }
   return 0;
 }
 
-// A folder that may be written but not read cannot be opened: its change then reaches the disk when the system writes it.
+// A folder that may be written but not read cannot be opened: its change then reaches the disk when
+// the system writes it.
 int synced_folder(const fs::path& folder) {
   const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return 0;
@@ -155,7 +165,9 @@ AtomicFile::AtomicFile(const fs::path& file) : file_(file) {
   const Temporary temporary = open_temporary(file, target);
   path_ = temporary.path;
   fd_ = temporary.fd;
-  if (target.exists) (void)::fchmod(fd_, target.permissions);  // a file system without permissions is no reason to fail
+  if (target.exists)
+    (void)::fchmod(fd_,
+                   target.permissions);  // a file system without permissions is no reason to fail
 }
 
 AtomicFile::~AtomicFile() {
@@ -172,7 +184,8 @@ void AtomicFile::commit() {
   int error = in_place_ ? 0 : synced(fd_);
   if (error == 0 && !in_place_ && ::rename(path_.c_str(), target_.c_str()) != 0) error = errno;
   if (error != 0) refuse(file_, error);
-  // From here on there is no temporary. Closing may tell of the last bytes, also of those that fsync did not wait for.
+  // From here on there is no temporary. Closing may tell of the last bytes, also of those that
+  // fsync did not wait for.
   if (::close(std::exchange(fd_, -1)) != 0) error = errno;
   if (error == 0 && !in_place_) error = synced_folder(target_.parent_path());
   if (error != 0) refuse(file_, error);
@@ -222,10 +235,13 @@ FileLock::FileLock(const fs::path& file) {
       ::close(std::exchange(fd_, -1));
       if (!held) return;
       const std::string_view process(text, static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
-      const bool known = !process.empty() && process.find_first_not_of("0123456789") == std::string_view::npos;
-      throw Error(ErrorKind::usage, "\"" + file.string() + "\": another run" +
-                                        (known ? " (process " + std::string(process) + ")" : "") +
-                                        " is writing this file; accepted: another file, or the same when that run has ended");
+      const bool known =
+          !process.empty() && process.find_first_not_of("0123456789") == std::string_view::npos;
+      throw Error(
+          ErrorKind::usage,
+          "\"" + file.string() + "\": another run" +
+              (known ? " (process " + std::string(process) + ")" : "") +
+              " is writing this file; accepted: another file, or the same when that run has ended");
     }
     // Its last holder may have removed it between the two calls.
     if (is_at(fd_, path_)) break;
@@ -234,7 +250,8 @@ FileLock::FileLock(const fs::path& file) {
   if (::ftruncate(fd_, 0) == 0) (void)write_all(fd_, std::to_string(::getpid()));
 }
 
-FileLock::FileLock(FileLock&& other) noexcept : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+FileLock::FileLock(FileLock&& other) noexcept
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
 
 FileLock::~FileLock() {
   if (fd_ < 0) return;

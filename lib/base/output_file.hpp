@@ -1,5 +1,6 @@
-// Files that are written: whole or not at all, safe from a crash, and by one process at a time. POSIX, as only its error numbers
-// say why a disk refuses. Everything here blocks for as long as the disk takes.
+// Files that are written: whole or not at all, safe from a crash, and by one process at a time.
+// POSIX, as only its error numbers say why a disk refuses. Everything here blocks for as long as
+// the disk takes.
 #pragma once
 
 #include <filesystem>
@@ -7,10 +8,13 @@
 
 namespace mgpu {
 
-// A file that appears at commit() as a whole, replacing an older one. Until then it is a temporary beside it,
-// ".mgpu-bench-<hash of the name>-<process>-<n>.tmp", that its writer holds a lock on: one that nobody holds was left by a process
-// that was killed, and goes when that file is next written. What is not a regular file (a pipe, /dev/null) is written in place.
-// Symbolic links stay links, permissions of an older file stay. Every function throws Error(output) 'cannot write "FILE": WHY'.
+// A file that appears at commit() as a whole, replacing an older one. Until then it is a temporary
+// beside it,
+// ".mgpu-bench-<hash of the name>-<process>-<n>.tmp", that its writer holds a lock on: one that
+// nobody holds was left by a process that was killed, and goes when that file is next written. What
+// is not a regular file (a pipe, /dev/null) is written in place. Symbolic links stay links,
+// permissions of an older file stay. Every function throws Error(output) 'cannot write "FILE":
+// WHY'.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::filesystem::path& file);  // makes missing parents
@@ -38,12 +42,14 @@ bool names_gzip(const std::filesystem::path& file);
 // All of it, or nothing: an AtomicFile in one call. Compressed where the name says so.
 void write_file_atomically(const std::filesystem::path& file, std::string_view text);
 
-// Can `file` be written later? Creates missing parents and tries; leaves no file behind that was not there. Throws Error(output).
+// Can `file` be written later? Creates missing parents and tries; leaves no file behind that was
+// not there. Throws Error(output).
 void check_writable(const std::filesystem::path& file);
 
-// While it lives, no other process gets one for the same file: a lock on ".mgpu-bench-<hash of the name>.lock" beside it, as the
-// file itself is another one after every AtomicFile. It goes with the process, however that ends. Where there are no locks (some
-// network file systems), and for what is not a regular file, it holds nothing.
+// While it lives, no other process gets one for the same file: a lock on ".mgpu-bench-<hash of the
+// name>.lock" beside it, as the file itself is another one after every AtomicFile. It goes with the
+// process, however that ends. Where there are no locks (some network file systems), and for what is
+// not a regular file, it holds nothing.
 class FileLock {
  public:
   // Throws Error(usage), naming `file` and the process, when another has it.

@@ -8,18 +8,23 @@
 namespace mgpu {
 namespace {
 
-unsigned char byte_at(std::string_view text, std::size_t at) { return static_cast<unsigned char>(text[at]); }
+unsigned char byte_at(std::string_view text, std::size_t at) {
+  return static_cast<unsigned char>(text[at]);
+}
 
 bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7f && c < 0xa0); }
 
-// Characters nobody sees that change how others are read; joiners are left, which scripts and emoji need.
+// Characters nobody sees that change how others are read; joiners are left, which scripts and emoji
+// need.
 bool is_deceptive(char32_t c) {
   struct Range {
     char32_t first, last;
   };
-  static constexpr Range ranges[] = {{0x061c, 0x061c}, {0x200b, 0x200b}, {0x200e, 0x200f}, {0x2028, 0x202e},
-                                     {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f}};
-  return std::any_of(std::begin(ranges), std::end(ranges), [&](const Range& r) { return c >= r.first && c <= r.last; });
+  static constexpr Range ranges[] = {{0x061c, 0x061c}, {0x200b, 0x200b},  {0x200e, 0x200f},
+                                     {0x2028, 0x202e}, {0x2060, 0x206f},  {0xfeff, 0xfeff},
+                                     {0xfff9, 0xfffb}, {0xe0000, 0xe007f}};
+  return std::any_of(std::begin(ranges), std::end(ranges),
+                     [&](const Range& r) { return c >= r.first && c <= r.last; });
 }
 
 // Length of the sequence that sets a colour and begins at `at`; 0 where none does.
@@ -48,7 +53,8 @@ std::string escaped(std::string_view text, Lines lines, bool colored) {
     const std::size_t length = utf8_length(text, at);
     const char32_t c = length > 0 ? utf8_code_point(text.substr(at, length)) : byte_at(text, at);
     if (length == 0 || is_control(c)) {
-      for (std::size_t k = 0; k < std::max<std::size_t>(length, 1); ++k) out += fmt::format("\\x{:02x}", byte_at(text, at + k));
+      for (std::size_t k = 0; k < std::max<std::size_t>(length, 1); ++k)
+        out += fmt::format("\\x{:02x}", byte_at(text, at + k));
     } else if (is_deceptive(c)) {
       out += fmt::format("\\u{{{:x}}}", static_cast<std::uint32_t>(c));
     } else {
@@ -74,15 +80,17 @@ std::size_t utf8_length(std::string_view text, std::size_t at) {
   }
   // What has a shorter form, surrogates, and what is beyond the last code point.
   const unsigned char second = byte_at(text, at + 1);
-  const bool wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) || (first == 0xf0 && second < 0x90) ||
-                     (first == 0xf4 && second >= 0x90);
+  const bool wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
+                     (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90);
   return wrong ? 0 : length;
 }
 
 char32_t utf8_code_point(std::string_view sequence) {
-  constexpr std::array<unsigned, 5> kept = {0, 0x7f, 0x1f, 0x0f, 0x07};  // bits of the first byte, by length
+  constexpr std::array<unsigned, 5> kept = {0, 0x7f, 0x1f, 0x0f,
+                                            0x07};  // bits of the first byte, by length
   char32_t value = byte_at(sequence, 0) & kept[sequence.size()];
-  for (std::size_t k = 1; k < sequence.size(); ++k) value = value << 6 | (byte_at(sequence, k) & 0x3f);
+  for (std::size_t k = 1; k < sequence.size(); ++k)
+    value = value << 6 | (byte_at(sequence, k) & 0x3f);
   return value;
 }
 
@@ -98,7 +106,8 @@ std::string printable_json(std::string_view json) {
   for (std::size_t at = 0; at < json.size();) {
     const std::size_t length = utf8_length(json, at);
     const char32_t c = length > 0 ? utf8_code_point(json.substr(at, length)) : 0;
-    if (c >= 0x7f && (is_control(c) || is_deceptive(c))) {  // below are JSON's own line ends, and nothing else
+    if (c >= 0x7f &&
+        (is_control(c) || is_deceptive(c))) {  // below are JSON's own line ends, and nothing else
       if (c > 0xffff) {
         const auto rest = static_cast<std::uint32_t>(c - 0x10000);
         out += fmt::format("\\u{:04x}\\u{:04x}", 0xd800 + (rest >> 10), 0xdc00 + (rest & 0x3ff));

@@ -1,5 +1,5 @@
-// Parsing and printing of quantities. Parsing is exact integer arithmetic: "1.1GiB" is refused because it is not a whole number of
-// bytes.
+// Parsing and printing of quantities. Parsing is exact integer arithmetic: "1.1GiB" is refused
+// because it is not a whole number of bytes.
 #include "lib/base/quantity.hpp"
 
 #include <fmt/format.h>
@@ -38,7 +38,8 @@ struct Quantity {
   std::string_view option, text, kind, accepted;
 
   [[noreturn]] void refuse(std::string_view why) const {
-    throw Error(ErrorKind::usage, fmt::format("{}: {} is not {} ({}); accepted: {}", option, in_quotes(text), kind, why, accepted));
+    throw Error(ErrorKind::usage, fmt::format("{}: {} is not {} ({}); accepted: {}", option,
+                                              in_quotes(text), kind, why, accepted));
   }
 };
 
@@ -62,7 +63,8 @@ std::optional<std::uint64_t> to_integer(std::string_view digits) {
   return value;
 }
 
-// 0.<digits> * factor, or nothing when it is not whole. From the last digit up, each step must divide by ten exactly.
+// 0.<digits> * factor, or nothing when it is not whole. From the last digit up, each step must
+// divide by ten exactly.
 std::optional<std::uint64_t> whole_part_of(std::string_view digits, std::uint64_t factor) {
   std::uint64_t carry = 0;
   for (std::size_t i = digits.size(); i-- > 0;) {
@@ -88,7 +90,9 @@ std::uint64_t parse(const Quantity& quantity, std::span<const Unit> units, std::
   for (const Unit& candidate : units) {
     if (candidate.suffix == rest) unit = &candidate;
   }
-  if (unit == nullptr) quantity.refuse(rest.empty() ? "a unit is required" : fmt::format("unknown unit {}", in_quotes(rest)));
+  if (unit == nullptr)
+    quantity.refuse(rest.empty() ? "a unit is required"
+                                 : fmt::format("unknown unit {}", in_quotes(rest)));
 
   const std::optional<std::uint64_t> whole = to_integer(digits);
   if (!whole || *whole > most / unit->factor) quantity.refuse("too large");
@@ -98,7 +102,8 @@ std::uint64_t parse(const Quantity& quantity, std::span<const Unit> units, std::
   return *whole * unit->factor + *part;
 }
 
-// Three significant digits of a value in [0, 999.5); the bounds are where rounding carries into one more digit.
+// Three significant digits of a value in [0, 999.5); the bounds are where rounding carries into one
+// more digit.
 std::string three_digits(double value) {
   if (value < 0.9995) return fmt::format("{:.3g}", value);
   return fmt::format("{:.{}f}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
@@ -109,7 +114,8 @@ struct Step {
   double size;
 };
 
-// In the first unit of which there are less than 999.5, or the last. Below the second unit, whole values are printed as such.
+// In the first unit of which there are less than 999.5, or the last. Below the second unit, whole
+// values are printed as such.
 std::string format_scaled(double value, std::span<const Step> steps) {
   if (!std::isfinite(value)) return fmt::format("{} {}", value, steps.front().unit);
   const double size = std::abs(value);
@@ -118,14 +124,16 @@ std::string format_scaled(double value, std::span<const Step> steps) {
   const double scaled = size / steps[i].size;
   const bool plain = scaled >= 999.5 || (i == 0 && scaled == std::floor(scaled));
   const std::string digits = plain ? fmt::format("{:.0f}", scaled) : three_digits(scaled);
-  return fmt::format("{}{}{}{}", value < 0 ? "-" : "", digits, steps[i].unit.empty() ? "" : " ", steps[i].unit);
+  return fmt::format("{}{}{}{}", value < 0 ? "-" : "", digits, steps[i].unit.empty() ? "" : " ",
+                     steps[i].unit);
 }
 
 }  // namespace
 
 std::uint64_t parse_count(std::string_view option, std::string_view text) {
   const Quantity quantity{option, text, "a count", "100000, 2^20, 1k, 1M, 1G, 1Ki, 1Mi, 1Gi"};
-  if (text.substr(0, 2) != "2^") return parse(quantity, kCountUnits, std::numeric_limits<std::uint64_t>::max());
+  if (text.substr(0, 2) != "2^")
+    return parse(quantity, kCountUnits, std::numeric_limits<std::uint64_t>::max());
   std::string_view rest = text.substr(2);
   const std::string_view digits = take_digits(rest);
   if (digits.empty() || !rest.empty()) quantity.refuse("a power of two is written 2^20");
@@ -146,17 +154,20 @@ Nanos parse_duration(std::string_view option, std::string_view text) {
 }
 
 std::string format_duration(Nanos t) {
-  static constexpr Step steps[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
+  static constexpr Step steps[] = {{"ns", 1},  {"us", 1e3}, {"ms", 1e6},
+                                   {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
   return format_scaled(static_cast<double>(t.count()), steps);
 }
 
 std::string format_bytes(double bytes) {
-  static constexpr Step steps[] = {{"B", 1}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}, {"PiB", 0x1p50}};
+  static constexpr Step steps[] = {{"B", 1},        {"KiB", 0x1p10}, {"MiB", 0x1p20},
+                                   {"GiB", 0x1p30}, {"TiB", 0x1p40}, {"PiB", 0x1p50}};
   return format_scaled(bytes, steps);
 }
 
 std::string format_si(double value) {
-  static constexpr Step steps[] = {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"P", 1e15}, {"E", 1e18}};
+  static constexpr Step steps[] = {{"", 1},     {"k", 1e3},  {"M", 1e6}, {"G", 1e9},
+                                   {"T", 1e12}, {"P", 1e15}, {"E", 1e18}};
   return format_scaled(value, steps);
 }
 

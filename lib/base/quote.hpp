@@ -6,8 +6,8 @@
 
 namespace mgpu {
 
-// In double quotes, control characters and bytes beyond ASCII escaped as \xNN, cut after 48 characters with "...": a message stays
-// one short line whatever was typed.
+// In double quotes, control characters and bytes beyond ASCII escaped as \xNN, cut after 48
+// characters with "...": a message stays one short line whatever was typed.
 std::string in_quotes(std::string_view text);
 
 }  // namespace mgpu

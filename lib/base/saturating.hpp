@@ -1,4 +1,5 @@
-// Sums that stay at the end of the range where they would leave it: for time stamps that nobody vouches for.
+// Sums that stay at the end of the range where they would leave it: for time stamps that nobody
+// vouches for.
 #pragma once
 
 #include "lib/base/units.hpp"

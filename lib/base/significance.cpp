@@ -1,5 +1,5 @@
-// Rank tests. Exact distributions are counted in doubles: the largest count, C(40, 20) = 1.4e11, and the powers of two up to 2^50
-// are whole numbers there.
+// Rank tests. Exact distributions are counted in doubles: the largest count, C(40, 20) = 1.4e11,
+// and the powers of two up to 2^50 are whole numbers there.
 #include "lib/base/significance.hpp"
 
 #include <algorithm>
@@ -20,13 +20,15 @@ struct Ranked {
 Ranked ranked(std::span<const double> values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
   Ranked out;
   out.ranks.resize(values.size());
   for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
     while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
     const double t = static_cast<double>(end - begin);
-    for (std::size_t k = begin; k < end; ++k) out.ranks[order[k]] = static_cast<double>(begin) + (t + 1) / 2;
+    for (std::size_t k = begin; k < end; ++k)
+      out.ranks[order[k]] = static_cast<double>(begin) + (t + 1) / 2;
     out.tie_term += t * t * t - t;
   }
   return out;
@@ -42,12 +44,13 @@ double two_tails(const std::vector<double>& counts, double at) {
   return std::min(1.0, 2 * tail / all);
 }
 
-// In how many orders of n and m values U has each of its values 0 .. n m. With `a` of the first set and b of the second, the
-// largest of all is of the first set, above all b of the second, or of the second: c(a, b, u) = c(a - 1, b, u - b) + c(a, b - 1,
-// u).
+// In how many orders of n and m values U has each of its values 0 .. n m. With `a` of the first set
+// and b of the second, the largest of all is of the first set, above all b of the second, or of the
+// second: c(a, b, u) = c(a - 1, b, u - b) + c(a, b - 1, u).
 std::vector<double> u_counts(std::size_t n, std::size_t m) {
-  std::vector<std::vector<double>> row(m + 1, std::vector<double>(n * m + 1, 0.0));  // c(a, b, .) for all b
-  for (auto& counts : row) counts[0] = 1;                                            // a = 0: one order
+  std::vector<std::vector<double>> row(
+      m + 1, std::vector<double>(n * m + 1, 0.0));  // c(a, b, .) for all b
+  for (auto& counts : row) counts[0] = 1;           // a = 0: one order
   for (std::size_t a = 1; a <= n; ++a) {
     for (std::size_t b = 1; b <= m; ++b) {
       for (std::size_t u = n * m; u >= b; --u) row[b][u] = row[b][u - b];
@@ -68,7 +71,8 @@ std::vector<double> rank_sum_counts(std::size_t n) {
   return counts;
 }
 
-// Two-sided, of a statistic `distance` from its mean; half a step of the statistic is the correction for continuity.
+// Two-sided, of a statistic `distance` from its mean; half a step of the statistic is the
+// correction for continuity.
 double normal_p(double distance, double variance) {
   if (!(variance > 0)) return 1;
   return std::min(1.0, std::erfc((std::abs(distance) - 0.5) / std::sqrt(2 * variance)));
@@ -94,11 +98,14 @@ TestResult mann_whitney(std::span<const double> first, std::span<const double> s
   std::vector<double> all(first.begin(), first.end());
   all.insert(all.end(), second.begin(), second.end());
   const Ranked pool = ranked(all);
-  const double n1 = static_cast<double>(first.size()), n2 = static_cast<double>(second.size()), n = n1 + n2;
-  const double rank_sum = std::accumulate(pool.ranks.begin(), pool.ranks.begin() + static_cast<std::ptrdiff_t>(first.size()), 0.0);
+  const double n1 = static_cast<double>(first.size()), n2 = static_cast<double>(second.size()),
+               n = n1 + n2;
+  const double rank_sum = std::accumulate(
+      pool.ranks.begin(), pool.ranks.begin() + static_cast<std::ptrdiff_t>(first.size()), 0.0);
   const double u = rank_sum - n1 * (n1 + 1) / 2;
   if (pool.tie_term == 0 && std::max(first.size(), second.size()) <= kExactUMost) {
-    return {TestMethod::mann_whitney_exact, u, two_tails(u_counts(first.size(), second.size()), std::max(u, n1 * n2 - u))};
+    return {TestMethod::mann_whitney_exact, u,
+            two_tails(u_counts(first.size(), second.size()), std::max(u, n1 * n2 - u))};
   }
   const double variance = n1 * n2 / 12 * (n + 1 - pool.tie_term / (n * (n - 1)));
   return {TestMethod::mann_whitney_normal, u, normal_p(u - n1 * n2 / 2, variance)};
@@ -117,7 +124,8 @@ TestResult signed_rank(std::span<const double> differences) {
   for (std::size_t k = 0; k < sizes.size(); ++k) w += positive[k] ? pool.ranks[k] : 0;
   const double n = static_cast<double>(sizes.size()), most = n * (n + 1) / 2;
   if (sizes.size() == differences.size() && pool.tie_term == 0 && sizes.size() <= kExactPairsMost) {
-    return {TestMethod::signed_rank_exact, w, two_tails(rank_sum_counts(sizes.size()), std::max(w, most - w))};
+    return {TestMethod::signed_rank_exact, w,
+            two_tails(rank_sum_counts(sizes.size()), std::max(w, most - w))};
   }
   const double variance = n * (n + 1) * (2 * n + 1) / 24 - pool.tie_term / 48;
   return {TestMethod::signed_rank_normal, w, normal_p(w - most / 2, variance)};
@@ -125,16 +133,20 @@ TestResult signed_rank(std::span<const double> differences) {
 
 double least_mann_whitney_p(std::size_t first, std::size_t second) {
   double orders = 1;
-  for (std::size_t k = 1; k <= second; ++k) orders *= static_cast<double>(first + k) / static_cast<double>(k);
+  for (std::size_t k = 1; k <= second; ++k)
+    orders *= static_cast<double>(first + k) / static_cast<double>(k);
   return std::min(1.0, 2 / orders);
 }
 
-double least_signed_rank_p(std::size_t pairs) { return std::min(1.0, std::ldexp(2.0, -static_cast<int>(pairs))); }
+double least_signed_rank_p(std::size_t pairs) {
+  return std::min(1.0, std::ldexp(2.0, -static_cast<int>(pairs)));
+}
 
 std::vector<double> holm(std::span<const double> p) {
   std::vector<std::size_t> order(p.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return p[a] < p[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return p[a] < p[b]; });
   std::vector<double> adjusted(p.size());
   double most = 0;
   for (std::size_t k = 0; k < order.size(); ++k) {

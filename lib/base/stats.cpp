@@ -17,12 +17,14 @@ double median(std::vector<double> values) {
 
 Ranks median_ci95_ranks(std::size_t n) {
   if (n == 0) return {};
-  // With B ~ binomial(n, 1/2), the order statistics low and n-1-low hold the median with probability 1 - 2 P(B <= low). Walk down
-  // from the middle, where the probability is a product that neither under- nor overflows, to the largest low with P(B <= low)
+  // With B ~ binomial(n, 1/2), the order statistics low and n-1-low hold the median with
+  // probability 1 - 2 P(B <= low). Walk down from the middle, where the probability is a product
+  // that neither under- nor overflows, to the largest low with P(B <= low)
   // <= 2.5 %.
   const std::size_t half = n / 2;
   double at = 1;  // P(B = k), first for k = half: binom(2m, m) / 4^m is the product of (2j-1)/(2j)
-  for (std::size_t j = 1; j <= half; ++j) at *= static_cast<double>(2 * j - 1) / static_cast<double>(2 * j);
+  for (std::size_t j = 1; j <= half; ++j)
+    at *= static_cast<double>(2 * j - 1) / static_cast<double>(2 * j);
   if (n % 2 == 1) at *= static_cast<double>(n) / static_cast<double>(n + 1);
   double up_to = n % 2 == 1 ? 0.5 : 0.5 + at / 2;  // P(B <= k)
   std::size_t k = half;
@@ -31,7 +33,8 @@ Ranks median_ci95_ranks(std::size_t n) {
     at *= static_cast<double>(k) / static_cast<double>(n - k + 1);
     --k;
   }
-  return {k, n - 1 - k};  // below n = 6 even k = 0 misses 95 %: minimum and maximum are all there is
+  return {k,
+          n - 1 - k};  // below n = 6 even k = 0 misses 95 %: minimum and maximum are all there is
 }
 
 Summary summarise(std::span<const Nanos> samples) {

@@ -18,7 +18,9 @@ std::string read_text_file(const std::filesystem::path& file) {
   if (std::filesystem::is_directory(file, error)) throw Error(ErrorKind::input, "is a directory");
   errno = 0;
   std::ifstream in(file, std::ios::binary);
-  if (!in) throw Error(ErrorKind::input, std::string("cannot be opened: ") + std::strerror(errno != 0 ? errno : EIO));
+  if (!in)
+    throw Error(ErrorKind::input,
+                std::string("cannot be opened: ") + std::strerror(errno != 0 ? errno : EIO));
   std::string text;
   std::vector<char> room(step);
   std::optional<Gunzip> gunzip;

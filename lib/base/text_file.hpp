@@ -6,9 +6,10 @@
 
 namespace mgpu {
 
-// Its bytes; of a gzip file, known by how it begins and not by its name, those that it decompresses to. Throws Error(input),
-// without the name: "is a directory", "cannot be opened: WHY", "cannot be read", a gzip file that is damaged (Gunzip), or larger
-// than 1 GiB, also when decompressed, which no file that this tool reads as text is (a device like /dev/zero has no end).
+// Its bytes; of a gzip file, known by how it begins and not by its name, those that it decompresses
+// to. Throws Error(input), without the name: "is a directory", "cannot be opened: WHY", "cannot be
+// read", a gzip file that is damaged (Gunzip), or larger than 1 GiB, also when decompressed, which
+// no file that this tool reads as text is (a device like /dev/zero has no end).
 std::string read_text_file(const std::filesystem::path& file);
 
 }  // namespace mgpu

@@ -1,4 +1,5 @@
-// The units every layer speaks. Time is a chrono type; counts are plain 64-bit integers named for what they count.
+// The units every layer speaks. Time is a chrono type; counts are plain 64-bit integers named for
+// what they count.
 #pragma once
 
 #include <chrono>
@@ -13,9 +14,11 @@ using Items = std::uint64_t;  // the unit a suite splits: see lib/workload/workl
 // Seconds as a double, for rates and for printing; the only conversion out of Nanos.
 constexpr double seconds(Nanos t) { return std::chrono::duration<double>(t).count(); }
 
-// The nearest whole nanosecond; out-of-range values saturate, so that an infinite prediction stays ordered.
+// The nearest whole nanosecond; out-of-range values saturate, so that an infinite prediction stays
+// ordered.
 constexpr Nanos from_seconds(double s) {
-  constexpr double limit = 9.0e9;  // about 285 years in seconds, below what int64 nanoseconds can hold
+  constexpr double limit =
+      9.0e9;  // about 285 years in seconds, below what int64 nanoseconds can hold
   if (!(s < limit)) return Nanos{static_cast<std::int64_t>(limit * 1e9)};
   if (s < -limit) return Nanos{-static_cast<std::int64_t>(limit * 1e9)};
   return Nanos{static_cast<std::int64_t>(s * 1e9 + (s >= 0 ? 0.5 : -0.5))};

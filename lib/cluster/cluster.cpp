@@ -18,7 +18,8 @@ namespace {
 
 constexpr Nanos kLookAtClosing = std::chrono::milliseconds(20);
 constexpr Nanos kClosing = std::chrono::seconds(5);
-constexpr Nanos kGreeting = std::chrono::seconds(60);  // from the first rank that has started to the last
+constexpr Nanos kGreeting =
+    std::chrono::seconds(60);  // from the first rank that has started to the last
 
 void write(Writer& out, const Fingerprint& print) {
   out.text(print.host).text(print.version).text(print.program).text(print.arguments);
@@ -26,7 +27,8 @@ void write(Writer& out, const Fingerprint& print) {
 
 Fingerprint read_fingerprint(Reader& in) {
   Fingerprint print;
-  for (std::string* text : {&print.host, &print.version, &print.program, &print.arguments}) *text = in.text();
+  for (std::string* text : {&print.host, &print.version, &print.program, &print.arguments})
+    *text = in.text();
   return print;
 }
 
@@ -56,7 +58,8 @@ struct Cluster::State {
       greeted[from] = read_fingerprint(in);
       return changed.notify_all();
     }
-    if (call == Call::parcel) return parts->arrived(std::make_shared<const Message>(std::move(message)));
+    if (call == Call::parcel)
+      return parts->arrived(std::make_shared<const Message>(std::move(message)));
     if (post->rank() == 0) {
       if (from < links.size() && links[from] != nullptr) links[from]->arrived(std::move(message));
       return;
@@ -70,7 +73,8 @@ struct Cluster::State {
     const std::lock_guard lock(mutex);
     if (call >= Call::close) {
       const auto number = in.get<std::uint32_t>();
-      if (const auto at = devices.find(number); at != devices.end()) at->second->push(std::move(message));
+      if (const auto at = devices.find(number); at != devices.end())
+        at->second->push(std::move(message));
       return;
     }
     calls.push_back(std::move(message));
@@ -92,7 +96,8 @@ struct Cluster::State {
   }
 
   void tell_others_to_leave() {
-    for (RankNumber rank = 1; rank < post->size(); ++rank) post->send(rank, NodeLink::begin(Call::bye, 0).take());
+    for (RankNumber rank = 1; rank < post->size(); ++rank)
+      post->send(rank, NodeLink::begin(Call::bye, 0).take());
   }
 
   // Rank 0 waits for all, and looks whether they are the same as itself.
@@ -100,14 +105,17 @@ struct Cluster::State {
     std::unique_lock lock(mutex);
     const auto all = [&] { return greeted.size() + lost.size() + 1 >= post->size(); };
     if (!changed.wait_for(lock, kGreeting, all))
-      throw Error(ErrorKind::timeout, "of " + std::to_string(post->size()) + " ranks " + std::to_string(greeted.size() + 1) +
+      throw Error(ErrorKind::timeout, "of " + std::to_string(post->size()) + " ranks " +
+                                          std::to_string(greeted.size() + 1) +
                                           " have come within " + format_duration(kGreeting));
-    for (const auto& [rank, why] : lost) throw Error(ErrorKind::device, "rank " + std::to_string(rank) + " " + why);
+    for (const auto& [rank, why] : lost)
+      throw Error(ErrorKind::device, "rank " + std::to_string(rank) + " " + why);
     links.resize(post->size());
     for (const auto& [rank, print] : greeted) {
       if (const std::string differs = difference(mine, print); !differs.empty())
-        throw Error(ErrorKind::usage, "ranks 0 and " + std::to_string(rank) + " differ: " + differs +
-                                          "; accepted: the same build with the same arguments on all ranks");
+        throw Error(ErrorKind::usage,
+                    "ranks 0 and " + std::to_string(rank) + " differ: " + differs +
+                        "; accepted: the same build with the same arguments on all ranks");
       links[rank] = std::make_shared<NodeLink>(*post, rank, print.host);
     }
   }
@@ -229,10 +237,12 @@ struct Cluster::State {
   std::vector<Device> seen;  // by the thread that serves
 };
 
-std::unique_ptr<Cluster> Cluster::join(const Launch& launch, std::unique_ptr<Backend> local, const Fingerprint& mine,
+std::unique_ptr<Cluster> Cluster::join(const Launch& launch, std::unique_ptr<Backend> local,
+                                       const Fingerprint& mine,
                                        const std::filesystem::path& program) {
   const std::filesystem::path plugin = plugin_of(launch.mpi, program);
-  auto cluster = std::make_unique<Cluster>([plugin] { return make_mpi_transport(plugin); }, launch.times, std::move(local), mine);
+  auto cluster = std::make_unique<Cluster>([plugin] { return make_mpi_transport(plugin); },
+                                           launch.times, std::move(local), mine);
   try {
     cluster->greet();
   } catch (const Error&) {
@@ -242,8 +252,8 @@ std::unique_ptr<Cluster> Cluster::join(const Launch& launch, std::unique_ptr<Bac
   return cluster;
 }
 
-Cluster::Cluster(std::function<std::unique_ptr<Transport>()> join, PostTimes times, std::unique_ptr<Backend> local,
-                 const Fingerprint& mine)
+Cluster::Cluster(std::function<std::unique_ptr<Transport>()> join, PostTimes times,
+                 std::unique_ptr<Backend> local, const Fingerprint& mine)
     : state_(std::make_unique<State>()) {
   state_->local = std::move(local);
   state_->mine = mine;
@@ -252,12 +262,15 @@ Cluster::Cluster(std::function<std::unique_ptr<Transport>()> join, PostTimes tim
       std::move(join), [&clock] { return clock.now(); }, times);
   state_->parts = std::make_unique<GroupParts>(*state_->post);
   State& state = *state_;
-  state.post->start({.message = [&state](RankNumber from, Message message) { state.arrived(from, std::move(message)); },
-                     .clock =
-                         [&state](RankNumber of, const ClockExchange& exchange) {
-                           if (of < state.links.size() && state.links[of] != nullptr) state.links[of]->looked(exchange);
-                         },
-                     .lost = [&state](RankNumber lost, const std::string& why) { state.was_lost(lost, why); }});
+  state.post->start(
+      {.message = [&state](RankNumber from,
+                           Message message) { state.arrived(from, std::move(message)); },
+       .clock =
+           [&state](RankNumber of, const ClockExchange& exchange) {
+             if (of < state.links.size() && state.links[of] != nullptr)
+               state.links[of]->looked(exchange);
+           },
+       .lost = [&state](RankNumber lost, const std::string& why) { state.was_lost(lost, why); }});
 }
 
 void Cluster::greet() {
@@ -280,7 +293,8 @@ Cluster::~Cluster() = default;
 RankNumber Cluster::rank() const { return state_->post->rank(); }
 
 std::unique_ptr<Backend> Cluster::backend() {
-  return std::make_unique<ClusterBackend>(*state_->local, *state_->post, *state_->parts, state_->links, state_->mine.host);
+  return std::make_unique<ClusterBackend>(*state_->local, *state_->post, *state_->parts,
+                                          state_->links, state_->mine.host);
 }
 
 void Cluster::serve() {
@@ -288,10 +302,12 @@ void Cluster::serve() {
     Message message;
     {
       std::unique_lock lock(state_->mutex);
-      state_->changed.wait(lock, [&] { return !state_->calls.empty() || state_->lost.contains(0); });
+      state_->changed.wait(lock,
+                           [&] { return !state_->calls.empty() || state_->lost.contains(0); });
       if (state_->calls.empty())
-        throw Error(ErrorKind::device,
-                    "rank 0 " + state_->lost.at(0) + ": rank " + std::to_string(rank()) + " on " + state_->mine.host + " ends");
+        throw Error(ErrorKind::device, "rank 0 " + state_->lost.at(0) + ": rank " +
+                                           std::to_string(rank()) + " on " + state_->mine.host +
+                                           " ends");
       message = std::move(state_->calls.front());
       state_->calls.pop_front();
     }

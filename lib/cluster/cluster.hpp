@@ -1,5 +1,6 @@
-// A run on many ranks: rank 0 plans for all, and calls travel. It runs the ordinary session over the devices of all ranks; the
-// others serve their devices to it. The page of this folder, README.md, has the whole of it.
+// A run on many ranks: rank 0 plans for all, and calls travel. It runs the ordinary session over
+// the devices of all ranks; the others serve their devices to it. The page of this folder,
+// README.md, has the whole of it.
 #pragma once
 
 #include <functional>
@@ -15,14 +16,17 @@ namespace mgpu {
 
 class Cluster {
  public:
-  // Joins the job; `local` has this rank's devices, and the clock. Rank 0 waits for the others to say who they are. Throws
-  // Error(input) without a plug-in, Error(device), Error(timeout); Error(usage) where ranks differ in what has to be the same, when
-  // the others have been told to leave.
-  static std::unique_ptr<Cluster> join(const Launch& launch, std::unique_ptr<Backend> local, const Fingerprint& mine,
+  // Joins the job; `local` has this rank's devices, and the clock. Rank 0 waits for the others to
+  // say who they are. Throws Error(input) without a plug-in, Error(device), Error(timeout);
+  // Error(usage) where ranks differ in what has to be the same, when the others have been told to
+  // leave.
+  static std::unique_ptr<Cluster> join(const Launch& launch, std::unique_ptr<Backend> local,
+                                       const Fingerprint& mine,
                                        const std::filesystem::path& program);
-  // By any transport. Then greet(), which throws what is above, when the others have been told to leave.
-  Cluster(std::function<std::unique_ptr<Transport>()> join, PostTimes times, std::unique_ptr<Backend> local,
-          const Fingerprint& mine);
+  // By any transport. Then greet(), which throws what is above, when the others have been told to
+  // leave.
+  Cluster(std::function<std::unique_ptr<Transport>()> join, PostTimes times,
+          std::unique_ptr<Backend> local, const Fingerprint& mine);
   ~Cluster();  // after leave(): else its threads still use it
   void greet();
 

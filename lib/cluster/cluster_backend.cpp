@@ -12,9 +12,14 @@ constexpr std::uint32_t kExchangesOfRun = 100;
 
 }  // namespace
 
-ClusterBackend::ClusterBackend(Backend& local, Post& post, GroupParts& parts, std::vector<std::shared_ptr<NodeLink>> links,
-                               std::string own_host)
-    : local_(local), post_(post), parts_(parts), links_(std::move(links)), own_host_(std::move(own_host)), began_(links_.size()) {
+ClusterBackend::ClusterBackend(Backend& local, Post& post, GroupParts& parts,
+                               std::vector<std::shared_ptr<NodeLink>> links, std::string own_host)
+    : local_(local),
+      post_(post),
+      parts_(parts),
+      links_(std::move(links)),
+      own_host_(std::move(own_host)),
+      began_(links_.size()) {
   for (std::size_t rank = 1; rank < links_.size(); ++rank) began_[rank] = offset_to(*links_[rank]);
 }
 
@@ -43,22 +48,24 @@ Backend::Enumeration ClusterBackend::enumerate() {
   std::vector<RankDevices> ranks{{own_host_, std::move(all.devices)}};
   for (std::size_t rank = 1; rank < links_.size(); ++rank) {
     NodeLink& link = *links_[rank];
-    const Message answer =
-        link.ask(link.begin_asking(Call::enumerate, 0), "listing devices", limits().build + limits().answer, limits().stop);
+    const Message answer = link.ask(link.begin_asking(Call::enumerate, 0), "listing devices",
+                                    limits().build + limits().answer, limits().stop);
     Reader in(answer);
     RankDevices& its = ranks.emplace_back();
     its.host = link.host();
     its.devices.resize(in.get<std::uint64_t>());
     for (Device& device : its.devices) device = read_device(in);
-    for (auto left = in.get<std::uint64_t>(); left > 0; --left) all.warnings.push_back(link.name() + ": " + in.text());
+    for (auto left = in.get<std::uint64_t>(); left > 0; --left)
+      all.warnings.push_back(link.name() + ": " + in.text());
     for (auto left = in.get<std::uint64_t>(); left > 0; --left) {
       std::string platform = in.text();
       if (std::find(all.platforms.begin(), all.platforms.end(), platform) == all.platforms.end())
         all.platforms.push_back(std::move(platform));
     }
     if (const std::string differs = driver_difference(ranks.front(), its); !differs.empty())
-      throw Error(ErrorKind::usage, "ranks 0 and " + std::to_string(rank) + " differ in " + differs +
-                                        "; accepted: ranks with the same drivers, so that results mean the same");
+      throw Error(ErrorKind::usage,
+                  "ranks 0 and " + std::to_string(rank) + " differ in " + differs +
+                      "; accepted: ranks with the same drivers, so that results mean the same");
   }
   SharedOut shared = share_out(ranks);
   devices_ = shared.devices;
@@ -68,19 +75,24 @@ Backend::Enumeration ClusterBackend::enumerate() {
   return all;
 }
 
-std::vector<Device> ClusterBackend::parts_of(RankNumber rank, const std::string& id, unsigned parts) {
+std::vector<Device> ClusterBackend::parts_of(RankNumber rank, const std::string& id,
+                                             unsigned parts) {
   std::vector<Device> all;
   if (rank == 0) {
     Device device;
-    const auto same = [&](const OwnedDevice& one) { return local_id(one.device.id).id == id && one.device.is_cpu(); };
-    if (const auto at = std::find_if(devices_.begin(), devices_.end(), same); at != devices_.end()) device = at->device;
+    const auto same = [&](const OwnedDevice& one) {
+      return local_id(one.device.id).id == id && one.device.is_cpu();
+    };
+    if (const auto at = std::find_if(devices_.begin(), devices_.end(), same); at != devices_.end())
+      device = at->device;
     device.id = id;
     all = local_.split(device, parts);
   } else {
     NodeLink& link = *links_[rank];
     Writer call = link.begin_asking(Call::split, 0);
     call.text(id).put(parts);
-    const Message answer = link.ask(std::move(call), "splitting " + id, limits().build + limits().answer, limits().stop);
+    const Message answer = link.ask(std::move(call), "splitting " + id,
+                                    limits().build + limits().answer, limits().stop);
     Reader in(answer);
     all.resize(in.get<std::uint64_t>());
     for (Device& part : all) part = read_device(in);
@@ -102,30 +114,39 @@ std::vector<Device> ClusterBackend::split(const Device& device, unsigned parts) 
   std::vector<std::vector<Device>> by_holder;
   for (const RankNumber holder : holders) by_holder.push_back(parts_of(holder, local.id, parts));
   std::vector<Device> made;
-  for (std::size_t i = 0; i < by_holder.front().size(); ++i) made.push_back(by_holder[i % holders.size()].at(i));
+  for (std::size_t i = 0; i < by_holder.front().size(); ++i)
+    made.push_back(by_holder[i % holders.size()].at(i));
   return made;
 }
 
 std::unique_ptr<OpenDevice> ClusterBackend::open(const Device& device, const Handicap& handicap) {
   const LocalId local = local_id(device.id);
   if (local.rank == 0) return local_.open(device, handicap);
-  if (local.rank >= links_.size()) throw Error(ErrorKind::no_device, "device " + device.id + " is of a rank that is not there");
+  if (local.rank >= links_.size())
+    throw Error(ErrorKind::no_device, "device " + device.id + " is of a rank that is not there");
   links_[local.rank]->throw_if_lost();
   return std::make_unique<RemoteDevice>(*this, links_[local.rank], device, local.id, handicap);
 }
 
-bool ClusterBackend::is_local(OpenDevice* device) const { return dynamic_cast<RemoteDevice*>(device) == nullptr; }
+bool ClusterBackend::is_local(OpenDevice* device) const {
+  return dynamic_cast<RemoteDevice*>(device) == nullptr;
+}
 
-std::unique_ptr<PinnedMemory> ClusterBackend::pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) {
+std::unique_ptr<PinnedMemory> ClusterBackend::pin(std::span<const std::byte> memory,
+                                                  std::span<OpenDevice* const> devices) {
   std::vector<OpenDevice*> mine;
-  std::copy_if(devices.begin(), devices.end(), std::back_inserter(mine), [&](OpenDevice* device) { return is_local(device); });
+  std::copy_if(devices.begin(), devices.end(), std::back_inserter(mine),
+               [&](OpenDevice* device) { return is_local(device); });
   return local_.pin(memory, mine);
 }
 
-std::unique_ptr<PeerGroup> ClusterBackend::connect(std::span<OpenDevice* const> devices, std::optional<PeerPath> path) {
-  if (std::all_of(devices.begin(), devices.end(), [&](OpenDevice* device) { return is_local(device); }))
+std::unique_ptr<PeerGroup> ClusterBackend::connect(std::span<OpenDevice* const> devices,
+                                                   std::optional<PeerPath> path) {
+  if (std::all_of(devices.begin(), devices.end(),
+                  [&](OpenDevice* device) { return is_local(device); }))
     return local_.connect(devices, path);
-  return std::make_unique<ClusterPeers>(local_, *this, parts_, links_, next_group_++, devices, path);
+  return std::make_unique<ClusterPeers>(local_, *this, parts_, links_, next_group_++, devices,
+                                        path);
 }
 
 std::optional<ClusterRecord> ClusterBackend::cluster() {

@@ -14,7 +14,8 @@ namespace mgpu {
 class ClusterBackend final : public Backend {
  public:
   // `local`, `post`, `parts` and `links` must outlive it; `links` by rank, null for rank 0.
-  ClusterBackend(Backend& local, Post& post, GroupParts& parts, std::vector<std::shared_ptr<NodeLink>> links, std::string own_host);
+  ClusterBackend(Backend& local, Post& post, GroupParts& parts,
+                 std::vector<std::shared_ptr<NodeLink>> links, std::string own_host);
 
   // Throws Error(usage) where ranks have different drivers.
   Enumeration enumerate() override;
@@ -22,9 +23,11 @@ class ClusterBackend final : public Backend {
   using Backend::open;
   std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) override;
   // Only for devices of this rank: to the others everything goes through messages.
-  std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) override;
+  std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory,
+                                    std::span<OpenDevice* const> devices) override;
   // Pairs of devices of several ranks are staged.
-  std::unique_ptr<PeerGroup> connect(std::span<OpenDevice* const> devices, std::optional<PeerPath> path) override;
+  std::unique_ptr<PeerGroup> connect(std::span<OpenDevice* const> devices,
+                                     std::optional<PeerPath> path) override;
   Nanos now() override { return local_.now(); }
   bool is_virtual() const override { return local_.is_virtual(); }
   bool advance(std::optional<Nanos> limit) override { return local_.advance(limit); }

@@ -18,18 +18,28 @@ void write(Writer& call, std::span<const DeviceIndex> devices) {
 
 class ClusterPeers::End final : public Peer {
  public:
-  End(ClusterPeers& group, RemoteDevice& device, DeviceIndex self) : group_(group), device_(device), self_(self) {
+  End(ClusterPeers& group, RemoteDevice& device, DeviceIndex self)
+      : group_(group), device_(device), self_(self) {
     device_.join(this);
   }
   ~End() override { device_.join(nullptr); }
   DeviceIndex self() const override { return self_; }
   std::size_t count() const override { return group_.size(); }
-  PeerPath path(DeviceIndex to) const override { return group_.paths_[self_.value * count() + to.value]; }
+  PeerPath path(DeviceIndex to) const override {
+    return group_.paths_[self_.value * count() + to.value];
+  }
 
-  void put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to, Bytes to_offset, Bytes size) override {
+  void put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to, Bytes to_offset,
+           Bytes size) override {
     Writer call = device_.begin(Call::put);
     const std::uint64_t memory = static_cast<const NumberedMemory&>(into).number();
-    call.put(device_.number_of(from)).put(offset).put(group_.number_).put(memory).put(to).put(to_offset).put(size);
+    call.put(device_.number_of(from))
+        .put(offset)
+        .put(group_.number_)
+        .put(memory)
+        .put(to)
+        .put(to_offset)
+        .put(size);
     device_.send(std::move(call));
   }
   void sync(std::span<const DeviceIndex> signal, std::span<const DeviceIndex> await) override {
@@ -57,8 +67,11 @@ class ClusterPeers::Memory final : public NumberedMemory {
     try {
       if (group.local_ != nullptr) here_ = parts_.allocate(group_, number_, size);
       for (const auto& link : links_)
-        group.ask(*link, std::move(link->begin_asking(Call::allocate_shared, 0).put(group_).put(number_).put(size)),
-                  "allocating memory that devices share");
+        group.ask(
+            *link,
+            std::move(
+                link->begin_asking(Call::allocate_shared, 0).put(group_).put(number_).put(size)),
+            "allocating memory that devices share");
       for (std::uint32_t by = 0; by < group.size(); ++by)
         for (std::uint32_t of = 0; of < group.size(); ++of) find(group, {by}, {of});
     } catch (...) {
@@ -72,7 +85,9 @@ class ClusterPeers::Memory final : public NumberedMemory {
   Buffer& piece(DeviceIndex device) override { return *remote(device, device); }
   Buffer* remote(DeviceIndex by, DeviceIndex of) override {
     Buffer* const there = pieces_[by.value * places() + of.value].get();
-    return there != nullptr || here_ == nullptr || !is_here(by) || !is_here(of) ? there : here_->remote(by, of);
+    return there != nullptr || here_ == nullptr || !is_here(by) || !is_here(of)
+               ? there
+               : here_->remote(by, of);
   }
   std::uint64_t number() const override { return number_; }
 
@@ -83,17 +98,20 @@ class ClusterPeers::Memory final : public NumberedMemory {
   // A device of another rank, and what its kernels reach.
   void find(ClusterPeers& group, DeviceIndex by, DeviceIndex of) {
     if (is_here_.empty())
-      for (std::uint32_t i = 0; i < group.size(); ++i) is_here_.push_back(group.remote({i}) == nullptr);
+      for (std::uint32_t i = 0; i < group.size(); ++i)
+        is_here_.push_back(group.remote({i}) == nullptr);
     RemoteDevice* const device = group.remote(by);
     if (device == nullptr || group.members_[by.value].rank != group.members_[of.value].rank) return;
     if (by != of && group.paths_[by.value * group.size() + of.value] == PeerPath::staged) return;
-    pieces_[by.value * group.size() + of.value] = device->shared_piece(group_, number_, by, of, size_);
+    pieces_[by.value * group.size() + of.value] =
+        device->shared_piece(group_, number_, by, of, size_);
   }
 
   void free() {
     pieces_.clear();
     if (here_) parts_.free(group_, number_);
-    for (const auto& link : links_) link->send(std::move(NodeLink::begin(Call::free_shared, 0).put(group_).put(number_)));
+    for (const auto& link : links_)
+      link->send(std::move(NodeLink::begin(Call::free_shared, 0).put(group_).put(number_)));
   }
 
   GroupParts& parts_;
@@ -101,29 +119,38 @@ class ClusterPeers::Memory final : public NumberedMemory {
   const Bytes size_;
   const std::vector<std::shared_ptr<NodeLink>> links_;
   std::vector<bool> is_here_;
-  std::shared_ptr<SharedPart> here_;             // null: no device is of this rank
-  std::vector<std::unique_ptr<Buffer>> pieces_;  // by the device that uses it and the one it belongs to; null: not of other ranks
+  std::shared_ptr<SharedPart> here_;  // null: no device is of this rank
+  std::vector<std::unique_ptr<Buffer>>
+      pieces_;  // by the device that uses it and the one it belongs to; null: not of other ranks
 };
 
-ClusterPeers::ClusterPeers(Backend& local, Backend& backend, GroupParts& parts, std::span<const std::shared_ptr<NodeLink>> links,
-                           std::uint64_t number, std::span<OpenDevice* const> devices, std::optional<PeerPath> path)
-    : backend_(backend), parts_(parts), number_(number), paths_(devices.size() * devices.size(), PeerPath::staged) {
+ClusterPeers::ClusterPeers(Backend& local, Backend& backend, GroupParts& parts,
+                           std::span<const std::shared_ptr<NodeLink>> links, std::uint64_t number,
+                           std::span<OpenDevice* const> devices, std::optional<PeerPath> path)
+    : backend_(backend),
+      parts_(parts),
+      number_(number),
+      paths_(devices.size() * devices.size(), PeerPath::staged) {
   std::vector<OpenDevice*> here;
   for (OpenDevice* device : devices) {
     auto* const remote = dynamic_cast<RemoteDevice*>(device);
     remotes_.push_back(remote);
     here.push_back(remote == nullptr ? device : nullptr);
     const RankNumber rank = remote == nullptr ? 0 : remote->rank();
-    members_.push_back({device->resources().traits().id, rank, remote == nullptr ? 0 : remote->number()});
-    if (remote != nullptr && std::find(links_.begin(), links_.end(), links[rank]) == links_.end()) links_.push_back(links[rank]);
+    members_.push_back(
+        {device->resources().traits().id, rank, remote == nullptr ? 0 : remote->number()});
+    if (remote != nullptr && std::find(links_.begin(), links_.end(), links[rank]) == links_.end())
+      links_.push_back(links[rank]);
   }
   if (path && path != PeerPath::staged) refuse(*path);
   try {
-    if (std::any_of(here.begin(), here.end(), [](const OpenDevice* device) { return device != nullptr; })) {
+    if (std::any_of(here.begin(), here.end(),
+                    [](const OpenDevice* device) { return device != nullptr; })) {
       local_ = &parts_.connect(number_, local, here, members_, path);
       for (std::uint32_t from = 0; from < size(); ++from)
         for (std::uint32_t to = 0; to < size(); ++to)
-          if (here[from] != nullptr && here[to] != nullptr) paths_[from * size() + to] = local_->peer({from}).path({to});
+          if (here[from] != nullptr && here[to] != nullptr)
+            paths_[from * size() + to] = local_->peer({from}).path({to});
       notes_.assign(local_->notes().begin(), local_->notes().end());
       most_shared_ = local_->most_shared();
     }
@@ -133,16 +160,19 @@ ClusterPeers::ClusterPeers(Backend& local, Backend& backend, GroupParts& parts, 
     throw;
   }
   for (std::uint32_t i = 0; i < size(); ++i)
-    ends_.push_back(remotes_[i] != nullptr ? std::make_unique<End>(*this, *remotes_[i], DeviceIndex{i}) : nullptr);
+    ends_.push_back(remotes_[i] != nullptr
+                        ? std::make_unique<End>(*this, *remotes_[i], DeviceIndex{i})
+                        : nullptr);
 }
 
 void ClusterPeers::refuse(PeerPath path) const {
   for (const GroupMember& one : members_)
     for (const GroupMember& other : members_)
       if (one.rank != other.rank)
-        throw Error(ErrorKind::unsupported, "no " + std::string(to_string(path)) + " path from " + one.id + " to " + other.id +
-                                                ": they belong to ranks " + std::to_string(one.rank) + " and " +
-                                                std::to_string(other.rank));
+        throw Error(ErrorKind::unsupported,
+                    "no " + std::string(to_string(path)) + " path from " + one.id + " to " +
+                        other.id + ": they belong to ranks " + std::to_string(one.rank) + " and " +
+                        std::to_string(other.rank));
 }
 
 void ClusterPeers::connect_part(NodeLink& link, std::optional<PeerPath> path) {
@@ -150,12 +180,14 @@ void ClusterPeers::connect_part(NodeLink& link, std::optional<PeerPath> path) {
   call.put(number_);
   write_optional(call, path);
   call.put(std::uint64_t{size()});
-  for (const GroupMember& member : members_) call.text(member.id).put(member.rank).put(member.number);
+  for (const GroupMember& member : members_)
+    call.text(member.id).put(member.rank).put(member.number);
   const Message answer = ask(link, std::move(call), "connecting devices");
   Reader in(answer);
   for (std::uint32_t from = 0; from < size(); ++from)
     for (std::uint32_t to = 0; to < size(); ++to)
-      if (members_[from].rank == link.rank() && members_[to].rank == link.rank()) paths_[from * size() + to] = in.get<PeerPath>();
+      if (members_[from].rank == link.rank() && members_[to].rank == link.rank())
+        paths_[from * size() + to] = in.get<PeerPath>();
   most_shared_ = std::min(most_shared_, in.get<Bytes>());
   for (auto left = in.get<std::uint64_t>(); left > 0; --left) notes_.push_back(in.text());
 }
@@ -165,9 +197,11 @@ void ClusterPeers::disconnect() {
   for (const auto& link : links_) {
     bool in_doubt = false;
     for (RemoteDevice* device : remotes_)
-      if (device != nullptr && device->rank() == link->rank()) in_doubt = in_doubt || device->in_doubt();
+      if (device != nullptr && device->rank() == link->rank())
+        in_doubt = in_doubt || device->in_doubt();
     try {
-      ask(*link, std::move(link->begin_asking(Call::disconnect, 0).put(number_).put(in_doubt)), "disconnecting devices");
+      ask(*link, std::move(link->begin_asking(Call::disconnect, 0).put(number_).put(in_doubt)),
+          "disconnecting devices");
     } catch (const Error&) {  // lost, or it hangs: nobody uses the group there
     }
   }
@@ -180,18 +214,22 @@ ClusterPeers::~ClusterPeers() {
 }
 
 Message ClusterPeers::ask(NodeLink& link, Writer call, const std::string& what) {
-  return link.ask(std::move(call), what, backend_.limits().build + backend_.limits().answer, backend_.limits().stop);
+  return link.ask(std::move(call), what, backend_.limits().build + backend_.limits().answer,
+                  backend_.limits().stop);
 }
 
 Peer& ClusterPeers::peer(DeviceIndex device) {
   return ends_[device.value] ? static_cast<Peer&>(*ends_[device.value]) : local_->peer(device);
 }
 
-std::unique_ptr<SharedMemory> ClusterPeers::allocate(Bytes size) { return std::make_unique<Memory>(*this, next_memory_++, size); }
+std::unique_ptr<SharedMemory> ClusterPeers::allocate(Bytes size) {
+  return std::make_unique<Memory>(*this, next_memory_++, size);
+}
 
 void ClusterPeers::lose(DeviceIndex device) {
   parts_.lose(number_, device);
-  for (const auto& link : links_) link->send(std::move(NodeLink::begin(Call::lose, 0).put(number_).put(device)));
+  for (const auto& link : links_)
+    link->send(std::move(NodeLink::begin(Call::lose, 0).put(number_).put(device)));
 }
 
 void ClusterPeers::check(DeviceIndex device) {
@@ -202,7 +240,8 @@ void ClusterPeers::check(DeviceIndex device) {
 DeviceIndex ClusterPeers::awaited_by(DeviceIndex device) {
   if (remote(device) == nullptr) return parts_.awaited_by(number_, device);
   const RankNumber rank = members_[device.value].rank;
-  const auto link = std::find_if(links_.begin(), links_.end(), [&](const auto& one) { return one->rank() == rank; });
+  const auto link = std::find_if(links_.begin(), links_.end(),
+                                 [&](const auto& one) { return one->rank() == rank; });
   try {
     Writer call = (*link)->begin_asking(Call::awaited_by, 0);
     call.put(number_).put(device);

@@ -1,6 +1,7 @@
-// Devices of several ranks as one group, for rank 0. Each rank has a part of it (group_parts.hpp): between devices of one rank data
-// goes as ever, between ranks from the host of one to the host of the other. What devices of other ranks are to put, signal and
-// await are calls like all others, and nothing waits for an answer.
+// Devices of several ranks as one group, for rank 0. Each rank has a part of it (group_parts.hpp):
+// between devices of one rank data goes as ever, between ranks from the host of one to the host of
+// the other. What devices of other ranks are to put, signal and await are calls like all others,
+// and nothing waits for an answer.
 #pragma once
 
 #include <memory>
@@ -15,9 +16,11 @@ namespace mgpu {
 
 class ClusterPeers final : public PeerGroup {
  public:
-  // All must outlive it; `links` by rank, null for rank 0; `number` is no other group's. Throws like Backend::connect.
-  ClusterPeers(Backend& local, Backend& backend, GroupParts& parts, std::span<const std::shared_ptr<NodeLink>> links,
-               std::uint64_t number, std::span<OpenDevice* const> devices, std::optional<PeerPath> path);
+  // All must outlive it; `links` by rank, null for rank 0; `number` is no other group's. Throws
+  // like Backend::connect.
+  ClusterPeers(Backend& local, Backend& backend, GroupParts& parts,
+               std::span<const std::shared_ptr<NodeLink>> links, std::uint64_t number,
+               std::span<OpenDevice* const> devices, std::optional<PeerPath> path);
   ~ClusterPeers() override;
 
   std::size_t size() const override { return members_.size(); }

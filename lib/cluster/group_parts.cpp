@@ -7,20 +7,28 @@
 
 namespace mgpu {
 
-PartOfGroup& GroupParts::connect(std::uint64_t group, Backend& backend, std::span<OpenDevice* const> devices,
+PartOfGroup& GroupParts::connect(std::uint64_t group, Backend& backend,
+                                 std::span<OpenDevice* const> devices,
                                  std::vector<GroupMember> members, std::optional<PeerPath> path) {
   DevicesElsewhere elsewhere;
   for (const GroupMember& member : members) elsewhere.ids.push_back(member.id);
   elsewhere.send = [this, group, members = std::move(members)](const PeerParcel& parcel) {
     Writer out(Call::parcel);
-    out.put(group).put(parcel.from).put(parcel.to).put(parcel.memory).put(parcel.offset).bytes(parcel.bytes);
+    out.put(group)
+        .put(parcel.from)
+        .put(parcel.to)
+        .put(parcel.memory)
+        .put(parcel.offset)
+        .bytes(parcel.bytes);
     post_.send(members[parcel.to.value].rank, out.take());
   };
   Part part;
-  for (OpenDevice* device : devices) part.of_cpus = part.of_cpus && (device == nullptr || device->resources().traits().cpu);
+  for (OpenDevice* device : devices)
+    part.of_cpus = part.of_cpus && (device == nullptr || device->resources().traits().cpu);
   auto* const connects = dynamic_cast<ConnectsParts*>(&backend);
   if (connects == nullptr)
-    throw Error(ErrorKind::unsupported, "devices of this backend exchange nothing with those of other ranks");
+    throw Error(ErrorKind::unsupported,
+                "devices of this backend exchange nothing with those of other ranks");
   part.group = connects->connect_part(devices, path, std::move(elsewhere));
   post_.expect(1, !part.of_cpus);
   const std::lock_guard lock(mutex_);
@@ -49,7 +57,8 @@ std::shared_ptr<PartOfGroup> GroupParts::of(std::uint64_t group) {
   return at->second.group;
 }
 
-std::shared_ptr<SharedPart> GroupParts::allocate(std::uint64_t group, std::uint64_t memory, Bytes size) {
+std::shared_ptr<SharedPart> GroupParts::allocate(std::uint64_t group, std::uint64_t memory,
+                                                 Bytes size) {
   auto made = std::make_shared<SharedPart>(of(group)->allocate(size), memory);
   const std::lock_guard lock(mutex_);
   return parts_.at(group).memories[memory] = std::move(made);
@@ -75,7 +84,9 @@ void GroupParts::lose(std::uint64_t group, DeviceIndex device) {
 }
 
 void GroupParts::check(std::uint64_t group, DeviceIndex device) { of(group)->check(device); }
-DeviceIndex GroupParts::awaited_by(std::uint64_t group, DeviceIndex device) { return of(group)->awaited_by(device); }
+DeviceIndex GroupParts::awaited_by(std::uint64_t group, DeviceIndex device) {
+  return of(group)->awaited_by(device);
+}
 
 void GroupParts::arrived(std::shared_ptr<const Message> parcel) {
   Reader in(*parcel);

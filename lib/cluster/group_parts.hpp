@@ -1,5 +1,6 @@
-// What a rank has of groups of devices that exchange: its part of each, and of the memory that their devices share. What goes from
-// rank to rank are parcels, sent straight to the rank of the device that they are for.
+// What a rank has of groups of devices that exchange: its part of each, and of the memory that
+// their devices share. What goes from rank to rank are parcels, sent straight to the rank of the
+// device that they are for.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,8 @@ struct GroupMember {
 // The pieces that are on devices of this rank.
 class SharedPart final : public NumberedMemory {
  public:
-  SharedPart(std::unique_ptr<SharedMemory> here, std::uint64_t number) : here_(std::move(here)), number_(number) {}
+  SharedPart(std::unique_ptr<SharedMemory> here, std::uint64_t number)
+      : here_(std::move(here)), number_(number) {}
   Bytes size() const override { return here_->size(); }
   Buffer& piece(DeviceIndex device) override { return here_->piece(device); }
   Buffer* remote(DeviceIndex by, DeviceIndex of) override { return here_->remote(by, of); }

@@ -17,23 +17,27 @@ std::optional<std::uint32_t> number(const Variable& variable, const char* name) 
   std::uint32_t value = 0;
   if (!text) return std::nullopt;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  return error == std::errc{} && end == text->data() + text->size() ? std::optional(value) : std::nullopt;
+  return error == std::errc{} && end == text->data() + text->size() ? std::optional(value)
+                                                                    : std::nullopt;
 }
 
-// What each launcher sets: Open MPI's own, PMI (MPICH's mpiexec, srun --mpi=pmi2), PMIx (srun --mpi=pmix), which Debian's Open MPI
-// speaks.
+// What each launcher sets: Open MPI's own, PMI (MPICH's mpiexec, srun --mpi=pmi2), PMIx (srun
+// --mpi=pmix), which Debian's Open MPI speaks.
 std::optional<Launch> by_launcher(const Variable& variable) {
   const auto slurm_size = number(variable, "SLURM_STEP_NUM_TASKS");
   if (const auto size = number(variable, "OMPI_COMM_WORLD_SIZE"))
-    return Launch{Launch::Mpi::open_mpi, number(variable, "OMPI_COMM_WORLD_RANK").value_or(0), *size, {}};
+    return Launch{
+        Launch::Mpi::open_mpi, number(variable, "OMPI_COMM_WORLD_RANK").value_or(0), *size, {}};
   if (const auto size = number(variable, "PMI_SIZE"))
     return Launch{Launch::Mpi::mpich, number(variable, "PMI_RANK").value_or(0), *size, {}};
   if (const auto rank = number(variable, "PMIX_RANK"); rank && slurm_size)
     return Launch{Launch::Mpi::open_mpi, *rank, *slurm_size, {}};
-  if (const auto rank = number(variable, "PMI_RANK"); rank && slurm_size) return Launch{Launch::Mpi::mpich, *rank, *slurm_size, {}};
+  if (const auto rank = number(variable, "PMI_RANK"); rank && slurm_size)
+    return Launch{Launch::Mpi::mpich, *rank, *slurm_size, {}};
   if (slurm_size.value_or(1) > 1)
     throw Error(ErrorKind::usage,
-                fmt::format("srun started {} processes that no MPI can join; accepted: srun --mpi=pmix (Open MPI), srun --mpi=pmi2 "
+                fmt::format("srun started {} processes that no MPI can join; accepted: srun "
+                            "--mpi=pmix (Open MPI), srun --mpi=pmi2 "
                             "(MPICH), or MGPU_MPI=none for runs that know nothing of each other",
                             *slurm_size));
   return std::nullopt;
@@ -45,7 +49,9 @@ std::optional<Launch> find_launch(const Variable& variable) {
   const std::string asked = variable("MGPU_MPI").value_or("");
   if (asked == "none") return std::nullopt;
   if (!asked.empty() && asked != "openmpi" && asked != "mpich")
-    throw Error(ErrorKind::usage, fmt::format("MGPU_MPI: unknown MPI {}; accepted: openmpi, mpich, none", in_quotes(asked)));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("MGPU_MPI: unknown MPI {}; accepted: openmpi, mpich, none", in_quotes(asked)));
   std::optional<Launch> launch = by_launcher(variable);
   if (!launch || launch->size < 2) return std::nullopt;
   if (!asked.empty()) launch->mpi = asked == "mpich" ? Launch::Mpi::mpich : Launch::Mpi::open_mpi;
@@ -64,11 +70,14 @@ std::filesystem::path plugin_of(Launch::Mpi mpi, const std::filesystem::path& pr
     if (std::filesystem::exists(place / name, ignored)) return place / name;
     looked_at += (looked_at.empty() ? "" : " and ") + place.string();
   }
-  throw Error(ErrorKind::input,
-              fmt::format("this was launched under {0}, and the plug-in for it is not there: {1} is not in {2}; install the "
-                          "package mgpu-bench-{3}, or build with {4} installed (MGPU_MPI=none: without MPI)",
-                          open_mpi ? "Open MPI" : "MPICH", name, looked_at, open_mpi ? "openmpi" : "mpich",
-                          open_mpi ? "libopenmpi-dev" : "libmpich-dev"));
+  throw Error(
+      ErrorKind::input,
+      fmt::format(
+          "this was launched under {0}, and the plug-in for it is not there: {1} is not in {2}; "
+          "install the "
+          "package mgpu-bench-{3}, or build with {4} installed (MGPU_MPI=none: without MPI)",
+          open_mpi ? "Open MPI" : "MPICH", name, looked_at, open_mpi ? "openmpi" : "mpich",
+          open_mpi ? "libopenmpi-dev" : "libmpich-dev"));
 }
 
 }  // namespace mgpu

@@ -8,10 +8,12 @@
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kShortest = std::size_t{1} << 18, kLongest = std::size_t{1} << 26;  // of what is kept
+constexpr std::size_t kShortest = std::size_t{1} << 18,
+                      kLongest = std::size_t{1} << 26;  // of what is kept
 constexpr std::size_t kMostKept = std::size_t{1} << 28;
 
-// Blocks have one of few sizes, so that a message finds one of another length: 4 between a power of two and the next.
+// Blocks have one of few sizes, so that a message finds one of another length: 4 between a power of
+// two and the next.
 std::size_t rounded(std::size_t bytes) {
   const std::size_t step = std::bit_floor(bytes) / 4;
   return (bytes + step - 1) / step * step;

@@ -1,5 +1,6 @@
-// A message between ranks: bytes. Long ones come one after another, of about the same length, and fresh memory costs a fault a page
-// at the first touch: what a long one leaves is kept for the next.
+// A message between ranks: bytes. Long ones come one after another, of about the same length, and
+// fresh memory costs a fault a page at the first touch: what a long one leaves is kept for the
+// next.
 #pragma once
 
 #include <cstddef>

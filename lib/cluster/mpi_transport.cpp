@@ -1,6 +1,7 @@
-// Messages by way of a plug-in. The first piece of one says how long it is, and has all of a short one; what is left of a long one
-// follows in pieces, received where it belongs: a count of MPI is an int, and of many large transfers at once none ends for
-// seconds, in which there would be no sign of life.
+// Messages by way of a plug-in. The first piece of one says how long it is, and has all of a short
+// one; what is left of a long one follows in pieces, received where it belongs: a count of MPI is
+// an int, and of many large transfers at once none ends for seconds, in which there would be no
+// sign of life.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -20,13 +21,15 @@ namespace {
 
 constexpr std::size_t kFirst = 4096;  // bytes of a message that go with its length
 constexpr std::size_t kPiece = std::size_t{1} << 20;
-constexpr std::size_t kBytesAtOnce = std::size_t{1} << 23, kPiecesAtOnce = 64;  // under way to a rank
+constexpr std::size_t kBytesAtOnce = std::size_t{1} << 23,
+                      kPiecesAtOnce = 64;  // under way to a rank
 
 class MpiTransport final : public Transport {
  public:
   explicit MpiTransport(const mgpu_cluster_plugin& plugin) : plugin_(plugin) {
     int rank = 0, size = 0;
-    if (const char* why = plugin_.begin(&rank, &size)) throw Error(ErrorKind::device, std::string("MPI: ") + why);
+    if (const char* why = plugin_.begin(&rank, &size))
+      throw Error(ErrorKind::device, std::string("MPI: ") + why);
     rank_ = static_cast<RankNumber>(rank);
     size_ = static_cast<RankNumber>(size);
   }
@@ -63,16 +66,19 @@ class MpiTransport final : public Transport {
   }
 
   bool all_sent() const override {
-    return std::all_of(outgoing_.begin(), outgoing_.end(), [](const auto& each) { return each.second.queue.empty(); });
+    return std::all_of(outgoing_.begin(), outgoing_.end(),
+                       [](const auto& each) { return each.second.queue.empty(); });
   }
   // What is under way stays in memory: MPI may still read it.
   void forget(RankNumber lost) override {
     if (const auto found = incoming_.find(lost); found != incoming_.end()) {
-      if (!found->second.empty() && found->second.back().first_transfer != nullptr) first_under_way_ = false;
+      if (!found->second.empty() && found->second.back().first_transfer != nullptr)
+        first_under_way_ = false;
       left_.push_back(std::move(found->second));
     }
     incoming_.erase(lost);
-    if (const auto found = outgoing_.find(lost); found != outgoing_.end()) given_up_.push_back(std::move(found->second));
+    if (const auto found = outgoing_.find(lost); found != outgoing_.end())
+      given_up_.push_back(std::move(found->second));
     outgoing_.erase(lost);
   }
   void end() override { plugin_.end(); }
@@ -80,7 +86,8 @@ class MpiTransport final : public Transport {
 
  private:
   struct Sending {
-    explicit Sending(Message whole) : message(std::move(whole)), at(std::min(message.size(), kFirst)) {
+    explicit Sending(Message whole)
+        : message(std::move(whole)), at(std::min(message.size(), kFirst)) {
       const std::uint64_t length = message.size();
       first.resize(sizeof length + at);
       std::memcpy(first.data(), &length, sizeof length);
@@ -123,7 +130,8 @@ class MpiTransport final : public Transport {
       --outgoing.under_way.front().of->under_way;
       outgoing.under_way.pop_front();
     }
-    outgoing.queue.remove_if([](const Sending& sending) { return sending.is_all_begun() && sending.under_way == 0; });
+    outgoing.queue.remove_if(
+        [](const Sending& sending) { return sending.is_all_begun() && sending.under_way == 0; });
     for (Sending& sending : outgoing.queue) {
       while (!sending.is_all_begun()) {
         if (outgoing.bytes >= kBytesAtOnce || outgoing.under_way.size() >= kPiecesAtOnce) return;
@@ -142,7 +150,8 @@ class MpiTransport final : public Transport {
     }
     sending.begun = true;
     void* handle = plugin_.send(static_cast<int>(to), data, static_cast<int>(size));
-    if (handle == nullptr) throw Error(ErrorKind::device, "MPI refused to send to rank " + std::to_string(to));
+    if (handle == nullptr)
+      throw Error(ErrorKind::device, "MPI refused to send to rank " + std::to_string(to));
     outgoing.under_way.push_back({handle, size, &sending});
     outgoing.bytes += size;
     ++sending.under_way;
@@ -150,7 +159,8 @@ class MpiTransport final : public Transport {
 
   void* receive(RankNumber from, std::byte* into, std::size_t size) {
     void* transfer = plugin_.receive(static_cast<int>(from), into, static_cast<int>(size));
-    if (transfer == nullptr) throw Error(ErrorKind::device, "MPI refused to receive from rank " + std::to_string(from));
+    if (transfer == nullptr)
+      throw Error(ErrorKind::device, "MPI refused to receive from rank " + std::to_string(from));
     return transfer;
   }
 
@@ -165,7 +175,8 @@ class MpiTransport final : public Transport {
       return;
     }
     Receipt& receipt = incoming.back();
-    if (size > receipt.message.size() - receipt.at) throw Error(ErrorKind::device, "a message is longer than it said");
+    if (size > receipt.message.size() - receipt.at)
+      throw Error(ErrorKind::device, "a message is longer than it said");
     receipt.pieces.emplace_back(receive(from, receipt.message.data() + receipt.at, size), size);
     receipt.at += size;
   }
@@ -174,7 +185,8 @@ class MpiTransport final : public Transport {
     receipt.first_transfer = nullptr;
     first_under_way_ = false;
     std::uint64_t length = 0;
-    if (receipt.first.size() < sizeof length) throw Error(ErrorKind::device, "a message has no length");
+    if (receipt.first.size() < sizeof length)
+      throw Error(ErrorKind::device, "a message has no length");
     std::memcpy(&length, receipt.first.data(), sizeof length);
     receipt.at = receipt.first.size() - sizeof length;
     if (length < receipt.at) throw Error(ErrorKind::device, "a message is longer than it said");
@@ -183,10 +195,13 @@ class MpiTransport final : public Transport {
     receipt.missing = length - receipt.at;
   }
 
-  // Pieces of a long message are handed over as messages of nothing: they are signs of life. False: nothing has come.
-  bool finish(RankNumber from, Incoming& incoming, const std::function<void(RankNumber, Message)>& deliver) {
+  // Pieces of a long message are handed over as messages of nothing: they are signs of life. False:
+  // nothing has come.
+  bool finish(RankNumber from, Incoming& incoming,
+              const std::function<void(RankNumber, Message)>& deliver) {
     bool any = false;
-    if (!incoming.empty() && incoming.back().first_transfer != nullptr && over(incoming.back().first_transfer)) {
+    if (!incoming.empty() && incoming.back().first_transfer != nullptr &&
+        over(incoming.back().first_transfer)) {
       read_first(incoming.back());
       any = true;
     }
@@ -219,11 +234,14 @@ class MpiTransport final : public Transport {
 std::unique_ptr<Transport> make_mpi_transport(const std::filesystem::path& plugin) {
   // Open MPI opens objects of its own that want to see its symbols.
   void* library = dlopen(plugin.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (library == nullptr) throw Error(ErrorKind::device, std::string("the MPI plug-in cannot be loaded: ") + dlerror());
-  const auto entry = reinterpret_cast<mgpu_cluster_plugin_entry>(dlsym(library, "mgpu_cluster_plugin_table"));
+  if (library == nullptr)
+    throw Error(ErrorKind::device, std::string("the MPI plug-in cannot be loaded: ") + dlerror());
+  const auto entry =
+      reinterpret_cast<mgpu_cluster_plugin_entry>(dlsym(library, "mgpu_cluster_plugin_table"));
   const mgpu_cluster_plugin* table = entry != nullptr ? entry() : nullptr;
   if (table == nullptr || table->version != MGPU_CLUSTER_PLUGIN_VERSION)
-    throw Error(ErrorKind::device, plugin.string() + " is not a plug-in of this version of mgpu-bench");
+    throw Error(ErrorKind::device,
+                plugin.string() + " is not a plug-in of this version of mgpu-bench");
   return std::make_unique<MpiTransport>(*table);
 }
 

@@ -30,7 +30,9 @@ std::optional<ClockOffset> NodeClock::at(Nanos there) const {
   return all.low <= all.high ? all : bounds_by(exchanges_.back(), there);
 }
 
-std::optional<ClockOffset> NodeClock::newest() const { return exchanges_.empty() ? std::nullopt : at(exchanges_.back().there); }
+std::optional<ClockOffset> NodeClock::newest() const {
+  return exchanges_.empty() ? std::nullopt : at(exchanges_.back().there);
+}
 
 ClockProbe NodeClock::here(const ClockProbe& probe) const {
   ClockProbe mine = probe;

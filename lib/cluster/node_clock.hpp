@@ -1,5 +1,6 @@
-// The clock of another rank's host on ours, as bounds by causality: its answer was stamped after the question left and before it
-// arrived. Nothing is assumed of the network, and of the clocks only how fast they drift at most.
+// The clock of another rank's host on ours, as bounds by causality: its answer was stamped after
+// the question left and before it arrived. Nothing is assumed of the network, and of the clocks
+// only how fast they drift at most.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +22,13 @@ class NodeClock {
  public:
   // NTP slews a clock by 500 ppm at most, and two may be slewed in opposite directions.
   static constexpr double kMostDrift = 1e-3;
-  static constexpr std::size_t kKept = 256;  // the newest; older ones say little, as the clocks may have drifted since
+  static constexpr std::size_t kKept =
+      256;  // the newest; older ones say little, as the clocks may have drifted since
 
   void add(const ClockExchange& exchange);
   bool empty() const { return exchanges_.empty(); }
-  // What all exchanges together say of this time of theirs; bounds that contradict each other (a clock was set anew) are widened
-  // to cover the newest exchange. None: there was no exchange.
+  // What all exchanges together say of this time of theirs; bounds that contradict each other (a
+  // clock was set anew) are widened to cover the newest exchange. None: there was no exchange.
   std::optional<ClockOffset> at(Nanos there) const;
   // At the newest exchange.
   std::optional<ClockOffset> newest() const;

@@ -9,12 +9,15 @@ namespace mgpu {
 namespace {
 
 constexpr Nanos kAskedEvery = std::chrono::milliseconds(10);
-constexpr Nanos kLongestLook = std::chrono::seconds(1);  // at a clock: what takes longer says nothing of it
+constexpr Nanos kLongestLook =
+    std::chrono::seconds(1);  // at a clock: what takes longer says nothing of it
 
 void deliver(const RemoteArrivals::Download& wanted, std::span<const std::byte> data) {
   const Rows& rows = wanted.rows;
-  if (data.size() != rows.length * rows.count) throw Error(ErrorKind::internal, "a download of another length");
-  for (Bytes i = 0; i < rows.count; ++i) std::copy_n(data.data() + i * rows.length, rows.length, wanted.to + i * rows.host_stride);
+  if (data.size() != rows.length * rows.count)
+    throw Error(ErrorKind::internal, "a download of another length");
+  for (Bytes i = 0; i < rows.count; ++i)
+    std::copy_n(data.data() + i * rows.length, rows.length, wanted.to + i * rows.host_stride);
 }
 
 }  // namespace
@@ -48,9 +51,14 @@ Message NodeLink::ask(Writer call, const std::string& what, Nanos limit, const S
   };
   for (Nanos waited{}; !answers_[ticket]; waited += kAskedEvery) {
     if (changed_.wait_for(lock, kAskedEvery, [&] { return answers_[ticket].has_value(); })) break;
-    if (const auto why = post_.lost(rank_)) give_up(Error(ErrorKind::device, name() + " is lost: " + *why));
-    if (post_.is_stuck()) give_up(Error(ErrorKind::device, name() + " cannot be reached: MPI does not return from a call"));
-    if (waited >= limit) give_up(Error(ErrorKind::timeout, what + ": " + name() + " did not answer for " + format_duration(limit)));
+    if (const auto why = post_.lost(rank_))
+      give_up(Error(ErrorKind::device, name() + " is lost: " + *why));
+    if (post_.is_stuck())
+      give_up(
+          Error(ErrorKind::device, name() + " cannot be reached: MPI does not return from a call"));
+    if (waited >= limit)
+      give_up(Error(ErrorKind::timeout,
+                    what + ": " + name() + " did not answer for " + format_duration(limit)));
     if (!stop) continue;
     lock.unlock();
     const bool stopped = stop();
@@ -70,8 +78,10 @@ Message NodeLink::ask(Writer call, const std::string& what, Nanos limit, const S
 }
 
 void NodeLink::throw_if_lost() const {
-  if (const auto why = post_.lost(rank_)) throw Error(ErrorKind::device, name() + " is lost: " + *why);
-  if (post_.is_stuck()) throw Error(ErrorKind::device, name() + " cannot be reached: MPI does not return from a call");
+  if (const auto why = post_.lost(rank_))
+    throw Error(ErrorKind::device, name() + " is lost: " + *why);
+  if (post_.is_stuck())
+    throw Error(ErrorKind::device, name() + " cannot be reached: MPI does not return from a call");
 }
 
 void NodeLink::look_at_clock(std::uint32_t exchanges) {

@@ -1,4 +1,5 @@
-// Rank 0's end of what it has with one other rank: calls that wait for an answer, calls that do not, and the other's clock.
+// Rank 0's end of what it has with one other rank: calls that wait for an answer, calls that do
+// not, and the other's clock.
 #pragma once
 
 #include <condition_variable>
@@ -15,7 +16,8 @@
 
 namespace mgpu {
 
-// What of an open device the post's thread may touch: results arrive while the device's own thread is elsewhere.
+// What of an open device the post's thread may touch: results arrive while the device's own thread
+// is elsewhere.
 struct RemoteArrivals {
   struct Download {  // where it is wanted
     std::byte* to = nullptr;
@@ -25,8 +27,9 @@ struct RemoteArrivals {
     std::optional<Error> error;
     DeviceSpan span;
   };
-  std::mutex mutex;                              // guards what follows
-  std::map<std::uint64_t, Download> downloads;   // by number; none is written to once it is not here any more
+  std::mutex mutex;  // guards what follows
+  std::map<std::uint64_t, Download>
+      downloads;  // by number; none is written to once it is not here any more
   std::map<std::uint64_t, Completed> completed;  // batches
   std::uint64_t at_rest = 0;                     // since it was abandoned for the so manieth time
   int awaited = 0;                               // batches that were sent and are not complete
@@ -36,17 +39,20 @@ struct RemoteArrivals {
 
 class NodeLink {
  public:
-  NodeLink(Post& post, RankNumber rank, std::string host) : post_(post), rank_(rank), host_(std::move(host)) {}
+  NodeLink(Post& post, RankNumber rank, std::string host)
+      : post_(post), rank_(rank), host_(std::move(host)) {}
 
   RankNumber rank() const { return rank_; }
   const std::string& host() const { return host_; }
   std::string name() const { return "rank " + std::to_string(rank_) + " on " + host_; }
 
-  // The head of a call to `device` (0: to the rank itself), to which its arguments are added. One that nobody waits for.
+  // The head of a call to `device` (0: to the rank itself), to which its arguments are added. One
+  // that nobody waits for.
   static Writer begin(Call call, std::uint32_t device);
   void send(Writer call);
-  // The head of one whose answer is waited for, and the wait: for so long at most. The answer without its head. Throws what the
-  // other threw, Error(device) when the rank is lost, Error(timeout), Error(interrupted).
+  // The head of one whose answer is waited for, and the wait: for so long at most. The answer
+  // without its head. Throws what the other threw, Error(device) when the rank is lost,
+  // Error(timeout), Error(interrupted).
   Writer begin_asking(Call call, std::uint32_t device);
   Message ask(Writer call, const std::string& what, Nanos limit, const StopCheck& stop);
   void throw_if_lost() const;

@@ -11,26 +11,33 @@
 namespace mgpu {
 namespace {
 
-// How long the thread looks without a pause after something moved, and then how long it sleeps between two looks: a call of a
-// device in use comes soon after the one before, and a core is worth more to a CPU device than a few microseconds.
+// How long the thread looks without a pause after something moved, and then how long it sleeps
+// between two looks: a call of a device in use comes soon after the one before, and a core is worth
+// more to a CPU device than a few microseconds.
 constexpr Nanos kLooksClosely = std::chrono::microseconds(50);
-// Likewise after a question for the clock: were one asleep when the other's message comes, both would be, again and again.
+// Likewise after a question for the clock: were one asleep when the other's message comes, both
+// would be, again and again.
 constexpr Nanos kLooksAtClock = std::chrono::milliseconds(2);
 constexpr Nanos kSleep = std::chrono::microseconds(50);
 constexpr Nanos kLongSleep = std::chrono::milliseconds(1);
 constexpr Nanos kIdleAfter = std::chrono::milliseconds(20);
 
-Call call_of(const Message& message) { return message.empty() ? Call::sign : static_cast<Call>(message.front()); }
+Call call_of(const Message& message) {
+  return message.empty() ? Call::sign : static_cast<Call>(message.front());
+}
 
 // At once again and again, as long as some are left: both sides are awake then.
-Message ping(Nanos sent, std::uint32_t left) { return Writer(Call::ping).put(sent).put(left).take(); }
+Message ping(Nanos sent, std::uint32_t left) {
+  return Writer(Call::ping).put(sent).put(left).take();
+}
 
 }  // namespace
 
 struct Post::State {
   enum class Stage { joining, joined, failed, serving, ending, aborting, over };
 
-  explicit State(std::function<Nanos()> clock, PostTimes limits) : now(std::move(clock)), times(limits) {}
+  explicit State(std::function<Nanos()> clock, PostTimes limits)
+      : now(std::move(clock)), times(limits) {}
 
   void push(RankNumber to, Message message) {
     {
@@ -42,10 +49,12 @@ struct Post::State {
   }
 
   void wait_for_more(Nanos idle) {
-    if (idle < kLooksClosely || now() < clock_until || due_closely > 0) return std::this_thread::yield();
+    if (idle < kLooksClosely || now() < clock_until || due_closely > 0)
+      return std::this_thread::yield();
     std::unique_lock lock(mutex);
     const Stage before = stage;
-    changed.wait_for(lock, idle < kIdleAfter || due > 0 ? kSleep : kLongSleep, [&] { return !outbox.empty() || stage != before; });
+    changed.wait_for(lock, idle < kIdleAfter || due > 0 ? kSleep : kLongSleep,
+                     [&] { return !outbox.empty() || stage != before; });
   }
 
   // Rank 0 is in touch with all, the others with it.
@@ -148,7 +157,8 @@ struct Post::State {
   std::vector<std::optional<std::string>> losses;
 };
 
-Post::Post(std::function<std::unique_ptr<Transport>()> join, std::function<Nanos()> now, PostTimes times)
+Post::Post(std::function<std::unique_ptr<Transport>()> join, std::function<Nanos()> now,
+           PostTimes times)
     : state_(std::make_shared<State>(std::move(now), times)) {
   thread_ = std::thread([state = state_, join = std::move(join)] { serve(state, join); });
   std::unique_lock lock(state_->mutex);
@@ -179,14 +189,18 @@ void Post::expect(int more, bool closely) {
   (closely ? state_->due_closely : state_->due) += more;
   state_->changed.notify_all();
 }
-void Post::ask_clock(RankNumber of, std::uint32_t exchanges) { state_->push(of, ping(Nanos{}, exchanges)); }
+void Post::ask_clock(RankNumber of, std::uint32_t exchanges) {
+  state_->push(of, ping(Nanos{}, exchanges));
+}
 
 std::optional<std::string> Post::lost(RankNumber rank) const {
   const std::lock_guard lock(state_->mutex);
   return rank < state_->losses.size() ? state_->losses[rank] : std::nullopt;
 }
 
-bool Post::is_stuck() const { return state_->now().count() - state_->at_work > Nanos(state_->times.silence).count(); }
+bool Post::is_stuck() const {
+  return state_->now().count() - state_->at_work > Nanos(state_->times.silence).count();
+}
 
 bool Post::end() {
   std::unique_lock lock(state_->mutex);
@@ -194,7 +208,9 @@ bool Post::end() {
     if (loss) return false;
   state_->stage = State::Stage::ending;
   state_->changed.notify_all();
-  if (!state_->changed.wait_for(lock, state_->times.leaving, [&] { return state_->stage == State::Stage::over; })) return false;
+  if (!state_->changed.wait_for(lock, state_->times.leaving,
+                                [&] { return state_->stage == State::Stage::over; }))
+    return false;
   lock.unlock();
   if (thread_.joinable()) thread_.join();
   return true;
@@ -205,10 +221,12 @@ void Post::abort(int code) {
   state_->code = code;
   state_->stage = State::Stage::aborting;
   state_->changed.notify_all();
-  state_->changed.wait_for(lock, state_->times.leaving, [&] { return state_->stage == State::Stage::over; });
+  state_->changed.wait_for(lock, state_->times.leaving,
+                           [&] { return state_->stage == State::Stage::over; });
 }
 
-void Post::serve(const std::shared_ptr<State>& state, const std::function<std::unique_ptr<Transport>()>& join) {
+void Post::serve(const std::shared_ptr<State>& state,
+                 const std::function<std::unique_ptr<Transport>()>& join) {
   using Stage = State::Stage;
   State& s = *state;
   const auto enter = [&](Stage stage) {
@@ -257,7 +275,9 @@ void Post::serve(const std::shared_ptr<State>& state, const std::function<std::u
     try {
       if (works) {
         s.send_all();
-        if (s.transport->progress([&](RankNumber from, Message message) { s.take(from, std::move(message)); }) || sends)
+        if (s.transport->progress(
+                [&](RankNumber from, Message message) { s.take(from, std::move(message)); }) ||
+            sends)
           moved_at = at;
         if (stage == Stage::ending && !sends && s.transport->all_sent()) {
           s.transport->end();

@@ -10,14 +10,18 @@ constexpr std::uint32_t kClockExchanges = 25;  // before probes of a device's cl
 
 class RemoteBuffer final : public Buffer {
  public:
-  RemoteBuffer(std::shared_ptr<NodeLink> link, std::uint32_t device, std::uint64_t number, Bytes size)
+  RemoteBuffer(std::shared_ptr<NodeLink> link, std::uint32_t device, std::uint64_t number,
+               Bytes size)
       : link_(std::move(link)), device_(device), number_(number), size_(size) {}
-  ~RemoteBuffer() override { link_->send(std::move(NodeLink::begin(Call::free_buffer, device_).put(number_))); }
+  ~RemoteBuffer() override {
+    link_->send(std::move(NodeLink::begin(Call::free_buffer, device_).put(number_)));
+  }
   Bytes size() const override { return size_; }
   std::uint64_t number() const { return number_; }
 
  private:
-  std::shared_ptr<NodeLink> link_;  // the device may be gone before memory that it shares with others
+  std::shared_ptr<NodeLink>
+      link_;  // the device may be gone before memory that it shares with others
   std::uint32_t device_;
   std::uint64_t number_;
   Bytes size_;
@@ -27,7 +31,9 @@ class RemoteKernel final : public Kernel {
  public:
   RemoteKernel(RemoteDevice& device, std::uint64_t number) : device_(device), number_(number) {}
   ~RemoteKernel() override { device_.forget(Call::free_kernel, number_); }
-  std::optional<std::vector<KernelParameter>> parameters() const override { return device_.parameters_of(number_); }
+  std::optional<std::vector<KernelParameter>> parameters() const override {
+    return device_.parameters_of(number_);
+  }
   std::uint64_t number() const { return number_; }
   bool first_with(const Grid& grid) { return grids_.insert({grid.global, grid.local}).second; }
 
@@ -39,8 +45,8 @@ class RemoteKernel final : public Kernel {
 
 }  // namespace
 
-RemoteDevice::RemoteDevice(Backend& backend, std::shared_ptr<NodeLink> link, const Device& facts, const std::string& id,
-                           const Handicap& handicap)
+RemoteDevice::RemoteDevice(Backend& backend, std::shared_ptr<NodeLink> link, const Device& facts,
+                           const std::string& id, const Handicap& handicap)
     : OpenDevice(handicap), backend_(backend), link_(std::move(link)) {
   arrivals_->notifier = shared_notifier();
   number_ = link_->add_device(arrivals_);
@@ -110,15 +116,18 @@ bool RemoteDevice::complete(BatchId batch) {
 DeviceSpan RemoteDevice::span(BatchId batch) {
   const std::lock_guard lock(arrivals_->mutex);
   const auto at = arrivals_->completed.find(batch.value);
-  if (at == arrivals_->completed.end()) throw Error(ErrorKind::internal, "a batch that is not complete has no span");
+  if (at == arrivals_->completed.end())
+    throw Error(ErrorKind::internal, "a batch that is not complete has no span");
   return at->second.span;
 }
 
 std::vector<RawCommand> RemoteDevice::take(BatchId batch) {
-  const Message answer = ask(std::move(asking(Call::take).put(batch.value)), "time stamps of " + traits_.id);
+  const Message answer =
+      ask(std::move(asking(Call::take).put(batch.value)), "time stamps of " + traits_.id);
   {
     const std::lock_guard lock(arrivals_->mutex);
-    if (arrivals_->completed.erase(batch.value) == 0) throw Error(ErrorKind::internal, "batch taken twice");
+    if (arrivals_->completed.erase(batch.value) == 0)
+      throw Error(ErrorKind::internal, "batch taken twice");
   }
   Reader in(answer);
   std::vector<RawCommand> commands(in.get<std::uint64_t>());
@@ -128,7 +137,8 @@ std::vector<RawCommand> RemoteDevice::take(BatchId batch) {
 
 std::vector<ClockProbe> RemoteDevice::probe_clock(unsigned count) {
   link_->look_at_clock(kClockExchanges);
-  const Message answer = ask(std::move(asking(Call::probe_clock).put(count)), "probing the clock of " + traits_.id);
+  const Message answer =
+      ask(std::move(asking(Call::probe_clock).put(count)), "probing the clock of " + traits_.id);
   link_->look_at_clock(kClockExchanges);
   const NodeClock clock = link_->clock();
   Reader in(answer);
@@ -170,8 +180,8 @@ bool RemoteDevice::in_doubt() const {
   return arrivals_->at_rest != abandons_;
 }
 
-std::unique_ptr<Buffer> RemoteDevice::shared_piece(std::uint64_t group, std::uint64_t memory, DeviceIndex by, DeviceIndex of,
-                                                   Bytes size) {
+std::unique_ptr<Buffer> RemoteDevice::shared_piece(std::uint64_t group, std::uint64_t memory,
+                                                   DeviceIndex by, DeviceIndex of, Bytes size) {
   const std::uint64_t number = next_object_++;
   Writer call = asking(Call::shared_piece);
   call.put(number).put(group).put(memory).put(by).put(of);
@@ -184,12 +194,17 @@ void RemoteDevice::check_exchange(std::uint64_t group, DeviceIndex device) {
   ask(std::move(asking(Call::check_exchange).put(group).put(device)), "exchanges of " + traits_.id);
 }
 
-std::uint64_t RemoteDevice::number_of(const Buffer& buffer) const { return static_cast<const RemoteBuffer&>(buffer).number(); }
+std::uint64_t RemoteDevice::number_of(const Buffer& buffer) const {
+  return static_cast<const RemoteBuffer&>(buffer).number();
+}
 
-void RemoteDevice::forget(Call how, std::uint64_t object) { link_->send(std::move(NodeLink::begin(how, number_).put(object))); }
+void RemoteDevice::forget(Call how, std::uint64_t object) {
+  link_->send(std::move(NodeLink::begin(how, number_).put(object)));
+}
 
 std::optional<std::vector<KernelParameter>> RemoteDevice::parameters_of(std::uint64_t kernel) {
-  const Message answer = ask(std::move(asking(Call::parameters).put(kernel)), "parameters of a kernel of " + traits_.id);
+  const Message answer = ask(std::move(asking(Call::parameters).put(kernel)),
+                             "parameters of a kernel of " + traits_.id);
   Reader in(answer);
   if (!in.get<bool>()) return std::nullopt;
   std::vector<KernelParameter> all(in.get<std::uint64_t>());
@@ -211,14 +226,16 @@ std::unique_ptr<Buffer> RemoteDevice::part(Buffer& whole, Bytes offset, Bytes si
   return std::make_unique<RemoteBuffer>(link_, number_, number, size);
 }
 
-std::unique_ptr<Kernel> RemoteDevice::kernel(std::string_view file, std::string_view entry, const std::string& options) {
+std::unique_ptr<Kernel> RemoteDevice::kernel(std::string_view file, std::string_view entry,
+                                             const std::string& options) {
   const std::uint64_t number = next_object_++;
   Writer call = asking(Call::kernel);
   call.put(number).text(file).text(entry).text(options);
   return made_kernel(number, entry, std::move(call));
 }
 
-std::unique_ptr<Kernel> RemoteDevice::foreign_kernel(const KernelSource& source, std::string_view entry,
+std::unique_ptr<Kernel> RemoteDevice::foreign_kernel(const KernelSource& source,
+                                                     std::string_view entry,
                                                      const std::string& options) {
   const std::uint64_t number = next_object_++;
   Writer call = asking(Call::foreign_kernel);
@@ -226,7 +243,8 @@ std::unique_ptr<Kernel> RemoteDevice::foreign_kernel(const KernelSource& source,
   return made_kernel(number, entry, std::move(call));
 }
 
-std::unique_ptr<Kernel> RemoteDevice::made_kernel(std::uint64_t number, std::string_view entry, Writer call) {
+std::unique_ptr<Kernel> RemoteDevice::made_kernel(std::uint64_t number, std::string_view entry,
+                                                  Writer call) {
   ask(std::move(call), "building " + std::string(entry) + " for " + traits_.id);
   return std::make_unique<RemoteKernel>(*this, number);
 }
@@ -238,7 +256,8 @@ std::optional<Nanos> RemoteDevice::try_out(const std::function<void(Stream&)>& c
     const BatchId batch = submit();
     wait_for(backend_, *this, batch);
     for (const RawCommand& command : take(batch))
-      if (command.kind == CommandKind::compute) computing += Nanos{static_cast<std::int64_t>(command.ended - command.started)};
+      if (command.kind == CommandKind::compute)
+        computing += Nanos{static_cast<std::int64_t>(command.ended - command.started)};
   } catch (...) {
     abandon();
     throw;
@@ -258,7 +277,8 @@ void RemoteDevice::upload_rows(Buffer& to, const std::byte* from, const Rows& ro
   Writer call = NodeLink::begin(Call::upload_rows, number_);
   call.put(number_of(to)).put(rows);
   const auto packed = call.room(rows.length * rows.count);
-  for (Bytes i = 0; i < rows.count; ++i) std::copy_n(from + i * rows.host_stride, rows.length, packed.data() + i * rows.length);
+  for (Bytes i = 0; i < rows.count; ++i)
+    std::copy_n(from + i * rows.host_stride, rows.length, packed.data() + i * rows.length);
   link_->send(std::move(call));
 }
 
@@ -267,11 +287,14 @@ void RemoteDevice::launch(Kernel& kernel, const Grid& grid, std::span<const Kern
   if (traits_.cpu && object.first_with(grid)) compiling_.insert(next_batch_);
   Writer call = NodeLink::begin(Call::launch, number_);
   call.put(object.number()).put(grid).put(std::uint64_t{args.size()});
-  for (const KernelArg& arg : args) write(call, arg, [&](const Buffer& buffer) { return number_of(buffer); });
+  for (const KernelArg& arg : args)
+    write(call, arg, [&](const Buffer& buffer) { return number_of(buffer); });
   link_->send(std::move(call));
 }
 
-void RemoteDevice::begin_series(unsigned count) { link_->send(std::move(NodeLink::begin(Call::begin_series, number_).put(count))); }
+void RemoteDevice::begin_series(unsigned count) {
+  link_->send(std::move(NodeLink::begin(Call::begin_series, number_).put(count)));
+}
 
 void RemoteDevice::download(Buffer& from, Bytes offset, std::span<std::byte> to) {
   if (to.empty()) return;
@@ -292,7 +315,8 @@ void RemoteDevice::download_rows(Buffer& from, std::byte* to, const Rows& rows) 
     const std::lock_guard lock(arrivals_->mutex);
     arrivals_->downloads[download] = {to, rows};
   }
-  link_->send(std::move(NodeLink::begin(Call::download_rows, number_).put(download).put(number_of(from)).put(rows)));
+  link_->send(std::move(
+      NodeLink::begin(Call::download_rows, number_).put(download).put(number_of(from)).put(rows)));
 }
 
 }  // namespace mgpu

@@ -1,5 +1,6 @@
-// A device of another rank, as rank 0 sees it: what is enqueued travels there as it is enqueued; results and completions come back
-// by themselves. What goes wrong there shows when completion is asked for.
+// A device of another rank, as rank 0 sees it: what is enqueued travels there as it is enqueued;
+// results and completions come back by themselves. What goes wrong there shows when completion is
+// asked for.
 #pragma once
 
 #include <memory>
@@ -15,9 +16,10 @@ namespace mgpu {
 
 class RemoteDevice final : public OpenDevice, private DeviceResources, private Stream {
  public:
-  // `id` is what its own rank calls it. `backend` must outlive it. Throws Error(device), Error(timeout), Error(interrupted).
-  RemoteDevice(Backend& backend, std::shared_ptr<NodeLink> link, const Device& facts, const std::string& id,
-               const Handicap& handicap);
+  // `id` is what its own rank calls it. `backend` must outlive it. Throws Error(device),
+  // Error(timeout), Error(interrupted).
+  RemoteDevice(Backend& backend, std::shared_ptr<NodeLink> link, const Device& facts,
+               const std::string& id, const Handicap& handicap);
   ~RemoteDevice() override;
 
   DeviceResources& resources() override { return *this; }
@@ -42,9 +44,10 @@ class RemoteDevice final : public OpenDevice, private DeviceResources, private S
   Writer begin(Call call) const { return NodeLink::begin(call, number_); }
   void send(Writer call) { link_->send(std::move(call)); }
   // Its piece of memory of the group, or another's as its kernels reach it; null: they do not.
-  std::unique_ptr<Buffer> shared_piece(std::uint64_t group, std::uint64_t memory, DeviceIndex by, DeviceIndex of, Bytes size);
+  std::unique_ptr<Buffer> shared_piece(std::uint64_t group, std::uint64_t memory, DeviceIndex by,
+                                       DeviceIndex of, Bytes size);
   void check_exchange(std::uint64_t group, DeviceIndex device);  // PeerGroup::check
-  bool in_doubt() const;                                         // it was abandoned, and may be at work
+  bool in_doubt() const;  // it was abandoned, and may be at work
 
   // By what its own rank knows a buffer.
   std::uint64_t number_of(const Buffer& buffer) const;
@@ -55,8 +58,10 @@ class RemoteDevice final : public OpenDevice, private DeviceResources, private S
   const DeviceTraits& traits() const override { return traits_; }
   Peer* peer() override { return peer_; }
   std::unique_ptr<Buffer> allocate(Bytes size) override;
-  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override;
-  std::unique_ptr<Kernel> foreign_kernel(const KernelSource& source, std::string_view entry, const std::string& options) override;
+  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry,
+                                 const std::string& options) override;
+  std::unique_ptr<Kernel> foreign_kernel(const KernelSource& source, std::string_view entry,
+                                         const std::string& options) override;
   std::unique_ptr<Buffer> part(Buffer& whole, Bytes offset, Bytes size) override;
   std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) override;
   void upload(Buffer& to, Bytes offset, std::span<const std::byte> from) override;

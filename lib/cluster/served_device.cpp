@@ -47,7 +47,8 @@ struct ServedDevice::State {
     bool may_run = false;        // some of it is on the device
   };
 
-  State(Backend& own_backend, Post& own_post, GroupParts& own_parts, std::uint32_t own_number, std::unique_ptr<OpenDevice> own)
+  State(Backend& own_backend, Post& own_post, GroupParts& own_parts, std::uint32_t own_number,
+        std::unique_ptr<OpenDevice> own)
       : backend(own_backend),
         post(own_post),
         parts(own_parts),
@@ -102,7 +103,8 @@ struct ServedDevice::State {
     if (wait > Nanos{}) device->notifier().wait(epoch, wait);
   }
 
-  // What goes wrong with one that somebody waits for is the answer; with any other it is the batch's.
+  // What goes wrong with one that somebody waits for is the answer; with any other it is the
+  // batch's.
   void carry_out(Message message) {
     Reader in(message);
     const auto call = in.get<Call>();
@@ -117,7 +119,8 @@ struct ServedDevice::State {
     try {
       if (ticket == 0) {
         enqueue(call, in);
-        if (call == Call::upload || call == Call::upload_rows || call == Call::launch) open.calls.push_back(std::move(message));
+        if (call == Call::upload || call == Call::upload_rows || call == Call::launch)
+          open.calls.push_back(std::move(message));
         return;
       }
       Writer out = answer_to(ticket);
@@ -218,7 +221,8 @@ struct ServedDevice::State {
 
   Peer& peer() {
     Peer* const mine = device->resources().peer();
-    if (mine == nullptr) throw Error(ErrorKind::internal, "an exchange of a device that is in no group");
+    if (mine == nullptr)
+      throw Error(ErrorKind::internal, "an exchange of a device that is in no group");
     return *mine;
   }
   bool is_in_doubt() const { return abandoned != 0 || in_doubt; }
@@ -289,7 +293,8 @@ struct ServedDevice::State {
         Writer out(Call::completed);
         out.put(number).put(batch.number).put(false).put(device->span(batch.id));
         std::size_t bytes = 0;
-        for (const Download& download : batch.downloads) bytes += download.area.bytes().size() + 2 * sizeof(std::uint64_t);
+        for (const Download& download : batch.downloads)
+          bytes += download.area.bytes().size() + 2 * sizeof(std::uint64_t);
         out.reserve(bytes);
         for (Download& download : batch.downloads) {
           out.put(download.number).bytes(download.area.bytes());
@@ -320,7 +325,8 @@ struct ServedDevice::State {
   }
 
   void close() {
-    const bool leaks = (in_doubt || abandoned || !under_way.empty()) && !try_drain(backend, *device);
+    const bool leaks =
+        (in_doubt || abandoned || !under_way.empty()) && !try_drain(backend, *device);
     if (leaks) {
       leak(std::move(open));
       leak(std::move(under_way));

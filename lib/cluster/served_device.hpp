@@ -1,5 +1,5 @@
-// A device of this rank that rank 0 uses: a thread carries out the calls in the order in which they came, and tells of batches as
-// they complete.
+// A device of this rank that rank 0 uses: a thread carries out the calls in the order in which they
+// came, and tells of batches as they complete.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,8 @@ namespace mgpu {
 class ServedDevice {
  public:
   // `backend`, `post` and `parts` must outlive it.
-  ServedDevice(Backend& backend, Post& post, GroupParts& parts, std::uint32_t number, std::unique_ptr<OpenDevice> device);
+  ServedDevice(Backend& backend, Post& post, GroupParts& parts, std::uint32_t number,
+               std::unique_ptr<OpenDevice> device);
   ~ServedDevice();  // a thread that a driver holds is left behind
 
   void push(Message call);  // from any thread

@@ -80,7 +80,9 @@ void ServedObjects::free_buffer(std::uint64_t number, bool in_doubt) {
   let_go(pieces_, number, in_doubt);
 }
 
-void ServedObjects::free_kernel(std::uint64_t number, bool in_doubt) { let_go(kernels_, number, in_doubt); }
+void ServedObjects::free_kernel(std::uint64_t number, bool in_doubt) {
+  let_go(kernels_, number, in_doubt);
+}
 
 void ServedObjects::leak_all() {
   leak(std::move(kernels_));

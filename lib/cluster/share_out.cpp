@@ -13,7 +13,8 @@
 namespace mgpu {
 namespace {
 
-// Of one host: the same hardware. CPUs of PoCL have an identifier that is that of all of their kind.
+// Of one host: the same hardware. CPUs of PoCL have an identifier that is that of all of their
+// kind.
 bool is_same(const Device& a, const Device& b) {
   if (a.is_cpu() != b.is_cpu()) return false;
   if (a.is_cpu()) return a.platform == b.platform && a.name == b.name && a.id == b.id;
@@ -27,11 +28,15 @@ struct Seen {
   std::vector<std::pair<RankNumber, std::string>> by;  // who, and how they call it
 };
 
-std::string in_words(const std::vector<RankNumber>& ranks) { return fmt::format("{}", fmt::join(ranks, ", ")); }
+std::string in_words(const std::vector<RankNumber>& ranks) {
+  return fmt::format("{}", fmt::join(ranks, ", "));
+}
 
 }  // namespace
 
-std::string global_id(RankNumber rank, const std::string& id) { return rank == 0 ? id : fmt::format("{}/{}", rank, id); }
+std::string global_id(RankNumber rank, const std::string& id) {
+  return rank == 0 ? id : fmt::format("{}/{}", rank, id);
+}
 
 LocalId local_id(const std::string& global) {
   const std::size_t slash = global.find('/');
@@ -51,7 +56,8 @@ SharedOut share_out(const std::vector<RankDevices>& ranks) {
       for (const Device& device : ranks[rank].devices) {
         const auto same = [&](const Seen& one) {
           return is_same(one.device, device) &&
-                 std::none_of(one.by.begin(), one.by.end(), [&](const auto& who) { return who.first == rank; });
+                 std::none_of(one.by.begin(), one.by.end(),
+                              [&](const auto& who) { return who.first == rank; });
         };
         auto at = std::find_if(seen.begin(), seen.end(), same);
         if (at == seen.end()) at = seen.insert(seen.end(), {device, {}});
@@ -61,9 +67,10 @@ SharedOut share_out(const std::vector<RankDevices>& ranks) {
     std::map<std::pair<RankNumber, DeviceType>, std::size_t> has;
     bool shares = false;
     for (const Seen& one : seen) {
-      const auto& [owner, id] = *std::min_element(one.by.begin(), one.by.end(), [&](const auto& a, const auto& b) {
-        return has[{a.first, one.device.type}] < has[{b.first, one.device.type}];
-      });
+      const auto& [owner, id] =
+          *std::min_element(one.by.begin(), one.by.end(), [&](const auto& a, const auto& b) {
+            return has[{a.first, one.device.type}] < has[{b.first, one.device.type}];
+          });
       ++has[{owner, one.device.type}];
       OwnedDevice& owned = out.devices.emplace_back();
       owned.owner = owner;
@@ -75,25 +82,31 @@ SharedOut share_out(const std::vector<RankDevices>& ranks) {
     }
     if (shares)
       out.notes.push_back(
-          fmt::format("ranks {} are on one host, {}: its devices, and the parts of a CPU, are shared out among them",
+          fmt::format("ranks {} are on one host, {}: its devices, and the parts of a CPU, are "
+                      "shared out among them",
                       in_words(its_ranks), host));
     for (const RankNumber rank : its_ranks)
-      if (ranks[rank].devices.empty()) out.notes.push_back(fmt::format("rank {} on {} sees no device", rank, host));
+      if (ranks[rank].devices.empty())
+        out.notes.push_back(fmt::format("rank {} on {} sees no device", rank, host));
   }
-  std::stable_sort(out.devices.begin(), out.devices.end(), [](const OwnedDevice& a, const OwnedDevice& b) {
-    return a.device.score != b.device.score ? a.device.score > b.device.score : a.owner < b.owner;
-  });
+  std::stable_sort(out.devices.begin(), out.devices.end(),
+                   [](const OwnedDevice& a, const OwnedDevice& b) {
+                     return a.device.score != b.device.score ? a.device.score > b.device.score
+                                                             : a.owner < b.owner;
+                   });
   return out;
 }
 
 std::string difference(const Fingerprint& first, const Fingerprint& other) {
   if (first.version != other.version)
-    return fmt::format("version {} on {} and {} on {}", first.version, first.host, other.version, other.host);
+    return fmt::format("version {} on {} and {} on {}", first.version, first.host, other.version,
+                       other.host);
   if (first.program != other.program)
-    return fmt::format("the program on {} is {} and on {} {}: not the same build", first.host, first.program, other.host,
-                       other.program);
+    return fmt::format("the program on {} is {} and on {} {}: not the same build", first.host,
+                       first.program, other.host, other.program);
   if (first.arguments != other.arguments)
-    return fmt::format("arguments {} and {}", in_quotes(first.arguments), in_quotes(other.arguments));
+    return fmt::format("arguments {} and {}", in_quotes(first.arguments),
+                       in_quotes(other.arguments));
   return {};
 }
 
@@ -101,9 +114,11 @@ std::string driver_difference(const RankDevices& first, const RankDevices& other
   for (const Device& a : first.devices) {
     for (const Device& b : other.devices) {
       if (a.platform != b.platform || a.is_cpu() != b.is_cpu()) continue;
-      if (a.driver_version == b.driver_version && a.platform_version == b.platform_version) continue;
-      return fmt::format("{}: driver {} ({}) on {} and {} ({}) on {}", a.platform, a.driver_version, a.platform_version, first.host,
-                         b.driver_version, b.platform_version, other.host);
+      if (a.driver_version == b.driver_version && a.platform_version == b.platform_version)
+        continue;
+      return fmt::format("{}: driver {} ({}) on {} and {} ({}) on {}", a.platform, a.driver_version,
+                         a.platform_version, first.host, b.driver_version, b.platform_version,
+                         other.host);
     }
   }
   return {};

@@ -1,5 +1,5 @@
-// Which rank has which device. Several ranks on one host see the same devices: each device is listed once, and belongs to one of
-// them. Pure.
+// Which rank has which device. Several ranks on one host see the same devices: each device is
+// listed once, and belongs to one of them. Pure.
 #pragma once
 
 #include <string>
@@ -17,8 +17,9 @@ struct RankDevices {  // what a rank sees
 
 struct OwnedDevice {
   RankNumber owner = 0;
-  Device device;                    // its id as all ranks know it
-  std::vector<RankNumber> holders;  // ranks of its host that see it, the owner among them: they share its parts
+  Device device;  // its id as all ranks know it
+  std::vector<RankNumber>
+      holders;  // ranks of its host that see it, the owner among them: they share its parts
 };
 
 struct SharedOut {
@@ -37,7 +38,8 @@ struct LocalId {
 };
 LocalId local_id(const std::string& global);
 
-// What differs between ranks that has to be the same: programs, arguments, drivers of the same platform. Empty: nothing.
+// What differs between ranks that has to be the same: programs, arguments, drivers of the same
+// platform. Empty: nothing.
 struct Fingerprint {
   std::string host, version, program, arguments;
 };

@@ -13,7 +13,8 @@ namespace mgpu {
 
 using RankNumber = std::uint32_t;
 
-// Messages of one rank to another arrive whole and in order. Nothing waits but end(). Throws Error(device).
+// Messages of one rank to another arrive whole and in order. Nothing waits but end(). Throws
+// Error(device).
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -21,7 +22,8 @@ class Transport {
   virtual RankNumber size() const = 0;
   virtual std::string library() const = 0;  // what it is, for the record
   virtual void send(RankNumber to, Message message) = 0;
-  // Hands over what has arrived; of a message that takes long to arrive, one of nothing for each piece, too. False: nothing moves.
+  // Hands over what has arrived; of a message that takes long to arrive, one of nothing for each
+  // piece, too. False: nothing moves.
   virtual bool progress(const std::function<void(RankNumber from, Message message)>& deliver) = 0;
   virtual bool all_sent() const = 0;
   virtual void forget(RankNumber lost) = 0;  // nothing more is sent there
@@ -29,7 +31,8 @@ class Transport {
   virtual void abort(int code) = 0;          // ends all of the job, this process too
 };
 
-// Loads the plug-in and joins the job. Throws Error(device). The thread that called it makes all further calls.
+// Loads the plug-in and joins the job. Throws Error(device). The thread that called it makes all
+// further calls.
 std::unique_ptr<Transport> make_mpi_transport(const std::filesystem::path& plugin);
 
 }  // namespace mgpu

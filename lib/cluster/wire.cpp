@@ -8,7 +8,9 @@ void write_text(Writer& out, const std::optional<std::string>& text) {
   if (text) out.text(*text);
 }
 
-std::optional<std::string> read_text(Reader& in) { return in.get<bool>() ? std::optional(in.text()) : std::nullopt; }
+std::optional<std::string> read_text(Reader& in) {
+  return in.get<bool>() ? std::optional(in.text()) : std::nullopt;
+}
 
 }  // namespace
 
@@ -20,11 +22,20 @@ Error read_error(Reader& in) {
 }
 
 void write(Writer& out, const Device& d) {
-  for (const std::string* text :
-       {&d.id, &d.name, &d.vendor, &d.driver_version, &d.device_version, &d.platform, &d.platform_vendor, &d.platform_version})
+  for (const std::string* text : {&d.id, &d.name, &d.vendor, &d.driver_version, &d.device_version,
+                                  &d.platform, &d.platform_vendor, &d.platform_version})
     out.text(*text);
-  out.put(d.type).put(d.global_memory).put(d.max_allocation).put(d.local_memory).put(d.compute_units).put(d.clock_mhz);
-  out.put(d.native_float_width).put(d.max_work_group).put(d.host_unified_memory).put(d.fp64).put(d.virtualised);
+  out.put(d.type)
+      .put(d.global_memory)
+      .put(d.max_allocation)
+      .put(d.local_memory)
+      .put(d.compute_units)
+      .put(d.clock_mhz);
+  out.put(d.native_float_width)
+      .put(d.max_work_group)
+      .put(d.host_unified_memory)
+      .put(d.fp64)
+      .put(d.virtualised);
   out.put(d.fp32_denormals).put(d.score);
   write_optional(out, d.compute_capability);
   write_text(out, d.pci);
@@ -35,8 +46,8 @@ void write(Writer& out, const Device& d) {
 
 Device read_device(Reader& in) {
   Device d;
-  for (std::string* text :
-       {&d.id, &d.name, &d.vendor, &d.driver_version, &d.device_version, &d.platform, &d.platform_vendor, &d.platform_version})
+  for (std::string* text : {&d.id, &d.name, &d.vendor, &d.driver_version, &d.device_version,
+                            &d.platform, &d.platform_vendor, &d.platform_version})
     *text = in.text();
   d.type = in.get<DeviceType>();
   d.global_memory = in.get<Bytes>();
@@ -76,8 +87,17 @@ Handicap read_handicap(Reader& in) {
 }
 
 void write(Writer& out, const DeviceTraits& t) {
-  out.put(t.cpu).put(t.nvidia).put(t.host_unified).put(t.compute_units).put(t.float_width).put(t.max_work_group);
-  out.put(t.global_memory).put(t.max_allocation).put(t.local_memory).put(t.fp64).put(t.fp32_denormals);
+  out.put(t.cpu)
+      .put(t.nvidia)
+      .put(t.host_unified)
+      .put(t.compute_units)
+      .put(t.float_width)
+      .put(t.max_work_group);
+  out.put(t.global_memory)
+      .put(t.max_allocation)
+      .put(t.local_memory)
+      .put(t.fp64)
+      .put(t.fp32_denormals);
   out.put(t.buffer_alignment).put(t.held).put(t.fp64_tensor);
 }
 
@@ -102,7 +122,13 @@ DeviceTraits read_traits(Reader& in) {
 
 // The round is set by rank 0.
 void write(Writer& out, const RawCommand& c) {
-  out.put(c.kind).put(c.bytes).put(c.queued).put(c.submitted).put(c.started).put(c.ended).put(c.queue);
+  out.put(c.kind)
+      .put(c.bytes)
+      .put(c.queued)
+      .put(c.submitted)
+      .put(c.started)
+      .put(c.ended)
+      .put(c.queue);
   out.text(c.label.empty() ? std::string() : c.label.text());
   write_optional(out, c.exchange);
 }
@@ -121,7 +147,9 @@ RawCommand read_command(Reader& in) {
   return c;
 }
 
-void write(Writer& out, const KernelParameter& p) { out.text(p.name).text(p.type).put(p.space).put(p.is_const); }
+void write(Writer& out, const KernelParameter& p) {
+  out.text(p.name).text(p.type).put(p.space).put(p.is_const);
+}
 
 KernelParameter read_parameter(Reader& in) {
   KernelParameter p;

@@ -1,4 +1,5 @@
-// Device: plain facts about one OpenCL device, constructible by hand in a test. How they were read is in lib/exec.
+// Device: plain facts about one OpenCL device, constructible by hand in a test. How they were read
+// is in lib/exec.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ struct DeviceNode {
 };
 
 struct Device {
-  // "platform:device", and ".k" after it for sub-device k: "0:0", "0:0.1"; of another node than 0 its number before it: "2/0:0.1".
+  // "platform:device", and ".k" after it for sub-device k: "0:0", "0:0.1"; of another node than 0
+  // its number before it: "2/0:0.1".
   std::string id;
   std::string name, vendor, driver_version, device_version;
   std::string platform, platform_vendor, platform_version;

@@ -29,7 +29,8 @@ std::string in_words(const Handicap& handicap) {
     add(slow);
   }
   if (handicap.delay > Nanos{}) add(fmt::format("slices {} late", format_duration(handicap.delay)));
-  if (handicap.memory_cap) add(fmt::format("memory {}", format_bytes(static_cast<double>(*handicap.memory_cap))));
+  if (handicap.memory_cap)
+    add(fmt::format("memory {}", format_bytes(static_cast<double>(*handicap.memory_cap))));
   return words;
 }
 

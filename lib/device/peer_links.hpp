@@ -20,13 +20,16 @@ struct PeerLink {
 class PeerLinks {
  public:
   PeerLinks() = default;  // of nobody
-  explicit PeerLinks(std::size_t devices, const PeerLink& each = {}) : devices_(devices), links_(devices * devices, each) {
+  explicit PeerLinks(std::size_t devices, const PeerLink& each = {})
+      : devices_(devices), links_(devices * devices, each) {
     for (std::size_t i = 0; i < devices; ++i) of(i, i) = {};
   }
 
   bool empty() const { return devices_ == 0; }
   std::size_t devices() const { return devices_; }
-  const PeerLink& of(std::size_t from, std::size_t to) const { return links_[from * devices_ + to]; }
+  const PeerLink& of(std::size_t from, std::size_t to) const {
+    return links_[from * devices_ + to];
+  }
   PeerLink& of(std::size_t from, std::size_t to) { return links_[from * devices_ + to]; }
 
   // Of some of the devices, in that order.

@@ -6,7 +6,8 @@
 namespace mgpu {
 
 enum class PeerPath {
-  direct,  // a device's kernels and copies write into the other's memory, over the link between them
+  direct,  // a device's kernels and copies write into the other's memory, over the link between
+           // them
   staged,  // down into pinned host memory and up again, in pieces, both ways at once
   host,    // both work in host memory: a copy there
 };

@@ -1,4 +1,5 @@
-// The static score. Vendors and platforms are known by the names their drivers report; nothing is measured here.
+// The static score. Vendors and platforms are known by the names their drivers report; nothing is
+// measured here.
 #include "lib/device/score.hpp"
 
 #include <algorithm>
@@ -11,7 +12,8 @@ namespace {
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 bool is_word_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-// Does one of the words (lower case) stand in `text` as a word of its own? "Intel(R)" has intel, "intelligent" has not.
+// Does one of the words (lower case) stand in `text` as a word of its own? "Intel(R)" has intel,
+// "intelligent" has not.
 bool has_word(std::string_view text, std::initializer_list<std::string_view> words) {
   std::string low(text);
   std::transform(low.begin(), low.end(), low.begin(), lower);
@@ -25,7 +27,8 @@ bool has_word(std::string_view text, std::initializer_list<std::string_view> wor
   return false;
 }
 
-constexpr std::string_view kNvidia = "nvidia", kAmd = "amd", kAmdLong = "advanced micro devices", kIntel = "intel";
+constexpr std::string_view kNvidia = "nvidia", kAmd = "amd", kAmdLong = "advanced micro devices",
+                           kIntel = "intel";
 
 double type_points(const Device& device) {
   if (device.is_cpu()) return 10;  // a virtual machine's CPU is still a CPU
@@ -34,9 +37,11 @@ double type_points(const Device& device) {
 }
 
 double backend_points(const Device& device) {
-  // The platform decides, not the device: PoCL shows NVIDIA and Intel devices too, and names them in its device fields only.
-  const auto portable = {std::string_view("portable computing language"), std::string_view("pocl"), std::string_view("rusticl"),
-                         std::string_view("clvk"), std::string_view("oclgrind")};
+  // The platform decides, not the device: PoCL shows NVIDIA and Intel devices too, and names them
+  // in its device fields only.
+  const auto portable = {std::string_view("portable computing language"), std::string_view("pocl"),
+                         std::string_view("rusticl"), std::string_view("clvk"),
+                         std::string_view("oclgrind")};
   if (has_word(device.platform, portable) || has_word(device.platform_vendor, portable)) return 50;
   const auto vendors = {kNvidia, kAmd, kAmdLong, kIntel};
   return has_word(device.platform_vendor, vendors) || has_word(device.platform, vendors) ? 100 : 50;
@@ -45,7 +50,8 @@ double backend_points(const Device& device) {
 double lanes_of_unit(const Device& device) {
   if (!device.is_cpu()) {
     if (has_word(device.vendor, {kNvidia})) {
-      const std::uint32_t capability = device.compute_capability.value_or(86);  // unknown: as the current ones
+      const std::uint32_t capability =
+          device.compute_capability.value_or(86);  // unknown: as the current ones
       return capability < 86 && capability != 61 ? 64 : 128;
     }
     if (has_word(device.vendor, {kAmd, kAmdLong})) return 64;

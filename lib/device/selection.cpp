@@ -16,17 +16,20 @@ namespace mgpu {
 namespace {
 
 constexpr std::string_view kAccepted =
-    "RANK, PLATFORM:DEVICE[.SUB], PLATFORM:*, NODE/ before these, gpu, cpu, accelerator, custom or all (with :N the first N), "
+    "RANK, PLATFORM:DEVICE[.SUB], PLATFORM:*, NODE/ before these, gpu, cpu, accelerator, custom or "
+    "all (with :N the first N), "
     "name~TEXT, uuid=PREFIX, "
     "pci=PREFIX, !TERM, separated by commas";
 
 [[noreturn]] void refuse(std::string_view option, std::string_view written, std::string_view why) {
-  throw Error(ErrorKind::usage, fmt::format("{}: bad term {}: {}; accepted: {}", option, in_quotes(written), why, kAccepted));
+  throw Error(ErrorKind::usage, fmt::format("{}: bad term {}: {}; accepted: {}", option,
+                                            in_quotes(written), why, kAccepted));
 }
 
 std::string lower(std::string_view text) {
   std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return out;
 }
 
@@ -37,7 +40,8 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-// All of `text` as a number. Rank, platform and device numbers are 32 bits; nothing has more devices.
+// All of `text` as a number. Rank, platform and device numbers are 32 bits; nothing has more
+// devices.
 std::optional<std::uint32_t> to_number(std::string_view text) {
   std::uint32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -45,12 +49,14 @@ std::optional<std::uint32_t> to_number(std::string_view text) {
   return value;
 }
 
-// "0:1", "0:1.2" or "0:*", and each with "2/" before it, with leading zeros dropped; nothing when it is none of these. Devices of
-// node 0 have none of it.
+// "0:1", "0:1.2" or "0:*", and each with "2/" before it, with leading zeros dropped; nothing when
+// it is none of these. Devices of node 0 have none of it.
 std::optional<std::string> to_id(std::string_view text) {
   if (const std::size_t slash = text.find('/'); slash != std::string_view::npos) {
     const auto node = to_number(text.substr(0, slash));
-    const auto of_node = text.find('/', slash + 1) == std::string_view::npos ? to_id(text.substr(slash + 1)) : std::nullopt;
+    const auto of_node = text.find('/', slash + 1) == std::string_view::npos
+                             ? to_id(text.substr(slash + 1))
+                             : std::nullopt;
     if (!node || !of_node) return std::nullopt;
     return *node == 0 ? *of_node : fmt::format("{}/{}", *node, *of_node);
   }
@@ -69,7 +75,9 @@ std::optional<std::string> to_id(std::string_view text) {
   return fmt::format("{}:{}.{}", *platform, *device, *sub);
 }
 
-std::string_view platform_of(const Device& device) { return std::string_view(device.id).substr(0, device.id.find(':')); }
+std::string_view platform_of(const Device& device) {
+  return std::string_view(device.id).substr(0, device.id.find(':'));
+}
 
 // "0" of "2/0:1": platforms of the same number are the same on all nodes, where drivers are.
 std::string_view platform_anywhere(const Device& device) {
@@ -114,12 +122,14 @@ Selector::Term Selector::parse_term(std::string_view written, std::string_view o
   }
   if (body.empty()) refuse(option, written, "it is empty");
 
-  for (const auto& [prefix, kind] :
-       {std::pair{std::string_view("name~"), Term::Kind::name}, {"uuid=", Term::Kind::uuid}, {"pci=", Term::Kind::pci}}) {
+  for (const auto& [prefix, kind] : {std::pair{std::string_view("name~"), Term::Kind::name},
+                                     {"uuid=", Term::Kind::uuid},
+                                     {"pci=", Term::Kind::pci}}) {
     if (body.substr(0, prefix.size()) != prefix) continue;
     term.kind = kind;
     term.text = lower(body.substr(prefix.size()));
-    if (kind == Term::Kind::uuid && term.text.compare(0, 4, "gpu-") == 0) term.text.erase(0, 4);  // as nvidia-smi prints it
+    if (kind == Term::Kind::uuid && term.text.compare(0, 4, "gpu-") == 0)
+      term.text.erase(0, 4);  // as nvidia-smi prints it
     if (term.text.empty()) refuse(option, written, "nothing to look for");
     return term;
   }
@@ -131,12 +141,14 @@ Selector::Term Selector::parse_term(std::string_view written, std::string_view o
     term.text = word;
     if (colon == std::string_view::npos) return term;
     const auto limit = to_number(body.substr(colon + 1));
-    if (!limit || *limit == 0) refuse(option, written, "after the colon a number from 1 to 4294967295 is expected");
+    if (!limit || *limit == 0)
+      refuse(option, written, "after the colon a number from 1 to 4294967295 is expected");
     term.limit = *limit;
     return term;
   }
 
-  if (std::isdigit(static_cast<unsigned char>(body.front())) == 0) refuse(option, written, "unknown word");
+  if (std::isdigit(static_cast<unsigned char>(body.front())) == 0)
+    refuse(option, written, "unknown word");
   if (colon == std::string_view::npos) {
     const auto rank = to_number(body);
     if (!rank) refuse(option, written, "not a rank from 0 to 4294967295");
@@ -156,7 +168,8 @@ bool Selector::matches(const Term& term, const Device& device, std::size_t rank)
     case Term::Kind::rank:
       return term.text == fmt::format("{}", rank);
     case Term::Kind::id:
-      if (term.text.back() == '*') return platform_of(device) == std::string_view(term.text).substr(0, term.text.size() - 2);
+      if (term.text.back() == '*')
+        return platform_of(device) == std::string_view(term.text).substr(0, term.text.size() - 2);
       return device.id == term.text;
     case Term::Kind::type:
       return to_string(device.type) == term.text;
@@ -196,18 +209,20 @@ Selector::Result Selector::apply(std::span<const Device> devices) const {
     order.resize(devices.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
   }
-  std::copy_if(order.begin(), order.end(), std::back_inserter(result.chosen), [&](std::size_t i) { return !removed[i]; });
+  std::copy_if(order.begin(), order.end(), std::back_inserter(result.chosen),
+               [&](std::size_t i) { return !removed[i]; });
   return result;
 }
 
 std::vector<std::size_t> default_selection(std::span<const Device> devices) {
   std::vector<std::size_t> by_score(devices.size());
   std::iota(by_score.begin(), by_score.end(), std::size_t{0});
-  std::stable_sort(by_score.begin(), by_score.end(),
-                   [&](std::size_t a, std::size_t b) { return devices[a].score > devices[b].score; });
+  std::stable_sort(by_score.begin(), by_score.end(), [&](std::size_t a, std::size_t b) {
+    return devices[a].score > devices[b].score;
+  });
 
-  // Within one platform, equal identifiers are clones or parts of one device that were asked for: only another platform's are
-  // doubles.
+  // Within one platform, equal identifiers are clones or parts of one device that were asked for:
+  // only another platform's are doubles.
   std::vector<std::size_t> chosen;
   for (const std::size_t i : by_score) {
     const Device& device = devices[i];
@@ -220,20 +235,29 @@ std::vector<std::size_t> default_selection(std::span<const Device> devices) {
   if (chosen.empty()) {
     for (const std::size_t i : by_score) {
       if (!devices[i].is_cpu()) continue;
-      if (chosen.empty() || platform_anywhere(devices[chosen.front()]) == platform_anywhere(devices[i])) chosen.push_back(i);
+      if (chosen.empty() ||
+          platform_anywhere(devices[chosen.front()]) == platform_anywhere(devices[i]))
+        chosen.push_back(i);
     }
   }
   std::sort(chosen.begin(), chosen.end());
   return chosen;
 }
 
-std::string no_device_message(std::string_view selector, std::span<const Device> devices, std::span<const std::string> platforms) {
-  if (platforms.empty() && devices.empty()) return "no OpenCL platform was found: is a driver (an ICD) installed?";
+std::string no_device_message(std::string_view selector, std::span<const Device> devices,
+                              std::span<const std::string> platforms) {
+  if (platforms.empty() && devices.empty())
+    return "no OpenCL platform was found: is a driver (an ICD) installed?";
   std::vector<std::string> seen;
-  for (const Device& device : devices) seen.push_back(fmt::format("{} {} ({})", device.id, device.name, to_string(device.type)));
-  if (seen.empty()) return fmt::format("no OpenCL device was found; platforms looked at: {}", fmt::join(platforms, ", "));
-  if (selector.empty()) return fmt::format("no GPU and no CPU to use by default; looked at: {}", fmt::join(seen, ", "));
-  return fmt::format("--devices {} matches none of the devices here; there are: {}", in_quotes(selector), fmt::join(seen, ", "));
+  for (const Device& device : devices)
+    seen.push_back(fmt::format("{} {} ({})", device.id, device.name, to_string(device.type)));
+  if (seen.empty())
+    return fmt::format("no OpenCL device was found; platforms looked at: {}",
+                       fmt::join(platforms, ", "));
+  if (selector.empty())
+    return fmt::format("no GPU and no CPU to use by default; looked at: {}", fmt::join(seen, ", "));
+  return fmt::format("--devices {} matches none of the devices here; there are: {}",
+                     in_quotes(selector), fmt::join(seen, ", "));
 }
 
 }  // namespace mgpu

@@ -1,4 +1,5 @@
-// The selector language of -d/--devices: text -> terms -> indices into a list of devices. Pure; knows no platform API.
+// The selector language of -d/--devices: text -> terms -> indices into a list of devices. Pure;
+// knows no platform API.
 #pragma once
 
 #include <span>
@@ -11,20 +12,22 @@
 namespace mgpu {
 
 // Comma-separated terms; their order is the order of the devices:
-//   3            rank in the list, best first        0:1          platform:device (also 0:0.1, a sub-device; 0:* a platform)
-//   2/0:1  2/0:* the same of node 2, in a run on several nodes; without a node they are node 0's
-//   gpu cpu all  by kind                             gpu:2        the first two of a kind
-//   name~H200    case-insensitive part of the name   uuid=, pci=  prefix of the identifier, case-insensitive
-//   !TERM        takes away what TERM matches, wherever it stands: "!0,gpu" and "gpu,!0" are the same
-// A selector of only !terms starts from all devices. gpu:2 counts along the list, before anything is taken away. Throws
-// Error(usage) naming `option`, the malformed term and what is accepted.
+//   3            rank in the list, best first        0:1          platform:device (also 0:0.1, a
+//   sub-device; 0:* a platform) 2/0:1  2/0:* the same of node 2, in a run on several nodes; without
+//   a node they are node 0's gpu cpu all  by kind                             gpu:2        the
+//   first two of a kind name~H200    case-insensitive part of the name   uuid=, pci=  prefix of the
+//   identifier, case-insensitive !TERM        takes away what TERM matches, wherever it stands:
+//   "!0,gpu" and "gpu,!0" are the same
+// A selector of only !terms starts from all devices. gpu:2 counts along the list, before anything
+// is taken away. Throws Error(usage) naming `option`, the malformed term and what is accepted.
 class Selector {
  public:
   static Selector parse(std::string_view text, std::string_view option = "--devices");
 
   struct Result {
-    std::vector<std::size_t> chosen;     // indices into the list, no repeats, in order of the terms
-    std::vector<std::string> unmatched;  // terms that matched nothing: a warning, an error under --strict
+    std::vector<std::size_t> chosen;  // indices into the list, no repeats, in order of the terms
+    std::vector<std::string>
+        unmatched;  // terms that matched nothing: a warning, an error under --strict
   };
   Result apply(std::span<const Device> devices) const;
 
@@ -43,12 +46,15 @@ class Selector {
   std::vector<Term> terms_;
 };
 
-// The default set: all GPUs, else all CPUs. A device that appears through two platforms (same PCI address or UUID, or both a
-// CPU on the same host) is used once, through the vendor's own platform where there is one.
+// The default set: all GPUs, else all CPUs. A device that appears through two platforms (same PCI
+// address or UUID, or both a CPU on the same host) is used once, through the vendor's own platform
+// where there is one.
 std::vector<std::size_t> default_selection(std::span<const Device> devices);
 
-// Why there is nothing to run on, in one line that names all that was looked at. `selector` is empty for the default selection;
-// `platforms` are the names of all platforms, also of those without a device.
-std::string no_device_message(std::string_view selector, std::span<const Device> devices, std::span<const std::string> platforms);
+// Why there is nothing to run on, in one line that names all that was looked at. `selector` is
+// empty for the default selection; `platforms` are the names of all platforms, also of those
+// without a device.
+std::string no_device_message(std::string_view selector, std::span<const Device> devices,
+                              std::span<const std::string> platforms);
 
 }  // namespace mgpu

@@ -6,8 +6,9 @@
 namespace mgpu {
 namespace {
 
-constexpr std::array kCollectives{Collective::barrier,    Collective::broadcast,  Collective::reduce,
-                                  Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter,
+constexpr std::array kCollectives{Collective::barrier,    Collective::broadcast,
+                                  Collective::reduce,     Collective::all_reduce,
+                                  Collective::all_gather, Collective::reduce_scatter,
                                   Collective::all_to_all, Collective::neighbours};
 constexpr std::array kElements{Element::u32, Element::u64, Element::f32, Element::f64};
 constexpr std::array kReductions{Reduction::sum, Reduction::min, Reduction::max};
@@ -24,8 +25,9 @@ Bytes largest(std::size_t devices, const Each& each) {
 }  // namespace
 
 std::string_view to_string(Collective collective) {
-  constexpr std::array<std::string_view, 8> names{"barrier",    "broadcast",      "reduce",     "all-reduce",
-                                                  "all-gather", "reduce-scatter", "all-to-all", "neighbours"};
+  constexpr std::array<std::string_view, 8> names{"barrier",    "broadcast",  "reduce",
+                                                  "all-reduce", "all-gather", "reduce-scatter",
+                                                  "all-to-all", "neighbours"};
   return names[static_cast<std::size_t>(collective)];
 }
 
@@ -43,10 +45,13 @@ std::span<const Collective> all_collectives() { return kCollectives; }
 std::span<const Element> all_elements() { return kElements; }
 std::span<const Reduction> all_reductions() { return kReductions; }
 
-Bytes bytes_of(Element element) { return element == Element::u64 || element == Element::f64 ? 8 : 4; }
+Bytes bytes_of(Element element) {
+  return element == Element::u64 || element == Element::f64 ? 8 : 4;
+}
 
 bool reduces(Collective collective) {
-  return collective == Collective::reduce || collective == Collective::all_reduce || collective == Collective::reduce_scatter;
+  return collective == Collective::reduce || collective == Collective::all_reduce ||
+         collective == Collective::reduce_scatter;
 }
 
 Part part_of(std::uint64_t count, Element element, std::size_t parts, std::size_t i) {

@@ -1,4 +1,5 @@
-// What a collective is: which of them there are, on what data, and the arithmetic of their sizes and bandwidths.
+// What a collective is: which of them there are, on what data, and the arithmetic of their sizes
+// and bandwidths.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ enum class Collective {
   all_gather,      // device i's part i goes to all, who then have `count` elements
   reduce_scatter,  // part i of the combination goes to device i
   all_to_all,      // part j of device i goes to device j, as its i-th
-  neighbours,      // `count` elements to the device before and as many to the one after; the ends have one neighbour
+  neighbours,  // `count` elements to the device before and as many to the one after; the ends have
+               // one neighbour
 };
 enum class Element { u32, u64, f32, f64 };
 enum class Reduction { sum, min, max };
@@ -49,7 +51,8 @@ struct Part {
   std::uint64_t begin = 0, end = 0;
   std::uint64_t size() const { return end - begin; }
 };
-// Part `i` of `parts` of `count` elements: equal to 16 bytes, in order, all of them together everything.
+// Part `i` of `parts` of `count` elements: equal to 16 bytes, in order, all of them together
+// everything.
 Part part_of(std::uint64_t count, Element element, std::size_t parts, std::size_t i);
 
 // Bytes that a device's input and output of a call have; 0: it needs none.
@@ -59,10 +62,11 @@ Bytes output_bytes(const CollectiveCall& call, std::size_t devices, DeviceIndex 
 Bytes largest_input(const CollectiveCall& call, std::size_t devices);
 Bytes largest_output(const CollectiveCall& call, std::size_t devices);
 
-// As nccl-tests defines them (github.com/NVIDIA/nccl-tests, doc/PERFORMANCE.md). The size of a call: bytes of `count` elements. The
-// algorithm bandwidth is size / time; the bus bandwidth is that times this factor, which makes it comparable with what a link
-// carries, whatever the collective and the number of devices. 0: none is defined (a barrier moves nothing). Neighbours counts what
-// a device in the middle sends and receives on one side: 1.
+// As nccl-tests defines them (github.com/NVIDIA/nccl-tests, doc/PERFORMANCE.md). The size of a
+// call: bytes of `count` elements. The algorithm bandwidth is size / time; the bus bandwidth is
+// that times this factor, which makes it comparable with what a link carries, whatever the
+// collective and the number of devices. 0: none is defined (a barrier moves nothing). Neighbours
+// counts what a device in the middle sends and receives on one side: 1.
 double bus_factor(Collective collective, std::size_t devices);
 
 }  // namespace mgpu

@@ -1,5 +1,6 @@
-// Small reductions send everything to everybody, who combine it all (one exchange); others scatter what they combine and gather it
-// again (two, of 2 (n - 1) / n of the bytes): Rabenseifner's algorithm on fully connected devices, as in vLLM's custom all-reduce
+// Small reductions send everything to everybody, who combine it all (one exchange); others scatter
+// what they combine and gather it again (two, of 2 (n - 1) / n of the bytes): Rabenseifner's
+// algorithm on fully connected devices, as in vLLM's custom all-reduce
 // (github.com/vllm-project/vllm, csrc/custom_all_reduce.cuh).
 #include "lib/exchange/collectives.hpp"
 
@@ -11,20 +12,24 @@
 namespace mgpu {
 namespace {
 
-// Up to so many bytes one exchange of everything is faster than two of a part: on two devices both move the same, so that only
-// local memory's rate counts; on eight the second exchange costs less than seven times the bytes from here on.
+// Up to so many bytes one exchange of everything is faster than two of a part: on two devices both
+// move the same, so that only local memory's rate counts; on eight the second exchange costs less
+// than seven times the bytes from here on.
 constexpr Bytes kAtOnce = Bytes{256} << 10;
 // From here on the root of a broadcast to several gives each a part, which they pass on.
 constexpr Bytes kScattered = Bytes{256} << 10;
 constexpr Bytes kLine = 128;
 // What a kernel of collectives.cl takes as arguments: the memory of so many devices.
 constexpr std::size_t kMost = 8;
-// Work-groups of the kernel that exchanges and combines at once, all of them resident on any GPU that has a direct path.
+// Work-groups of the kernel that exchanges and combines at once, all of them resident on any GPU
+// that has a direct path.
 constexpr std::size_t kPacketGroups = 64, kPacketGroup = 256;
 
 Bytes in_lines(Bytes size) { return (size + kLine - 1) / kLine * kLine; }
 
-bool same_place(const InBuffer& a, Buffer& buffer, Bytes offset) { return a.buffer == &buffer && a.offset == offset; }
+bool same_place(const InBuffer& a, Buffer& buffer, Bytes offset) {
+  return a.buffer == &buffer && a.offset == offset;
+}
 
 const char* c_type(Element element) {
   switch (element) {
@@ -46,12 +51,13 @@ struct Collectives::Member {
   DeviceResources* device = nullptr;
   std::map<std::pair<Element, Reduction>, std::unique_ptr<Kernel>> combining, exchanging;
   std::uint32_t by_one_kernel = 0;  // calls so far
-  // May others put into its landing memory without asking? Not after it combined what was there, until all have met since. The same
-  // on every device, as all enqueue the same calls.
+  // May others put into its landing memory without asking? Not after it combined what was there,
+  // until all have met since. The same on every device, as all enqueue the same calls.
   bool landing_free = true;
 };
 
-Collectives::Collectives(PeerGroup& group, std::vector<DeviceResources*> devices, Bytes largest) : group_(group) {
+Collectives::Collectives(PeerGroup& group, std::vector<DeviceResources*> devices, Bytes largest)
+    : group_(group) {
   const std::size_t n = devices.size();
   for (std::uint32_t i = 0; i < n; ++i) {
     all_.push_back({i});
@@ -64,13 +70,15 @@ Collectives::Collectives(PeerGroup& group, std::vector<DeviceResources*> devices
   bool direct = n > 1 && n <= kMost;
   for (const DeviceIndex from : all_) direct = direct && group.peer(from).flag_wait();
   for (const DeviceIndex from : all_)
-    for (const DeviceIndex to : others_[from.value]) direct = direct && group.peer(from).path(to) == PeerPath::direct;
+    for (const DeviceIndex to : others_[from.value])
+      direct = direct && group.peer(from).path(to) == PeerPath::direct;
   if (!direct) return;
   packets_ = group.allocate(2 * n * kAtOnce);
   flags_ = group.allocate(kPacketGroups * kLine);
   const std::vector<std::byte> zeros(kPacketGroups * kLine);
   for (const DeviceIndex device : all_)
-    members_[device.value]->device->try_out([&](Stream& stream) { stream.upload(flags_->piece(device), 0, zeros); });
+    members_[device.value]->device->try_out(
+        [&](Stream& stream) { stream.upload(flags_->piece(device), 0, zeros); });
 }
 
 Collectives::~Collectives() = default;
@@ -84,24 +92,32 @@ Kernel& Collectives::kernel(DeviceIndex device, const CollectiveCall& call, bool
   Member& member = *members_[device.value];
   auto& made = (exchanges ? member.exchanging : member.combining)[{call.element, call.reduction}];
   if (!made) {
-    const std::string kind = std::string(to_string(call.element)) + "_" + std::string(to_string(call.reduction));
+    const std::string kind =
+        std::string(to_string(call.element)) + "_" + std::string(to_string(call.reduction));
     std::string options = "-DCOMBINE=combine_" + kind + " -DELEMENT=" + c_type(call.element) +
                           " -DWIDTH=" + std::to_string(16 / bytes_of(call.element));
-    options += call.reduction == Reduction::sum ? " -DSUM" : call.reduction == Reduction::min ? " -DMIN" : " -DMAX";
+    options += call.reduction == Reduction::sum   ? " -DSUM"
+               : call.reduction == Reduction::min ? " -DMIN"
+                                                  : " -DMAX";
     if (call.element == Element::f64) options += " -DFP64";
     if (member.device->traits().cpu) options += " -DLINEAR";
     if (packets_) options += " -DAT_ONCE=all_reduce_" + kind;
-    made = member.device->kernel(kCollectiveKernels, (exchanges ? "all_reduce_" : "combine_") + kind, options);
+    made = member.device->kernel(kCollectiveKernels,
+                                 (exchanges ? "all_reduce_" : "combine_") + kind, options);
   }
   return *made;
 }
 
-void Collectives::enqueue(DeviceIndex device, const CollectiveCall& call, const InBuffer& in, const InShared& out, Stream& stream) {
+void Collectives::enqueue(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
+                          const InShared& out, Stream& stream) {
   const std::size_t n = group_.size();
   const Bytes needed = input_bytes(call, n, device), made = output_bytes(call, n, device);
-  const bool fits = (needed == 0 || (in.buffer != nullptr && in.offset + needed <= in.buffer->size())) &&
-                    (made == 0 || (out.memory != nullptr && out.offset + made <= out.memory->size()));
-  if (!fits) throw Error(ErrorKind::internal, "memory too small for " + std::string(to_string(call.collective)));
+  const bool fits =
+      (needed == 0 || (in.buffer != nullptr && in.offset + needed <= in.buffer->size())) &&
+      (made == 0 || (out.memory != nullptr && out.offset + made <= out.memory->size()));
+  if (!fits)
+    throw Error(ErrorKind::internal,
+                "memory too small for " + std::string(to_string(call.collective)));
   switch (call.collective) {
     case Collective::barrier:
       return sync_all(device);
@@ -115,7 +131,8 @@ void Collectives::enqueue(DeviceIndex device, const CollectiveCall& call, const 
     case Collective::neighbours:
       return neighbours(device, call, in, out);
     case Collective::reduce_scatter:
-      return reduce_parts(device, call, in, std::array{&out.memory->piece(device)}, out.offset, stream);
+      return reduce_parts(device, call, in, std::array{&out.memory->piece(device)}, out.offset,
+                          stream);
     case Collective::reduce:
       return reduce(device, call, in, out, stream);
     case Collective::all_reduce:
@@ -135,18 +152,21 @@ void Collectives::enter_landing(DeviceIndex device) {
 }
 
 // Of what is in `part`, to everybody's output, which may be written.
-void Collectives::gather(DeviceIndex device, const CollectiveCall& call, const InBuffer& part, const InShared& out) {
+void Collectives::gather(DeviceIndex device, const CollectiveCall& call, const InBuffer& part,
+                         const InShared& out) {
   const Bytes size = bytes_of(call.element);
   const Part mine = part_of(call.count, call.element, group_.size(), device.value);
   const Bytes at = out.offset + mine.begin * size;
   Peer& peer = group_.peer(device);
-  for (const DeviceIndex to : others_[device.value]) peer.put(*part.buffer, part.offset, *out.memory, to, at, mine.size() * size);
+  for (const DeviceIndex to : others_[device.value])
+    peer.put(*part.buffer, part.offset, *out.memory, to, at, mine.size() * size);
   if (mine.size() > 0 && !same_place(part, out.memory->piece(device), at))
     peer.put(*part.buffer, part.offset, *out.memory, device, at, mine.size() * size);
   sync_all(device);
 }
 
-void Collectives::broadcast(DeviceIndex device, const CollectiveCall& call, const InBuffer& in, const InShared& out) {
+void Collectives::broadcast(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
+                            const InShared& out) {
   const std::size_t n = group_.size();
   const Bytes size = bytes_of(call.element), bytes = call.count * size;
   const auto& others = others_[device.value];
@@ -154,11 +174,14 @@ void Collectives::broadcast(DeviceIndex device, const CollectiveCall& call, cons
   sync_all(device);
   const bool scattered = n > 2 && bytes > kScattered;
   // Of the devices but the root, in order: the part that each is given and passes on.
-  const auto part = [&](DeviceIndex of) { return part_of(call.count, call.element, n - 1, of.value - (of > call.root ? 1u : 0u)); };
+  const auto part = [&](DeviceIndex of) {
+    return part_of(call.count, call.element, n - 1, of.value - (of > call.root ? 1u : 0u));
+  };
   if (device == call.root) {
     for (const DeviceIndex to : others) {
       const Part given = scattered ? part(to) : Part{0, call.count};
-      peer.put(*in.buffer, in.offset + given.begin * size, *out.memory, to, out.offset + given.begin * size, given.size() * size);
+      peer.put(*in.buffer, in.offset + given.begin * size, *out.memory, to,
+               out.offset + given.begin * size, given.size() * size);
     }
     peer.sync(others, {});
     if (bytes > 0 && !same_place(in, out.memory->piece(device), out.offset))
@@ -169,19 +192,21 @@ void Collectives::broadcast(DeviceIndex device, const CollectiveCall& call, cons
     const Bytes at = out.offset + part(device).begin * size;
     std::vector<DeviceIndex> receivers = others;
     std::erase(receivers, call.root);
-    for (const DeviceIndex to : receivers) peer.put(out.memory->piece(device), at, *out.memory, to, at, part(device).size() * size);
+    for (const DeviceIndex to : receivers)
+      peer.put(out.memory->piece(device), at, *out.memory, to, at, part(device).size() * size);
     peer.sync(receivers, receivers);
   }
 }
 
-void Collectives::all_to_all(DeviceIndex device, const CollectiveCall& call, const InBuffer& in, const InShared& out) {
+void Collectives::all_to_all(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
+                             const InShared& out) {
   const std::size_t n = group_.size();
   const Bytes size = bytes_of(call.element);
   Peer& peer = group_.peer(device);
   const auto put = [&](DeviceIndex to) {
     const Part part = part_of(call.count, call.element, n, to.value);
-    peer.put(*in.buffer, in.offset + part.begin * size, *out.memory, to, out.offset + device.value * part.size() * size,
-             part.size() * size);
+    peer.put(*in.buffer, in.offset + part.begin * size, *out.memory, to,
+             out.offset + device.value * part.size() * size, part.size() * size);
   };
   sync_all(device);
   for (const DeviceIndex to : others_[device.value]) put(to);
@@ -189,7 +214,8 @@ void Collectives::all_to_all(DeviceIndex device, const CollectiveCall& call, con
   sync_all(device);
 }
 
-void Collectives::neighbours(DeviceIndex device, const CollectiveCall& call, const InBuffer& in, const InShared& out) {
+void Collectives::neighbours(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
+                             const InShared& out) {
   const Bytes bytes = call.count * bytes_of(call.element);
   Peer& peer = group_.peer(device);
   std::vector<DeviceIndex> beside;
@@ -198,26 +224,30 @@ void Collectives::neighbours(DeviceIndex device, const CollectiveCall& call, con
   if (beside.empty()) return;
   peer.sync(beside, beside);
   for (const DeviceIndex to : beside) {
-    // What goes to the one before is the first half here, and arrives there as what comes from the one after: the second half.
+    // What goes to the one before is the first half here, and arrives there as what comes from the
+    // one after: the second half.
     const bool before = to < device;
-    peer.put(*in.buffer, in.offset + (before ? 0 : bytes), *out.memory, to, out.offset + (before ? bytes : 0), bytes);
+    peer.put(*in.buffer, in.offset + (before ? 0 : bytes), *out.memory, to,
+             out.offset + (before ? bytes : 0), bytes);
   }
   peer.sync(beside, beside);
 }
 
-void Collectives::all_reduce(DeviceIndex device, const CollectiveCall& call, const InBuffer& in, const InShared& out,
-                             Stream& stream) {
+void Collectives::all_reduce(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
+                             const InShared& out, Stream& stream) {
   if (by_one_kernel(call)) return reduce_by_one_kernel(device, call, in, out, stream);
   const Bytes size = bytes_of(call.element);
   Buffer& here = out.memory->piece(device);
   if (call.count * size <= kAtOnce) {
     enter_landing(device);
     for (const DeviceIndex to : others_[device.value])
-      group_.peer(device).put(*in.buffer, in.offset, *landing_, to, slot_ * device.value, call.count * size);
+      group_.peer(device).put(*in.buffer, in.offset, *landing_, to, slot_ * device.value,
+                              call.count * size);
     sync_all(device);
     return combine(device, call, in, std::array{&here}, out.offset, call.count, stream);
   }
-  const Bytes at = out.offset + part_of(call.count, call.element, group_.size(), device.value).begin * size;
+  const Bytes at =
+      out.offset + part_of(call.count, call.element, group_.size(), device.value).begin * size;
   if (const std::vector<Buffer*> all = everywhere(device, *out.memory); !all.empty()) {
     reduce_parts(device, call, in, all, at, stream);  // which gives them to everybody
     return sync_all(device);
@@ -238,16 +268,18 @@ std::vector<Buffer*> Collectives::everywhere(DeviceIndex device, SharedMemory& m
 }
 
 bool Collectives::by_one_kernel(const CollectiveCall& call) const {
-  return packets_ && call.collective == Collective::all_reduce && call.count > 0 && call.count * bytes_of(call.element) <= kAtOnce;
+  return packets_ && call.collective == Collective::all_reduce && call.count > 0 &&
+         call.count * bytes_of(call.element) <= kAtOnce;
 }
 
-void Collectives::reduce_by_one_kernel(DeviceIndex device, const CollectiveCall& call, const InBuffer& in, const InShared& out,
-                                       Stream& stream) {
+void Collectives::reduce_by_one_kernel(DeviceIndex device, const CollectiveCall& call,
+                                       const InBuffer& in, const InShared& out, Stream& stream) {
   const Bytes size = bytes_of(call.element);
   Member& member = *members_[device.value];
   const auto wait = *group_.peer(device).flag_wait();
   // The same on every device: work-groups wait for those of their number.
-  const std::size_t groups = std::clamp<std::size_t>((call.count * size / 16 + kPacketGroup - 1) / kPacketGroup, 1, kPacketGroups);
+  const std::size_t groups = std::clamp<std::size_t>(
+      (call.count * size / 16 + kPacketGroup - 1) / kPacketGroup, 1, kPacketGroups);
   const bool aligned = in.offset % 16 == 0 && out.offset % 16 == 0;
   std::array<Buffer*, kMost> packets{}, flags{};
   for (std::uint32_t i = 0; i < kMost; ++i) {
@@ -255,7 +287,8 @@ void Collectives::reduce_by_one_kernel(DeviceIndex device, const CollectiveCall&
     packets[i] = packets_->remote(device, of);
     flags[i] = flags_->remote(device, of);
   }
-  stream.launch(kernel(device, call, true), Grid{{groups * kPacketGroup, 1, 1}, {kPacketGroup, 1, 1}},
+  stream.launch(kernel(device, call, true),
+                Grid{{groups * kPacketGroup, 1, 1}, {kPacketGroup, 1, 1}},
                 {&out.memory->piece(device),
                  out.offset / size,
                  in.buffer,
@@ -287,22 +320,25 @@ void Collectives::reduce_by_one_kernel(DeviceIndex device, const CollectiveCall&
 }
 
 // Combines the device's part into each memory of `to`.
-void Collectives::reduce_parts(DeviceIndex device, const CollectiveCall& call, const InBuffer& in, std::span<Buffer* const> to,
-                               Bytes to_offset, Stream& stream) {
+void Collectives::reduce_parts(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
+                               std::span<Buffer* const> to, Bytes to_offset, Stream& stream) {
   const std::size_t n = group_.size();
   const Bytes size = bytes_of(call.element);
   Peer& peer = group_.peer(device);
   enter_landing(device);
   for (const DeviceIndex owner : others_[device.value]) {
     const Part part = part_of(call.count, call.element, n, owner.value);
-    peer.put(*in.buffer, in.offset + part.begin * size, *landing_, owner, slot_ * device.value, part.size() * size);
+    peer.put(*in.buffer, in.offset + part.begin * size, *landing_, owner, slot_ * device.value,
+             part.size() * size);
   }
   sync_all(device);
   const Part mine = part_of(call.count, call.element, n, device.value);
-  combine(device, call, {in.buffer, in.offset + mine.begin * size}, to, to_offset, mine.size(), stream);
+  combine(device, call, {in.buffer, in.offset + mine.begin * size}, to, to_offset, mine.size(),
+          stream);
 }
 
-void Collectives::reduce(DeviceIndex device, const CollectiveCall& call, const InBuffer& in, const InShared& out, Stream& stream) {
+void Collectives::reduce(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
+                         const InShared& out, Stream& stream) {
   const Bytes size = bytes_of(call.element);
   const Part mine = part_of(call.count, call.element, group_.size(), device.value);
   const Bytes at = out.offset + mine.begin * size;
@@ -323,23 +359,28 @@ void Collectives::reduce(DeviceIndex device, const CollectiveCall& call, const I
   peer.sync(std::span(&call.root, 1), {});
 }
 
-void Collectives::combine(DeviceIndex device, const CollectiveCall& call, const InBuffer& mine, std::span<Buffer* const> to,
-                          Bytes to_offset, std::uint64_t count, Stream& stream) {
+void Collectives::combine(DeviceIndex device, const CollectiveCall& call, const InBuffer& mine,
+                          std::span<Buffer* const> to, Bytes to_offset, std::uint64_t count,
+                          Stream& stream) {
   members_[device.value]->landing_free = group_.size() == 1;
   if (count == 0) return;
   const Bytes size = bytes_of(call.element);
   const DeviceTraits& traits = members_[device.value]->device->traits();
   constexpr std::size_t kGroup = 256;
-  const std::size_t group = traits.cpu ? 1 : std::clamp<std::size_t>(traits.max_work_group, 1, kGroup);
-  const std::size_t groups = traits.cpu ? std::size_t{traits.compute_units} : std::size_t{traits.compute_units} * 8;
+  const std::size_t group =
+      traits.cpu ? 1 : std::clamp<std::size_t>(traits.max_work_group, 1, kGroup);
+  const std::size_t groups =
+      traits.cpu ? std::size_t{traits.compute_units} : std::size_t{traits.compute_units} * 8;
   const std::uint64_t vectors = (count * size + 15) / 16;
-  const auto needed = static_cast<std::size_t>(std::min<std::uint64_t>(groups, (vectors + group - 1) / group));
+  const auto needed =
+      static_cast<std::size_t>(std::min<std::uint64_t>(groups, (vectors + group - 1) / group));
   const bool aligned = mine.offset % 16 == 0 && to_offset % 16 == 0;
   std::array<Buffer*, kMost> outs{};
   for (std::size_t i = 0; i < kMost; ++i) outs[i] = to[i < to.size() ? i : 0];
   stream.launch(kernel(device, call, false), Grid{{needed * group, 1, 1}, {group, 1, 1}},
-                {outs[0], outs[1], outs[2], outs[3], outs[4], outs[5], outs[6], outs[7], static_cast<std::uint32_t>(to.size()),
-                 to_offset / size, mine.buffer, mine.offset / size, &landing_->piece(device), slot_ / size, count, device.value,
+                {outs[0], outs[1], outs[2], outs[3], outs[4], outs[5], outs[6], outs[7],
+                 static_cast<std::uint32_t>(to.size()), to_offset / size, mine.buffer,
+                 mine.offset / size, &landing_->piece(device), slot_ / size, count, device.value,
                  static_cast<std::uint32_t>(group_.size()), static_cast<std::uint32_t>(aligned)});
 }
 

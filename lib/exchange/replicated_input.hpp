@@ -1,4 +1,5 @@
-// An input that every device needs whole: each brings a part of it over the host link, and the devices gather it among themselves.
+// An input that every device needs whole: each brings a part of it over the host link, and the
+// devices gather it among themselves.
 #pragma once
 
 #include <memory>
@@ -14,15 +15,17 @@ class ReplicatedInput {
   // `size` bytes on every device of the group. Throws what PeerGroup::allocate does.
   ReplicatedInput(PeerGroup& group, Bytes size);
 
-  // The device's copy. It stays what it is when the group is gone, but then nothing can be gathered any more: among({}).
+  // The device's copy. It stays what it is when the group is gone, but then nothing can be gathered
+  // any more: among({}).
   Buffer& piece(DeviceIndex device) { return memory_->piece(device); }
 
-  // Who brings the next copies: all of them have to call bring() once. None or one: whoever does brings it all alone. Nobody may be
-  // reading or bringing when this is called.
+  // Who brings the next copies: all of them have to call bring() once. None or one: whoever does
+  // brings it all alone. Nobody may be reading or bringing when this is called.
   void among(std::span<const DeviceIndex> members);
 
-  // Enqueues what makes the copy of this device whole; what is launched afterwards finds it so. `data` is of the memory's size, and
-  // stays valid and unchanged until the commands are complete. Throws what Stream does.
+  // Enqueues what makes the copy of this device whole; what is launched afterwards finds it so.
+  // `data` is of the memory's size, and stays valid and unchanged until the commands are complete.
+  // Throws what Stream does.
   void bring(DeviceIndex device, std::span<const std::byte> data, Stream& stream) const;
 
  private:

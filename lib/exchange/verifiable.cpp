@@ -8,7 +8,8 @@
 namespace mgpu {
 namespace {
 
-constexpr std::uint32_t kGolden = 0x9e3779b9;  // 2^32 / golden ratio: consecutive multiples spread evenly
+constexpr std::uint32_t kGolden =
+    0x9e3779b9;  // 2^32 / golden ratio: consecutive multiples spread evenly
 
 // Below 256. The upper bits of a product, which depend on all lower ones.
 std::uint32_t small_number(std::uint32_t device, std::uint64_t element, std::uint64_t seed) {
@@ -41,17 +42,22 @@ struct Origin {  // an element of some device's input
 };
 
 // The combination of everybody's element.
-std::uint32_t combined(Reduction reduction, std::size_t devices, std::uint64_t element, std::uint64_t seed) {
+std::uint32_t combined(Reduction reduction, std::size_t devices, std::uint64_t element,
+                       std::uint64_t seed) {
   std::uint32_t all = small_number(0, element, seed);
   for (std::uint32_t k = 1; k < devices; ++k) {
     const std::uint32_t one = small_number(k, element, seed);
-    all = reduction == Reduction::sum ? all + one : reduction == Reduction::min ? std::min(all, one) : std::max(all, one);
+    all = reduction == Reduction::sum   ? all + one
+          : reduction == Reduction::min ? std::min(all, one)
+                                        : std::max(all, one);
   }
   return all;
 }
 
-// Where element `i` of the device's output comes from, of a call that copies; none: it is not written.
-std::optional<Origin> origin(const CollectiveCall& call, std::size_t devices, DeviceIndex device, std::uint64_t i) {
+// Where element `i` of the device's output comes from, of a call that copies; none: it is not
+// written.
+std::optional<Origin> origin(const CollectiveCall& call, std::size_t devices, DeviceIndex device,
+                             std::uint64_t i) {
   const auto part = [&](std::size_t k) { return part_of(call.count, call.element, devices, k); };
   switch (call.collective) {
     case Collective::broadcast:
@@ -66,8 +72,11 @@ std::optional<Origin> origin(const CollectiveCall& call, std::size_t devices, De
       return Origin{static_cast<std::uint32_t>(i / mine.size()), mine.begin + i % mine.size()};
     }
     case Collective::neighbours:
-      if (i < call.count) return device.value > 0 ? std::optional(Origin{device.value - 1, call.count + i}) : std::nullopt;
-      return device.value + 1 < devices ? std::optional(Origin{device.value + 1, i - call.count}) : std::nullopt;
+      if (i < call.count)
+        return device.value > 0 ? std::optional(Origin{device.value - 1, call.count + i})
+                                : std::nullopt;
+      return device.value + 1 < devices ? std::optional(Origin{device.value + 1, i - call.count})
+                                        : std::nullopt;
     default:
       return std::nullopt;
   }
@@ -75,7 +84,8 @@ std::optional<Origin> origin(const CollectiveCall& call, std::size_t devices, De
 
 }  // namespace
 
-void fill_input(const CollectiveCall& call, DeviceIndex device, std::uint64_t begin, std::uint64_t seed, std::span<std::byte> to) {
+void fill_input(const CollectiveCall& call, DeviceIndex device, std::uint64_t begin,
+                std::uint64_t seed, std::span<std::byte> to) {
   of_type(call.element, [&](auto zero) {
     using T = decltype(zero);
     for (std::uint64_t i = 0; i < to.size() / sizeof(T); ++i) {
@@ -85,14 +95,17 @@ void fill_input(const CollectiveCall& call, DeviceIndex device, std::uint64_t be
   });
 }
 
-std::uint64_t count_wrong(const CollectiveCall& call, std::size_t devices, DeviceIndex device, std::uint64_t begin,
-                          std::uint64_t seed, std::span<const std::byte> output) {
+std::uint64_t count_wrong(const CollectiveCall& call, std::size_t devices, DeviceIndex device,
+                          std::uint64_t begin, std::uint64_t seed,
+                          std::span<const std::byte> output) {
   return of_type(call.element, [&](auto zero) {
     using T = decltype(zero);
     std::array<std::byte, sizeof(T)> expected{}, poison{};
     poison.fill(kPoison);
     const std::uint64_t offset =
-        call.collective == Collective::reduce_scatter ? part_of(call.count, call.element, devices, device.value).begin : 0;
+        call.collective == Collective::reduce_scatter
+            ? part_of(call.count, call.element, devices, device.value).begin
+            : 0;
     std::uint64_t wrong = 0;
     for (std::uint64_t i = 0; i < output.size() / sizeof(T); ++i) {
       T value{};
@@ -120,7 +133,8 @@ void fill_words(std::uint32_t key, std::span<std::byte> to) {
 std::uint64_t count_wrong_words(std::uint32_t key, std::span<const std::byte> words) {
   std::uint64_t wrong = 0;
   std::uint32_t expected = key * kGolden, word = 0;
-  for (std::size_t i = 0; i + sizeof word <= words.size(); i += sizeof word, expected += 2 * kGolden) {
+  for (std::size_t i = 0; i + sizeof word <= words.size();
+       i += sizeof word, expected += 2 * kGolden) {
     std::memcpy(&word, words.data() + i, sizeof word);
     wrong += word != expected ? 1 : 0;
   }

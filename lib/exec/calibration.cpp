@@ -1,5 +1,5 @@
-// A device alone. Kernels are timed by the device's own stamps; transfers and launches by the host's clock, as a
-// caller meets them.
+// A device alone. Kernels are timed by the device's own stamps; transfers and launches by the
+// host's clock, as a caller meets them.
 #include "lib/exec/calibration.hpp"
 
 #include <algorithm>
@@ -13,8 +13,10 @@
 namespace mgpu {
 namespace {
 
-constexpr Nanos kLongEnough = std::chrono::milliseconds(2);  // of a kernel: a launch is 0.3 % of it, a time slice of Linux 4 ms
-constexpr Nanos kWakeUp = std::chrono::milliseconds(60);     // a GPU that idled needs some milliseconds to reach its clock
+constexpr Nanos kLongEnough = std::chrono::milliseconds(
+    2);  // of a kernel: a launch is 0.3 % of it, a time slice of Linux 4 ms
+constexpr Nanos kWakeUp =
+    std::chrono::milliseconds(60);  // a GPU that idled needs some milliseconds to reach its clock
 constexpr unsigned kLaunches = 50, kTogether = 200;
 
 class DeviceCalibration {
@@ -22,10 +24,13 @@ class DeviceCalibration {
   DeviceCalibration(Backend& backend, OpenDevice& device)
       : backend_(backend), device_(device), traits_(device.resources().traits()) {
     lanes_ = traits_.cpu ? width(traits_.float_width) : 1;
-    group_ = traits_.cpu ? 1 : std::bit_floor(std::clamp<std::size_t>(traits_.max_work_group, 1, 256));
-    // CPUs: many groups, so that a core that is late has fewer of them. GPUs: 2048 work-items a unit fill those of today.
+    group_ =
+        traits_.cpu ? 1 : std::bit_floor(std::clamp<std::size_t>(traits_.max_work_group, 1, 256));
+    // CPUs: many groups, so that a core that is late has fewer of them. GPUs: 2048 work-items a
+    // unit fill those of today.
     groups_ = std::max(1u, traits_.compute_units) * (traits_.cpu ? 16u : 8u);
-    options_ = "-DFLOATS=" + vector_type("float", lanes_) + " -DUINTS=" + vector_type("uint", lanes_);
+    options_ =
+        "-DFLOATS=" + vector_type("float", lanes_) + " -DUINTS=" + vector_type("uint", lanes_);
     if (traits_.fp64) options_ += " -DDOUBLES=" + vector_type("double", std::max(1u, lanes_ / 2));
     if (traits_.cpu) options_ += " -DLINEAR";
   }
@@ -59,14 +64,17 @@ class DeviceCalibration {
     return lanes == 1 ? scalar : scalar + std::to_string(lanes);
   }
 
-  Kernel& kernel(std::string_view entry) { return holdings_.add(device_.resources().kernel(kCalibrationKernels, entry, options_)); }
+  Kernel& kernel(std::string_view entry) {
+    return holdings_.add(device_.resources().kernel(kCalibrationKernels, entry, options_));
+  }
   Buffer& buffer(Bytes size) { return holdings_.add(device_.resources().allocate(size)); }
 
   // Seconds of device time that what `enqueue` enqueues takes.
   double device_seconds(const std::function<void()>& enqueue) {
     enqueue();
     const BatchId batch = device_.submit();
-    wait_for(backend_, device_, batch, traits_.cpu ? Look::gently : Look::closely);  // a CPU needs its cores for its kernels
+    wait_for(backend_, device_, batch,
+             traits_.cpu ? Look::gently : Look::closely);  // a CPU needs its cores for its kernels
     const DeviceSpan span = device_.span(batch);
     device_.take(batch);
     return static_cast<double>(span.ended - span.started) * 1e-9;
@@ -86,13 +94,16 @@ class DeviceCalibration {
   double best(const std::function<double()>& seconds_of) {
     const Nanos begin = backend_.now(), enough = traits_.cpu ? kSampledCpu : kSampled;
     double least = seconds_of();
-    for (unsigned tries = 1; tries < kLeastTries || backend_.now() - begin < enough; ++tries) least = std::min(least, seconds_of());
+    for (unsigned tries = 1; tries < kLeastTries || backend_.now() - begin < enough; ++tries)
+      least = std::min(least, seconds_of());
     return std::max(least, 1e-9);
   }
 
-  using Arguments = std::vector<KernelArg>;  // those that keep the compiler from knowing the numbers
+  using Arguments =
+      std::vector<KernelArg>;  // those that keep the compiler from knowing the numbers
 
-  void enqueue_arithmetic(Kernel& object, Buffer& out, std::uint32_t loops, const Arguments& numbers) {
+  void enqueue_arithmetic(Kernel& object, Buffer& out, std::uint32_t loops,
+                          const Arguments& numbers) {
     const Grid grid{{groups_ * group_, 1, 1}, {group_, 1, 1}};
     if (numbers.size() == 1)
       device_.stream().launch(object, grid, {&out, loops, numbers[0]});
@@ -110,31 +121,37 @@ class DeviceCalibration {
     seconds_of(1);  // PoCL compiles for the grid now
     std::uint32_t loops = 1;
     constexpr std::uint32_t kMostLoops = 1u << 22;
-    for (double spent = seconds_of(loops); spent < seconds(kLongEnough) && loops < kMostLoops; spent = seconds_of(loops)) {
+    for (double spent = seconds_of(loops); spent < seconds(kLongEnough) && loops < kMostLoops;
+         spent = seconds_of(loops)) {
       const double missing = 1.25 * seconds(kLongEnough) / std::max(spent, 1e-9);
-      loops = static_cast<std::uint32_t>(std::min<double>(loops * std::clamp(missing, 2.0, 64.0), kMostLoops));
+      loops = static_cast<std::uint32_t>(
+          std::min<double>(loops * std::clamp(missing, 2.0, 64.0), kMostLoops));
     }
     const double spent = best([&] { return seconds_of(loops); });
     holdings_.clear();
-    return 2.0 * kCalibrationMultiplyAdds * loops * lanes * static_cast<double>(groups_ * group_) / spent;
+    return 2.0 * kCalibrationMultiplyAdds * loops * lanes * static_cast<double>(groups_ * group_) /
+           spent;
   }
 
   void wake_up() {
     Kernel& object = kernel("fp32");
     Buffer& out = buffer(groups_ * group_ * lanes_ * sizeof(float));
     const Nanos begin = backend_.now();
-    while (backend_.now() - begin < kWakeUp) device_seconds([&] { enqueue_arithmetic(object, out, 256, {0.999f, 0.001f}); });
+    while (backend_.now() - begin < kWakeUp)
+      device_seconds([&] { enqueue_arithmetic(object, out, 256, {0.999f, 0.001f}); });
     holdings_.clear();
   }
 
-  // Bytes read and written per second. Far more than caches hold: 2 x 64 MiB, on GPUs 2 x 1 GiB (half a millisecond at 4 TB/s); or
-  // an eighth of the memory there is.
+  // Bytes read and written per second. Far more than caches hold: 2 x 64 MiB, on GPUs 2 x 1 GiB
+  // (half a millisecond at 4 TB/s); or an eighth of the memory there is.
   double copy() {
     const Bytes least = Bytes{1} << 20, most = Bytes{traits_.cpu ? 64u : 1024u} << 20;
-    const Bytes room = std::clamp(std::min(traits_.max_allocation, device_.free_memory() / 8), least, most);
+    const Bytes room =
+        std::clamp(std::min(traits_.max_allocation, device_.free_memory() / 8), least, most);
     const Bytes element = traits_.cpu ? lanes_ * sizeof(std::uint32_t) : 16;
     const Bytes items = traits_.cpu ? groups_ : Bytes{1} << 18;  // an H200 holds 2^18 at once
-    const auto each = static_cast<std::uint32_t>(std::max<Bytes>(room / (items * element) / 4 * 4, 4));
+    const auto each =
+        static_cast<std::uint32_t>(std::max<Bytes>(room / (items * element) / 4 * 4, 4));
     const Bytes size = items * each * element;
     Buffer &one = buffer(size), &other = buffer(size);
     Kernel& object = kernel("copy");
@@ -143,7 +160,8 @@ class DeviceCalibration {
     const auto seconds_of = [&](Buffer& from, Buffer& to) {
       return device_seconds([&] { device_.stream().launch(object, grid, {&from, &to, each}); });
     };
-    // Both written once: pages never written are all one page of zeros, and reading them measures a cache.
+    // Both written once: pages never written are all one page of zeros, and reading them measures a
+    // cache.
     seconds_of(one, other);
     seconds_of(other, one);
     const double spent = best([&] { return seconds_of(one, other); });
@@ -168,7 +186,8 @@ class DeviceCalibration {
     const Bytes piece = transfer_piece(traits_);
     Buffer& there = buffer(piece);
     OpenDevice* const mine[] = {&device_};
-    HostMemory& pageable = holdings_.add(std::make_unique<HostMemory>(backend_, piece, mine, false));
+    HostMemory& pageable =
+        holdings_.add(std::make_unique<HostMemory>(backend_, piece, mine, false));
     HostMemory& pinned = holdings_.add(std::make_unique<HostMemory>(backend_, piece, mine, true));
     measured.pageable_up = measured.pinned_up = transfer_rate(there, pageable.bytes(), true);
     measured.pageable_down = measured.pinned_down = transfer_rate(there, pageable.bytes(), false);
@@ -184,7 +203,8 @@ class DeviceCalibration {
     const Grid grid{{group_, 1, 1}, {group_, 1, 1}};
     const auto launch = [&](unsigned count) {
       return host_time([&] {
-        for (unsigned i = 0; i < count; ++i) device_.stream().launch(object, grid, {std::uint32_t{0}});
+        for (unsigned i = 0; i < count; ++i)
+          device_.stream().launch(object, grid, {std::uint32_t{0}});
       });
     };
     launch(kTogether);
@@ -206,6 +226,8 @@ class DeviceCalibration {
 
 }  // namespace
 
-Capability measure_capability(Backend& backend, OpenDevice& device) { return DeviceCalibration(backend, device).measure(); }
+Capability measure_capability(Backend& backend, OpenDevice& device) {
+  return DeviceCalibration(backend, device).measure();
+}
 
 }  // namespace mgpu

@@ -1,4 +1,5 @@
-// What both calibrations are made of, of a device alone and of devices together: memory, how long tries go on.
+// What both calibrations are made of, of a device alone and of devices together: memory, how long
+// tries go on.
 #pragma once
 
 #include <memory>
@@ -12,14 +13,18 @@
 
 namespace mgpu {
 
-// Tries go on for this long, and are never fewer. Cores are shared with other processes, and longer with them.
-inline constexpr Nanos kSampled = std::chrono::milliseconds(20), kSampledCpu = std::chrono::milliseconds(120);
+// Tries go on for this long, and are never fewer. Cores are shared with other processes, and longer
+// with them.
+inline constexpr Nanos kSampled = std::chrono::milliseconds(20),
+                       kSampledCpu = std::chrono::milliseconds(120);
 inline constexpr unsigned kLeastTries = 5;
 
-// Of a transfer: 1.2 ms at 55 GB/s, 10 us of which are latency. On CPUs 6 ms at 5 GB/s, not much more than a time slice.
+// Of a transfer: 1.2 ms at 55 GB/s, 10 us of which are latency. On CPUs 6 ms at 5 GB/s, not much
+// more than a time slice.
 Bytes transfer_piece(const DeviceTraits& traits);
 
-// What commands may be using: freed by clear() or at the end, unless it is leaked, as the device does not answer any more.
+// What commands may be using: freed by clear() or at the end, unless it is leaked, as the device
+// does not answer any more.
 class Holdings {
  public:
   Holdings() = default;
@@ -38,8 +43,9 @@ class Holdings {
   std::vector<std::shared_ptr<void>> held_;
 };
 
-// Memory for transfers, written as workloads write theirs, by all threads of the host: where there are several memories, each
-// thread gets pages of its own. Pinned for `devices` when asked for, where that is of use.
+// Memory for transfers, written as workloads write theirs, by all threads of the host: where there
+// are several memories, each thread gets pages of its own. Pinned for `devices` when asked for,
+// where that is of use.
 class HostMemory {
  public:
   // Throws Error(out_of_memory).

@@ -17,7 +17,8 @@ namespace {
 
 class ClBackend final : public Backend, public ConnectsParts {
  public:
-  explicit ClBackend(const ClBackendOptions& options) : kernels_(options.kernels), cache_(options.cache_dir) {}
+  explicit ClBackend(const ClBackendOptions& options)
+      : kernels_(options.kernels), cache_(options.cache_dir) {}
 
   Enumeration enumerate() override {
     Enumeration found;
@@ -26,7 +27,9 @@ class ClBackend final : public Backend, public ConnectsParts {
       cl::Platform::get(&platforms);
     } catch (const cl::Error& error) {
       // No platform at all is an empty list, not a failure.
-      if (error.err() != -1001) found.warnings.push_back("OpenCL platforms cannot be listed: " + cl_status_name(error.err()));
+      if (error.err() != -1001)
+        found.warnings.push_back("OpenCL platforms cannot be listed: " +
+                                 cl_status_name(error.err()));
     }
     for (std::size_t p = 0; p < platforms.size(); ++p) enumerate_platform(platforms[p], p, found);
     std::stable_sort(found.devices.begin(), found.devices.end(),
@@ -35,8 +38,9 @@ class ClBackend final : public Backend, public ConnectsParts {
   }
 
   std::vector<Device> split(const Device& device, unsigned parts) override {
-    const std::string refused = "device " + device.id + " " + device.name + " has " + std::to_string(device.compute_units) +
-                                " compute units and cannot be split into " + std::to_string(parts) + " equal sub-devices";
+    const std::string refused =
+        "device " + device.id + " " + device.name + " has " + std::to_string(device.compute_units) +
+        " compute units and cannot be split into " + std::to_string(parts) + " equal sub-devices";
     const unsigned units = parts == 0 ? 0 : device.compute_units / parts;
     if (units == 0) throw Error(ErrorKind::unsupported, refused);
     std::vector<cl::Device> made;
@@ -58,15 +62,20 @@ class ClBackend final : public Backend, public ConnectsParts {
   }
 
   std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) override {
-    // opencl.hpp asks a device for its platform whenever it copies a handle, and uses what it got though the call failed.
+    // opencl.hpp asks a device for its platform whenever it copies a handle, and uses what it got
+    // though the call failed.
     cl_platform_id platform = nullptr;
-    const cl_int status = clGetDeviceInfo(handle(device)(), CL_DEVICE_PLATFORM, sizeof platform, &platform, nullptr);
-    if (status != CL_SUCCESS) throw cl_failure("cannot open " + device.id + " " + device.name, status);
-    return std::make_unique<ClDevice>(*this, device, handicap, handle(device), kernels_, is_pocl(device) ? no_cache_ : cache_,
-                                      pool_of(device), pinned_);
+    const cl_int status =
+        clGetDeviceInfo(handle(device)(), CL_DEVICE_PLATFORM, sizeof platform, &platform, nullptr);
+    if (status != CL_SUCCESS)
+      throw cl_failure("cannot open " + device.id + " " + device.name, status);
+    return std::make_unique<ClDevice>(*this, device, handicap, handle(device), kernels_,
+                                      is_pocl(device) ? no_cache_ : cache_, pool_of(device),
+                                      pinned_);
   }
 
-  std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) override {
+  std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory,
+                                    std::span<OpenDevice* const> devices) override {
     if (memory.empty()) return nullptr;
     for (OpenDevice* open : devices) {
       const auto& device = static_cast<const ClDevice&>(*open);
@@ -74,7 +83,8 @@ class ClBackend final : public Backend, public ConnectsParts {
       try {
         // Memory pinned by one context is fast for every other (measured).
         return std::make_unique<ClPinned>(*this, device, memory, pinned_);
-      } catch (const cl::Error&) {  // transfers work unpinned too, only slower; the record shows pin = 0
+      } catch (
+          const cl::Error&) {  // transfers work unpinned too, only slower; the record shows pin = 0
         return nullptr;
       } catch (const Error&) {  // a device that hangs: whoever uses it finds out
         return nullptr;
@@ -83,12 +93,14 @@ class ClBackend final : public Backend, public ConnectsParts {
     return nullptr;
   }
 
-  std::unique_ptr<PeerGroup> connect(std::span<OpenDevice* const> devices, std::optional<PeerPath> path) override {
+  std::unique_ptr<PeerGroup> connect(std::span<OpenDevice* const> devices,
+                                     std::optional<PeerPath> path) override {
     std::vector<ClDevice*> opened;
     for (OpenDevice* device : devices) opened.push_back(static_cast<ClDevice*>(device));
     return std::make_unique<ClPeers>(*this, std::move(opened), path);
   }
-  std::unique_ptr<PartOfGroup> connect_part(std::span<OpenDevice* const> devices, std::optional<PeerPath> path,
+  std::unique_ptr<PartOfGroup> connect_part(std::span<OpenDevice* const> devices,
+                                            std::optional<PeerPath> path,
                                             DevicesElsewhere elsewhere) override {
     std::vector<ClDevice*> opened;
     for (OpenDevice* device : devices) opened.push_back(static_cast<ClDevice*>(device));
@@ -109,7 +121,8 @@ class ClBackend final : public Backend, public ConnectsParts {
       platform.getDevices(CL_DEVICE_TYPE_ALL, &devices);
     } catch (const cl::Error& error) {
       if (error.err() != CL_DEVICE_NOT_FOUND)
-        found.warnings.push_back("platform " + name + " is left out: " + cl_status_name(error.err()));
+        found.warnings.push_back("platform " + name +
+                                 " is left out: " + cl_status_name(error.err()));
     }
     for (std::size_t d = 0; d < devices.size(); ++d) {
       const std::string id = std::to_string(p) + ":" + std::to_string(d);
@@ -117,14 +130,16 @@ class ClBackend final : public Backend, public ConnectsParts {
         found.devices.push_back(describe(devices[d], id));
         handles_[id] = devices[d];
       } catch (const cl::Error& error) {
-        found.warnings.push_back("device " + id + " of " + name + " is left out: " + cl_status_name(error.err()));
+        found.warnings.push_back("device " + id + " of " + name +
+                                 " is left out: " + cl_status_name(error.err()));
       }
     }
   }
 
   cl::Device& handle(const Device& device) {
     const auto at = handles_.find(device.id);
-    if (at == handles_.end()) throw Error(ErrorKind::internal, "device " + device.id + " was not enumerated");
+    if (at == handles_.end())
+      throw Error(ErrorKind::internal, "device " + device.id + " was not enumerated");
     return at->second;
   }
 
@@ -136,8 +151,9 @@ class ClBackend final : public Backend, public ConnectsParts {
 
   std::span<const EmbeddedText> kernels_;
   ClProgramCache cache_;
-  // PoCL keeps what it builds itself, and hands out a program's binary only after it has compiled every kernel of it for
-  // work-groups of any size too, which is no use: 8 of 12.5 s that the kernels of msm took.
+  // PoCL keeps what it builds itself, and hands out a program's binary only after it has compiled
+  // every kernel of it for work-groups of any size too, which is no use: 8 of 12.5 s that the
+  // kernels of msm took.
   const ClProgramCache no_cache_{{}};
   std::map<std::string, std::shared_ptr<ClMemoryPool>> pools_;
   std::map<std::string, cl::Device> handles_;
@@ -146,6 +162,8 @@ class ClBackend final : public Backend, public ConnectsParts {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_cl_backend(const ClBackendOptions& options) { return std::make_unique<ClBackend>(options); }
+std::unique_ptr<Backend> make_cl_backend(const ClBackendOptions& options) {
+  return std::make_unique<ClBackend>(options);
+}
 
 }  // namespace mgpu

@@ -1,5 +1,5 @@
-// The OpenCL backend: every device of every platform, one context per device (a context shared between NVIDIA GPUs serialises
-// them), three in-order queues each, programs cached on disk.
+// The OpenCL backend: every device of every platform, one context per device (a context shared
+// between NVIDIA GPUs serialises them), three in-order queues each, programs cached on disk.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,9 @@
 namespace mgpu {
 
 struct ClBackendOptions {
-  std::span<const EmbeddedText> kernels;  // what DeviceResources::kernel finds by file name; must outlive the backend
-  std::filesystem::path cache_dir;        // of built programs; empty: build anew each time
+  std::span<const EmbeddedText>
+      kernels;  // what DeviceResources::kernel finds by file name; must outlive the backend
+  std::filesystem::path cache_dir;  // of built programs; empty: build anew each time
 };
 
 std::unique_ptr<Backend> make_cl_backend(const ClBackendOptions& options);

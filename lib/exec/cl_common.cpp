@@ -16,7 +16,8 @@ constexpr std::array kStatusNames = {
     std::pair{CL_OUT_OF_HOST_MEMORY, "CL_OUT_OF_HOST_MEMORY"},
     std::pair{CL_PROFILING_INFO_NOT_AVAILABLE, "CL_PROFILING_INFO_NOT_AVAILABLE"},
     std::pair{CL_MAP_FAILURE, "CL_MAP_FAILURE"},
-    std::pair{CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST"},
+    std::pair{CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+              "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST"},
     std::pair{CL_DEVICE_PARTITION_FAILED, "CL_DEVICE_PARTITION_FAILED"},
     std::pair{CL_BUILD_PROGRAM_FAILURE, "CL_BUILD_PROGRAM_FAILURE"},
     std::pair{CL_INVALID_VALUE, "CL_INVALID_VALUE"},
@@ -43,7 +44,9 @@ constexpr std::array kStatusNames = {
 
 }  // namespace
 
-Nanos host_now() { return std::chrono::duration_cast<Nanos>(std::chrono::steady_clock::now().time_since_epoch()); }
+Nanos host_now() {
+  return std::chrono::duration_cast<Nanos>(std::chrono::steady_clock::now().time_since_epoch());
+}
 
 std::string cl_status_name(cl_int status) {
   for (const auto& [code, name] : kStatusNames) {
@@ -53,13 +56,15 @@ std::string cl_status_name(cl_int status) {
 }
 
 Error cl_failure(const std::string& what, cl_int status) {
-  const bool memory =
-      status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_HOST_MEMORY || status == CL_INVALID_BUFFER_SIZE;
-  return Error(memory ? ErrorKind::out_of_memory : ErrorKind::device, what + ": " + cl_status_name(status));
+  const bool memory = status == CL_MEM_OBJECT_ALLOCATION_FAILURE ||
+                      status == CL_OUT_OF_HOST_MEMORY || status == CL_INVALID_BUFFER_SIZE;
+  return Error(memory ? ErrorKind::out_of_memory : ErrorKind::device,
+               what + ": " + cl_status_name(status));
 }
 
 Error allocation_failure(const std::string& what, cl_int status) {
-  return cl_failure(what, status == CL_OUT_OF_RESOURCES ? CL_MEM_OBJECT_ALLOCATION_FAILURE : status);
+  return cl_failure(what,
+                    status == CL_OUT_OF_RESOURCES ? CL_MEM_OBJECT_ALLOCATION_FAILURE : status);
 }
 
 }  // namespace mgpu

@@ -11,20 +11,24 @@ namespace mgpu {
 namespace {
 
 // Extension queries by number, so that they work with headers that lack them.
-constexpr cl_device_info kUuidKhr = 0x106A;        // cl_khr_device_uuid: 16 bytes
-constexpr cl_device_info kPciBusInfoKhr = 0x410F;  // cl_khr_pci_bus_info: domain, bus, device, function
-constexpr cl_device_info kNvCapabilityMajor = 0x4000, kNvCapabilityMinor = 0x4001;  // cl_nv_device_attribute_query
+constexpr cl_device_info kUuidKhr = 0x106A;  // cl_khr_device_uuid: 16 bytes
+constexpr cl_device_info kPciBusInfoKhr =
+    0x410F;  // cl_khr_pci_bus_info: domain, bus, device, function
+constexpr cl_device_info kNvCapabilityMajor = 0x4000,
+                         kNvCapabilityMinor = 0x4001;  // cl_nv_device_attribute_query
 constexpr cl_device_info kNvPciBus = 0x4008, kNvPciSlot = 0x4009, kNvPciDomain = 0x400A;
 
 std::string trimmed(std::string text) {
-  while (!text.empty() && (text.back() == '\0' || text.back() == ' ' || text.back() == '\n')) text.pop_back();
+  while (!text.empty() && (text.back() == '\0' || text.back() == ' ' || text.back() == '\n'))
+    text.pop_back();
   const auto first = text.find_first_not_of(' ');
   return first == std::string::npos ? std::string() : text.substr(first);
 }
 
 std::optional<cl_uint> query_uint(const cl::Device& device, cl_device_info what) {
   cl_uint value = 0;
-  if (clGetDeviceInfo(device(), what, sizeof value, &value, nullptr) != CL_SUCCESS) return std::nullopt;
+  if (clGetDeviceInfo(device(), what, sizeof value, &value, nullptr) != CL_SUCCESS)
+    return std::nullopt;
   return value;
 }
 
@@ -42,16 +46,19 @@ std::optional<std::string> pci_address(const cl::Device& device) {
     std::snprintf(text, sizeof text, "%04x:%02x:%02x.%x", khr[0], khr[1], khr[2], khr[3]);
     return text;
   }
-  const auto bus = query_uint(device, kNvPciBus), slot = query_uint(device, kNvPciSlot), domain = query_uint(device, kNvPciDomain);
+  const auto bus = query_uint(device, kNvPciBus), slot = query_uint(device, kNvPciSlot),
+             domain = query_uint(device, kNvPciDomain);
   if (!bus || !slot) return std::nullopt;
-  std::snprintf(text, sizeof text, "%04x:%02x:%02x.%x", domain.value_or(0), *bus, *slot >> 3, *slot & 7);
+  std::snprintf(text, sizeof text, "%04x:%02x:%02x.%x", domain.value_or(0), *bus, *slot >> 3,
+                *slot & 7);
   return text;
 }
 
 std::optional<std::string> uuid_of(const cl::Device& device, const std::string& extensions) {
   if (extensions.find("cl_khr_device_uuid") == std::string::npos) return std::nullopt;
   std::array<unsigned char, 16> uuid{};
-  if (clGetDeviceInfo(device(), kUuidKhr, uuid.size(), uuid.data(), nullptr) != CL_SUCCESS) return std::nullopt;
+  if (clGetDeviceInfo(device(), kUuidKhr, uuid.size(), uuid.data(), nullptr) != CL_SUCCESS)
+    return std::nullopt;
   std::string text;
   for (std::size_t i = 0; i < uuid.size(); ++i) {
     char byte[3];
@@ -98,7 +105,8 @@ Device describe(const cl::Device& device, const std::string& id) {
   facts.fp32_denormals = (device.getInfo<CL_DEVICE_SINGLE_FP_CONFIG>() & CL_FP_DENORM) != 0;
   facts.fp64 = extensions.find("cl_khr_fp64") != std::string::npos;
   if (extensions.find("cl_nv_device_attribute_query") != std::string::npos) {
-    const auto major = query_uint(device, kNvCapabilityMajor), minor = query_uint(device, kNvCapabilityMinor);
+    const auto major = query_uint(device, kNvCapabilityMajor),
+               minor = query_uint(device, kNvCapabilityMinor);
     if (major && minor) facts.compute_capability = *major * 10 + *minor;
   }
   facts.pci = pci_address(device);
@@ -107,7 +115,9 @@ Device describe(const cl::Device& device, const std::string& id) {
   return facts;
 }
 
-bool is_pocl(const Device& facts) { return facts.platform.find("Portable Computing Language") != std::string::npos; }
+bool is_pocl(const Device& facts) {
+  return facts.platform.find("Portable Computing Language") != std::string::npos;
+}
 
 DeviceTraits traits_of(const Device& facts) {
   DeviceTraits traits;
@@ -123,7 +133,8 @@ DeviceTraits traits_of(const Device& facts) {
   traits.local_memory = facts.local_memory;
   traits.fp64 = facts.fp64;
   traits.fp32_denormals = facts.fp32_denormals;
-  traits.fp64_tensor = facts.compute_capability == 90u || facts.compute_capability == 100u;  // H100, H200, GH200; B200
+  traits.fp64_tensor = facts.compute_capability == 90u ||
+                       facts.compute_capability == 100u;  // H100, H200, GH200; B200
   return traits;
 }
 

@@ -9,8 +9,9 @@
 
 namespace mgpu {
 
-// Everything a Device holds, score included. Throws cl::Error when the driver does not answer the mandatory queries; what is
-// optional (UUID, PCI address, compute capability) is left out where it is not offered.
+// Everything a Device holds, score included. Throws cl::Error when the driver does not answer the
+// mandatory queries; what is optional (UUID, PCI address, compute capability) is left out where it
+// is not offered.
 Device describe(const cl::Device& device, const std::string& id);
 
 bool is_pocl(const Device& facts);

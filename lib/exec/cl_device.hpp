@@ -1,4 +1,5 @@
-// One opened OpenCL device: its context, three in-order profiling queues, its memory and its batches of commands.
+// One opened OpenCL device: its context, three in-order profiling queues, its memory and its
+// batches of commands.
 #pragma once
 
 #include <array>
@@ -28,10 +29,11 @@ class ClPeer;
 
 class ClDevice final : public OpenDevice, private DeviceResources, private Stream {
  public:
-  // `backend`, `kernels` and `cache` must outlive the device. Throws Error(device), Error(timeout), Error(interrupted).
+  // `backend`, `kernels` and `cache` must outlive the device. Throws Error(device), Error(timeout),
+  // Error(interrupted).
   ClDevice(Backend& backend, const Device& facts, const Handicap& handicap, cl::Device device,
-           std::span<const EmbeddedText> kernels, const ClProgramCache& cache, std::shared_ptr<ClMemoryPool> pool,
-           std::shared_ptr<const PinnedRanges> pinned);
+           std::span<const EmbeddedText> kernels, const ClProgramCache& cache,
+           std::shared_ptr<ClMemoryPool> pool, std::shared_ptr<const PinnedRanges> pinned);
   ~ClDevice() override;  // leaks what may be in use, and gives up a driver that does not come back
 
   DeviceResources& resources() override { return *this; }
@@ -54,7 +56,8 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   const cl::CommandQueue& upload_queue() const { return queues_[0]; }
   const Device& facts() const { return facts_; }  // under its handicap
 
-  // For the group that it exchanges data in (cl_peers.hpp). `peer` is asked to go on whenever the device is asked for completion.
+  // For the group that it exchanges data in (cl_peers.hpp). `peer` is asked to go on whenever the
+  // device is asked for completion.
   void join(ClPeer* peer) { peer_ = peer; }
   Backend& backend() { return backend_; }
   const cl::CommandQueue& queue(CommandKind kind) const { return queues_[queue_of(kind)]; }
@@ -75,8 +78,8 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   void expect_more(std::uint64_t batch) { ++find({batch}).expected; }
   void expect_less(std::uint64_t batch) { --find({batch}).expected; }
   // A command of an exchange that was enqueued in the queue of `kind`.
-  void record_exchange(std::uint64_t batch, CommandKind kind, cl::Event event, Name label, Bytes bytes, const ExchangeInfo& info,
-                       cl::Event since = {});
+  void record_exchange(std::uint64_t batch, CommandKind kind, cl::Event event, Name label,
+                       Bytes bytes, const ExchangeInfo& info, cl::Event since = {});
   void notify_after(const cl::Event& event) { ring_after(event); }
   void wait_for_command(const cl::Event& event) { wait_aside(event, backend_.limits().answer); }
   void clear(Buffer& buffer);  // fills it with zeros, and waits for that
@@ -118,8 +121,10 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   const DeviceTraits& traits() const override { return traits_; }
   std::unique_ptr<Buffer> allocate(Bytes size) override;
   Peer* peer() override;
-  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override;
-  std::unique_ptr<Kernel> foreign_kernel(const KernelSource& source, std::string_view entry, const std::string& options) override;
+  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry,
+                                 const std::string& options) override;
+  std::unique_ptr<Kernel> foreign_kernel(const KernelSource& source, std::string_view entry,
+                                         const std::string& options) override;
   std::unique_ptr<Buffer> part(Buffer& whole, Bytes offset, Bytes size) override;
   std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) override;
   // Stream
@@ -137,7 +142,8 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   const cl::Program& program(std::string_view file, const std::string& options);
   std::string own_options(const std::string& options) const;
   Pending& record(CommandKind kind, cl::Event event, Name label, Bytes bytes, cl::Event since = {});
-  Pending& record(Batch& batch, std::size_t queue, CommandKind kind, cl::Event event, Name label, Bytes bytes, cl::Event since);
+  Pending& record(Batch& batch, std::size_t queue, CommandKind kind, cl::Event event, Name label,
+                  Bytes bytes, cl::Event since);
   void delay_slice();   // before its first kernel
   void slow_kernels();  // after the kernels of a batch, or before a download of their results
   void flush();
@@ -145,10 +151,12 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
     if (notifies()) notify_when_complete(event, shared_notifier());
   }
   static std::uint64_t started(const Pending& pending);
-  static const cl::Event& first_of(const Pending& pending) { return pending.first() != nullptr ? pending.first : pending.event; }
+  static const cl::Event& first_of(const Pending& pending) {
+    return pending.first() != nullptr ? pending.first : pending.event;
+  }
   void learn(const Pending& pending);  // of what has ended: how a slow-down shall last next time
-  // The event a command of `kind` has to wait for: the last of the stage before it, in whatever batch; null when that is complete,
-  // or its queue waits for it already.
+  // The event a command of `kind` has to wait for: the last of the stage before it, in whatever
+  // batch; null when that is complete, or its queue waits for it already.
   const std::vector<cl::Event>* dependency(CommandKind kind);
   std::deque<Batch>::iterator place_of(BatchId batch);
   Batch& find(BatchId batch) { return *place_of(batch); }
@@ -168,7 +176,8 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   std::deque<Batch> batches_;        // the last is open
   std::array<cl::Event, 3> latest_;  // of each queue, until known to be complete
   std::vector<cl::Event> wait_list_;
-  std::vector<cl::Event> aside_;  // of commands outside of batches, while somebody waits for them, or when nobody does any more
+  std::vector<cl::Event> aside_;  // of commands outside of batches, while somebody waits for them,
+                                  // or when nobody does any more
   std::shared_ptr<ClDeviceState> state_ = std::make_shared<ClDeviceState>();
   bool in_slice_ = false, delayed_ = false;
   unsigned left_of_series_ = 0;  // launches that are still to come

@@ -48,8 +48,9 @@ std::optional<std::vector<KernelParameter>> ClKernel::parameters() const {
     KernelParameter& one = all[i];
     one.name = plain(known([&] { return object_.getArgInfo<CL_KERNEL_ARG_NAME>(i); }, {}));
     one.type = plain(known([&] { return object_.getArgInfo<CL_KERNEL_ARG_TYPE_NAME>(i); }, {}));
-    one.space = space_of(known([&] { return object_.getArgInfo<CL_KERNEL_ARG_ADDRESS_QUALIFIER>(i); },
-                               cl_kernel_arg_address_qualifier{CL_KERNEL_ARG_ADDRESS_PRIVATE}));
+    one.space =
+        space_of(known([&] { return object_.getArgInfo<CL_KERNEL_ARG_ADDRESS_QUALIFIER>(i); },
+                       cl_kernel_arg_address_qualifier{CL_KERNEL_ARG_ADDRESS_PRIVATE}));
     one.is_const = (known([&] { return object_.getArgInfo<CL_KERNEL_ARG_TYPE_QUALIFIER>(i); },
                           cl_kernel_arg_type_qualifier{CL_KERNEL_ARG_TYPE_NONE}) &
                     CL_KERNEL_ARG_TYPE_CONST) != 0;
@@ -57,26 +58,30 @@ std::optional<std::vector<KernelParameter>> ClKernel::parameters() const {
   return all;
 }
 
-std::unique_ptr<Kernel> ClDevice::foreign_kernel(const KernelSource& source, std::string_view entry, const std::string& given) {
+std::unique_ptr<Kernel> ClDevice::foreign_kernel(const KernelSource& source, std::string_view entry,
+                                                 const std::string& given) {
   constexpr std::size_t kLogLines = 12;
   const Nanos begin = host_now();
-  const std::string options = own_options(given + " -cl-kernel-arg-info"), key = source.text + '\0' + options, name(entry);
+  const std::string options = own_options(given + " -cl-kernel-arg-info"),
+                    key = source.text + '\0' + options, name(entry);
   try {
-    auto found = std::find_if(programs_.begin(), programs_.end(), [&](const ClBuiltProgram& built) { return built.key == key; });
+    auto found = std::find_if(programs_.begin(), programs_.end(),
+                              [&](const ClBuiltProgram& built) { return built.key == key; });
     if (found == programs_.end()) {
       const WaitLimits& limits = backend_.limits();
       const auto build = [context = context_, device = device_, source, options] {
         return build_cl_program(context, device, source.name, source.text, options, kLogLines);
       };
-      programs_.push_back(
-          {key, driver_result("building " + source.name + " on " + this->name(), limits.build, limits.stop, build)});
+      programs_.push_back({key, driver_result("building " + source.name + " on " + this->name(),
+                                              limits.build, limits.stop, build)});
       found = std::prev(programs_.end());
     }
     cl::Kernel object(found->program, name.c_str());
     setup_.build += host_now() - begin;
     return std::make_unique<ClKernel>(std::move(object), name);
   } catch (const cl::Error& error) {
-    if (error.err() == CL_INVALID_KERNEL_NAME) throw Error(ErrorKind::unsupported, source.name + " has no kernel " + name);
+    if (error.err() == CL_INVALID_KERNEL_NAME)
+      throw Error(ErrorKind::unsupported, source.name + " has no kernel " + name);
     throw cl_failure("kernel " + name + " of " + source.name + " on " + facts_.id, error.err());
   }
 }
@@ -85,7 +90,8 @@ std::unique_ptr<Buffer> ClDevice::part(Buffer& whole, Bytes offset, Bytes size) 
   try {
     const cl_buffer_region region{offset, size};
     cl::Buffer memory = memory_of(whole);
-    return adopt(memory.createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region), size, false);
+    return adopt(memory.createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region),
+                 size, false);
   } catch (const cl::Error& error) {
     throw cl_failure("a part of a buffer of " + facts_.id, error.err());
   }

@@ -13,13 +13,14 @@ void ClSeenClock::saw(Nanos now, std::uint64_t ended) {
   at_ = now;
 }
 
-cl::Event ClHolds::add(const cl::Context& context, const cl::CommandQueue& queue, cl::Event since, std::vector<cl::Event> kernels,
-                       Nanos delay) {
+cl::Event ClHolds::add(const cl::Context& context, const cl::CommandQueue& queue, cl::Event since,
+                       std::vector<cl::Event> kernels, Nanos delay) {
   cl::UserEvent gate(context);
   const std::vector<cl::Event> gates{gate};
   queue.enqueueBarrierWithWaitList(&gates, nullptr);
   holds_.push_back({std::move(gate), std::move(since), std::move(kernels), delay, {}});
-  // NVIDIA stamps barriers and markers that wait for a list of events with zeros, but a bare marker behind them rightly.
+  // NVIDIA stamps barriers and markers that wait for a list of events with zeros, but a bare marker
+  // behind them rightly.
   cl::Event end;
   queue.enqueueMarkerWithWaitList(nullptr, &end);
   return end;
@@ -42,8 +43,11 @@ bool ClHolds::poll(const SlowDown& slow_down) {
   if (!hold.release_at) {
     const cl_int status = hold.since.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>();
     if (status > CL_COMPLETE) return false;
-    const Nanos now = host_now();  // not before it was seen complete: a clock that lags would end holds too soon
-    hold.release_at = status < 0 ? now : release_time(hold, now, slow_down);  // whoever waits will find the failure
+    const Nanos now =
+        host_now();  // not before it was seen complete: a clock that lags would end holds too soon
+    hold.release_at =
+        status < 0 ? now
+                   : release_time(hold, now, slow_down);  // whoever waits will find the failure
   }
   if (host_now() < *hold.release_at) return false;
   hold.gate.setStatus(CL_COMPLETE);

@@ -9,12 +9,13 @@
 
 namespace mgpu {
 
-// Once, when the event completes, or at once if it has; on a thread of the driver, which may be after the device is closed. An
-// event that fails need not notify. Throws cl::Error.
+// Once, when the event completes, or at once if it has; on a thread of the driver, which may be
+// after the device is closed. An event that fails need not notify. Throws cl::Error.
 inline void notify_when_complete(const cl::Event& event, std::shared_ptr<Notifier> notifier) {
   auto passed = std::make_unique<std::shared_ptr<Notifier>>(std::move(notifier));
   const auto callback = [](cl_event, cl_int, void* data) {
-    const std::unique_ptr<std::shared_ptr<Notifier>> received(static_cast<std::shared_ptr<Notifier>*>(data));
+    const std::unique_ptr<std::shared_ptr<Notifier>> received(
+        static_cast<std::shared_ptr<Notifier>*>(data));
     (*received)->notify();
   };
   const cl_int status = clSetEventCallback(event(), CL_COMPLETE, callback, passed.get());

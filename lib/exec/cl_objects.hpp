@@ -23,15 +23,21 @@ namespace mgpu {
 // What a device shares with its buffers, which may outlive it.
 struct ClDeviceState {
   Bytes allocated = 0;
-  std::atomic<bool> in_doubt = false;  // it was abandoned, and may be at work: nothing it knows of is released
+  std::atomic<bool> in_doubt =
+      false;  // it was abandoned, and may be at work: nothing it knows of is released
 };
 
-// Counts itself in what its device and its pool have allocated, for as long as it lives; but not memory of another device.
+// Counts itself in what its device and its pool have allocated, for as long as it lives; but not
+// memory of another device.
 class ClBuffer final : public Buffer {
  public:
-  ClBuffer(cl::Buffer memory, Bytes size, std::shared_ptr<ClDeviceState> device, std::shared_ptr<ClMemoryPool> pool,
-           bool counted = true)
-      : memory_(std::move(memory)), size_(size), counted_(counted ? size : 0), device_(std::move(device)), pool_(std::move(pool)) {
+  ClBuffer(cl::Buffer memory, Bytes size, std::shared_ptr<ClDeviceState> device,
+           std::shared_ptr<ClMemoryPool> pool, bool counted = true)
+      : memory_(std::move(memory)),
+        size_(size),
+        counted_(counted ? size : 0),
+        device_(std::move(device)),
+        pool_(std::move(pool)) {
     device_->allocated += counted_;
     pool_->allocated += counted_;
   }
@@ -58,16 +64,17 @@ class ClKernel final : public Kernel {
   ClKernel(cl::Kernel object, const std::string& name) : object_(std::move(object)), name_(name) {}
   cl::Kernel& object() { return object_; }
   Name name() const { return name_; }
-  // Numbers that are the last launch's are left as they are: to set one takes an H200's driver 0.3 us.
+  // Numbers that are the last launch's are left as they are: to set one takes an H200's driver 0.3
+  // us.
   void set_arg(cl_uint index, const KernelArg& arg);
   std::optional<std::vector<KernelParameter>> parameters() const override;
-  // What a CPU takes where it is to choose: PoCL would choose another work-group size for nearly every size of a slice, and compile
-  // the kernel for each. The largest power of two up to 256 that leaves four groups for each core; as it is if that is less
-  // than 16.
+  // What a CPU takes where it is to choose: PoCL would choose another work-group size for nearly
+  // every size of a slice, and compile the kernel for each. The largest power of two up to 256 that
+  // leaves four groups for each core; as it is if that is less than 16.
   Grid with_group_of_cpu(Grid grid, const cl::Device& device, unsigned cores);
 
-  // Was it never launched with such a grid before? PoCL compiles a kernel for every work-group size, and once more for grids wider
-  // than 65535 (grid_width_specialization_limit).
+  // Was it never launched with such a grid before? PoCL compiles a kernel for every work-group
+  // size, and once more for grids wider than 65535 (grid_width_specialization_limit).
   bool first_with(const Grid& grid) {
     const bool wide = *std::max_element(grid.global.begin(), grid.global.end()) > 65535;
     const Specialised wanted{grid.local, wide};
@@ -94,19 +101,25 @@ class ClKernel final : public Kernel {
   std::vector<Specialised> launched_;
 };
 
-inline const cl::Buffer& memory_of(Buffer& buffer) { return static_cast<ClBuffer&>(buffer).memory(); }
+inline const cl::Buffer& memory_of(Buffer& buffer) {
+  return static_cast<ClBuffer&>(buffer).memory();
+}
 
 inline Grid ClKernel::with_group_of_cpu(Grid grid, const cl::Device& device, unsigned cores) {
   constexpr std::size_t least = 16, most = 256, groups = 4;
   if (grid.local != std::array<std::size_t, 3>{}) return grid;
   if (most_in_group_ == 0) {
     // A kernel that demands a size has it from the driver.
-    const bool demands = object_.getWorkGroupInfo<CL_KERNEL_COMPILE_WORK_GROUP_SIZE>(device)[0] != 0;
-    most_in_group_ = demands ? 1 : std::min(most, object_.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device));
+    const bool demands =
+        object_.getWorkGroupInfo<CL_KERNEL_COMPILE_WORK_GROUP_SIZE>(device)[0] != 0;
+    most_in_group_ =
+        demands ? 1 : std::min(most, object_.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device));
   }
   const std::size_t all = grid.global[0] * grid.global[1] * grid.global[2];
   std::size_t group = 1;
-  while (2 * group <= most_in_group_ && grid.global[0] % (2 * group) == 0 && all / (2 * group) >= groups * cores) group *= 2;
+  while (2 * group <= most_in_group_ && grid.global[0] % (2 * group) == 0 &&
+         all / (2 * group) >= groups * cores)
+    group *= 2;
   if (group >= least) grid.local = {group, 1, 1};
   return grid;
 }

@@ -1,4 +1,5 @@
-// One device's end of a group: what it enqueues, and what the host does for it while exchanges are under way.
+// One device's end of a group: what it enqueues, and what the host does for it while exchanges are
+// under way.
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -12,14 +13,16 @@ namespace mgpu {
 namespace {
 
 constexpr std::string_view kKernels = "peers.cl";
-// A kernel that waits for a flag gives up after this share of the time that the host waits for an answer, so that it says whom it
-// waited for before the host counts its device as hung.
+// A kernel that waits for a flag gives up after this share of the time that the host waits for an
+// answer, so that it says whom it waited for before the host counts its device as hung.
 constexpr double kShareOfAnswer = 0.5;
-// Up to here a kernel puts bytes into another GPU's memory, which it begins sooner than a copy does: of 1 MiB a copy moves 108
-// GB/s, of 16 MiB 327, of 256 MiB 371, as kernels do (two H200). Larger puts leave the cores to kernels.
+// Up to here a kernel puts bytes into another GPU's memory, which it begins sooner than a copy
+// does: of 1 MiB a copy moves 108 GB/s, of 16 MiB 327, of 256 MiB 371, as kernels do (two H200).
+// Larger puts leave the cores to kernels.
 constexpr Bytes kByKernel = Bytes{32} << 20;
 
-const Name kPutLabel("put"), kArrivalLabel("arrival"), kSyncLabel("sync"), kSendingLabel("sending"), kWaitLabel("wait");
+const Name kPutLabel("put"), kArrivalLabel("arrival"), kSyncLabel("sync"), kSendingLabel("sending"),
+    kWaitLabel("wait");
 
 bool is_over(const cl::Event& event) {
   if (event() == nullptr) return true;
@@ -28,7 +31,9 @@ bool is_over(const cl::Event& event) {
   return status == CL_COMPLETE;
 }
 
-bool all_over(const std::vector<cl::Event>& events) { return std::all_of(events.begin(), events.end(), is_over); }
+bool all_over(const std::vector<cl::Event>& events) {
+  return std::all_of(events.begin(), events.end(), is_over);
+}
 
 }  // namespace
 
@@ -37,12 +42,16 @@ ClPeer::ClPeer(ClPeers& group, ClDevice& device, DeviceIndex self)
 
 void ClPeer::set_up(ClSharedMemory* flags) {
   std::size_t staged = 0;
-  for (std::uint32_t i = 0; i < count(); ++i) staged += i != self_.value && path({i}) == PeerPath::staged ? 1 : 0;
+  for (std::uint32_t i = 0; i < count(); ++i)
+    staged += i != self_.value && path({i}) == PeerPath::staged ? 1 : 0;
   several_staged_ = staged > 1;
   if (staged > 0) {
     slots_.make(device_);
-    // Of its own: what the host enqueues when it can must not come behind downloads that wait for what it passes on.
-    down_ = cl::CommandQueue(device_.context(), device_.context().getInfo<CL_CONTEXT_DEVICES>().front(), CL_QUEUE_PROFILING_ENABLE);
+    // Of its own: what the host enqueues when it can must not come behind downloads that wait for
+    // what it passes on.
+    down_ =
+        cl::CommandQueue(device_.context(), device_.context().getInfo<CL_CONTEXT_DEVICES>().front(),
+                         CL_QUEUE_PROFILING_ENABLE);
   }
   if (flags == nullptr) return;
   status_ = device_.resources().allocate(sizeof(cl_uint));
@@ -64,7 +73,8 @@ std::optional<Peer::FlagWait> ClPeer::flag_wait() {
 }
 
 std::uint64_t ClPeer::wait_limit_ns() const {
-  return static_cast<std::uint64_t>(seconds(device_.backend().limits().answer) * kShareOfAnswer * 1e9);
+  return static_cast<std::uint64_t>(seconds(device_.backend().limits().answer) * kShareOfAnswer *
+                                    1e9);
 }
 
 std::uint32_t ClPeer::read_status() {
@@ -72,7 +82,8 @@ std::uint32_t ClPeer::read_status() {
   const auto status = std::make_shared<cl_uint>(0);
   const cl::CommandQueue& queue = device_.queue(CommandKind::download);
   cl::Event event;
-  queue.enqueueReadBuffer(memory_of(*status_), CL_FALSE, 0, sizeof(cl_uint), status.get(), nullptr, &event);
+  queue.enqueueReadBuffer(memory_of(*status_), CL_FALSE, 0, sizeof(cl_uint), status.get(), nullptr,
+                          &event);
   queue.flush();
   try {
     device_.wait_for_command(event);
@@ -86,9 +97,12 @@ std::uint32_t ClPeer::read_status() {
 std::size_t ClPeer::count() const { return group_.size(); }
 PeerPath ClPeer::path(DeviceIndex to) const { return group_.path_of(self_, to); }
 
-bool ClPeer::by_flags(DeviceIndex other) const { return group_.path_of(self_, other) == PeerPath::direct; }
+bool ClPeer::by_flags(DeviceIndex other) const {
+  return group_.path_of(self_, other) == PeerPath::direct;
+}
 
-void ClPeer::put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to, Bytes to_offset, Bytes size) {
+void ClPeer::put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to, Bytes to_offset,
+                 Bytes size) {
   if (size == 0) return;
   const ExchangeInfo info{to, path(to), false};
   try {
@@ -117,13 +131,15 @@ void ClPeer::put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to,
     puts_end_ = device_.launched();
     send(to, pair);
   } catch (const cl::Error& error) {
-    throw cl_failure("putting " + std::to_string(size) + " bytes from " + device_.facts().id, error.err());
+    throw cl_failure("putting " + std::to_string(size) + " bytes from " + device_.facts().id,
+                     error.err());
   }
 }
 
 // What has to be over before something that the host passes on.
 std::vector<cl::Event> ClPeer::ready() const {
-  // Puts through the host shut a gate for kernels, which neither their signal nor other puts have to wait for.
+  // Puts through the host shut a gate for kernels, which neither their signal nor other puts have
+  // to wait for.
   std::vector<cl::Event> events;
   if (puts_end_() != nullptr && device_.launched()() == puts_end_()) {
     events = before_puts_;
@@ -134,17 +150,21 @@ std::vector<cl::Event> ClPeer::ready() const {
   return events;
 }
 
-void ClPeer::copy(Buffer& from, Bytes offset, const cl::Buffer& to, Bytes to_offset, Bytes size, const ExchangeInfo& info) {
+void ClPeer::copy(Buffer& from, Bytes offset, const cl::Buffer& to, Bytes to_offset, Bytes size,
+                  const ExchangeInfo& info) {
   cl::Event event;
-  device_.queue(CommandKind::compute).enqueueCopyBuffer(memory_of(from), to, offset, to_offset, size, device_.uploads(), &event);
+  device_.queue(CommandKind::compute)
+      .enqueueCopyBuffer(memory_of(from), to, offset, to_offset, size, device_.uploads(), &event);
   device_.notify_after(event);
-  device_.record_exchange(device_.open_batch(), CommandKind::compute, std::move(event), kPutLabel, size, info);
+  device_.record_exchange(device_.open_batch(), CommandKind::compute, std::move(event), kPutLabel,
+                          size, info);
 }
 
-void ClPeer::put_by_kernel(Buffer& from, Bytes offset, const cl::Buffer& to, Bytes to_offset, Bytes size,
-                           const ExchangeInfo& info) {
+void ClPeer::put_by_kernel(Buffer& from, Bytes offset, const cl::Buffer& to, Bytes to_offset,
+                           Bytes size, const ExchangeInfo& info) {
   constexpr std::size_t kGroup = 512, kGroupsPerUnit = 4;
-  const std::size_t most = device_.facts().compute_units * kGroupsPerUnit, wanted = (size / 16 + kGroup - 1) / kGroup;
+  const std::size_t most = device_.facts().compute_units * kGroupsPerUnit,
+                    wanted = (size / 16 + kGroup - 1) / kGroup;
   const std::size_t items = std::clamp<std::size_t>(wanted, 1, most) * kGroup;
   put_kernel_->setArg(0, to);
   put_kernel_->setArg(1, cl_ulong{to_offset});
@@ -153,8 +173,10 @@ void ClPeer::put_by_kernel(Buffer& from, Bytes offset, const cl::Buffer& to, Byt
   put_kernel_->setArg(4, cl_ulong{size});
   cl::Event event;
   device_.queue(CommandKind::compute)
-      .enqueueNDRangeKernel(*put_kernel_, cl::NullRange, cl::NDRange(items), cl::NDRange(kGroup), device_.uploads(), &event);
-  device_.record_exchange(device_.open_batch(), CommandKind::compute, std::move(event), kPutLabel, size, info);
+      .enqueueNDRangeKernel(*put_kernel_, cl::NullRange, cl::NDRange(items), cl::NDRange(kGroup),
+                            device_.uploads(), &event);
+  device_.record_exchange(device_.open_batch(), CommandKind::compute, std::move(event), kPutLabel,
+                          size, info);
 }
 
 // The device's later kernels and exchanges wait until the gate is opened.
@@ -166,7 +188,8 @@ ClPeer::Gate ClPeer::shut_gate(Name label, const ExchangeInfo& info) {
   device_.queue(CommandKind::compute).enqueueBarrierWithWaitList(&gates, nullptr);
   cl::Event end = device_.mark();  // NVIDIA does not stamp barriers (cl_holds.cpp)
   device_.notify_after(end);
-  device_.record_exchange(device_.open_batch(), CommandKind::compute, std::move(end), label, 0, info, since);
+  device_.record_exchange(device_.open_batch(), CommandKind::compute, std::move(end), label, 0,
+                          info, since);
   return {std::move(since), std::move(gate)};
 }
 
@@ -206,11 +229,11 @@ void ClPeer::sync_by_flags(unsigned signal, unsigned await) {
   sync_kernel_->setArg(1, cl_uint{await});
   cl::Event event;
   device_.queue(CommandKind::compute)
-      .enqueueNDRangeKernel(*sync_kernel_, cl::NullRange, cl::NDRange(kMostByFlags), cl::NDRange(kMostByFlags), device_.uploads(),
-                            &event);
+      .enqueueNDRangeKernel(*sync_kernel_, cl::NullRange, cl::NDRange(kMostByFlags),
+                            cl::NDRange(kMostByFlags), device_.uploads(), &event);
   const auto first = static_cast<std::uint32_t>(std::countr_zero(await != 0 ? await : signal));
-  device_.record_exchange(device_.open_batch(), CommandKind::compute, std::move(event), kSyncLabel, 0,
-                          {{first}, PeerPath::direct, await != 0});
+  device_.record_exchange(device_.open_batch(), CommandKind::compute, std::move(event), kSyncLabel,
+                          0, {{first}, PeerPath::direct, await != 0});
 }
 
 void ClPeer::go_on() {
@@ -224,7 +247,8 @@ void ClPeer::go_on() {
   if (acted) device_.flush_queues();
   signal_of_ = signal_awaited().value_or(DeviceIndex{kNobody}).value;
   const bool stuck = std::any_of(pairs_.begin(), pairs_.end(), [](const Pair& pair) {
-    return !pair.sending.empty() && pair.sending.front().begun < pair.sending.front().size && pair.sending.front().pieces.empty();
+    return !pair.sending.empty() && pair.sending.front().begun < pair.sending.front().size &&
+           pair.sending.front().pieces.empty();
   });
   slots_for_ = stuck && slots_.full() ? slots_.receiver().value : kNobody;
 }
@@ -264,23 +288,27 @@ bool ClPeer::send(DeviceIndex to, Pair& pair) {
 
 // A piece, or a signal.
 void ClPeer::post(DeviceIndex to, const Sending& sending, const Piece* piece) {
-  const std::span<const std::byte> bytes = piece != nullptr ? std::span(piece->slot.memory, piece->size) : std::span<std::byte>();
+  const std::span<const std::byte> bytes =
+      piece != nullptr ? std::span(piece->slot.memory, piece->size) : std::span<std::byte>();
   const Bytes at = sending.to_offset + sending.posted;
   if (!group_.is_here(to)) {
     group_.elsewhere_.send({self_, to, sending.memory, at, bytes});
     if (piece != nullptr) piece->slot.taken->store(false, std::memory_order_release);
     return;
   }
-  group_.mail(self_, to).add({bytes, piece != nullptr ? piece->slot.taken : nullptr, sending.into, at, nullptr});
+  group_.mail(self_, to).add(
+      {bytes, piece != nullptr ? piece->slot.taken : nullptr, sending.into, at, nullptr});
   group_.notify(to);
 }
 
 bool ClPeer::send_pieces(DeviceIndex to, Sending& put) {
   bool acted = false;
-  // What waits for others' data must not hold slots that this data needs on its way: then nobody would ever go on. To a single
-  // other device puts go in order, and their downloads may be enqueued ahead.
+  // What waits for others' data must not hold slots that this data needs on its way: then nobody
+  // would ever go on. To a single other device puts go in order, and their downloads may be
+  // enqueued ahead.
   if (several_staged_ && put.begun == 0 && !all_over(put.since)) return false;
-  // A quarter of the put, so that sending and receiving overlap, but not so small that latency decides.
+  // A quarter of the put, so that sending and receiving overlap, but not so small that latency
+  // decides.
   constexpr Bytes kSmallest = Bytes{256} << 10;
   const Bytes piece = std::clamp(put.size / 4, kSmallest, ClSlots::kSize);
   while (put.begun < put.size) {
@@ -291,7 +319,8 @@ bool ClPeer::send_pieces(DeviceIndex to, Sending& put) {
     down_.enqueueReadBuffer(put.from, CL_FALSE, put.offset + put.begun, size, slot->memory,
                             put.since.empty() ? nullptr : &put.since, &downloaded);
     device_.notify_after(downloaded);
-    device_.record_exchange(put.batch, CommandKind::download, downloaded, kPutLabel, size, {to, PeerPath::staged, false});
+    device_.record_exchange(put.batch, CommandKind::download, downloaded, kPutLabel, size,
+                            {to, PeerPath::staged, false});
     put.pieces.push_back({std::move(downloaded), *slot, size});
     put.begun += size;
     acted = true;
@@ -308,15 +337,18 @@ bool ClPeer::send_pieces(DeviceIndex to, Sending& put) {
   return acted;
 }
 
-// The device's kernels go on when what they may write over has been read; posting it elsewhere takes longer than that.
+// The device's kernels go on when what they may write over has been read; posting it elsewhere
+// takes longer than that.
 void ClPeer::open_when_read(Sending& put) {
-  if (put.gate() == nullptr || put.begun < put.size || !is_over(put.pieces.back().downloaded)) return;
+  if (put.gate() == nullptr || put.begun < put.size || !is_over(put.pieces.back().downloaded))
+    return;
   put.gate.setStatus(CL_COMPLETE);
   put.gate = cl::UserEvent();
   device_.flush_queues();
 }
 
-// A device of the group is lost, so that slots may stay taken for ever: what has begun ends, the rest is left.
+// A device of the group is lost, so that slots may stay taken for ever: what has begun ends, the
+// rest is left.
 bool ClPeer::give_up(Sending& put) {
   while (!put.pieces.empty() && is_over(put.pieces.front().downloaded)) put.pieces.pop_front();
   if (!put.pieces.empty()) return false;
@@ -331,11 +363,11 @@ bool ClPeer::receive(DeviceIndex from, Pair& pair) {
     Arriving& arriving = pair.arriving.emplace_back();
     if (!message->piece.empty()) {
       device_.queue(CommandKind::upload)
-          .enqueueWriteBuffer(message->into, CL_FALSE, message->offset, message->piece.size(), message->piece.data(), nullptr,
-                              &arriving.uploaded);
+          .enqueueWriteBuffer(message->into, CL_FALSE, message->offset, message->piece.size(),
+                              message->piece.data(), nullptr, &arriving.uploaded);
       device_.notify_after(arriving.uploaded);
-      device_.record_exchange(pair.waiting.front().batch, CommandKind::upload, arriving.uploaded, kArrivalLabel, message->piece.size(),
-                              {from, PeerPath::staged, true});
+      device_.record_exchange(pair.waiting.front().batch, CommandKind::upload, arriving.uploaded,
+                              kArrivalLabel, message->piece.size(), {from, PeerPath::staged, true});
     }
     arriving.message = std::move(*message);
     acted = true;
@@ -375,7 +407,8 @@ void ClPeer::release_all() noexcept {
 }
 
 std::optional<DeviceIndex> ClPeer::awaited() const {
-  // This one's thread may be inside a driver since: what has come and is not noticed is not what it waits for.
+  // This one's thread may be inside a driver since: what has come and is not noticed is not what it
+  // waits for.
   const std::uint32_t of = signal_of_, slots_for = slots_for_;
   if (of != kNobody && group_.mail({of}, self_).empty()) return DeviceIndex{of};
   if (of == kNobody && slots_for != kNobody && slots_.full()) return DeviceIndex{slots_for};

@@ -13,8 +13,9 @@
 namespace mgpu {
 namespace {
 
-// Of a device's flags, in 32-bit words: one for each device that signals it, one for how often it signalled each, and one for how
-// often it waited for each, in lines of their own. As kernels/peers.cl has it.
+// Of a device's flags, in 32-bit words: one for each device that signals it, one for how often it
+// signalled each, and one for how often it waited for each, in lines of their own. As
+// kernels/peers.cl has it.
 constexpr std::size_t kFlagWords = 32, kAllWords = 3 * ClPeer::kMostByFlags * kFlagWords;
 
 }  // namespace
@@ -37,7 +38,8 @@ std::optional<ClMessage> ClMailbox::take() {
   return message;
 }
 
-ClPeers::ClPeers(Backend& backend, std::vector<ClDevice*> devices, std::optional<PeerPath> path, DevicesElsewhere elsewhere)
+ClPeers::ClPeers(Backend& backend, std::vector<ClDevice*> devices, std::optional<PeerPath> path,
+                 DevicesElsewhere elsewhere)
     : backend_(backend),
       devices_(std::move(devices)),
       elsewhere_(std::move(elsewhere)),
@@ -69,8 +71,9 @@ ClPeers::ClPeers(Backend& backend, std::vector<ClDevice*> devices, std::optional
 }
 
 ClPeers::~ClPeers() {
-  const bool in_doubt = std::any_of(devices_.begin(), devices_.end(),
-                                    [](const ClDevice* device) { return device != nullptr && device->in_doubt(); });
+  const bool in_doubt = std::any_of(devices_.begin(), devices_.end(), [](const ClDevice* device) {
+    return device != nullptr && device->in_doubt();
+  });
   join_nothing();
   if (!in_doubt) return;
   for (const auto& peer : peers_)
@@ -90,14 +93,15 @@ void ClPeers::notify(DeviceIndex device) {
   if (is_here(device)) devices_[device.value]->notifier().notify();
 }
 
-void ClPeers::arrive(DeviceIndex from, DeviceIndex to, Buffer* into, Bytes offset, std::span<const std::byte> bytes,
-                     std::shared_ptr<const void> owner) {
-  mail(from, to).add({bytes, nullptr, into != nullptr ? memory_of(*into) : cl::Buffer(), offset, std::move(owner)});
+void ClPeers::arrive(DeviceIndex from, DeviceIndex to, Buffer* into, Bytes offset,
+                     std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+  mail(from, to).add({bytes, nullptr, into != nullptr ? memory_of(*into) : cl::Buffer(), offset,
+                      std::move(owner)});
   notify(to);
 }
 
-// Pairs of CPUs meet in host memory, GPUs of one driver in each other's, all others by way of the host; what was tried and does not
-// work is staged, too.
+// Pairs of CPUs meet in host memory, GPUs of one driver in each other's, all others by way of the
+// host; what was tried and does not work is staged, too.
 void ClPeers::find_paths(std::optional<PeerPath> wanted) {
   const auto n = static_cast<std::uint32_t>(devices_.size());
   std::vector<StagedPair> staged;
@@ -113,10 +117,11 @@ void ClPeers::find_paths(std::optional<PeerPath> wanted) {
         path = best;
         continue;
       }
-      const StagedPair& pair = staged.emplace_back(StagedPair{devices_[from]->facts().id, devices_[to]->facts().id, reason});
+      const StagedPair& pair = staged.emplace_back(
+          StagedPair{devices_[from]->facts().id, devices_[to]->facts().id, reason});
       if (wanted)
-        throw Error(ErrorKind::unsupported,
-                    "no " + std::string(to_string(best)) + " path from " + pair.from + " to " + pair.to + ": " + pair.reason);
+        throw Error(ErrorKind::unsupported, "no " + std::string(to_string(best)) + " path from " +
+                                                pair.from + " to " + pair.to + ": " + pair.reason);
     }
   }
   notes_ = notes_of(staged, std::size_t{n} * (n - 1));
@@ -135,13 +140,16 @@ std::string ClPeers::why_not(DeviceIndex from, DeviceIndex to, PeerPath path) {
   const Device& source = devices_[from.value]->facts();
   const Device& target = devices_[to.value]->facts();
   if (path == PeerPath::host)
-    return source.is_cpu() && target.is_cpu() ? std::string() : "device " + (source.is_cpu() ? target : source).id + " is no CPU";
+    return source.is_cpu() && target.is_cpu()
+               ? std::string()
+               : "device " + (source.is_cpu() ? target : source).id + " is no CPU";
   // In the order of the group, so that both directions of a pair have one reason.
   const auto [first, second] = std::minmax(from.value, to.value);
   for (const std::uint32_t each : {first, second})
     if (std::string why = why_not_imported({each}); !why.empty()) return why;
   if (devices_.size() > ClPeer::kMostByFlags)
-    return "at most " + std::to_string(ClPeer::kMostByFlags) + " devices have it, the group has " + std::to_string(devices_.size());
+    return "at most " + std::to_string(ClPeer::kMostByFlags) + " devices have it, the group has " +
+           std::to_string(devices_.size());
   const CudaMemory::Loaded& cuda = CudaMemory::instance();
   if (!cuda.memory) return cuda.why;
   try {
@@ -162,7 +170,9 @@ std::string ClPeers::why_not_imported(DeviceIndex device) const {
   constexpr std::string_view kExtension = "cl_khr_external_memory_opaque_fd";
   const Device& facts = devices_[device.value]->facts();
   if (!facts.compute_capability) return "device " + facts.id + " is not NVIDIA's";
-  if (std::find(facts.extensions.begin(), facts.extensions.end(), kExtension) != facts.extensions.end()) return {};
+  if (std::find(facts.extensions.begin(), facts.extensions.end(), kExtension) !=
+      facts.extensions.end())
+    return {};
   return "device " + facts.id + " has no " + std::string(kExtension);
 }
 
@@ -183,15 +193,19 @@ void ClPeers::try_pair(DeviceIndex from, DeviceIndex to) {
     devices_[device.value]->wait_for_command(event);
   };
   run(from, [&](const cl::CommandQueue& queue, cl::Event& event) {
-    queue.enqueueWriteBuffer(memory_of(*memory.remote(from, to)), CL_FALSE, 0, sizeof *pattern, pattern->data(), nullptr, &event);
+    queue.enqueueWriteBuffer(memory_of(*memory.remote(from, to)), CL_FALSE, 0, sizeof *pattern,
+                             pattern->data(), nullptr, &event);
   });
   run(to, [&](const cl::CommandQueue& queue, cl::Event& event) {
-    queue.enqueueReadBuffer(memory_of(memory.piece(to)), CL_FALSE, 0, sizeof *arrived, arrived->data(), nullptr, &event);
+    queue.enqueueReadBuffer(memory_of(memory.piece(to)), CL_FALSE, 0, sizeof *arrived,
+                            arrived->data(), nullptr, &event);
   });
   if (*arrived != *pattern) throw Error(ErrorKind::unsupported, "what is written does not arrive");
 }
 
-std::unique_ptr<SharedMemory> ClPeers::allocate(Bytes size) { return std::make_unique<ClSharedMemory>(devices_, paths_, size); }
+std::unique_ptr<SharedMemory> ClPeers::allocate(Bytes size) {
+  return std::make_unique<ClSharedMemory>(devices_, paths_, size);
+}
 
 Bytes ClPeers::most_shared() const { return ClSharedMemory::most(paths_); }
 
@@ -200,12 +214,13 @@ std::unique_ptr<SharedMemory> ClPeers::allocate_reachable(Bytes size) {
   if (!elsewhere_.ids.empty()) return nullptr;
   for (std::uint32_t i = 0; i < devices_.size(); ++i) {
     imported = imported && why_not_imported({i}).empty();
-    for (std::uint32_t k = 0; k < devices_.size(); ++k) staged = staged || (i != k && path_of({i}, {k}) == PeerPath::staged);
+    for (std::uint32_t k = 0; k < devices_.size(); ++k)
+      staged = staged || (i != k && path_of({i}, {k}) == PeerPath::staged);
   }
   if (staged && !imported) return nullptr;
   try {
-    auto memory =
-        staged ? std::make_unique<ClSharedMemory>(devices_, size) : std::make_unique<ClSharedMemory>(devices_, paths_, size);
+    auto memory = staged ? std::make_unique<ClSharedMemory>(devices_, size)
+                         : std::make_unique<ClSharedMemory>(devices_, paths_, size);
     for (std::uint32_t i = 0; i < devices_.size(); ++i) devices_[i]->clear(memory->piece({i}));
     return memory;
   } catch (const Error& error) {
@@ -233,10 +248,12 @@ void ClPeers::check(DeviceIndex device) {
   try {
     const std::uint32_t status = peers_[device.value]->read_status();
     if (status == 0) return;
-    throw Error(ErrorKind::device,
-                "device " + devices_[status - 1]->facts().id + " gave no signal to device " + devices_[device.value]->facts().id);
+    throw Error(ErrorKind::device, "device " + devices_[status - 1]->facts().id +
+                                       " gave no signal to device " +
+                                       devices_[device.value]->facts().id);
   } catch (const cl::Error& error) {
-    throw cl_failure("asking " + devices_[device.value]->facts().id + " for its signals", error.err());
+    throw cl_failure("asking " + devices_[device.value]->facts().id + " for its signals",
+                     error.err());
   }
 }
 

@@ -1,6 +1,7 @@
-// Exchange between OpenCL devices, each in a context of its own: memory that several contexts know (lib/exec/cl_shared.hpp), copies
-// enqueued by the sender, and an order between devices that is kept by flags in that memory, which kernels set and wait for, or by
-// the host. How the direct path works is explained in lib/exchange/README.md.
+// Exchange between OpenCL devices, each in a context of its own: memory that several contexts know
+// (lib/exec/cl_shared.hpp), copies enqueued by the sender, and an order between devices that is
+// kept by flags in that memory, which kernels set and wait for, or by the host. How the direct path
+// works is explained in lib/exchange/README.md.
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,8 @@ namespace mgpu {
 
 class ClPeers;
 
-// What goes from one device to another by way of the host, in order: pieces of puts, which lie in slots of the sender, and signals.
+// What goes from one device to another by way of the host, in order: pieces of puts, which lie in
+// slots of the sender, and signals.
 struct ClMessage {
   std::span<const std::byte> piece;   // empty: a signal
   std::atomic<bool>* slot = nullptr;  // where it lies; to be freed when it has been uploaded
@@ -44,31 +46,37 @@ class ClMailbox {
 
 class ClPeer final : public Peer {
  public:
-  // At most so many devices of a group keep their order by flags: arguments of the kernels in kernels/peers.cl.
+  // At most so many devices of a group keep their order by flags: arguments of the kernels in
+  // kernels/peers.cl.
   static constexpr std::size_t kMostByFlags = 8;
 
   ClPeer(ClPeers& group, ClDevice& device, DeviceIndex self);
-  // Slots where a pair is staged, the kernel for flags where one is direct. Throws cl::Error, Error(device), Error(out_of_memory).
+  // Slots where a pair is staged, the kernel for flags where one is direct. Throws cl::Error,
+  // Error(device), Error(out_of_memory).
   void set_up(ClSharedMemory* flags);
 
   DeviceIndex self() const override { return self_; }
   std::size_t count() const override;
   PeerPath path(DeviceIndex to) const override;
-  void put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to, Bytes to_offset, Bytes size) override;
+  void put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to, Bytes to_offset,
+           Bytes size) override;
   void sync(std::span<const DeviceIndex> signal, std::span<const DeviceIndex> await) override;
   std::optional<FlagWait> flag_wait() override;
   std::uint64_t wait_limit_ns() const override;
 
-  // What the host has to do for exchanges under way. By the device's thread, whenever it asks for completion. Throws cl::Error.
+  // What the host has to do for exchanges under way. By the device's thread, whenever it asks for
+  // completion. Throws cl::Error.
   void go_on();
   // Nobody will ask again: what the device's queues wait for the host for is over.
   void release_all() noexcept;
 
-  // The device that this one cannot go on without, as far as the host passes things on: that has not given the signal that is the
-  // next thing to come, or has not taken what fills all slots. By any thread.
+  // The device that this one cannot go on without, as far as the host passes things on: that has
+  // not given the signal that is the next thing to come, or has not taken what fills all slots. By
+  // any thread.
   std::optional<DeviceIndex> awaited() const;
   void leak();  // what commands under way may be using
-  // Of waits by flags, all of them complete: 0, or 1 + the device whose signal did not come. Throws cl::Error, Error(timeout).
+  // Of waits by flags, all of them complete: 0, or 1 + the device whose signal did not come. Throws
+  // cl::Error, Error(timeout).
   std::uint32_t read_status();
 
  private:
@@ -106,8 +114,10 @@ class ClPeer final : public Peer {
   };
 
   bool by_flags(DeviceIndex other) const;
-  void copy(Buffer& from, Bytes offset, const cl::Buffer& to, Bytes to_offset, Bytes size, const ExchangeInfo& info);
-  void put_by_kernel(Buffer& from, Bytes offset, const cl::Buffer& to, Bytes to_offset, Bytes size, const ExchangeInfo& info);
+  void copy(Buffer& from, Bytes offset, const cl::Buffer& to, Bytes to_offset, Bytes size,
+            const ExchangeInfo& info);
+  void put_by_kernel(Buffer& from, Bytes offset, const cl::Buffer& to, Bytes to_offset, Bytes size,
+                     const ExchangeInfo& info);
   void sync_by_flags(unsigned signal, unsigned await);
   std::vector<cl::Event> ready() const;
   struct Gate {
@@ -142,7 +152,8 @@ class ClPeer final : public Peer {
 class ClPeers final : public PartOfGroup {
  public:
   // Null for a device that is elsewhere.
-  ClPeers(Backend& backend, std::vector<ClDevice*> devices, std::optional<PeerPath> path, DevicesElsewhere elsewhere = {});
+  ClPeers(Backend& backend, std::vector<ClDevice*> devices, std::optional<PeerPath> path,
+          DevicesElsewhere elsewhere = {});
   ~ClPeers() override;
 
   std::size_t size() const override { return devices_.size(); }
@@ -154,8 +165,8 @@ class ClPeers final : public PartOfGroup {
   void lose(DeviceIndex device) override;
   void check(DeviceIndex device) override;
   DeviceIndex awaited_by(DeviceIndex device) override;
-  void arrive(DeviceIndex from, DeviceIndex to, Buffer* into, Bytes offset, std::span<const std::byte> bytes,
-              std::shared_ptr<const void> owner) override;
+  void arrive(DeviceIndex from, DeviceIndex to, Buffer* into, Bytes offset,
+              std::span<const std::byte> bytes, std::shared_ptr<const void> owner) override;
 
  private:
   friend class ClPeer;
@@ -163,9 +174,15 @@ class ClPeers final : public PartOfGroup {
   std::string id_of(DeviceIndex device) const;
   void notify(DeviceIndex device);
   void join_nothing();
-  PeerPath& path_of(DeviceIndex from, DeviceIndex to) { return paths_[from.value * devices_.size() + to.value]; }
-  PeerPath path_of(DeviceIndex from, DeviceIndex to) const { return paths_[from.value * devices_.size() + to.value]; }
-  ClMailbox& mail(DeviceIndex from, DeviceIndex to) { return mail_[from.value * devices_.size() + to.value]; }
+  PeerPath& path_of(DeviceIndex from, DeviceIndex to) {
+    return paths_[from.value * devices_.size() + to.value];
+  }
+  PeerPath path_of(DeviceIndex from, DeviceIndex to) const {
+    return paths_[from.value * devices_.size() + to.value];
+  }
+  ClMailbox& mail(DeviceIndex from, DeviceIndex to) {
+    return mail_[from.value * devices_.size() + to.value];
+  }
   void find_paths(std::optional<PeerPath> wanted);
   std::string why_not(DeviceIndex from, DeviceIndex to, PeerPath path);
   void try_pair(DeviceIndex from, DeviceIndex to);

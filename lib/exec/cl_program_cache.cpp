@@ -1,5 +1,6 @@
-// A cache file is the key, a zero byte, the binary's hash, and the binary. Its name is a hash of the key; the whole
-// key is compared. The binary is checked too: PoCL 3.1 aborts the process on a damaged one.
+// A cache file is the key, a zero byte, the binary's hash, and the binary. Its name is a hash of
+// the key; the whole key is compared. The binary is checked too: PoCL 3.1 aborts the process on a
+// damaged one.
 #include "lib/exec/cl_program_cache.hpp"
 
 #include <unistd.h>
@@ -26,8 +27,9 @@ constexpr std::size_t kHashSize = 16;
 std::string key_of(const cl::Device& device, std::string_view text, const std::string& options) {
   const cl::Platform platform(device.getInfo<CL_DEVICE_PLATFORM>());
   std::string key = "mgpu-bench program 1\n";
-  for (const std::string& part : {platform.getInfo<CL_PLATFORM_VERSION>(), device.getInfo<CL_DEVICE_NAME>(),
-                                  device.getInfo<CL_DEVICE_VERSION>(), device.getInfo<CL_DRIVER_VERSION>(), options}) {
+  for (const std::string& part :
+       {platform.getInfo<CL_PLATFORM_VERSION>(), device.getInfo<CL_DEVICE_NAME>(),
+        device.getInfo<CL_DEVICE_VERSION>(), device.getInfo<CL_DRIVER_VERSION>(), options}) {
     key += std::string(part.c_str()) + '\n';
   }
   return key.append(text);
@@ -38,7 +40,9 @@ std::optional<Binary> read_cached(const fs::path& file, const std::string& key) 
   if (!in) return std::nullopt;
   const std::string all((std::istreambuf_iterator<char>(in)), {});
   const std::size_t head = key.size() + 1;
-  if (all.size() <= head + kHashSize || all.compare(0, key.size(), key) != 0 || all[key.size()] != '\0') return std::nullopt;
+  if (all.size() <= head + kHashSize || all.compare(0, key.size(), key) != 0 ||
+      all[key.size()] != '\0')
+    return std::nullopt;
   const std::string_view binary = std::string_view(all).substr(head + kHashSize);
   if (all.compare(head, kHashSize, fnv1a_hex(binary)) != 0) return std::nullopt;
   return Binary(binary.begin(), binary.end());
@@ -48,7 +52,8 @@ void write_cached(const fs::path& file, const std::string& key, const Binary& bi
   std::error_code ignored;
   fs::create_directories(file.parent_path(), ignored);
   static std::atomic<unsigned> files = 0;  // a build that was left behind may still be writing one
-  const fs::path temporary = file.string() + "." + std::to_string(::getpid()) + "." + std::to_string(files++);
+  const fs::path temporary =
+      file.string() + "." + std::to_string(::getpid()) + "." + std::to_string(files++);
   {
     std::ofstream out(temporary, std::ios::binary);
     const std::string_view bytes(reinterpret_cast<const char*>(binary.data()), binary.size());
@@ -62,13 +67,14 @@ void write_cached(const fs::path& file, const std::string& key, const Binary& bi
   if (ignored) fs::remove(temporary, ignored);
 }
 
-std::optional<cl::Program> from_binary(const cl::Context& context, const cl::Device& device, const Binary& binary,
-                                       const std::string& options) {
+std::optional<cl::Program> from_binary(const cl::Context& context, const cl::Device& device,
+                                       const Binary& binary, const std::string& options) {
   try {
     cl::Program program(context, {device}, cl::Program::Binaries{binary});
     program.build({device}, options.c_str());
     return program;
-  } catch (const cl::Error&) {  // another driver build than the version string admits: build from text
+  } catch (
+      const cl::Error&) {  // another driver build than the version string admits: build from text
     return std::nullopt;
   }
 }
@@ -88,15 +94,17 @@ std::string first_lines(const std::string& log, std::size_t most_lines) {
   return text.empty() ? "the compiler says nothing" : text;
 }
 
-// A compiler that refuses a text does so for this problem; one that has no memory, or no device any more (NVIDIA: -9999), fails for
-// all that follow.
+// A compiler that refuses a text does so for this problem; one that has no memory, or no device any
+// more (NVIDIA: -9999), fails for all that follow.
 bool is_refusal(cl_int status) {
-  return status == CL_BUILD_PROGRAM_FAILURE || status == CL_INVALID_BUILD_OPTIONS || status == CL_COMPILER_NOT_AVAILABLE;
+  return status == CL_BUILD_PROGRAM_FAILURE || status == CL_INVALID_BUILD_OPTIONS ||
+         status == CL_COMPILER_NOT_AVAILABLE;
 }
 
 }  // namespace
 
-cl::Program build_cl_program(const cl::Context& context, const cl::Device& device, std::string_view file, std::string_view text,
+cl::Program build_cl_program(const cl::Context& context, const cl::Device& device,
+                             std::string_view file, std::string_view text,
                              const std::string& options, std::size_t log_lines) {
   cl::Program program(context, std::string(text));
   try {
@@ -106,14 +114,17 @@ cl::Program build_cl_program(const cl::Context& context, const cl::Device& devic
     if (!is_refusal(error.err())) throw Error(ErrorKind::device, what);
     cl_int status = CL_SUCCESS;
     what += " on " + std::string(device.getInfo<CL_DEVICE_NAME>(&status).c_str());
-    throw Error(ErrorKind::unsupported,
-                what + ": " + first_lines(program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device, &status), log_lines));
+    throw Error(
+        ErrorKind::unsupported,
+        what + ": " +
+            first_lines(program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device, &status), log_lines));
   }
   return program;
 }
 
-cl::Program ClProgramCache::build(const cl::Context& context, const cl::Device& device, std::string_view file,
-                                  std::string_view text, const std::string& options) const {
+cl::Program ClProgramCache::build(const cl::Context& context, const cl::Device& device,
+                                  std::string_view file, std::string_view text,
+                                  const std::string& options) const {
   constexpr std::size_t kLogLines = 3;
   const std::string name = "kernels/" + std::string(file);
   if (folder_.empty()) return build_cl_program(context, device, name, text, options, kLogLines);

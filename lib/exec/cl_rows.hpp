@@ -13,8 +13,8 @@ inline bool is_one_piece(const Rows& rows) {
   return rows.count <= 1 || (rows.device_stride == rows.length && rows.host_stride == rows.length);
 }
 
-// NVIDIA 580.159 refused 16384 rows 64 KiB apart with CL_INVALID_VALUE and takes 8192 rows 32 KiB apart: no copy spans more host
-// memory than that.
+// NVIDIA 580.159 refused 16384 rows 64 KiB apart with CL_INVALID_VALUE and takes 8192 rows 32 KiB
+// apart: no copy spans more host memory than that.
 inline Bytes rows_at_once(const Rows& rows) {
   constexpr Bytes widest_span = Bytes{256} << 20;
   return std::max<Bytes>(1, widest_span / std::max<Bytes>(rows.host_stride, 1));

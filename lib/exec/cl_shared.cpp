@@ -9,21 +9,26 @@
 namespace mgpu {
 namespace {
 
-// Of more the driver makes an end of the process where it imports it: two H200, driver 580.159.04, 511.9 MiB and more, into
-// whatever context and however it was made; 258 MiB and less are fine. (One H100 alone imports 4 GiB.)
+// Of more the driver makes an end of the process where it imports it: two H200, driver 580.159.04,
+// 511.9 MiB and more, into whatever context and however it was made; 258 MiB and less are fine.
+// (One H100 alone imports 4 GiB.)
 constexpr Bytes kMostImported = Bytes{260} << 20;
 
 Error too_large(Bytes size) {
-  return Error(ErrorKind::unsupported, "GPUs share pieces of memory of at most " + std::to_string(kMostImported) +
-                                           " bytes with each other, not of " + std::to_string(size));
+  return Error(ErrorKind::unsupported,
+               "GPUs share pieces of memory of at most " + std::to_string(kMostImported) +
+                   " bytes with each other, not of " + std::to_string(size));
 }
 
-// Of the memory behind a file descriptor (cl_khr_external_memory_opaque_fd), which the descriptor may be closed after.
+// Of the memory behind a file descriptor (cl_khr_external_memory_opaque_fd), which the descriptor
+// may be closed after.
 cl::Buffer import(ClDevice& device, const FileDescriptor& memory, Bytes size) {
   FileDescriptor own(memory.duplicate());
-  const cl_mem_properties properties[] = {CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR, static_cast<cl_mem_properties>(own.get()), 0};
+  const cl_mem_properties properties[] = {CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR,
+                                          static_cast<cl_mem_properties>(own.get()), 0};
   cl_int status = CL_SUCCESS;
-  const cl_mem buffer = clCreateBufferWithProperties(device.context()(), properties, CL_MEM_READ_WRITE, size, nullptr, &status);
+  const cl_mem buffer = clCreateBufferWithProperties(device.context()(), properties,
+                                                     CL_MEM_READ_WRITE, size, nullptr, &status);
   if (status != CL_SUCCESS) {
     const std::string what = "importing " + std::to_string(size) + " bytes on " + device.facts().id;
     const Error failure = allocation_failure(what, status);
@@ -36,9 +41,11 @@ cl::Buffer import(ClDevice& device, const FileDescriptor& memory, Bytes size) {
 
 }  // namespace
 
-ClSharedMemory::ClSharedMemory(std::span<ClDevice* const> devices, std::span<const PeerPath> paths, Bytes size)
+ClSharedMemory::ClSharedMemory(std::span<ClDevice* const> devices, std::span<const PeerPath> paths,
+                               Bytes size)
     : size_(size), buffers_(devices.size() * devices.size()) {
-  for (const ClDevice* device : devices) states_.push_back(device != nullptr ? device->state() : nullptr);
+  for (const ClDevice* device : devices)
+    states_.push_back(device != nullptr ? device->state() : nullptr);
   for (std::uint32_t i = 0; i < devices.size(); ++i)
     if (devices[i] != nullptr) make_piece(devices, {i}, paths);
 }
@@ -52,15 +59,18 @@ ClSharedMemory::ClSharedMemory(std::span<ClDevice* const> devices, Bytes size)
   for (std::size_t of = 0; of < devices.size(); ++of) {
     const FileDescriptor memory = cuda.memory->make_on_host(size);
     for (std::size_t by = 0; by < devices.size(); ++by)
-      buffers_[by * devices.size() + of] = devices[by]->adopt(import(*devices[by], memory, size), size, false);
+      buffers_[by * devices.size() + of] =
+          devices[by]->adopt(import(*devices[by], memory, size), size, false);
   }
 }
 
 Bytes ClSharedMemory::most(std::span<const PeerPath> paths) {
-  return std::find(paths.begin(), paths.end(), PeerPath::direct) == paths.end() ? ~Bytes{0} : kMostImported;
+  return std::find(paths.begin(), paths.end(), PeerPath::direct) == paths.end() ? ~Bytes{0}
+                                                                                : kMostImported;
 }
 
-void ClSharedMemory::make_piece(std::span<ClDevice* const> devices, DeviceIndex device, std::span<const PeerPath> paths) {
+void ClSharedMemory::make_piece(std::span<ClDevice* const> devices, DeviceIndex device,
+                                std::span<const PeerPath> paths) {
   const std::size_t n = devices.size();
   ClDevice& own = *devices[device.value];
   const auto path_from = [&](std::size_t from) { return paths[from * n + device.value]; };
@@ -69,8 +79,11 @@ void ClSharedMemory::make_piece(std::span<ClDevice* const> devices, DeviceIndex 
       if (from != device.value && path_from(from) == path) return true;
     return false;
   };
-  const auto keep = [&](std::size_t by, std::unique_ptr<Buffer> buffer) { buffers_[by * n + device.value] = std::move(buffer); };
-  if (!reached(PeerPath::direct) && !reached(PeerPath::host)) return keep(device.value, own.resources().allocate(size_));
+  const auto keep = [&](std::size_t by, std::unique_ptr<Buffer> buffer) {
+    buffers_[by * n + device.value] = std::move(buffer);
+  };
+  if (!reached(PeerPath::direct) && !reached(PeerPath::host))
+    return keep(device.value, own.resources().allocate(size_));
   own.refuse_beyond_memory(size_);
   try {
     if (reached(PeerPath::direct)) {
@@ -82,22 +95,29 @@ void ClSharedMemory::make_piece(std::span<ClDevice* const> devices, DeviceIndex 
           keep(by, devices[by]->adopt(import(*devices[by], memory, size_), size_, false));
       }
     } else {
-      Pages& pages = *pages_.emplace_back(std::make_unique<Pages>(size_, "memory that devices share"));
+      Pages& pages =
+          *pages_.emplace_back(std::make_unique<Pages>(size_, "memory that devices share"));
       const auto over = [&](ClDevice& by) {
-        return cl::Buffer(by.context(), CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size_, pages.data());
+        return cl::Buffer(by.context(), CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size_,
+                          pages.data());
       };
       keep(device.value, own.adopt(over(own), size_, true));
       for (std::size_t by = 0; by < n; ++by) {
-        if (by != device.value && path_from(by) == PeerPath::host) keep(by, devices[by]->adopt(over(*devices[by]), size_, false));
+        if (by != device.value && path_from(by) == PeerPath::host)
+          keep(by, devices[by]->adopt(over(*devices[by]), size_, false));
       }
     }
   } catch (const cl::Error& error) {
-    throw allocation_failure("allocating " + std::to_string(size_) + " bytes to share on " + own.facts().id, error.err());
+    throw allocation_failure(
+        "allocating " + std::to_string(size_) + " bytes to share on " + own.facts().id,
+        error.err());
   }
 }
 
 ClSharedMemory::~ClSharedMemory() {
-  if (std::none_of(states_.begin(), states_.end(), [](const auto& state) { return state != nullptr && state->in_doubt.load(); })) return;
+  if (std::none_of(states_.begin(), states_.end(),
+                   [](const auto& state) { return state != nullptr && state->in_doubt.load(); }))
+    return;
   leak(std::move(buffers_));
   leak(std::move(pages_));
 }

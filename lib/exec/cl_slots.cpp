@@ -28,8 +28,9 @@ ClSlots::ClSlots() = default;
 ClSlots::~ClSlots() {
   if (!memory_) return;
   try {
-    driver_call("unmapping memory of exchanges", std::chrono::seconds(10), {},
-                [memory = std::shared_ptr<Memory>(std::move(memory_))]() mutable { memory.reset(); });
+    driver_call(
+        "unmapping memory of exchanges", std::chrono::seconds(10), {},
+        [memory = std::shared_ptr<Memory>(std::move(memory_))]() mutable { memory.reset(); });
   } catch (const Error&) {  // left behind
   }
 }
@@ -43,10 +44,11 @@ void ClSlots::make(ClDevice& device) {
   } else {
     device.end_holds();
     made->queue = device.queue(CommandKind::upload);
-    made->buffer = cl::Buffer(device.context(), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, kCount * kSize);
+    made->buffer =
+        cl::Buffer(device.context(), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, kCount * kSize);
     cl::Event mapped;
-    void* const begin =
-        made->queue.enqueueMapBuffer(made->buffer, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, 0, kCount * kSize, nullptr, &mapped);
+    void* const begin = made->queue.enqueueMapBuffer(
+        made->buffer, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, 0, kCount * kSize, nullptr, &mapped);
     made->queue.flush();
     try {
       device.wait_for_command(mapped);
@@ -69,7 +71,8 @@ std::optional<ClSlot> ClSlots::take(DeviceIndex receiver) {
 }
 
 bool ClSlots::full() const {
-  return std::all_of(memory_->taken.begin(), memory_->taken.end(), [](const auto& taken) { return taken.load(); });
+  return std::all_of(memory_->taken.begin(), memory_->taken.end(),
+                     [](const auto& taken) { return taken.load(); });
 }
 
 DeviceIndex ClSlots::receiver() const { return memory_->receivers.front(); }

@@ -27,7 +27,8 @@ class ClSlots {
   ClSlots(const ClSlots&) = delete;
   ClSlots& operator=(const ClSlots&) = delete;
   ~ClSlots();
-  // Makes the memory, at the first call; pinned for a GPU. Throws cl::Error, Error(out_of_memory), Error(timeout).
+  // Makes the memory, at the first call; pinned for a GPU. Throws cl::Error, Error(out_of_memory),
+  // Error(timeout).
   void make(ClDevice& device);
   // For what goes to `receiver`. None: all are taken.
   std::optional<ClSlot> take(DeviceIndex receiver);

@@ -12,11 +12,13 @@ std::optional<Nanos> ClSlowDown::expected(const SlowDown& slow_down) const {
     if (!took) return {};
     kernels += *took;
   }
-  const Nanos extra{std::llround((slow_down.handicap().slow - 1) * static_cast<double>(kernels.count()))};
+  const Nanos extra{
+      std::llround((slow_down.handicap().slow - 1) * static_cast<double>(kernels.count()))};
   return extra <= ClSpin::kLongest ? std::optional(extra) : std::nullopt;
 }
 
-std::optional<ClSlowDown::Added> ClSlowDown::add(const cl::Context& context, const cl::CommandQueue& queue, ClHolds& holds,
+std::optional<ClSlowDown::Added> ClSlowDown::add(const cl::Context& context,
+                                                 const cl::CommandQueue& queue, ClHolds& holds,
                                                  const SlowDown& slow_down) {
   if (kernels_.empty()) return {};
   const std::optional<Nanos> extra = expected(slow_down);

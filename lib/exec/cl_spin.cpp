@@ -15,12 +15,13 @@ double length_ns(const cl::Event& event) {
 cl::Event ClSpin::count(const cl::CommandQueue& queue, cl_uint loops) {
   cl::Event event;
   kernel_.setArg(1, loops);
-  queue.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange(1), cl::NDRange(1), nullptr, &event);
+  queue.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange(1), cl::NDRange(1), nullptr,
+                             &event);
   return event;
 }
 
-void ClSpin::open(const cl::Context& context, const cl::CommandQueue& queue, const cl::Program& program,
-                  const std::function<void(const cl::Event&)>& wait) {
+void ClSpin::open(const cl::Context& context, const cl::CommandQueue& queue,
+                  const cl::Program& program, const std::function<void(const cl::Event&)>& wait) {
   constexpr cl_uint least = 1 << 16, most = 1 << 20;  // 0.5 and 8 ms on an H200
   kernel_ = cl::Kernel(program, "spin");
   out_ = cl::Buffer(context, CL_MEM_READ_WRITE, sizeof(cl_uint));
@@ -35,7 +36,8 @@ void ClSpin::open(const cl::Context& context, const cl::CommandQueue& queue, con
 }
 
 cl::Event ClSpin::add(const cl::CommandQueue& queue, Nanos counted) {
-  return count(queue, static_cast<cl_uint>(std::llround(std::min(static_cast<double>(counted.count()) * loops_per_ns_, 4e9))));
+  return count(queue, static_cast<cl_uint>(std::llround(
+                          std::min(static_cast<double>(counted.count()) * loops_per_ns_, 4e9))));
 }
 
 }  // namespace mgpu

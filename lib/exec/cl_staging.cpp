@@ -6,12 +6,14 @@
 
 namespace mgpu {
 
-ClStaging::ClStaging(const cl::Context& context, const cl::CommandQueue& queue, std::shared_ptr<const PinnedRanges> pinned,
+ClStaging::ClStaging(const cl::Context& context, const cl::CommandQueue& queue,
+                     std::shared_ptr<const PinnedRanges> pinned,
                      const std::function<void(const cl::Event&)>& wait)
     : queue_(queue), pinned_(std::move(pinned)) {
   buffer_ = cl::Buffer(context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, kSize);
   cl::Event mapped;
-  void* const memory = queue_.enqueueMapBuffer(buffer_, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, 0, kSize, nullptr, &mapped);
+  void* const memory = queue_.enqueueMapBuffer(buffer_, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                               kSize, nullptr, &mapped);
   try {
     queue_.flush();
     wait(mapped);
@@ -42,7 +44,9 @@ ClStaging::~ClStaging() {
 std::span<std::byte> ClStaging::take(std::span<const std::byte> memory) {
   constexpr std::size_t line = 64;
   const std::size_t rounded = (memory.size() + line - 1) / line * line;
-  if (memory_ == nullptr || memory.size() > kLargest || used_ + rounded > kSize || pinned_->hold(memory)) return {};
+  if (memory_ == nullptr || memory.size() > kLargest || used_ + rounded > kSize ||
+      pinned_->hold(memory))
+    return {};
   const std::span<std::byte> taken(memory_ + used_, memory.size());
   used_ += rounded;
   return taken;

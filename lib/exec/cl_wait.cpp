@@ -4,7 +4,8 @@
 
 namespace mgpu {
 
-void wait_for_event(Backend& backend, const cl::Event& event, const std::string& who, Nanos limit, Look look) {
+void wait_for_event(Backend& backend, const cl::Event& event, const std::string& who, Nanos limit,
+                    Look look) {
   const auto done = [&] {
     const cl_int status = status_of(event);
     if (status < 0) throw cl::Error(status, "a command");

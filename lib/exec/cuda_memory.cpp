@@ -1,4 +1,5 @@
-// Names, types and values as in the CUDA driver API reference (docs.nvidia.com/cuda/cuda-driver-api), which keeps them stable.
+// Names, types and values as in the CUDA driver API reference
+// (docs.nvidia.com/cuda/cuda-driver-api), which keeps them stable.
 #include "lib/exec/cuda_memory.hpp"
 
 #include <dlfcn.h>
@@ -14,7 +15,8 @@ namespace mgpu {
 namespace {
 
 constexpr int kOutOfMemory = 2, kFileDescriptor = 1, kRecommendedGranularity = 1;
-constexpr int kOnDevice = 1, kOnHost = 3;  // CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_LOCATION_TYPE_HOST_NUMA
+constexpr int kOnDevice = 1,
+              kOnHost = 3;  // CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_LOCATION_TYPE_HOST_NUMA
 
 // "0a1b...": the hexadecimal digits of a UUID, without dashes.
 std::string digits(const std::array<unsigned char, 16>& uuid) {
@@ -31,7 +33,8 @@ std::string without_dashes(std::string uuid) {
 
 }  // namespace
 
-FileDescriptor::FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+FileDescriptor::FileDescriptor(FileDescriptor&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)) {}
 FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
   std::swap(fd_, other.fd_);
   return *this;
@@ -75,7 +78,8 @@ struct CudaMemory::Functions {
   }
   std::string name_of(int status) const {
     const char* name = nullptr;
-    return error_name(status, &name) == 0 && name != nullptr ? name : "error " + std::to_string(status);
+    return error_name(status, &name) == 0 && name != nullptr ? name
+                                                             : "error " + std::to_string(status);
   }
   Error refused(const std::string& what, const char* call, int status) const {
     return Error(status == kOutOfMemory ? ErrorKind::out_of_memory : ErrorKind::unsupported,
@@ -91,14 +95,17 @@ CudaMemory::Loaded CudaMemory::load(const std::string& library) {
   Functions& f = *functions;
   f.library = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (f.library == nullptr) return {nullptr, library + " cannot be loaded"};
-  const bool complete = f.find(f.init, "cuInit") && f.find(f.device_count, "cuDeviceGetCount") &&
-                        f.find(f.device_get, "cuDeviceGet") && f.find(f.device_uuid, "cuDeviceGetUuid") &&
-                        f.find(f.granularity, "cuMemGetAllocationGranularity") && f.find(f.create, "cuMemCreate") &&
-                        f.find(f.export_handle, "cuMemExportToShareableHandle") && f.find(f.release, "cuMemRelease") &&
-                        f.find(f.error_name, "cuGetErrorName");
+  const bool complete =
+      f.find(f.init, "cuInit") && f.find(f.device_count, "cuDeviceGetCount") &&
+      f.find(f.device_get, "cuDeviceGet") && f.find(f.device_uuid, "cuDeviceGetUuid") &&
+      f.find(f.granularity, "cuMemGetAllocationGranularity") && f.find(f.create, "cuMemCreate") &&
+      f.find(f.export_handle, "cuMemExportToShareableHandle") &&
+      f.find(f.release, "cuMemRelease") && f.find(f.error_name, "cuGetErrorName");
   if (!complete) return {nullptr, library + " is too old"};
-  if (decltype(f.device_uuid) newer = nullptr; f.find(newer, "cuDeviceGetUuid_v2")) f.device_uuid = newer;  // parts have their own
-  if (const int status = f.init(0); status != 0) return {nullptr, library + " does not start: " + f.name_of(status)};
+  if (decltype(f.device_uuid) newer = nullptr; f.find(newer, "cuDeviceGetUuid_v2"))
+    f.device_uuid = newer;  // parts have their own
+  if (const int status = f.init(0); status != 0)
+    return {nullptr, library + " does not start: " + f.name_of(status)};
   return {std::unique_ptr<CudaMemory>(new CudaMemory(std::move(functions))), {}};
 }
 
@@ -112,7 +119,8 @@ FileDescriptor CudaMemory::make(const Device& device, Bytes size) const {
   const Functions& f = *functions_;
   const std::string what = "memory of device " + device.id + " to share";
   int count = 0;
-  if (const int status = f.device_count(&count); status != 0) throw f.refused(what, "cuDeviceGetCount", status);
+  if (const int status = f.device_count(&count); status != 0)
+    throw f.refused(what, "cuDeviceGetCount", status);
   for (int ordinal = 0; ordinal < count; ++ordinal) {
     std::array<unsigned char, 16> uuid{};
     int known = 0;
@@ -123,9 +131,12 @@ FileDescriptor CudaMemory::make(const Device& device, Bytes size) const {
   throw Error(ErrorKind::unsupported, what + ": CUDA knows no device of its UUID");
 }
 
-FileDescriptor CudaMemory::make_on_host(Bytes size) const { return make("memory of the host to share", kOnHost, 0, size); }
+FileDescriptor CudaMemory::make_on_host(Bytes size) const {
+  return make("memory of the host to share", kOnHost, 0, size);
+}
 
-FileDescriptor CudaMemory::make(const std::string& what, int location_type, int location, Bytes size) const {
+FileDescriptor CudaMemory::make(const std::string& what, int location_type, int location,
+                                Bytes size) const {
   static_assert(sizeof(Functions::AllocationProperties) == 32);
   const Functions& f = *functions_;
   Functions::AllocationProperties properties;
@@ -135,7 +146,9 @@ FileDescriptor CudaMemory::make(const std::string& what, int location_type, int 
   if (const int status = f.granularity(&granule, &properties, kRecommendedGranularity); status != 0)
     throw f.refused(what, "cuMemGetAllocationGranularity", status);
   Functions::Handle handle = 0;
-  if (const int status = f.create(&handle, (size + granule - 1) / granule * granule, &properties, 0); status != 0)
+  if (const int status =
+          f.create(&handle, (size + granule - 1) / granule * granule, &properties, 0);
+      status != 0)
     throw f.refused(what, "cuMemCreate", status);
   int fd = -1;
   const int status = f.export_handle(&fd, handle, kFileDescriptor, 0);

@@ -39,7 +39,8 @@ void run(const std::shared_ptr<Call>& call) {
 
 }  // namespace
 
-void driver_call(const std::string& what, Nanos limit, const StopCheck& stop, std::function<void()> function) {
+void driver_call(const std::string& what, Nanos limit, const StopCheck& stop,
+                 std::function<void()> function) {
   if (stop && stop()) throw Error(ErrorKind::interrupted, "stopped before " + what);
   const auto call = std::make_shared<Call>();
   call->function = std::move(function);

@@ -1,4 +1,5 @@
-// Starts the workers of a sample together, watches those that a driver holds, and lets the reserve step in.
+// Starts the workers of a sample together, watches those that a driver holds, and lets the reserve
+// step in.
 #include "lib/exec/executor.hpp"
 
 #include <fmt/format.h>
@@ -19,10 +20,12 @@
 namespace mgpu {
 namespace {
 
-constexpr Nanos kLook = std::chrono::milliseconds(50);  // between two looks of the caller's thread at a sample under way
-constexpr unsigned kRoundsPerLook = 4096;               // likewise, on a virtual clock
+constexpr Nanos kLook = std::chrono::milliseconds(
+    50);  // between two looks of the caller's thread at a sample under way
+constexpr unsigned kRoundsPerLook = 4096;  // likewise, on a virtual clock
 
-// 1 us of timer slack instead of Linux's 50: a worker that sleeps until a hold is over wakes when it asked to.
+// 1 us of timer slack instead of Linux's 50: a worker that sleeps until a hold is over wakes when
+// it asked to.
 void make_sleeps_precise() {
 #ifdef __linux__
   prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
@@ -38,7 +41,8 @@ struct Executor::Sample {
   };
 
   Sample(Backend& backend, const SampleRequest& request)
-      : run(backend, *request.source, *request.workload, request.members, request.members.size() + 1) {
+      : run(backend, *request.source, *request.workload, request.members,
+            request.members.size() + 1) {
     run.merge_device = request.merge_device;
     run.timeout = request.timeout;
     run.merges = request.merges;
@@ -47,8 +51,10 @@ struct Executor::Sample {
     run.places = request.places;
     run.exchanging = request.exchanging;
     run.combines = request.peers != nullptr && request.workload->combines();
-    for (std::uint32_t i = 0; i < request.members.size(); ++i) run.seats[i].prepared = !run.exchanges({i});
-    for (std::uint32_t i = 0; i < request.members.size(); ++i) workers.emplace_back(run, DeviceIndex{i});
+    for (std::uint32_t i = 0; i < request.members.size(); ++i)
+      run.seats[i].prepared = !run.exchanges({i});
+    for (std::uint32_t i = 0; i < request.members.size(); ++i)
+      workers.emplace_back(run, DeviceIndex{i});
     looks.resize(workers.size());
   }
 
@@ -106,14 +112,17 @@ Executor::Executor(Backend& backend, std::size_t workers, StartThread start)
     for (std::size_t i = 0; i < workers; ++i) start_thread(i);
   } catch (const std::system_error& error) {
     dismiss();  // those that were started wait for work
-    throw Error(ErrorKind::internal, fmt::format("a thread for each of {} devices cannot be started: {}", workers, error.what()));
+    throw Error(ErrorKind::internal,
+                fmt::format("a thread for each of {} devices cannot be started: {}", workers,
+                            error.what()));
   }
 }
 
 Executor::~Executor() { dismiss(); }
 
 void Executor::start_thread(std::size_t index) {
-  const std::uint64_t seen = crew_->generation;  // one that replaces another begins with the next sample
+  const std::uint64_t seen =
+      crew_->generation;  // one that replaces another begins with the next sample
   threads_[index] = start_([crew = crew_, index, seen] { crew->serve(index, seen); });
 }
 
@@ -132,7 +141,8 @@ RawSample Executor::run(const SampleRequest& request) {
   const auto sample = std::make_shared<Sample>(backend_, request);
   try {
     request.workload->exchange_among(sample->exchanging());
-    if (request.workload->shape().rounds > 0) request.workload->own(sample->run.owners_of(request.source->first_shares()));
+    if (request.workload->shape().rounds > 0)
+      request.workload->own(sample->run.owners_of(request.source->first_shares()));
     request.workload->expect(request.members.size());
     if (request.again) {
       sample->run.first_round = request.workload->rounds_kept();
@@ -158,7 +168,8 @@ RawSample Executor::run(const SampleRequest& request) {
   return std::move(sample->run.sample);
 }
 
-void Executor::drive(const std::shared_ptr<Sample>& sample, std::size_t first, const SampleRequest& request) {
+void Executor::drive(const std::shared_ptr<Sample>& sample, std::size_t first,
+                     const SampleRequest& request) {
   if (backend_.is_virtual()) {
     drive_virtually(*sample, first, request);
   } else {
@@ -173,7 +184,8 @@ void Executor::interrupt(SampleRun& run) {
     run.sample.interrupted = true;
     run.fail(Error(ErrorKind::internal, "interrupted"));
   }
-  // What is under way may wait for what others would have sent in rounds that nobody begins any more.
+  // What is under way may wait for what others would have sent in rounds that nobody begins any
+  // more.
   if (run.peers != nullptr && !run.places.empty()) run.peers->lose(run.places.front());
   run.notify_all();
 }
@@ -200,7 +212,8 @@ void Executor::drive_virtually(Sample& sample, std::size_t first, const SampleRe
   }
 }
 
-void Executor::drive_by_threads(const std::shared_ptr<Sample>& sample, std::size_t first, const SampleRequest& request) {
+void Executor::drive_by_threads(const std::shared_ptr<Sample>& sample, std::size_t first,
+                                const SampleRequest& request) {
   Crew& crew = *crew_;
   const std::size_t workers = sample->workers.size() - first;
   const std::uint64_t generation = [&] {
@@ -225,7 +238,8 @@ void Executor::drive_by_threads(const std::shared_ptr<Sample>& sample, std::size
   crew.sample.reset();
 }
 
-// The worker notices by itself what its device does not finish. Only a thread besides can tell that a driver does not return.
+// The worker notices by itself what its device does not finish. Only a thread besides can tell that
+// a driver does not return.
 void Executor::watch(Sample& sample, std::size_t first, const SampleRequest& request) {
   if (request.stop && request.stop()) interrupt(sample.run);
   const Nanos now = backend_.now();
@@ -239,7 +253,9 @@ void Executor::watch(Sample& sample, std::size_t first, const SampleRequest& req
     }
     const Nanos patience = request.timeout + sample.run.members[i].compiling;
     if (now - look.since < patience) continue;
-    if (!worker.abandon(*call, "its driver did not return from a call for " + format_duration(patience))) continue;
+    if (!worker.abandon(*call,
+                        "its driver did not return from a call for " + format_duration(patience)))
+      continue;
     threads_[i - first].detach();
     start_thread(i - first);
     const std::lock_guard lock(crew_->mutex);

@@ -1,4 +1,5 @@
-// Runs samples: one living worker thread per device (fresh threads cost 3 % at 8 GPUs), or one thread for all on a virtual clock.
+// Runs samples: one living worker thread per device (fresh threads cost 3 % at 8 GPUs), or one
+// thread for all on a virtual clock.
 #pragma once
 
 #include <functional>
@@ -14,41 +15,48 @@ namespace mgpu {
 struct SampleRequest {
   Workload* workload = nullptr;
   SliceSource* source = nullptr;
-  std::vector<Member> members = {};                     // by DeviceIndex; at most the executor's number of workers
-  DeviceIndex merge_device = {};                        // the fastest of them
-  Nanos timeout = std::chrono::seconds(60);             // of a device with work in flight: see SampleRun
-  bool merges = true;                                   // false: a probe, whose source gives out a part of the items only
-  PeerGroup* peers = nullptr;                           // that the members exchange data in; none: they do not
-  std::vector<DeviceIndex> places = {};                 // of the members in it
-  std::vector<bool> exchanging = {};                    // by member: who exchanges in this sample, at least two of them
-  std::uint32_t most_rounds = ~std::uint32_t{0};        // of work that goes in rounds: a probe does no more of them
-  bool again = false;                                   // the sample before lost a device: Workload::begin_again
-  std::function<bool()> stop = {};                      // asked now and then on the caller's thread: true interrupts the sample
-  std::function<std::optional<Member>()> reserve = {};  // asked when no member is left, likewise: who goes on instead, if anybody
+  std::vector<Member> members = {};  // by DeviceIndex; at most the executor's number of workers
+  DeviceIndex merge_device = {};     // the fastest of them
+  Nanos timeout = std::chrono::seconds(60);  // of a device with work in flight: see SampleRun
+  bool merges = true;          // false: a probe, whose source gives out a part of the items only
+  PeerGroup* peers = nullptr;  // that the members exchange data in; none: they do not
+  std::vector<DeviceIndex> places = {};  // of the members in it
+  std::vector<bool> exchanging =
+      {};  // by member: who exchanges in this sample, at least two of them
+  std::uint32_t most_rounds =
+      ~std::uint32_t{0};  // of work that goes in rounds: a probe does no more of them
+  bool again = false;     // the sample before lost a device: Workload::begin_again
+  std::function<bool()> stop =
+      {};  // asked now and then on the caller's thread: true interrupts the sample
+  std::function<std::optional<Member>()> reserve =
+      {};  // asked when no member is left, likewise: who goes on instead, if anybody
 };
 
 class Executor {
  public:
   using StartThread = std::function<std::thread(std::function<void()>)>;
-  // `backend` must outlive the executor. Starts `workers` threads when time is real, by `start` where it is given. Throws
-  // Error(internal) when one cannot be started.
+  // `backend` must outlive the executor. Starts `workers` threads when time is real, by `start`
+  // where it is given. Throws Error(internal) when one cannot be started.
   Executor(Backend& backend, std::size_t workers, StartThread start = {});
   // Waits for the workers, but not for those that a driver does not let go.
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // Blocks until the sample is over, which it is within the time-out after the last sign of life of any device, calls into drivers
-  // included. What went wrong is in `failure` and `faults`; it does not throw for the world's failures. A device whose driver does
-  // not return from a call keeps its worker's thread: the device, its program and the workload must then not be freed.
+  // Blocks until the sample is over, which it is within the time-out after the last sign of life of
+  // any device, calls into drivers included. What went wrong is in `failure` and `faults`; it does
+  // not throw for the world's failures. A device whose driver does not return from a call keeps its
+  // worker's thread: the device, its program and the workload must then not be freed.
   RawSample run(const SampleRequest& request);
 
  private:
   struct Crew;    // what the threads share
   struct Sample;  // one, under way
-  void drive(const std::shared_ptr<Sample>& sample, std::size_t first, const SampleRequest& request);
+  void drive(const std::shared_ptr<Sample>& sample, std::size_t first,
+             const SampleRequest& request);
   void drive_virtually(Sample& sample, std::size_t first, const SampleRequest& request);
-  void drive_by_threads(const std::shared_ptr<Sample>& sample, std::size_t first, const SampleRequest& request);
+  void drive_by_threads(const std::shared_ptr<Sample>& sample, std::size_t first,
+                        const SampleRequest& request);
   void watch(Sample& sample, std::size_t first, const SampleRequest& request);
   static void interrupt(SampleRun& run);
   void start_thread(std::size_t index);

@@ -1,6 +1,7 @@
-// An opened device of the fake backend. Data moves when a command is enqueued, or when the signal that it waits for is enqueued;
-// time when it ends: the order of commands in their queues makes the two indistinguishable to a program that keeps the rules of
-// Stream and Peer. When a command ends is found out as time passes, since transfers that begin later may slow down those under way.
+// An opened device of the fake backend. Data moves when a command is enqueued, or when the signal
+// that it waits for is enqueued; time when it ends: the order of commands in their queues makes the
+// two indistinguishable to a program that keeps the rules of Stream and Peer. When a command ends
+// is found out as time passes, since transfers that begin later may slow down those under way.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +15,15 @@
 
 namespace mgpu {
 
-inline const Name kSlowDown("slow-down"), kDelay("delay"), kPut("put"), kSignal("signal"), kWait("wait");
+inline const Name kSlowDown("slow-down"), kDelay("delay"), kPut("put"), kSignal("signal"),
+    kWait("wait");
 
 class FakeBuffer final : public Buffer {
  public:
-  FakeBuffer(Bytes size, std::shared_ptr<Bytes> allocated) : data_(size), allocated_(std::move(allocated)) { *allocated_ += size; }
+  FakeBuffer(Bytes size, std::shared_ptr<Bytes> allocated)
+      : data_(size), allocated_(std::move(allocated)) {
+    *allocated_ += size;
+  }
   ~FakeBuffer() override { *allocated_ -= data_.size(); }
   Bytes size() const override { return data_.size(); }
   std::span<std::byte> data() { return data_; }
@@ -39,7 +44,9 @@ class FakeKernel final : public Kernel {
   const FakeKernelCode& code_;
 };
 
-inline std::span<std::byte> data_of(Buffer& buffer) { return static_cast<FakeBuffer&>(buffer).data(); }
+inline std::span<std::byte> data_of(Buffer& buffer) {
+  return static_cast<FakeBuffer&>(buffer).data();
+}
 
 inline FakeArg fake_arg(const KernelArg& arg) {
   return std::visit(
@@ -60,8 +67,8 @@ class FakeStream : public Stream {
 
 class OpenFake final : public OpenDevice, private DeviceResources, private FakeStream {
  public:
-  OpenFake(const FakeDevice& spec, const Handicap& handicap, const FakeKernels& kernels, FakeBackend& backend,
-           std::shared_ptr<FakeBackend::Machine> machine)
+  OpenFake(const FakeDevice& spec, const Handicap& handicap, const FakeKernels& kernels,
+           FakeBackend& backend, std::shared_ptr<FakeBackend::Machine> machine)
       : OpenDevice(handicap),
         spec_(spec),
         kernels_(kernels),
@@ -88,7 +95,9 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   Stream& stream() override { return *this; }
 
   bool notifies() const override { return notifies_; }
-  Nanos looked_at_every() const override { return std::chrono::hours(1); }  // it never fails to notify, nor must workers
+  Nanos looked_at_every() const override {
+    return std::chrono::hours(1);
+  }  // it never fails to notify, nor must workers
   void begin_slice() override { in_slice_ = true; }
   void abandon() override {}
   bool drained() override {
@@ -111,11 +120,13 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
 
   bool complete(BatchId batch) override {
     check(FakeCall::wait);
-    while (over_ < closed_.size() && closed_[over_].ended == closed_[over_].commands.size()) ++over_;
+    while (over_ < closed_.size() && closed_[over_].ended == closed_[over_].commands.size())
+      ++over_;
     for (std::size_t i = over_; i < closed_.size(); ++i) note_ended(closed_[i]);
     const Batch& found = *find(batch);
     if (found.ended < found.commands.size()) return false;
-    if (found.failed) throw Error(ErrorKind::device, "device " + spec_.facts.id + " failed, as its script says");
+    if (found.failed)
+      throw Error(ErrorKind::device, "device " + spec_.facts.id + " failed, as its script says");
     return true;
   }
 
@@ -132,7 +143,9 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     check(FakeCall::take);
     const auto taken = find(batch);
     std::vector<RawCommand> commands = std::move(taken->commands);
-    const auto not_slow = [](const RawCommand& command) { return command.label == kSlowDown && command.ended == command.started; };
+    const auto not_slow = [](const RawCommand& command) {
+      return command.label == kSlowDown && command.ended == command.started;
+    };
     std::erase_if(commands, not_slow);
     if (static_cast<std::size_t>(taken - closed_.begin()) < over_) --over_;
     closed_.erase(taken);
@@ -159,7 +172,8 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   DeviceIndex in_machine() const { return index_; }
   Bytes most_shared() const { return spec_.most_shared; }
   std::unique_ptr<Buffer> shared_piece(Bytes size) { return allocate(size); }
-  void put(std::span<const std::byte> from, std::span<std::byte> to, const ExchangeInfo& info, const PeerLink& link) {
+  void put(std::span<const std::byte> from, std::span<std::byte> to, const ExchangeInfo& info,
+           const PeerLink& link) {
     const FakeFault fault = check(FakeCall::exchange);
     if (!fails(fault)) {
       perform([from, to, corrupt = fault.kind == FakeFault::Kind::corrupt] {
@@ -170,7 +184,8 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     add_put(from.size(), fault, info, link);
   }
   // To a device that is elsewhere: what `sends` does.
-  void put_elsewhere(std::function<void()> sends, Bytes bytes, const ExchangeInfo& info, const PeerLink& link) {
+  void put_elsewhere(std::function<void()> sends, Bytes bytes, const ExchangeInfo& info,
+                     const PeerLink& link) {
     const FakeFault fault = check(FakeCall::exchange);
     if (!fails(fault)) perform(std::move(sends));
     add_put(bytes, fault, info, link);
@@ -205,15 +220,18 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   std::unique_ptr<Buffer> allocate(Bytes size) override {
     check(FakeCall::allocate);
     if (*allocated_ + size > spec_.facts.global_memory || size > spec_.facts.max_allocation) {
-      throw Error(ErrorKind::out_of_memory, "device " + spec_.facts.id + " has no room for " + std::to_string(size) + " bytes");
+      throw Error(ErrorKind::out_of_memory, "device " + spec_.facts.id + " has no room for " +
+                                                std::to_string(size) + " bytes");
     }
     return std::make_unique<FakeBuffer>(size, allocated_);
   }
 
-  std::unique_ptr<Kernel> kernel(std::string_view, std::string_view entry, const std::string&) override {
+  std::unique_ptr<Kernel> kernel(std::string_view, std::string_view entry,
+                                 const std::string&) override {
     check(FakeCall::build);
     const auto code = kernels_.find(std::string(entry));
-    if (code == kernels_.end()) throw Error(ErrorKind::device, "the fake backend has no kernel " + std::string(entry));
+    if (code == kernels_.end())
+      throw Error(ErrorKind::device, "the fake backend has no kernel " + std::string(entry));
     return std::make_unique<FakeKernel>(code->first, code->second);
   }
 
@@ -235,9 +253,11 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     const FakeFault fault = check(FakeCall::launch);
     if (!fails(fault)) perform([&code = fake.code(), grid, values] { code.run(grid, values); });
     const auto by_ops = [&] {
-      return std::max(spec_.minimum_kernel, spec_.launch + from_seconds(fake.code().ops(grid, values) / spec_.ops_per_s));
+      return std::max(spec_.minimum_kernel,
+                      spec_.launch + from_seconds(fake.code().ops(grid, values) / spec_.ops_per_s));
     };
-    add(CommandKind::compute, fake.name(), 0, fake.code().time ? fake.code().time(values) : by_ops(), fault);
+    add(CommandKind::compute, fake.name(), 0,
+        fake.code().time ? fake.code().time(values) : by_ops(), fault);
     slow_down_due_ = handicap.slows();
   }
 
@@ -256,10 +276,11 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
 
   void pretend(CommandKind kind, Bytes bytes) override { add(kind, {}, bytes, spec_.transfer); }
 
-  // Kernels are over, of the batch or before a download: a slowed device takes its time now. How long is known when they have
-  // ended.
+  // Kernels are over, of the batch or before a download: a slowed device takes its time now. How
+  // long is known when they have ended.
   void end_kernels() {
-    if (std::exchange(slow_down_due_, false)) add(CommandKind::compute, kSlowDown, 0, QueueModel::kForever);
+    if (std::exchange(slow_down_due_, false))
+      add(CommandKind::compute, kSlowDown, 0, QueueModel::kForever);
   }
 
   void note_ended(Batch& batch) {
@@ -285,19 +306,22 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   // What the script says of a call; faults of the call itself are thrown.
   FakeFault check(FakeCall call) {
     const FakeFault fault = backend_.ask(spec_, call);
-    const bool command =
-        call == FakeCall::upload || call == FakeCall::launch || call == FakeCall::download || call == FakeCall::exchange;
+    const bool command = call == FakeCall::upload || call == FakeCall::launch ||
+                         call == FakeCall::download || call == FakeCall::exchange;
     const std::string what = "device " + spec_.facts.id + " ";
     if (fault.kind == FakeFault::Kind::out_of_memory)
       throw Error(ErrorKind::out_of_memory, what + "has no memory left, as its script says");
-    if (fault.kind == FakeFault::Kind::refused || (fault.kind == FakeFault::Kind::error && !command))
+    if (fault.kind == FakeFault::Kind::refused ||
+        (fault.kind == FakeFault::Kind::error && !command))
       throw Error(ErrorKind::device, what + "refused, as its script says");
     if (fault.kind == FakeFault::Kind::hang && !command)
       throw Error(ErrorKind::timeout, what + "does not answer, as its script says");
     return fault;
   }
 
-  static bool fails(const FakeFault& fault) { return fault.kind == FakeFault::Kind::error || fault.kind == FakeFault::Kind::hang; }
+  static bool fails(const FakeFault& fault) {
+    return fault.kind == FakeFault::Kind::error || fault.kind == FakeFault::Kind::hang;
+  }
 
   static void flip_a_bit(std::span<std::byte> data) {
     if (!data.empty()) data[data.size() / 2] ^= std::byte{1};
@@ -319,7 +343,8 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     machine_->enqueue(index_, kind, duration, moved, next_tag_++, now);
   }
 
-  void add_put(Bytes bytes, const FakeFault& fault, const ExchangeInfo& info, const PeerLink& link) {
+  void add_put(Bytes bytes, const FakeFault& fault, const ExchangeInfo& info,
+               const PeerLink& link) {
     const double carried = link.bytes_per_s > 0 ? static_cast<double>(bytes) / link.bytes_per_s : 0;
     add(CommandKind::exchange, kPut, bytes, link.latency + from_seconds(carried), fault, info);
   }
@@ -339,9 +364,10 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   }
 
   std::deque<Batch>::iterator find(BatchId batch) {
-    const auto at =
-        std::lower_bound(closed_.begin(), closed_.end(), batch.value, [](const Batch& b, std::uint64_t id) { return b.id < id; });
-    if (at == closed_.end() || at->id != batch.value) throw Error(ErrorKind::internal, "batch taken twice");
+    const auto at = std::lower_bound(closed_.begin(), closed_.end(), batch.value,
+                                     [](const Batch& b, std::uint64_t id) { return b.id < id; });
+    if (at == closed_.end() || at->id != batch.value)
+      throw Error(ErrorKind::internal, "batch taken twice");
     return at;
   }
 
@@ -358,8 +384,9 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   Batch open_;
   bool in_slice_ = false, delayed_ = false, slow_down_due_ = false;
   std::uint64_t next_batch_ = 0, next_tag_ = 0;
-  std::deque<Batch> closed_;  // in the order of their numbers; rounds leave many until the sample is over
-  std::size_t over_ = 0;      // of them, from the first, that are known to have ended
+  std::deque<Batch>
+      closed_;  // in the order of their numbers; rounds leave many until the sample is over
+  std::size_t over_ = 0;  // of them, from the first, that are known to have ended
 };
 
 }  // namespace mgpu

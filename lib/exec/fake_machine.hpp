@@ -18,7 +18,9 @@
 
 namespace mgpu {
 
-inline Nanos real_now() { return std::chrono::duration_cast<Nanos>(std::chrono::steady_clock::now().time_since_epoch()); }
+inline Nanos real_now() {
+  return std::chrono::duration_cast<Nanos>(std::chrono::steady_clock::now().time_since_epoch());
+}
 
 // Signals from one device to another. Guarded by the machine's mutex.
 struct FakeSignals {
@@ -38,7 +40,8 @@ struct FakeBackend::Machine {
   };
 
   Machine(const FakeLink& link, FakeTime time) : model(link.up, link.down, &link.network) {
-    if (time == FakeTime::is_real) notifying = std::jthread([this](const std::stop_token& stop) { notify(stop); });
+    if (time == FakeTime::is_real)
+      notifying = std::jthread([this](const std::stop_token& stop) { notify(stop); });
   }
 
   // `notifier`: notified when a command ends; null: never.
@@ -46,13 +49,16 @@ struct FakeBackend::Machine {
     const std::lock_guard lock(mutex);
     known.emplace_back();
     notifiers.push_back(std::move(notifier));
-    return model.add_device(device.up, device.down, device.facts.is_elsewhere() ? device.facts.node->number : 0);
+    return model.add_device(device.up, device.down,
+                            device.facts.is_elsewhere() ? device.facts.node->number : 0);
   }
 
-  void enqueue(DeviceIndex device, CommandKind kind, Nanos duration, double bytes, std::uint64_t tag, Nanos now) {
+  void enqueue(DeviceIndex device, CommandKind kind, Nanos duration, double bytes,
+               std::uint64_t tag, Nanos now) {
     const std::lock_guard lock(mutex);
     advance(now);
-    const auto queue = kind == CommandKind::exchange ? QueueModel::compute : static_cast<QueueModel::Queue>(kind);
+    const auto queue =
+        kind == CommandKind::exchange ? QueueModel::compute : static_cast<QueueModel::Queue>(kind);
     model.enqueue(device, queue, duration, queue == QueueModel::compute ? 0 : bytes, tag);
     end_waits();
     changed.notify_all();
@@ -64,11 +70,13 @@ struct FakeBackend::Machine {
     gives[{device, tag}] = &signals;
   }
 
-  // The next command of that tag, which lasts for ever, ends with the next signal that nobody waited for yet.
+  // The next command of that tag, which lasts for ever, ends with the next signal that nobody
+  // waited for yet.
   void waits_for_signal(DeviceIndex device, std::uint64_t tag, FakeSignals& signals) {
     const std::lock_guard lock(mutex);
     signals.waits.push_back({device, tag, ++signals.awaited});
-    if (std::find(awaited.begin(), awaited.end(), &signals) == awaited.end()) awaited.push_back(&signals);
+    if (std::find(awaited.begin(), awaited.end(), &signals) == awaited.end())
+      awaited.push_back(&signals);
   }
 
   // A signal by a device that is elsewhere.
@@ -91,7 +99,9 @@ struct FakeBackend::Machine {
   // Forgets signals whose devices have left the group.
   void forget(std::span<FakeSignals> signals) {
     const std::lock_guard lock(mutex);
-    const auto among = [&](const FakeSignals* each) { return each >= signals.data() && each < signals.data() + signals.size(); };
+    const auto among = [&](const FakeSignals* each) {
+      return each >= signals.data() && each < signals.data() + signals.size();
+    };
     std::erase_if(gives, [&](const auto& entry) { return among(entry.second); });
     std::erase_if(awaited, among);
   }
@@ -99,9 +109,10 @@ struct FakeBackend::Machine {
   // Does the device wait for one of these signals, and for nothing before it?
   bool waits(const FakeSignals& signals, DeviceIndex device) {
     const std::lock_guard lock(mutex);
-    return std::any_of(signals.waits.begin(), signals.waits.end(), [&](const FakeSignals::Wait& wait) {
-      return wait.device == device && model.runs(device, QueueModel::compute, wait.tag);
-    });
+    return std::any_of(
+        signals.waits.begin(), signals.waits.end(), [&](const FakeSignals::Wait& wait) {
+          return wait.device == device && model.runs(device, QueueModel::compute, wait.tag);
+        });
   }
 
   // Of a command that has ended by now, once.
@@ -134,7 +145,8 @@ struct FakeBackend::Machine {
   }
 
  private:
-  // In real time the threads' looks at the clock may arrive here in another order than they were taken.
+  // In real time the threads' looks at the clock may arrive here in another order than they were
+  // taken.
   std::size_t advance(Nanos now) {
     ended.clear();
     model.advance(std::max(now, model.now()), ended);
@@ -168,9 +180,11 @@ struct FakeBackend::Machine {
     while (!stop.stop_requested()) {
       const Nanos next = model.next();
       if (next == Nanos::max() || next >= QueueModel::kForever) {
-        changed.wait(lock, stop, [&] { return model.next() < std::min(next, QueueModel::kForever); });
+        changed.wait(lock, stop,
+                     [&] { return model.next() < std::min(next, QueueModel::kForever); });
       } else {
-        changed.wait_until(lock, stop, std::chrono::steady_clock::time_point(next), [&] { return model.next() < next; });
+        changed.wait_until(lock, stop, std::chrono::steady_clock::time_point(next),
+                           [&] { return model.next() < next; });
         advance(real_now());
       }
     }
@@ -179,12 +193,14 @@ struct FakeBackend::Machine {
   std::mutex mutex;
   std::condition_variable_any changed;  // commands were enqueued
   QueueModel model;
-  std::vector<std::unordered_map<std::uint64_t, Times>> known;          // by device and tag: ended, and not taken
-  std::vector<std::shared_ptr<Notifier>> notifiers;                     // by device; null: it does not notify
-  std::map<std::pair<DeviceIndex, std::uint64_t>, FakeSignals*> gives;  // by device and tag of the command that will
-  std::vector<FakeSignals*> awaited;                                    // of some device
-  std::vector<QueueModel::Ended> ended;                                 // scratch
-  std::jthread notifying;                                               // last: joined before what it uses is destroyed
+  std::vector<std::unordered_map<std::uint64_t, Times>>
+      known;                                         // by device and tag: ended, and not taken
+  std::vector<std::shared_ptr<Notifier>> notifiers;  // by device; null: it does not notify
+  std::map<std::pair<DeviceIndex, std::uint64_t>, FakeSignals*>
+      gives;                             // by device and tag of the command that will
+  std::vector<FakeSignals*> awaited;     // of some device
+  std::vector<QueueModel::Ended> ended;  // scratch
+  std::jthread notifying;                // last: joined before what it uses is destroyed
 };
 
 }  // namespace mgpu

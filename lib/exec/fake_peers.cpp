@@ -13,7 +13,9 @@ class FakeSharedMemory final : public SharedMemory {
   Bytes size() const override { return size_; }
   Buffer& piece(DeviceIndex device) override { return *pieces_[device.value]; }
   Buffer* remote(DeviceIndex by, DeviceIndex of) override {
-    return by == of || links_.of(by.value, of.value).path != PeerPath::staged ? pieces_[of.value].get() : nullptr;
+    return by == of || links_.of(by.value, of.value).path != PeerPath::staged
+               ? pieces_[of.value].get()
+               : nullptr;
   }
 
  private:
@@ -31,7 +33,8 @@ class FakePeers::End final : public FakePeer {
   std::size_t count() const override { return group_.size(); }
   PeerPath path(DeviceIndex to) const override { return link(to).path; }
 
-  void put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to, Bytes to_offset, Bytes size) override {
+  void put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to, Bytes to_offset,
+           Bytes size) override {
     if (!group_.is_here(to)) {
       if (size == 0) return;  // a parcel of nothing is a signal
       const auto sends = [this, source = data_of(from).subspan(offset, size), to, to_offset,
@@ -40,16 +43,19 @@ class FakePeers::End final : public FakePeer {
       };
       return device().put_elsewhere(sends, size, {to, path(to), false}, link(to));
     }
-    device().put(data_of(from).subspan(offset, size), data_of(into.piece(to)).subspan(to_offset, size), {to, path(to), false},
-                 link(to));
+    device().put(data_of(from).subspan(offset, size),
+                 data_of(into.piece(to)).subspan(to_offset, size), {to, path(to), false}, link(to));
   }
-  void pretend(DeviceIndex to, Bytes bytes) override { device().pretend_put(bytes, {to, path(to), false}, link(to)); }
+  void pretend(DeviceIndex to, Bytes bytes) override {
+    device().pretend_put(bytes, {to, path(to), false}, link(to));
+  }
 
   void sync(std::span<const DeviceIndex> signal, std::span<const DeviceIndex> await) override {
     Nanos latency{};  // of all signals together, which are given at once
     for (const DeviceIndex to : signal) latency = std::max(latency, link(to).latency);
     for (const DeviceIndex to : signal) {
-      device().signal(group_.signals(self_, to), {to, path(to), false}, std::exchange(latency, Nanos{}));
+      device().signal(group_.signals(self_, to), {to, path(to), false},
+                      std::exchange(latency, Nanos{}));
       group_.add(self_, Signal{to});
     }
     for (const DeviceIndex from : await) {
@@ -66,8 +72,9 @@ class FakePeers::End final : public FakePeer {
   DeviceIndex self_;
 };
 
-FakePeers::FakePeers(FakeBackend& backend, std::shared_ptr<FakeBackend::Machine> machine, std::vector<OpenFake*> devices,
-                     PeerLinks links, std::vector<std::string> notes, DevicesElsewhere elsewhere)
+FakePeers::FakePeers(FakeBackend& backend, std::shared_ptr<FakeBackend::Machine> machine,
+                     std::vector<OpenFake*> devices, PeerLinks links,
+                     std::vector<std::string> notes, DevicesElsewhere elsewhere)
     : backend_(backend),
       machine_(std::move(machine)),
       devices_(std::move(devices)),
@@ -80,7 +87,9 @@ FakePeers::FakePeers(FakeBackend& backend, std::shared_ptr<FakeBackend::Machine>
     orders_[i].given.resize(devices_.size());
     orders_[i].awaited.resize(devices_.size());
     peers_.push_back(is_here({i}) ? std::make_unique<End>(*this, DeviceIndex{i}) : nullptr);
-    if (is_here({i})) devices_[i]->join(peers_[i].get(), [this, i](std::function<void()> effect) { add({i}, std::move(effect)); });
+    if (is_here({i}))
+      devices_[i]->join(peers_[i].get(),
+                        [this, i](std::function<void()> effect) { add({i}, std::move(effect)); });
   }
 }
 
@@ -98,9 +107,11 @@ Bytes FakePeers::most_shared() const {
 }
 
 std::unique_ptr<SharedMemory> FakePeers::allocate(Bytes size) {
-  if (size > most_shared()) throw Error(ErrorKind::unsupported, "pieces of memory that devices share are smaller");
+  if (size > most_shared())
+    throw Error(ErrorKind::unsupported, "pieces of memory that devices share are smaller");
   std::vector<std::unique_ptr<Buffer>> pieces;
-  for (OpenFake* device : devices_) pieces.push_back(device != nullptr ? device->shared_piece(size) : nullptr);
+  for (OpenFake* device : devices_)
+    pieces.push_back(device != nullptr ? device->shared_piece(size) : nullptr);
   return std::make_unique<FakeSharedMemory>(size, std::move(pieces), links_);
 }
 
@@ -111,7 +122,8 @@ void FakePeers::add(DeviceIndex device, Step step) {
 }
 
 bool FakePeers::arrived(DeviceIndex device, DeviceIndex from) {
-  return !lost_.empty() || orders_[device.value].awaited[from.value] < orders_[from.value].given[device.value];
+  return !lost_.empty() ||
+         orders_[device.value].awaited[from.value] < orders_[from.value].given[device.value];
 }
 
 void FakePeers::go_on(DeviceIndex device) {
@@ -122,7 +134,8 @@ void FakePeers::go_on(DeviceIndex device) {
     if (const auto* await = std::get_if<Await>(&step)) {
       if (!arrived(device, await->from)) break;
       ++mine.awaited[await->from.value];
-    } else if (const auto* signal = std::get_if<Signal>(&step); signal != nullptr && !is_here(signal->to)) {
+    } else if (const auto* signal = std::get_if<Signal>(&step);
+               signal != nullptr && !is_here(signal->to)) {
       elsewhere_.send({device, signal->to, 0, 0, {}});
     } else if (signal != nullptr) {
       ++mine.given[signal->to.value];
@@ -139,7 +152,9 @@ void FakePeers::go_on(DeviceIndex device) {
 void FakePeers::lose(DeviceIndex device) {
   {
     const std::lock_guard lock(mutex_);
-    if (lost_.empty()) lost_ = is_here(device) ? devices_[device.value]->resources().traits().id : elsewhere_.ids[device.value];
+    if (lost_.empty())
+      lost_ = is_here(device) ? devices_[device.value]->resources().traits().id
+                              : elsewhere_.ids[device.value];
     for (std::uint32_t i = 0; i < size(); ++i) go_on({i});
   }
   machine_->lose(signals_, backend_.now());
@@ -147,11 +162,12 @@ void FakePeers::lose(DeviceIndex device) {
 
 void FakePeers::check(DeviceIndex) {
   const std::lock_guard lock(mutex_);
-  if (!lost_.empty()) throw Error(ErrorKind::device, "device " + lost_ + " was lost during an exchange");
+  if (!lost_.empty())
+    throw Error(ErrorKind::device, "device " + lost_ + " was lost during an exchange");
 }
 
-void FakePeers::arrive(DeviceIndex from, DeviceIndex to, Buffer* into, Bytes offset, std::span<const std::byte> bytes,
-                       std::shared_ptr<const void>) {
+void FakePeers::arrive(DeviceIndex from, DeviceIndex to, Buffer* into, Bytes offset,
+                       std::span<const std::byte> bytes, std::shared_ptr<const void>) {
   {
     const std::lock_guard lock(mutex_);
     if (into != nullptr) {
@@ -167,7 +183,8 @@ void FakePeers::arrive(DeviceIndex from, DeviceIndex to, Buffer* into, Bytes off
 DeviceIndex FakePeers::awaited_by(DeviceIndex device) {
   if (!is_here(device)) return device;
   for (std::uint32_t from = 0; from < size(); ++from)
-    if (machine_->waits(signals({from}, device), devices_[device.value]->in_machine())) return {from};
+    if (machine_->waits(signals({from}, device), devices_[device.value]->in_machine()))
+      return {from};
   return device;
 }
 

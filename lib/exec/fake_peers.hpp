@@ -1,5 +1,6 @@
-// Exchange between devices of the fake backend. The order of data is kept apart from time: what a device does after a wait is done
-// when the signal has been enqueued and everything before it done, whichever thread that is on.
+// Exchange between devices of the fake backend. The order of data is kept apart from time: what a
+// device does after a wait is done when the signal has been enqueued and everything before it done,
+// whichever thread that is on.
 #pragma once
 
 #include <deque>
@@ -21,9 +22,11 @@ class FakePeer : public Peer {
 
 class FakePeers final : public PartOfGroup {
  public:
-  // `devices`: null for those that are elsewhere. `links`: between the devices, by position. `notes`: why some are staged.
-  FakePeers(FakeBackend& backend, std::shared_ptr<FakeBackend::Machine> machine, std::vector<OpenFake*> devices, PeerLinks links,
-            std::vector<std::string> notes = {}, DevicesElsewhere elsewhere = {});
+  // `devices`: null for those that are elsewhere. `links`: between the devices, by position.
+  // `notes`: why some are staged.
+  FakePeers(FakeBackend& backend, std::shared_ptr<FakeBackend::Machine> machine,
+            std::vector<OpenFake*> devices, PeerLinks links, std::vector<std::string> notes = {},
+            DevicesElsewhere elsewhere = {});
   ~FakePeers() override;
 
   std::size_t size() const override { return devices_.size(); }
@@ -34,8 +37,8 @@ class FakePeers final : public PartOfGroup {
   void lose(DeviceIndex device) override;
   void check(DeviceIndex device) override;
   DeviceIndex awaited_by(DeviceIndex device) override;
-  void arrive(DeviceIndex from, DeviceIndex to, Buffer* into, Bytes offset, std::span<const std::byte> bytes,
-              std::shared_ptr<const void> owner) override;
+  void arrive(DeviceIndex from, DeviceIndex to, Buffer* into, Bytes offset,
+              std::span<const std::byte> bytes, std::shared_ptr<const void> owner) override;
 
  private:
   class End;  // one device's
@@ -46,13 +49,15 @@ class FakePeers final : public PartOfGroup {
     DeviceIndex from;
   };
   using Step = std::variant<std::function<void()>, Signal, Await>;
-  struct Order {                                // what a device does, in order
-    std::deque<Step> steps;                     // the first is an Await whose signal has not been enqueued
+  struct Order {             // what a device does, in order
+    std::deque<Step> steps;  // the first is an Await whose signal has not been enqueued
     std::vector<std::uint64_t> given, awaited;  // signals to and from each device
   };
 
   bool is_here(DeviceIndex device) const { return devices_[device.value] != nullptr; }
-  FakeSignals& signals(DeviceIndex from, DeviceIndex to) { return signals_[from.value * size() + to.value]; }
+  FakeSignals& signals(DeviceIndex from, DeviceIndex to) {
+    return signals_[from.value * size() + to.value];
+  }
   void add(DeviceIndex device, Step step);
   void go_on(DeviceIndex device);  // with the lock
   bool arrived(DeviceIndex device, DeviceIndex from);

@@ -9,7 +9,9 @@
 namespace mgpu {
 namespace {
 
-void mix(std::uint64_t& hash, std::uint64_t value) { hash = (hash ^ value ^ hash >> 29) * 0x9e3779b97f4a7c15u; }
+void mix(std::uint64_t& hash, std::uint64_t value) {
+  hash = (hash ^ value ^ hash >> 29) * 0x9e3779b97f4a7c15u;
+}
 
 }  // namespace
 
@@ -25,7 +27,8 @@ LaunchKey launch_key(const std::string& kernel, const Grid& grid, std::span<cons
   for (const KernelArg& arg : args) {
     std::visit(
         [&](const auto& value) {
-          if constexpr (std::is_integral_v<std::decay_t<decltype(value)>>) mix(key.exact, static_cast<std::uint64_t>(value));
+          if constexpr (std::is_integral_v<std::decay_t<decltype(value)>>)
+            mix(key.exact, static_cast<std::uint64_t>(value));
         },
         arg);
   }
@@ -49,7 +52,8 @@ std::optional<Nanos> KernelTimes::expected(const LaunchKey& key) const {
   double nearest = 2;
   std::optional<Nanos> took;
   const auto look = [&](const std::pair<const std::uint64_t, Nanos>& seen) {
-    const double times_as_many = static_cast<double>(key.work_items) / static_cast<double>(seen.first);
+    const double times_as_many =
+        static_cast<double>(key.work_items) / static_cast<double>(seen.first);
     if (const double apart = std::max(times_as_many, 1 / times_as_many); apart <= nearest) {
       nearest = apart;
       took = Nanos{std::llround(static_cast<double>(seen.second.count()) * times_as_many)};

@@ -1,6 +1,7 @@
-// What a device may still be using is never freed: its handles, its buffers, the host memory it transfers from and to. To release
-// them can block for ever, and to free them lets the device write to memory that is somebody else's. This is the one place where
-// such objects go; the process leaves by _Exit, which gives everything back.
+// What a device may still be using is never freed: its handles, its buffers, the host memory it
+// transfers from and to. To release them can block for ever, and to free them lets the device write
+// to memory that is somebody else's. This is the one place where such objects go; the process
+// leaves by _Exit, which gives everything back.
 #pragma once
 
 #include <memory>

@@ -13,36 +13,43 @@ namespace {
 
 class LinkCalibration {
  public:
-  LinkCalibration(Backend& backend, std::span<OpenDevice* const> devices) : backend_(backend), devices_(devices) {}
+  LinkCalibration(Backend& backend, std::span<OpenDevice* const> devices)
+      : backend_(backend), devices_(devices) {}
 
   LinkCapability measure() {
     piece_ = transfer_piece(devices_.front()->resources().traits());
-    for (OpenDevice* device : devices_) piece_ = std::min(piece_, transfer_piece(device->resources().traits()));
-    for (OpenDevice* device : devices_) buffers_.push_back(&holdings_.add(device->resources().allocate(piece_)));
-    memory_ = &holdings_.add(std::make_unique<HostMemory>(backend_, piece_ * devices_.size(), devices_, true));
+    for (OpenDevice* device : devices_)
+      piece_ = std::min(piece_, transfer_piece(device->resources().traits()));
+    for (OpenDevice* device : devices_)
+      buffers_.push_back(&holdings_.add(device->resources().allocate(piece_)));
+    memory_ = &holdings_.add(
+        std::make_unique<HostMemory>(backend_, piece_ * devices_.size(), devices_, true));
     try {
       LinkRate up = by_count(true);
       return {{}, std::move(up), by_count(false)};
     } catch (...) {
       const auto drained = [&](OpenDevice* device) { return try_drain(backend_, *device); };
-      if (std::count_if(devices_.begin(), devices_.end(), drained) < std::ssize(devices_)) holdings_.leak();
+      if (std::count_if(devices_.begin(), devices_.end(), drained) < std::ssize(devices_))
+        holdings_.leak();
       throw;
     }
   }
 
  private:
-  static constexpr unsigned kPieces = 4;  // per device and try: its start and end are a small part of it
+  static constexpr unsigned kPieces =
+      4;  // per device and try: its start and end are a small part of it
   struct Span {
     Nanos begin{}, end{};
     std::exception_ptr failure;
   };
 
   bool any_cpu() const {
-    return std::any_of(devices_.begin(), devices_.end(), [](OpenDevice* d) { return d->resources().traits().cpu; });
+    return std::any_of(devices_.begin(), devices_.end(),
+                       [](OpenDevice* d) { return d->resources().traits().cpu; });
   }
 
-  // Of the first two, three and so on to all of them; one is limited by its own link only. CPUs copy with their cores, so that only
-  // all of them at once say something.
+  // Of the first two, three and so on to all of them; one is limited by its own link only. CPUs
+  // copy with their cores, so that only all of them at once say something.
   LinkRate by_count(bool up) {
     const std::size_t all = devices_.size();
     if (any_cpu() || all < 3) return rate(up, all);
@@ -53,8 +60,9 @@ class LinkCalibration {
   }
 
   double rate(bool up, std::size_t count) {
-    together(up, count);                                                                  // first uses allocate and map
-    const Nanos begin = backend_.now(), enough = any_cpu() ? 2 * kSampledCpu : kSampled;  // cores are disturbed more often
+    together(up, count);  // first uses allocate and map
+    const Nanos begin = backend_.now(),
+                enough = any_cpu() ? 2 * kSampledCpu : kSampled;  // cores are disturbed more often
     Nanos least = together(up, count);
     for (unsigned tries = 1; tries < kLeastTries || backend_.now() - begin < enough; ++tries)
       least = std::min(least, together(up, count));
@@ -107,7 +115,9 @@ class LinkCalibration {
     std::atomic<std::size_t> at_work = spans.size();
     std::atomic<bool> stopped = false;
     WaitLimits limits = backend_.limits();
-    limits.stop = [&] { return stopped.load(); };  // whoever may stop this is asked by this thread alone
+    limits.stop = [&] {
+      return stopped.load();
+    };  // whoever may stop this is asked by this thread alone
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < spans.size(); ++i) {
       threads.emplace_back([&, i] {

@@ -1,5 +1,6 @@
-// Wakes the thread that drives a device: notified where a command of the device has completed, or another worker has changed what
-// there is to do. A CPU device needs its cores for kernels, and to wake and look takes about 10 us of one.
+// Wakes the thread that drives a device: notified where a command of the device has completed, or
+// another worker has changed what there is to do. A CPU device needs its cores for kernels, and to
+// wake and look takes about 10 us of one.
 #pragma once
 
 #include <chrono>
@@ -16,7 +17,8 @@ class Notifier {
   // Whoever waits looks now and then all the same: a device that hangs does not notify.
   static constexpr Nanos kLongest = std::chrono::milliseconds(10);
 
-  // How often notify() was called. To be read before looking for work, so that nothing which comes while one looks is missed.
+  // How often notify() was called. To be read before looking for work, so that nothing which comes
+  // while one looks is missed.
   std::uint64_t epoch() {
     const std::lock_guard lock(mutex_);
     return epoch_;

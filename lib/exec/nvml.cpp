@@ -1,4 +1,5 @@
-// Names, types and values as in the NVML API reference (docs.nvidia.com/deploy/nvml-api), which keeps them stable.
+// Names, types and values as in the NVML API reference (docs.nvidia.com/deploy/nvml-api), which
+// keeps them stable.
 #include "lib/exec/nvml.hpp"
 
 #include <dlfcn.h>
@@ -44,7 +45,8 @@ struct Nvml::Functions {
     find(temperature, "nvmlDeviceGetTemperature");
     find(utilisation, "nvmlDeviceGetUtilizationRates");
     find(clock_limits, "nvmlDeviceGetCurrentClocksThrottleReasons");
-    for (const char* name : {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"})
+    for (const char* name :
+         {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"})
       if (find(processes, name)) return;
   }
 };
@@ -70,7 +72,8 @@ std::unique_ptr<Nvml> Nvml::load(const std::string& library) {
   f.library = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (f.library == nullptr) return nullptr;
   const bool complete = f.find(f.init, "nvmlInit_v2") && f.find(f.shutdown, "nvmlShutdown") &&
-                        f.find(f.by_pci, "nvmlDeviceGetHandleByPciBusId_v2") && f.find(f.by_uuid, "nvmlDeviceGetHandleByUUID") &&
+                        f.find(f.by_pci, "nvmlDeviceGetHandleByPciBusId_v2") &&
+                        f.find(f.by_uuid, "nvmlDeviceGetHandleByUUID") &&
                         f.find(f.memory, "nvmlDeviceGetMemoryInfo");
   if (!complete || f.init() != 0) return nullptr;
   f.find_figures();
@@ -85,7 +88,8 @@ const Nvml* Nvml::instance() {
 
 Nvml::Handle Nvml::find(const Device& device) const {
   Handle handle = nullptr;
-  // OpenCL gives the bare UUID; a GPU and a part of one (MIG) differ in the prefix. Parts share a PCI address, so UUIDs come first.
+  // OpenCL gives the bare UUID; a GPU and a part of one (MIG) differ in the prefix. Parts share a
+  // PCI address, so UUIDs come first.
   if (device.uuid) {
     for (const char* prefix : {"MIG-", "GPU-"}) {
       if (functions_->by_uuid((prefix + *device.uuid).c_str(), &handle) == 0) return handle;
@@ -112,7 +116,8 @@ NvmlFigures Nvml::figures(Handle gpu) const {
   figures.energy_j = asked<unsigned long long>(1e-3, f.energy, gpu);
   figures.temperature_c = asked<unsigned>(1, f.temperature, gpu, kGpuSensor);
   Functions::Utilisation busy{};
-  if (f.utilisation != nullptr && f.utilisation(gpu, &busy) == 0) figures.utilisation = busy.gpu / 100.0;
+  if (f.utilisation != nullptr && f.utilisation(gpu, &busy) == 0)
+    figures.utilisation = busy.gpu / 100.0;
   Functions::Memory memory{};
   if (f.memory(gpu, &memory) == 0) figures.memory_used = memory.used;
   unsigned long long limits = 0;

@@ -1,5 +1,6 @@
-// NVIDIA's management library, loaded at run time where there is one: what OpenCL does not tell about a GPU. No header and no link
-// to it is needed; without it every question is answered by "not known".
+// NVIDIA's management library, loaded at run time where there is one: what OpenCL does not tell
+// about a GPU. No header and no link to it is needed; without it every question is answered by "not
+// known".
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@ namespace mgpu {
 
 // What a GPU says of itself now; none: it does not say.
 struct NvmlFigures {
-  std::optional<double> clock_mhz, memory_clock_mhz, power_w, energy_j, temperature_c, utilisation;  // utilisation: 0 to 1
+  std::optional<double> clock_mhz, memory_clock_mhz, power_w, energy_j, temperature_c,
+      utilisation;  // utilisation: 0 to 1
   std::optional<Bytes> memory_used;
   std::optional<std::uint64_t> clock_limits;  // nvmlClocksEventReasons
 };
@@ -22,17 +24,20 @@ class Nvml {
  public:
   static constexpr const char* kLibrary = "libnvidia-ml.so.1";
   // Bits of `clock_limits`.
-  static constexpr std::uint64_t kSoftwarePowerCap = 0x4, kHardwareSlowdown = 0x8, kSyncBoost = 0x10, kSoftwareThermal = 0x20,
+  static constexpr std::uint64_t kSoftwarePowerCap = 0x4, kHardwareSlowdown = 0x8,
+                                 kSyncBoost = 0x10, kSoftwareThermal = 0x20,
                                  kHardwareThermal = 0x40, kPowerBrake = 0x80;
   using Handle = void*;
 
-  // The process's own, loaded at the first call and never unloaded; null when it cannot be loaded or does not start. Thread-safe.
+  // The process's own, loaded at the first call and never unloaded; null when it cannot be loaded
+  // or does not start. Thread-safe.
   static const Nvml* instance();
   // Null likewise.
   static std::unique_ptr<Nvml> load(const std::string& library);
   ~Nvml();
 
-  // The GPU, or the part of one, with the device's UUID or PCI address; null when it is none of NVIDIA's.
+  // The GPU, or the part of one, with the device's UUID or PCI address; null when it is none of
+  // NVIDIA's.
   Handle find(const Device& device) const;
   std::optional<Bytes> free_memory(const Device& device) const;
   NvmlFigures figures(Handle gpu) const;

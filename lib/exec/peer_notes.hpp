@@ -14,8 +14,9 @@ struct StagedPair {
   std::string reason;
 };
 
-// A line for each reason, in the order in which they came: "staged from 0:0 to 1:0 and 1:0 to 0:0: device 1:0 is not NVIDIA's".
-// Where all of the group's `pairs` have one reason: "staged between all devices: libcuda.so.1 cannot be loaded".
+// A line for each reason, in the order in which they came: "staged from 0:0 to 1:0 and 1:0 to 0:0:
+// device 1:0 is not NVIDIA's". Where all of the group's `pairs` have one reason: "staged between
+// all devices: libcuda.so.1 cannot be loaded".
 std::vector<std::string> notes_of(std::span<const StagedPair> staged, std::size_t pairs);
 
 }  // namespace mgpu

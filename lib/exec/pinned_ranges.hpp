@@ -20,15 +20,19 @@ class PinnedRanges {
   // One that was added, once.
   void remove(std::span<const std::byte> range) {
     const std::scoped_lock lock(mutex_);
-    const auto same = [&](const auto& r) { return r.data() == range.data() && r.size() == range.size(); };
-    if (const auto at = std::find_if(ranges_.begin(), ranges_.end(), same); at != ranges_.end()) ranges_.erase(at);
+    const auto same = [&](const auto& r) {
+      return r.data() == range.data() && r.size() == range.size();
+    };
+    if (const auto at = std::find_if(ranges_.begin(), ranges_.end(), same); at != ranges_.end())
+      ranges_.erase(at);
   }
   // All of it, by one of the ranges.
   bool hold(std::span<const std::byte> memory) const {
     const std::less_equal<const std::byte*> up_to;  // of pointers into different objects, too
     const std::shared_lock lock(mutex_);
     return std::any_of(ranges_.begin(), ranges_.end(), [&](const auto& range) {
-      return up_to(range.data(), memory.data()) && up_to(memory.data() + memory.size(), range.data() + range.size());
+      return up_to(range.data(), memory.data()) &&
+             up_to(memory.data() + memory.size(), range.data() + range.size());
     });
   }
 

@@ -1,5 +1,6 @@
-// A mutex for what is held for microseconds by threads that poll anyway: whoever finds it taken looks again instead of
-// sleeping, as to be woken takes 10 us and more. Meets Lockable of the standard library.
+// A mutex for what is held for microseconds by threads that poll anyway: whoever finds it taken
+// looks again instead of sleeping, as to be woken takes 10 us and more. Meets Lockable of the
+// standard library.
 #pragma once
 
 #include <atomic>
@@ -12,7 +13,10 @@ class PollingMutex {
   void lock() {
     while (!try_lock()) std::this_thread::yield();
   }
-  bool try_lock() { return !taken_.load(std::memory_order_relaxed) && !taken_.exchange(true, std::memory_order_acquire); }
+  bool try_lock() {
+    return !taken_.load(std::memory_order_relaxed) &&
+           !taken_.exchange(true, std::memory_order_acquire);
+  }
   void unlock() { taken_.store(false, std::memory_order_release); }
 
  private:

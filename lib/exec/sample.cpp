@@ -33,11 +33,13 @@ Timeline to_timeline(const RawSample& sample, std::span<const ClockMap> clocks) 
   for (const RawBatch& batch : sample.batches) {
     const ClockMap& clock = clocks[batch.device.value];
     const auto host = [&](std::uint64_t stamp) {
-      return std::clamp(saturating_subtract(clock.to_host(stamp), sample.begin), -kFarthest, kFarthest);
+      return std::clamp(saturating_subtract(clock.to_host(stamp), sample.begin), -kFarthest,
+                        kFarthest);
     };
     for (const RawCommand& raw : batch.commands) {
-      timeline.commands.push_back({batch.device, raw.kind, batch.slice, raw.label, raw.bytes, host(raw.queued), host(raw.submitted),
-                                   host(raw.started), host(raw.ended), raw.exchange, raw.round});
+      timeline.commands.push_back({batch.device, raw.kind, batch.slice, raw.label, raw.bytes,
+                                   host(raw.queued), host(raw.submitted), host(raw.started),
+                                   host(raw.ended), raw.exchange, raw.round});
     }
   }
   std::stable_sort(timeline.commands.begin(), timeline.commands.end(),
@@ -73,9 +75,11 @@ Recovery recovery_of(const RawSample& sample, const DeviceFault& fault) {
   return recovery;
 }
 
-RawSample joined(RawSample first, RawSample then, std::uint32_t round, std::span<const DeviceIndex> devices) {
+RawSample joined(RawSample first, RawSample then, std::uint32_t round,
+                 std::span<const DeviceIndex> devices) {
   const auto append = [](auto& all, auto& more) {
-    all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    all.insert(all.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
   };
   const Nanos later = then.begin - first.begin;
   for (DeviceFault& fault : first.faults) {
@@ -125,9 +129,11 @@ SampleShare share_of(const RawSample& sample, std::size_t devices) {
   std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> stamps(devices);
   for (const RawBatch& batch : sample.batches) {
     for (const RawCommand& command : batch.commands)
-      if (!command.exchange || batch.slice < 0) stamps[batch.device.value].push_back({command.started, command.ended});
+      if (!command.exchange || batch.slice < 0)
+        stamps[batch.device.value].push_back({command.started, command.ended});
   }
-  for (std::size_t i = 0; i < devices; ++i) share.busy[i] = Nanos{static_cast<std::int64_t>(length_of_union(std::move(stamps[i])))};
+  for (std::size_t i = 0; i < devices; ++i)
+    share.busy[i] = Nanos{static_cast<std::int64_t>(length_of_union(std::move(stamps[i])))};
   // Busy with other shares before borders moved: as long as it would have been with the last ones.
   for (std::size_t i = 0; i < devices && !sample.moves.empty(); ++i) {
     double done = 0;  // items, each counted for every round

@@ -8,8 +8,8 @@
 
 namespace mgpu {
 
-SampleRun::SampleRun(Backend& backend_, SliceSource& source_, Workload& workload_, std::vector<Member> members_,
-                     std::size_t most_members)
+SampleRun::SampleRun(Backend& backend_, SliceSource& source_, Workload& workload_,
+                     std::vector<Member> members_, std::size_t most_members)
     : backend(backend_),
       source(source_),
       workload(workload_),
@@ -24,8 +24,9 @@ void SampleRun::expect_meeting() {
   if (borders == nullptr) return;
   meeting.ranges = ranges_of(borders->shares());
   meeting.busy.assign(members.size(), Nanos{});
-  meeting.missing = static_cast<std::size_t>(
-      std::count_if(meeting.ranges.begin(), meeting.ranges.end(), [](const Slice& range) { return range.size() > 0; }));
+  meeting.missing =
+      static_cast<std::size_t>(std::count_if(meeting.ranges.begin(), meeting.ranges.end(),
+                                             [](const Slice& range) { return range.size() > 0; }));
 }
 
 void SampleRun::come_to_meeting(DeviceIndex member, Nanos busy) {
@@ -52,7 +53,8 @@ std::vector<Owner> SampleRun::owners_of(const std::vector<Items>& shares) const 
   std::vector<Owner> owners;
   const std::vector<Slice> ranges = ranges_of(shares);
   for (std::uint32_t i = 0; i < ranges.size(); ++i)
-    if (ranges[i].size() > 0) owners.push_back({i < places.size() ? places[i] : DeviceIndex{i}, ranges[i]});
+    if (ranges[i].size() > 0)
+      owners.push_back({i < places.size() ? places[i] : DeviceIndex{i}, ranges[i]});
   return owners;
 }
 
@@ -65,7 +67,8 @@ std::optional<DeviceIndex> SampleRun::merger() const {
   if (!merges) return std::nullopt;
   const DeviceIndex best = merge_device;
   const bool on_host = workload.merges_on_host();
-  if (seats[best.value].alive && (!on_host || workload.merge_on_device(members[best.value].device->resources().traits())))
+  if (seats[best.value].alive &&
+      (!on_host || workload.merge_on_device(members[best.value].device->resources().traits())))
     return best;
   for (std::uint32_t i = 0; i < seats.size() && !on_host; ++i) {
     if (seats[i].alive) return DeviceIndex{i};
@@ -94,7 +97,8 @@ void SampleRun::lose(DeviceFault fault) {
   const DeviceIndex device = fault.device;
   Seat& seat = seats[device.value];
   seat.alive = false;
-  if (stage == Stage::merging && device == merge_device.load()) stage = Stage::working;  // those left finish again, and merge
+  if (stage == Stage::merging && device == merge_device.load())
+    stage = Stage::working;  // those left finish again, and merge
   fault.at = backend.now() - sample.begin;
   fault.lost = std::exchange(seat.not_on_host, {});
   for (const Slice& slice : fault.lost) fault.items_lost += slice.size();
@@ -106,17 +110,23 @@ void SampleRun::lose(DeviceFault fault) {
   const Error error(fault.kind, fault.what);
   sample.faults.push_back(std::move(fault));
   if (peers != nullptr && device.value < places.size()) {
-    last_loss = backend.now();  // first: nobody may find that it waits for no one, and not that somebody was lost
+    last_loss = backend.now();  // first: nobody may find that it waits for no one, and not that
+                                // somebody was lost
     peers->lose(places[device.value]);
     // What the others have of it, and of each other, is not known.
-    const bool under_way = (stage == Stage::combining && together) ||
-                           std::any_of(seats.begin(), seats.end(), [](const Seat& each) { return !each.prepared; });
+    const bool under_way =
+        (stage == Stage::combining && together) ||
+        std::any_of(seats.begin(), seats.end(), [](const Seat& each) { return !each.prepared; });
     together = false;
-    if (stage == Stage::combining) stage = Stage::working;  // those left do its part, and bring that too
+    if (stage == Stage::combining)
+      stage = Stage::working;  // those left do its part, and bring that too
     for (Seat& each : seats) each.brought = false;
-    if (under_way) return fail(Error(error.kind(), "a device was lost in the middle of an exchange: " + std::string(error.what())));
+    if (under_way)
+      return fail(Error(error.kind(), "a device was lost in the middle of an exchange: " +
+                                          std::string(error.what())));
   }
-  if (over()) {  // what became of its commands was read too late for others to compute its part again
+  if (over()) {  // what became of its commands was read too late for others to compute its part
+                 // again
     if (!sample.failure) sample.failure = error;
     return;
   }

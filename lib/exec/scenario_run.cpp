@@ -24,7 +24,9 @@ namespace {
 std::string id_of(std::size_t index, std::uint32_t node) {
   return node == 0 ? fmt::format("0:{}", index) : fmt::format("{}/0:{}", node, index);
 }
-std::size_t index_of(const DeviceTraits& device) { return std::stoul(device.id.substr(device.id.find(':') + 1)); }
+std::size_t index_of(const DeviceTraits& device) {
+  return std::stoul(device.id.substr(device.id.find(':') + 1));
+}
 
 // Sums of 1, i and i^2 over a set of items, modulo 2^64.
 struct Sums {
@@ -36,10 +38,12 @@ struct Sums {
   }
 };
 
-// Over 0..n-1: n (n-1) / 2 and n (n-1) (2n-1) / 6, divided before anything overflows; n is at most 2^62.
+// Over 0..n-1: n (n-1) / 2 and n (n-1) (2n-1) / 6, divided before anything overflows; n is at most
+// 2^62.
 Sums sums_below(std::uint64_t n) {
   if (n == 0) return {};
-  std::uint64_t half = (n % 2 == 0 ? n : n - 1) / 2, odd = n % 2 == 0 ? n - 1 : n, third = 2 * n - 1;
+  std::uint64_t half = (n % 2 == 0 ? n : n - 1) / 2, odd = n % 2 == 0 ? n - 1 : n,
+                third = 2 * n - 1;
   Sums sums{n, half * odd, 0};
   for (std::uint64_t* factor : {&half, &odd, &third}) {
     if (*factor % 3 != 0) continue;
@@ -50,7 +54,8 @@ Sums sums_below(std::uint64_t n) {
   return sums;
 }
 
-// The same by another way, for verification: from the sums over n items those over 2n and 2n + 1 follow.
+// The same by another way, for verification: from the sums over n items those over 2n and 2n + 1
+// follow.
 Sums sums_by_doubling(std::uint64_t n) {
   Sums s;
   for (int bit = 63; bit >= 0; --bit) {
@@ -64,11 +69,16 @@ Sums sums_by_doubling(std::uint64_t n) {
   return s;
 }
 
-std::string digest_of(const Sums& s) { return fmt::format("{:016x}{:016x}{:016x}", s.items, s.numbers, s.squares); }
+std::string digest_of(const Sums& s) {
+  return fmt::format("{:016x}{:016x}{:016x}", s.items, s.numbers, s.squares);
+}
 
-Bytes bytes_of(double per_item, Items items) { return static_cast<Bytes>(std::llround(per_item * static_cast<double>(items))); }
+Bytes bytes_of(double per_item, Items items) {
+  return static_cast<Bytes>(std::llround(per_item * static_cast<double>(items)));
+}
 
-// Of slices that follow one another. Also of those that a faulty program computes twice: IntervalSet refuses them.
+// Of slices that follow one another. Also of those that a faulty program computes twice:
+// IntervalSet refuses them.
 std::vector<Slice> joined(std::vector<Slice> slices) {
   std::sort(slices.begin(), slices.end());
   std::vector<Slice> ranges;
@@ -79,13 +89,15 @@ std::vector<Slice> joined(std::vector<Slice> slices) {
   return ranges;
 }
 
-// "sum" adds the sums over a slice to what the device holds; "first sum" likewise, and like "collect" it takes as long as its last
-// argument says, and so does "round", which all but the last give no slice.
+// "sum" adds the sums over a slice to what the device holds; "first sum" likewise, and like
+// "collect" it takes as long as its last argument says, and so does "round", which all but the last
+// give no slice.
 FakeKernels scenario_kernels() {
   FakeKernelCode sum, first_sum, collect;
   sum.run = [](const Grid&, std::span<const FakeArg> args) {
     const auto held = std::get<std::span<std::byte>>(args[0]);
-    Sums sums, below = sums_below(std::get<std::uint64_t>(args[1])), upto = sums_below(std::get<std::uint64_t>(args[2]));
+    Sums sums, below = sums_below(std::get<std::uint64_t>(args[1])),
+               upto = sums_below(std::get<std::uint64_t>(args[2]));
     std::memcpy(&sums, held.data(), sizeof sums);
     sums += {upto.items - below.items, upto.numbers - below.numbers, upto.squares - below.squares};
     std::memcpy(held.data(), &sums, sizeof sums);
@@ -104,7 +116,8 @@ FakeKernels scenario_kernels() {
 
 class ScenarioWorkload final : public Workload {
  public:
-  ScenarioWorkload(const Scenario& scenario, FakeBackend& backend) : scenario_(scenario), backend_(backend) {
+  ScenarioWorkload(const Scenario& scenario, FakeBackend& backend)
+      : scenario_(scenario), backend_(backend) {
     const ScenarioWork& work = scenario.work;
     shape_.items = work.items;
     shape_.granularity = work.granularity;
@@ -123,12 +136,15 @@ class ScenarioWorkload final : public Workload {
     const ScenarioWork& work = scenario_.work;
     Holds holds = held_by(work, device.global_memory, mode, scenario_.devices.size());
     if (holds.fits == 0) return {0, 0, 0, std::move(holds.why_not)};
-    if (mode == Mode::resident) return {holds.fits, holds.pipeline, shape_.bytes_in + shape_.bytes_out, {}};
+    if (mode == Mode::resident)
+      return {holds.fits, holds.pipeline, shape_.bytes_in + shape_.bytes_out, {}};
     const double item = work.cost.in_bytes + work.cost.out_bytes;
-    return {holds.fits, holds.pipeline, bytes_of(2 * item, holds.pipeline) + work.cost.replicated, {}};
+    return {
+        holds.fits, holds.pipeline, bytes_of(2 * item, holds.pipeline) + work.cost.replicated, {}};
   }
 
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity&) override {
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
+                                         const Capacity&) override {
     return std::make_unique<Program>(*this, device, mode);
   }
 
@@ -136,13 +152,15 @@ class ScenarioWorkload final : public Workload {
   Exchanged exchanged(Mode mode) const override {
     const ExchangeEstimate& exchange = scenario_.exchange;
     if (!exchange.any()) return {};
-    return {exchange.gathers && mode.transfers() && scenario_.work.cost.replicated > 0, exchange.combines, exchange.rounds,
-            exchange.halo};
+    return {exchange.gathers && mode.transfers() && scenario_.work.cost.replicated > 0,
+            exchange.combines, exchange.rounds, exchange.halo};
   }
   void connect(PeerGroup& group) override { group_ = &group; }
   void disconnect() override { group_ = nullptr; }
   bool combines() const override { return group_ != nullptr && scenario_.exchange.combines > 0; }
-  void exchange_among(std::span<const DeviceIndex> members) override { members_.assign(members.begin(), members.end()); }
+  void exchange_among(std::span<const DeviceIndex> members) override {
+    members_.assign(members.begin(), members.end());
+  }
   void own(std::span<const Owner> owners) override { owners_.assign(owners.begin(), owners.end()); }
   void begin_sample() override {
     sums_ = {};
@@ -152,14 +170,17 @@ class ScenarioWorkload final : public Workload {
   }
   void merge() override {
     std::size_t parts = 0;
-    for (const std::vector<Slice>& taken : taken_) parts += parts_of(joined(taken), shape_.items, scenario_.work.merge);
+    for (const std::vector<Slice>& taken : taken_)
+      parts += parts_of(joined(taken), shape_.items, scenario_.work.merge);
     if (!combined_) backend_.spend(scenario_.work.merge.of(parts));
   }
   std::string digest() const override { return digest_of(sums_); }
   Verdict verify(VerifyLevel, std::uint64_t) override {
     const std::string right = digest_of(sums_by_doubling(shape_.items));
     Verdict verdict{Verdict::Status::passed, "sums over the items' numbers", {}};
-    if (digest() != right) verdict = {Verdict::Status::failed, verdict.method, "sums " + digest() + " instead of " + right};
+    if (digest() != right)
+      verdict = {Verdict::Status::failed, verdict.method,
+                 "sums " + digest() + " instead of " + right};
     return verdict;
   }
   void write_result(const std::filesystem::path& file) const override {
@@ -198,30 +219,40 @@ class ScenarioWorkload final : public Workload {
       if (rounds() > 0) return;
       if (first && given_.estimate.first_slice_discount > Nanos{}) {
         const auto time = static_cast<std::uint64_t>(time_of_first(slice.size()).count());
-        stream.launch(*first_sum_, {}, {held_.get(), std::uint64_t{slice.begin}, std::uint64_t{slice.end}, time});
+        stream.launch(*first_sum_, {},
+                      {held_.get(), std::uint64_t{slice.begin}, std::uint64_t{slice.end}, time});
       } else {
-        stream.launch(*sum_, {}, {held_.get(), std::uint64_t{slice.begin}, std::uint64_t{slice.end}});
+        stream.launch(*sum_, {},
+                      {held_.get(), std::uint64_t{slice.begin}, std::uint64_t{slice.end}});
       }
       transfer(stream, CommandKind::download, bytes_of(cost().out_bytes, slice.size()));
     }
-    // Each takes as long as the others, to the nanosecond; what items sum up to is known after the last.
+    // Each takes as long as the others, to the nanosecond; what items sum up to is known after the
+    // last.
     void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override {
       const auto all = static_cast<std::uint64_t>(time_of_first(slice.size()).count());
       const bool last = round + 1 == rounds();
-      const std::uint64_t begin = last ? slice.begin : slice.end, time = all / rounds() + (round < all % rounds() ? 1 : 0);
+      const std::uint64_t begin = last ? slice.begin : slice.end,
+                          time = all / rounds() + (round < all % rounds() ? 1 : 0);
       stream.launch(*round_, {}, {held_.get(), begin, std::uint64_t{slice.end}, time});
-      if (last) return transfer(stream, CommandKind::download, bytes_of(cost().out_bytes, slice.size()));
+      if (last)
+        return transfer(stream, CommandKind::download, bytes_of(cost().out_bytes, slice.size()));
       const ExchangeEstimate& exchange = workload_.scenario_.exchange;
-      const auto exchanged = [&](std::uint64_t done) { return done * exchange.rounds / (rounds() - 1); };  // spread evenly
+      const auto exchanged = [&](std::uint64_t done) {
+        return done * exchange.rounds / (rounds() - 1);
+      };  // spread evenly
       const std::vector<DeviceIndex> with = neighbours();
       if (with.empty() || exchanged(round) == exchanged(round + 1)) return;
       for (const DeviceIndex to : with) fake_put(*peer_, to, exchange.halo);
       peer_->sync(with, with);
     }
     void collect(Stream& stream) override {
-      const std::size_t together = exchanges() && (gathers() || workload_.combines()) ? workload_.members_.size() : 1;
-      const Nanos fixed = fixed_of(given_.estimate, workload_.taking_part_, workload_.scenario_.devices.size(), together);
-      if (fixed > Nanos{}) stream.launch(*collect_, {}, {static_cast<std::uint64_t>(fixed.count())});
+      const std::size_t together =
+          exchanges() && (gathers() || workload_.combines()) ? workload_.members_.size() : 1;
+      const Nanos fixed = fixed_of(given_.estimate, workload_.taking_part_,
+                                   workload_.scenario_.devices.size(), together);
+      if (fixed > Nanos{})
+        stream.launch(*collect_, {}, {static_cast<std::uint64_t>(fixed.count())});
     }
     void collected() override {
       Sums sums;
@@ -242,7 +273,8 @@ class ScenarioWorkload final : public Workload {
       const std::size_t parts = parts_of(joined(workload_.taken_[index_]), work.items, work.merge);
       for (std::size_t k = 0; k < members.size(); ++k) {
         if (members[k] == peer_->self()) continue;
-        const Bytes size = part_of_bytes({0, workload_.scenario_.exchange.combines}, members.size(), k).size();
+        const Bytes size =
+            part_of_bytes({0, workload_.scenario_.exchange.combines}, members.size(), k).size();
         for (std::size_t part = 0; part < parts; ++part) fake_put(*peer_, members[k], size);
       }
       meet();
@@ -252,13 +284,16 @@ class ScenarioWorkload final : public Workload {
    private:
     bool exchanges() const {
       const auto& members = workload_.members_;
-      return peer_ != nullptr && std::find(members.begin(), members.end(), peer_->self()) != members.end();
+      return peer_ != nullptr &&
+             std::find(members.begin(), members.end(), peer_->self()) != members.end();
     }
     std::vector<DeviceIndex> others() const { return others_of(workload_.members_, peer_->self()); }
     bool gathers() const {
       const std::vector<DeviceIndex> to = others();
-      const bool direct = std::all_of(to.begin(), to.end(), [&](DeviceIndex i) { return peer_->path(i) == PeerPath::direct; });
-      return end_to_end_ && workload_.scenario_.exchange.gathers && is_gathered(cost().replicated, direct);
+      const bool direct = std::all_of(
+          to.begin(), to.end(), [&](DeviceIndex i) { return peer_->path(i) == PeerPath::direct; });
+      return end_to_end_ && workload_.scenario_.exchange.gathers &&
+             is_gathered(cost().replicated, direct);
     }
     // Who owns the items before and after its own.
     std::vector<DeviceIndex> neighbours() const {
@@ -280,7 +315,8 @@ class ScenarioWorkload final : public Workload {
     bool gather(Stream& stream) {
       if (!gathers()) return false;
       const std::vector<DeviceIndex>& members = workload_.members_;
-      const auto at = static_cast<std::size_t>(std::find(members.begin(), members.end(), peer_->self()) - members.begin());
+      const auto at = static_cast<std::size_t>(
+          std::find(members.begin(), members.end(), peer_->self()) - members.begin());
       const ByteRange part = part_of_bytes({0, cost().replicated}, members.size(), at);
       for (std::size_t i = 0; i < kGatherPieces; ++i) {
         const Bytes size = part_of_bytes(part, kGatherPieces, i).size();
@@ -294,7 +330,8 @@ class ScenarioWorkload final : public Workload {
     Nanos time_of_first(Items items) const {
       const DeviceEstimate& e = given_.estimate;
       const Nanos time =
-          std::max(e.minimum_slice, e.launch - e.first_slice_discount + from_seconds(static_cast<double>(items) / e.items_per_s));
+          std::max(e.minimum_slice, e.launch - e.first_slice_discount +
+                                        from_seconds(static_cast<double>(items) / e.items_per_s));
       return from_seconds(seconds(time) * given_.slow);
     }
     const ItemCost& cost() const { return workload_.shape_.cost; }
@@ -334,7 +371,8 @@ Device facts_of(const ScenarioDevice& device, std::size_t index, std::uint32_t n
   facts.name = device.name;
   facts.vendor = facts.platform = facts.platform_vendor = "simulated";
   facts.type = device.type;
-  facts.global_memory = facts.max_allocation = device.memory > 0 ? device.memory : std::numeric_limits<std::int64_t>::max();
+  facts.global_memory = facts.max_allocation =
+      device.memory > 0 ? device.memory : std::numeric_limits<std::int64_t>::max();
   facts.compute_units = 1;
   facts.score = device.estimate.score;
   return facts;
@@ -365,20 +403,24 @@ std::unique_ptr<FakeBackend> make_scenario_backend(const Scenario& scenario) {
     device.down = given.estimate.down;
     devices.push_back(std::move(device));
   }
-  return std::make_unique<FakeBackend>(std::move(devices), scenario_kernels(), FakeTime::is_virtual,
-                                       FakeLink{scenario.link_up, scenario.link_down, scenario.network, scenario.exchange.links});
+  return std::make_unique<FakeBackend>(
+      std::move(devices), scenario_kernels(), FakeTime::is_virtual,
+      FakeLink{scenario.link_up, scenario.link_down, scenario.network, scenario.exchange.links});
 }
 
 SuiteInfo scenario_suite(const Scenario& scenario, FakeBackend& backend) {
   SuiteInfo info;
   // Nobody should take its rows for measurements; a simulation of a simulation is one.
   info.name = scenario.work.name;
-  if (!info.name.starts_with("simulated")) info.name = info.name.empty() ? "simulated" : "simulated " + info.name;
+  if (!info.name.starts_with("simulated"))
+    info.name = info.name.empty() ? "simulated" : "simulated " + info.name;
   info.summary = "the work of a scenario, on devices that need not exist";
   info.size_name = "items";
   info.default_size = info.quick_size = scenario.work.items;
   info.modes = {Mode::resident, Mode::end_to_end};
-  info.make = [scenario, &backend](const SuiteParams&) { return std::make_unique<ScenarioWorkload>(scenario, backend); };
+  info.make = [scenario, &backend](const SuiteParams&) {
+    return std::make_unique<ScenarioWorkload>(scenario, backend);
+  };
   return info;
 }
 

@@ -38,7 +38,8 @@ struct Telemetry::State {
         std::unique_lock lock(mutex);
         if (changed.wait_for(lock, interval, [&] { return stopping; })) break;
       }
-    } catch (...) {  // nobody waits for this thread, and no measurement needs its readings: those taken so far stay
+    } catch (...) {  // nobody waits for this thread, and no measurement needs its readings: those
+                     // taken so far stay
     }
     const std::lock_guard lock(mutex);
     running = false;
@@ -46,7 +47,8 @@ struct Telemetry::State {
   }
 };
 
-Telemetry::Telemetry(std::vector<WatchedThing> things, std::function<Nanos()> now) : state_(std::make_shared<State>()) {
+Telemetry::Telemetry(std::vector<WatchedThing> things, std::function<Nanos()> now)
+    : state_(std::make_shared<State>()) {
   state_->last.resize(things.size());
   for (const WatchedThing& thing : things) state_->tracks.push_back({thing.of, {}});
   state_->things = std::move(things);
@@ -74,7 +76,8 @@ std::vector<TelemetryTrack> Telemetry::take() {
     if (state_->things[i].reader == nullptr) continue;
     TelemetryTrack& track = state_->tracks[i];
     taken.push_back(track);
-    if (track.readings.size() > 1) track.readings.erase(track.readings.begin(), track.readings.end() - 1);
+    if (track.readings.size() > 1)
+      track.readings.erase(track.readings.begin(), track.readings.end() - 1);
   }
   return taken;
 }

@@ -1,5 +1,5 @@
-// GPUs: by NVIDIA's library, or by the files of amdgpu, i915 and xe (Linux Documentation/gpu/amdgpu/thermal.rst,
-// ABI/testing/sysfs-driver-intel-*-hwmon).
+// GPUs: by NVIDIA's library, or by the files of amdgpu, i915 and xe (Linux
+// Documentation/gpu/amdgpu/thermal.rst, ABI/testing/sysfs-driver-intel-*-hwmon).
 #include <algorithm>
 #include <cctype>
 
@@ -44,10 +44,12 @@ class NvmlSource final : public TelemetrySource {
   static std::uint32_t throttle_of(std::uint64_t limits) {
     std::uint32_t bits = 0;
     if ((limits & Nvml::kSoftwarePowerCap) != 0) bits |= throttle::power_cap;
-    if ((limits & (Nvml::kSoftwareThermal | Nvml::kHardwareThermal)) != 0) bits |= throttle::thermal;
+    if ((limits & (Nvml::kSoftwareThermal | Nvml::kHardwareThermal)) != 0)
+      bits |= throttle::thermal;
     if ((limits & Nvml::kPowerBrake) != 0) bits |= throttle::power_brake;
     // Set along with the two that say why.
-    if ((limits & Nvml::kHardwareSlowdown) != 0 && (limits & (Nvml::kHardwareThermal | Nvml::kPowerBrake)) == 0)
+    if ((limits & Nvml::kHardwareSlowdown) != 0 &&
+        (limits & (Nvml::kHardwareThermal | Nvml::kPowerBrake)) == 0)
       bits |= throttle::hardware;
     if ((limits & Nvml::kSyncBoost) != 0) bits |= throttle::sync_boost;
     return bits;
@@ -81,12 +83,18 @@ class SysfsSource final : public TelemetrySource {
     const fs::path device = card / "device";
     fs::path sensors = device / "hwmon";
     std::error_code error;
-    for (fs::directory_iterator it(device / "hwmon", error), end; !error && it != end; it.increment(error)) sensors = it->path();
-    const auto set = [&](Gauge gauge, FileGauge file) { files_[static_cast<std::size_t>(gauge)] = std::move(file); };
-    set(Gauge::clock,
-        first_of({{sensors / "freq1_input", 1e-6}, {card / "gt_act_freq_mhz", 1}, {card / "gt/gt0/rps_act_freq_mhz", 1}}));
+    for (fs::directory_iterator it(device / "hwmon", error), end; !error && it != end;
+         it.increment(error))
+      sensors = it->path();
+    const auto set = [&](Gauge gauge, FileGauge file) {
+      files_[static_cast<std::size_t>(gauge)] = std::move(file);
+    };
+    set(Gauge::clock, first_of({{sensors / "freq1_input", 1e-6},
+                                {card / "gt_act_freq_mhz", 1},
+                                {card / "gt/gt0/rps_act_freq_mhz", 1}}));
     set(Gauge::memory_clock, first_of({{sensors / "freq2_input", 1e-6}}));
-    set(Gauge::power, first_of({{sensors / "power1_average", 1e-6}, {sensors / "power1_input", 1e-6}}));
+    set(Gauge::power,
+        first_of({{sensors / "power1_average", 1e-6}, {sensors / "power1_input", 1e-6}}));
     set(Gauge::temperature, first_of({{sensors / "temp1_input", 1e-3}}));
     set(Gauge::utilisation, first_of({{device / "gpu_busy_percent", 1e-2}}));
     set(Gauge::memory_used, first_of({{device / "mem_info_vram_used", 1}}));
@@ -94,7 +102,8 @@ class SysfsSource final : public TelemetrySource {
   }
 
   bool has_any() const {
-    return !energy_.file.empty() || std::any_of(files_.begin(), files_.end(), [](const FileGauge& f) { return !f.file.empty(); });
+    return !energy_.file.empty() || std::any_of(files_.begin(), files_.end(),
+                                                [](const FileGauge& f) { return !f.file.empty(); });
   }
 
   TelemetryReading read(Nanos elapsed) override {
@@ -114,7 +123,8 @@ class SysfsSource final : public TelemetrySource {
 };
 
 std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
 
@@ -126,9 +136,11 @@ std::unique_ptr<TelemetrySource> make_nvml_source(const Nvml& nvml, Nvml::Handle
 
 std::unique_ptr<TelemetrySource> make_sysfs_source(const fs::path& root, const std::string& pci) {
   std::error_code error;
-  for (fs::directory_iterator it(root / "sys/class/drm", error), end; !error && it != end; it.increment(error)) {
+  for (fs::directory_iterator it(root / "sys/class/drm", error), end; !error && it != end;
+       it.increment(error)) {
     const std::string name = it->path().filename().string();
-    if (!name.starts_with("card") || name.find('-') != std::string::npos) continue;  // card0-DP-1 is a connector
+    if (!name.starts_with("card") || name.find('-') != std::string::npos)
+      continue;  // card0-DP-1 is a connector
     std::error_code unreadable;
     const fs::path device = fs::canonical(it->path() / "device", unreadable);
     if (unreadable || lower(device.filename().string()) != lower(pci)) continue;
@@ -138,14 +150,17 @@ std::unique_ptr<TelemetrySource> make_sysfs_source(const fs::path& root, const s
   return nullptr;
 }
 
-std::vector<WatchedThing> find_telemetry(std::span<const Device> devices, const TelemetryPlaces& places) {
+std::vector<WatchedThing> find_telemetry(std::span<const Device> devices,
+                                         const TelemetryPlaces& places) {
   std::vector<WatchedThing> things;
   WatchedThing& host = things.emplace_back();
   host.of = kHost;
-  host.every = 4;  // its ticks are 10 ms, and a look at them takes up to a millisecond of a large machine
+  host.every =
+      4;  // its ticks are 10 ms, and a look at them takes up to a millisecond of a large machine
   host.reader = make_host_source(places.root);
   if (std::isnan(host.reader->read(Nanos{})[Gauge::memory_used])) {
-    host.reason = "there is no " + (places.root / "proc/meminfo").string() + ": not Linux, or hidden";
+    host.reason =
+        "there is no " + (places.root / "proc/meminfo").string() + ": not Linux, or hidden";
     host.reader = nullptr;
   } else {
     host.source = "procfs, sysfs";
@@ -170,9 +185,9 @@ std::vector<WatchedThing> find_telemetry(std::span<const Device> devices, const 
     } else if (device.pci && (thing.reader = make_sysfs_source(places.root, *device.pci))) {
       thing.source = "sysfs";
     } else {
-      thing.reason =
-          std::string(nvml != nullptr ? "NVML does not know it" : "there is no NVML") +
-          (device.pci ? ", and sysfs has no figures of " + *device.pci : ", and it has no PCI address to find it in sysfs by");
+      thing.reason = std::string(nvml != nullptr ? "NVML does not know it" : "there is no NVML") +
+                     (device.pci ? ", and sysfs has no figures of " + *device.pci
+                                 : ", and it has no PCI address to find it in sysfs by");
     }
     things.push_back(std::move(thing));
   }

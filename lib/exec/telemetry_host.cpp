@@ -1,5 +1,5 @@
-// The machine: files of Linux as its kernel documents them (Documentation/filesystems/proc.rst, admin-guide/pm/cpufreq.rst,
-// power/powercap, hwmon/sysfs-interface.rst).
+// The machine: files of Linux as its kernel documents them (Documentation/filesystems/proc.rst,
+// admin-guide/pm/cpufreq.rst, power/powercap, hwmon/sysfs-interface.rst).
 #include <algorithm>
 #include <array>
 #include <sstream>
@@ -69,13 +69,18 @@ class HostSource final : public TelemetrySource {
  public:
   explicit HostSource(const fs::path& root) : root_(root), sensors_(cpu_sensors(root)) {
     std::vector<fs::path> cpus = entries(root / "sys/devices/system/cpu", "cpu");
-    std::erase_if(cpus, [](const fs::path& p) { return p.filename().string().find_first_of("0123456789") != 3; });
+    std::erase_if(cpus, [](const fs::path& p) {
+      return p.filename().string().find_first_of("0123456789") != 3;
+    });
     clocks_ = spread(with_suffix(cpus, "cpufreq/scaling_cur_freq"), kClocksAtMost);
-    throttles_ = spread(with_suffix(cpus, "thermal_throttle/package_throttle_count"), kClocksAtMost);
+    throttles_ =
+        spread(with_suffix(cpus, "thermal_throttle/package_throttle_count"), kClocksAtMost);
     for (const fs::path& zone : entries(root / "sys/class/powercap", "intel-rapl:")) {
       const std::string name = zone.filename().string();
-      if (std::count(name.begin(), name.end(), ':') > 1 || !small_number(zone / "energy_uj")) continue;  // a part of a package
-      packages_.push_back({zone / "energy_uj", small_number(zone / "max_energy_range_uj").value_or(0), 0});
+      if (std::count(name.begin(), name.end(), ':') > 1 || !small_number(zone / "energy_uj"))
+        continue;  // a part of a package
+      packages_.push_back(
+          {zone / "energy_uj", small_number(zone / "max_energy_range_uj").value_or(0), 0});
     }
   }
 
@@ -86,11 +91,13 @@ class HostSource final : public TelemetrySource {
     reading[Gauge::clock] = mean(clocks_) * 1e-3;  // kHz
     for (const fs::path& sensor : sensors_) {
       const auto millis = small_number(sensor);
-      if (millis) reading[Gauge::temperature] = std::fmax(reading[Gauge::temperature], *millis * 1e-3);
+      if (millis)
+        reading[Gauge::temperature] = std::fmax(reading[Gauge::temperature], *millis * 1e-3);
     }
     read_energy(reading, elapsed);
     const double throttles = mean(throttles_);
-    if (throttles > throttles_before_) reading.throttle |= throttle::thermal;  // never of NaN, nor at first
+    if (throttles > throttles_before_)
+      reading.throttle |= throttle::thermal;  // never of NaN, nor at first
     throttles_before_ = throttles;
     return reading;
   }
@@ -112,7 +119,8 @@ class HostSource final : public TelemetrySource {
     return n > 0 ? sum / static_cast<double>(n) : TelemetryReading::unknown;
   }
 
-  // cpu  user nice system idle iowait irq softirq steal guest guest_nice: guests are counted in user and nice already.
+  // cpu  user nice system idle iowait irq softirq steal guest guest_nice: guests are counted in
+  // user and nice already.
   std::optional<Ticks> ticks() const {
     std::istringstream all(small_file(root_ / "proc/stat", 256));
     std::string word;
@@ -137,7 +145,8 @@ class HostSource final : public TelemetrySource {
   void read_load(TelemetryReading& reading) {
     const auto now = ticks();
     if (now && before_ && now->all > before_->all) {
-      const double all = now->all - before_->all, busy = now->busy - before_->busy, own = now->own - before_->own;
+      const double all = now->all - before_->all, busy = now->busy - before_->busy,
+                   own = now->own - before_->own;
       reading[Gauge::load] = std::clamp(busy / all, 0.0, 1.0);
       reading[Gauge::other_load] = std::clamp((busy - own) / all, 0.0, 1.0);
     }
@@ -180,6 +189,8 @@ class HostSource final : public TelemetrySource {
 
 }  // namespace
 
-std::unique_ptr<TelemetrySource> make_host_source(const fs::path& root) { return std::make_unique<HostSource>(root); }
+std::unique_ptr<TelemetrySource> make_host_source(const fs::path& root) {
+  return std::make_unique<HostSource>(root);
+}
 
 }  // namespace mgpu

@@ -9,13 +9,14 @@
 
 namespace mgpu {
 
-// Where all threads wait for each other. A thread that sleeps begins up to 50 us late, one that does not takes a core from a CPU
-// device.
+// Where all threads wait for each other. A thread that sleeps begins up to 50 us late, one that
+// does not takes a core from a CPU device.
 class Together::Meeting {
  public:
   Meeting(std::size_t members, bool sleeps) : members_(members), sleeps_(sleeps) {}
 
-  // Until all are there; whoever comes last does `then` before anybody goes on. False: somebody has left.
+  // Until all are there; whoever comes last does `then` before anybody goes on. False: somebody has
+  // left.
   template <class Then>
   bool meet(const Then& then) {
     const std::uint64_t round = round_;
@@ -52,7 +53,8 @@ class Together::CallWatch {
  public:
   static constexpr Nanos kNone = Nanos::max();
 
-  // By the thread itself: false when nobody waits for it any longer. Then it may touch nothing that is not its own.
+  // By the thread itself: false when nobody waits for it any longer. Then it may touch nothing that
+  // is not its own.
   [[nodiscard]] bool until(Nanos deadline) { return change(deadline.count()); }
   void leave() { change(kOver); }
 
@@ -120,21 +122,25 @@ class Together::Series {
   bool warming_ = repetitions_.warmup > 0, goes_on_ = true;
 };
 
-std::vector<TogetherSample> Together::measure(std::span<const DeviceIndex> who, const Repetitions& repetitions,
+std::vector<TogetherSample> Together::measure(std::span<const DeviceIndex> who,
+                                              const Repetitions& repetitions,
                                               const std::function<void(DeviceIndex)>& enqueue) {
-  std::vector<TogetherSample> samples =
-      backend_.is_virtual() ? on_one_thread(who, repetitions, enqueue) : on_threads(who, repetitions, enqueue);
+  std::vector<TogetherSample> samples = backend_.is_virtual()
+                                            ? on_one_thread(who, repetitions, enqueue)
+                                            : on_threads(who, repetitions, enqueue);
   if (group_ != nullptr)
     for (const DeviceIndex device : who) group_->check(device);
   return samples;
 }
 
-void Together::once(std::span<const DeviceIndex> who, const std::function<void(DeviceIndex)>& enqueue) {
+void Together::once(std::span<const DeviceIndex> who,
+                    const std::function<void(DeviceIndex)>& enqueue) {
   measure(who, {.warmup = 0, .least = 1, .most = 1}, enqueue);
 }
 
-std::vector<TogetherSample> Together::on_one_thread(std::span<const DeviceIndex> who, const Repetitions& repetitions,
-                                                    const std::function<void(DeviceIndex)>& enqueue) {
+std::vector<TogetherSample> Together::on_one_thread(
+    std::span<const DeviceIndex> who, const Repetitions& repetitions,
+    const std::function<void(DeviceIndex)>& enqueue) {
   Series series(backend_, repetitions, who.size());
   std::vector<BatchId> batches(who.size());
   std::vector<bool> over(who.size());
@@ -159,8 +165,8 @@ std::vector<TogetherSample> Together::on_one_thread(std::span<const DeviceIndex>
         if (waited_for != over.end()) at = who[static_cast<std::size_t>(waited_for - over.begin())];
         return waited_for == over.end();
       };
-      wait_until(backend_, "device " + devices_[at.value]->resources().traits().id, backend_.limits().answer,
-                 backend_.limits().stop, all_over, [] {});
+      wait_until(backend_, "device " + devices_[at.value]->resources().traits().id,
+                 backend_.limits().answer, backend_.limits().stop, all_over, [] {});
       for (std::size_t i = 0; i < who.size(); ++i) devices_[who[i].value]->take(batches[i]);
     } catch (const Error& error) {
       for (const DeviceIndex device : who) devices_[device.value]->abandon();
@@ -173,18 +179,22 @@ std::vector<TogetherSample> Together::on_one_thread(std::span<const DeviceIndex>
   return std::move(series.samples);
 }
 
-// What the threads of one measurement share. A thread that a driver holds keeps it for as long as it lives.
+// What the threads of one measurement share. A thread that a driver holds keeps it for as long as
+// it lives.
 class Together::Crew {
  public:
-  Crew(Backend& backend, std::span<OpenDevice* const> devices, std::span<const DeviceIndex> who_, const Repetitions& repetitions,
-       std::function<void(DeviceIndex)> enqueue_)
+  Crew(Backend& backend, std::span<OpenDevice* const> devices, std::span<const DeviceIndex> who_,
+       const Repetitions& repetitions, std::function<void(DeviceIndex)> enqueue_)
       : series(backend, repetitions, who_.size()),
         who(who_.begin(), who_.end()),
         enqueue(std::move(enqueue_)),
         limits(backend.limits()),
-        meeting(who_.size(), std::any_of(who_.begin(), who_.end(), [&](DeviceIndex d) { return is_cpu(*devices[d.value]); })),
+        meeting(who_.size(), std::any_of(who_.begin(), who_.end(),
+                                         [&](DeviceIndex d) { return is_cpu(*devices[d.value]); })),
         watches(who_.size()) {
-    limits.stop = [this] { return stopped.load(); };  // whoever may stop this is asked by one thread alone
+    limits.stop = [this] {
+      return stopped.load();
+    };  // whoever may stop this is asked by one thread alone
   }
   static bool is_cpu(OpenDevice& device) { return device.resources().traits().cpu; }
 
@@ -198,11 +208,13 @@ class Together::Crew {
   std::vector<CallWatch> watches;  // by place in `who`
 };
 
-std::vector<TogetherSample> Together::on_threads(std::span<const DeviceIndex> who, const Repetitions& repetitions,
+std::vector<TogetherSample> Together::on_threads(std::span<const DeviceIndex> who,
+                                                 const Repetitions& repetitions,
                                                  const std::function<void(DeviceIndex)>& enqueue) {
   const auto crew = std::make_shared<Crew>(backend_, devices_, who, repetitions, enqueue);
   std::vector<std::jthread> threads;
-  for (std::size_t i = 0; i < who.size(); ++i) threads.emplace_back([this, crew, i] { serve(*crew, i); });
+  for (std::size_t i = 0; i < who.size(); ++i)
+    threads.emplace_back([this, crew, i] { serve(*crew, i); });
   for (std::size_t at_work = who.size(); at_work > 0;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (backend_.limits().stop && backend_.limits().stop()) crew->stopped = true;
@@ -235,7 +247,8 @@ void Together::serve(Crew& crew, std::size_t index) {
       crew.enqueue(self);
       const BatchId batch = device.submit();
       // Waiting has a limit of its own, and ends without anybody's help unless a driver holds it.
-      const Nanos limit = crew.limits.answer + (device.may_compile(batch) ? crew.limits.build : Nanos{});
+      const Nanos limit =
+          crew.limits.answer + (device.may_compile(batch) ? crew.limits.build : Nanos{});
       if (!watch.until(backend_.now() + limit * 5 / 4)) return;
       wait_for(backend_, device, batch, crew.limits, cpu ? Look::gently : Look::closely);
       mine.end = backend_.now();
@@ -260,12 +273,14 @@ void Together::serve(Crew& crew, std::size_t index) {
 void Together::leave_inside(Crew& crew, std::size_t index) {
   OpenDevice& device = *devices_[crew.who[index].value];
   device.leave_thread_inside();
-  const std::string what = "the driver of device " + device.resources().traits().id + " did not return from a call";
+  const std::string what =
+      "the driver of device " + device.resources().traits().id + " did not return from a call";
   keep({Error(ErrorKind::timeout, what), crew.who[index]}, crew.first);
   crew.meeting.leave();
 }
 
-// Kept before the others are released: one whose time is up then must not be taken for the first that failed.
+// Kept before the others are released: one whose time is up then must not be taken for the first
+// that failed.
 void Together::keep(const Blame& blame, FirstError& first) {
   try {
     throw Error(blame.error);
@@ -279,10 +294,12 @@ void Together::keep(const Blame& blame, FirstError& first) {
 Together::Blame Together::blame_for(DeviceIndex device, const Error& error) {
   DeviceIndex culprit = device;
   if (group_ != nullptr && error.kind() == ErrorKind::timeout)
-    for (std::size_t steps = 0; steps < group_->size(); ++steps) culprit = group_->awaited_by(culprit);
+    for (std::size_t steps = 0; steps < group_->size(); ++steps)
+      culprit = group_->awaited_by(culprit);
   if (culprit == device) return {error, device};
   const auto id = [&](DeviceIndex of) { return devices_[of.value]->resources().traits().id; };
-  return {Error(error.kind(), std::string(error.what()) + ": it waits for device " + id(culprit)), culprit};
+  return {Error(error.kind(), std::string(error.what()) + ": it waits for device " + id(culprit)),
+          culprit};
 }
 
 }  // namespace mgpu

@@ -12,24 +12,30 @@
 namespace mgpu {
 namespace {
 
-// Whoever is at work may finish what takes no longer, such as a probe of its clock, before it is asked to stop.
+// Whoever is at work may finish what takes no longer, such as a probe of its clock, before it is
+// asked to stop.
 constexpr Nanos kBetweenQuestions = std::chrono::milliseconds(10);
 constexpr Nanos kBetweenLooks = std::chrono::microseconds(50);
-constexpr Nanos kLongestDrain = std::chrono::seconds(1);  // few commands take longer, and a device that hangs is found late enough
+constexpr Nanos kLongestDrain = std::chrono::seconds(
+    1);  // few commands take longer, and a device that hangs is found late enough
 
 }  // namespace
 
-void wait_until(Backend& backend, std::string_view who, Nanos limit, const StopCheck& stop, const std::function<bool()>& done,
-                const std::function<void()>& rest) {
+void wait_until(Backend& backend, std::string_view who, Nanos limit, const StopCheck& stop,
+                const std::function<bool()>& done, const std::function<void()>& rest) {
   Nanos asked = backend.now();
   const Nanos deadline = asked + limit;
-  const auto give_up = [&] { throw Error(ErrorKind::timeout, std::string(who) + " did not answer for " + format_duration(limit)); };
+  const auto give_up = [&] {
+    throw Error(ErrorKind::timeout,
+                std::string(who) + " did not answer for " + format_duration(limit));
+  };
   while (!done()) {
     const Nanos now = backend.now();
     if (now >= deadline) give_up();
     if (stop && (backend.is_virtual() || now - asked >= kBetweenQuestions)) {
       asked = now;
-      if (stop()) throw Error(ErrorKind::interrupted, "stopped while " + std::string(who) + " was at work");
+      if (stop())
+        throw Error(ErrorKind::interrupted, "stopped while " + std::string(who) + " was at work");
     }
     if (!backend.is_virtual()) {
       rest();
@@ -40,7 +46,8 @@ void wait_until(Backend& backend, std::string_view who, Nanos limit, const StopC
   }
 }
 
-void wait_for(Backend& backend, OpenDevice& device, BatchId batch, const WaitLimits& limits, Look look) {
+void wait_for(Backend& backend, OpenDevice& device, BatchId batch, const WaitLimits& limits,
+              Look look) {
   std::uint64_t epoch = 0;
   const auto done = [&] {
     epoch = device.notifier().epoch();
@@ -49,7 +56,8 @@ void wait_for(Backend& backend, OpenDevice& device, BatchId batch, const WaitLim
   const auto rest = [&] {
     if (look == Look::closely) return std::this_thread::yield();
     Nanos longest = device.notifies() ? Notifier::kLongest : kBetweenLooks;
-    if (const auto due = device.due()) longest = std::min(longest, std::max(Nanos{}, *due - backend.now()));
+    if (const auto due = device.due())
+      longest = std::min(longest, std::max(Nanos{}, *due - backend.now()));
     device.notifier().wait(epoch, longest);
   };
   try {
@@ -71,8 +79,8 @@ bool try_drain(Backend& backend, OpenDevice& device) noexcept {
     const WaitLimits& limits = backend.limits();
     device.abandon();
     wait_until(
-        backend, "", std::min(limits.answer / 10, kLongestDrain), limits.stop, [&] { return device.drained(); },
-        [] { std::this_thread::sleep_for(kBetweenLooks); });
+        backend, "", std::min(limits.answer / 10, kLongestDrain), limits.stop,
+        [&] { return device.drained(); }, [] { std::this_thread::sleep_for(kBetweenLooks); });
     return true;
   } catch (...) {
     return false;
@@ -84,9 +92,12 @@ void finish_batch(Backend& backend, OpenDevice& device, BatchId batch, const Wai
   device.take(batch);
 }
 
-void finish_batch(Backend& backend, OpenDevice& device, BatchId batch) { finish_batch(backend, device, batch, backend.limits()); }
+void finish_batch(Backend& backend, OpenDevice& device, BatchId batch) {
+  finish_batch(backend, device, batch, backend.limits());
+}
 
-LimitsInForce::LimitsInForce(Backend& backend, WaitLimits limits) : backend_(backend), before_(backend.limits()) {
+LimitsInForce::LimitsInForce(Backend& backend, WaitLimits limits)
+    : backend_(backend), before_(backend.limits()) {
   backend_.limit_waits(std::move(limits));
 }
 

@@ -1,4 +1,5 @@
-// The worker of a device: enqueues, polls, gives work back when its device fails. How it merges is in worker_merge.cpp.
+// The worker of a device: enqueues, polls, gives work back when its device fails. How it merges is
+// in worker_merge.cpp.
 #include "lib/exec/worker.hpp"
 
 #include <algorithm>
@@ -11,7 +12,10 @@
 
 namespace mgpu {
 DeviceWorker::DeviceWorker(SampleRun& run, DeviceIndex self)
-    : run_(run), self_(self), notifies_(member().device->notifies()), brings_(member().program->brings()) {}
+    : run_(run),
+      self_(self),
+      notifies_(member().device->notifies()),
+      brings_(member().program->brings()) {}
 
 std::optional<std::uint64_t> DeviceWorker::call() const {
   const std::uint64_t calls = calls_;
@@ -23,7 +27,8 @@ bool DeviceWorker::abandon(std::uint64_t call, const std::string& why) {
   member().device->leave_thread_inside();
   {
     const std::lock_guard lock(run_.mutex);
-    run_.lose({.device = self_, .kind = ErrorKind::timeout, .what = why, .round = round_under_way()});
+    run_.lose(
+        {.device = self_, .kind = ErrorKind::timeout, .what = why, .round = round_under_way()});
   }
   run_.notify_all();
   return true;
@@ -54,7 +59,8 @@ bool DeviceWorker::step() {
     progress = advance();
   } catch (const Error& error) {
     fail(error.kind(), error.what());
-  } catch (const std::exception& error) {  // out of host memory, say: this device's part is lost, the thread lives
+  } catch (const std::exception&
+               error) {  // out of host memory, say: this device's part is lost, the thread lives
     fail(ErrorKind::internal, error.what());
   }
   if (run_.version != seen_ || run_.stage != seen_stage_) run_.notify_all();
@@ -90,15 +96,18 @@ bool DeviceWorker::advance() {
     }
     if (!overdue()) return act() || progress;  // the other was lost in between
     throw Error(ErrorKind::timeout,
-                "no answer for " + format_duration(run_.timeout + (finished_any_ ? Nanos{} : member().compiling)));
+                "no answer for " +
+                    format_duration(run_.timeout + (finished_any_ ? Nanos{} : member().compiling)));
   }
   return act() || progress;
 }
 
-// Of the sample's items, by all devices; where work goes in rounds and no item is finished before the last one, of its own rounds.
+// Of the sample's items, by all devices; where work goes in rounds and no item is finished before
+// the last one, of its own rounds.
 double DeviceWorker::share_done() const {
   if (rounds_ > 0) return static_cast<double>(rounds_done_) / rounds_;
-  return static_cast<double>(run_.finished) / static_cast<double>(std::max<Items>(run_.workload.shape().items, 1));
+  return static_cast<double>(run_.finished) /
+         static_cast<double>(std::max<Items>(run_.workload.shape().items, 1));
 }
 
 bool DeviceWorker::would_act_on_others() {
@@ -130,7 +139,8 @@ std::optional<Nanos> DeviceWorker::gives_up_at() const {
 
 bool DeviceWorker::retire() {
   bool progress = false;
-  while (!in_flight_.empty() && driver([&] { return member().device->complete(in_flight_.front().batch); })) {
+  while (!in_flight_.empty() &&
+         driver([&] { return member().device->complete(in_flight_.front().batch); })) {
     const InFlight done = in_flight_.front();
     in_flight_.pop_front();
     progress = true;
@@ -141,7 +151,7 @@ bool DeviceWorker::retire() {
       policy_.ended_collect();
       const std::lock_guard lock(run_.mutex);
       if (run_.combines && run_.exchanges(self_)) continue;  // it stays on the device
-      run_.together = false;                                 // what the others combine would lack it
+      run_.together = false;  // what the others combine would lack it
       seat().not_on_host.clear();
       seat().records.clear();
     } else if (done.number == kMerge && bringing_) {
@@ -191,7 +201,8 @@ void DeviceWorker::retire_slice(const InFlight& done) {
   } else {
     seat().records.push_back(static_cast<std::uint32_t>(run_.sample.slices.size()));
   }
-  run_.sample.slices.push_back({{self_, done.number, done.slice.begin, done.slice.end, done.enqueued, now}});
+  run_.sample.slices.push_back(
+      {{self_, done.number, done.slice.begin, done.slice.end, done.enqueued, now}});
   ++run_.version;
 }
 
@@ -264,7 +275,8 @@ void DeviceWorker::enqueue(const Slice& slice) {
   driver([&] {
     member().device->begin_slice();
     try {
-      member().program->enqueue(slice, static_cast<unsigned>(next_number_) % DevicePolicy::kDepth, stream);
+      member().program->enqueue(slice, static_cast<unsigned>(next_number_) % DevicePolicy::kDepth,
+                                stream);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::out_of_memory) throw;
       entry.rejected = true;
@@ -299,10 +311,12 @@ void DeviceWorker::start_collect() {
 }
 
 void DeviceWorker::fail(ErrorKind kind, const std::string& what) {
-  const bool was_merging = run_.stage == SampleRun::Stage::merging && self_ == run_.merge_device.load();
+  const bool was_merging =
+      run_.stage == SampleRun::Stage::merging && self_ == run_.merge_device.load();
   const bool host_merges = was_merging && run_.workload.merges_on_host();
   const bool waited = !in_flight_.empty();
-  const Nanos sign = waited ? std::max(in_flight_.front().enqueued, last_sign_) : run_.backend.now();
+  const Nanos sign =
+      waited ? std::max(in_flight_.front().enqueued, last_sign_) : run_.backend.now();
   stage_ = Stage::lost;
   in_flight_.clear();
   member().device->abandon();
@@ -311,7 +325,8 @@ void DeviceWorker::fail(ErrorKind kind, const std::string& what) {
     const Nanos detection = run_.backend.now() - std::max(sign, run_.sample.begin);
     if (host_merges) {  // the partials are on the host: nothing is lost but the device
       run_.seats[self_.value].alive = false;
-      run_.sample.faults.push_back({self_, kind, what, run_.backend.now() - run_.sample.begin, detection, true, {}, 0});
+      run_.sample.faults.push_back(
+          {self_, kind, what, run_.backend.now() - run_.sample.begin, detection, true, {}, 0});
       run_.stage = SampleRun::Stage::working;
     } else {
       run_.lose({.device = self_,
@@ -335,12 +350,14 @@ void DeviceWorker::enter(HostState state) {
 
 void DeviceWorker::read_retired() {
   for (const auto& [batch, number, round] : retired_) {
-    std::vector<RawCommand> commands = driver([&, batch = batch] { return member().device->take(batch); });
+    std::vector<RawCommand> commands =
+        driver([&, batch = batch] { return member().device->take(batch); });
     if (number >= 0 && run_.meets_at > 0) measure_round(commands);
     for (RawCommand& command : commands) command.round = round;
     if (number >= 0 && !read_.empty() && read_.back().slice == number) {  // rounds of a slice
       auto& before = read_.back().commands;
-      before.insert(before.end(), std::make_move_iterator(commands.begin()), std::make_move_iterator(commands.end()));
+      before.insert(before.end(), std::make_move_iterator(commands.begin()),
+                    std::make_move_iterator(commands.end()));
     } else {
       read_.push_back({self_, number, std::move(commands)});
     }
@@ -357,7 +374,8 @@ void DeviceWorker::leave() {
   member().device->slow_down().end_sample();
   const std::lock_guard lock(run_.mutex);
   for (RawBatch& batch : read_) run_.sample.batches.push_back(std::move(batch));
-  if (run_.sample.end > state_since_) spans_.push_back({self_, state_, state_since_, run_.sample.end});
+  if (run_.sample.end > state_since_)
+    spans_.push_back({self_, state_, state_since_, run_.sample.end});
   auto& all = run_.sample.spans;
   all.insert(all.end(), spans_.begin(), spans_.end());
   stage_ = Stage::left;

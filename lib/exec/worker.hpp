@@ -1,6 +1,6 @@
-// One device's part in one sample, as a state machine: asks the source, keeps two slices in flight, collects, and merges if it is
-// the one that does. It never blocks, so that threads can drive it in real time, one each, and one thread can drive all of them on
-// a virtual clock.
+// One device's part in one sample, as a state machine: asks the source, keeps two slices in flight,
+// collects, and merges if it is the one that does. It never blocks, so that threads can drive it in
+// real time, one each, and one thread can drive all of them on a virtual clock.
 #pragma once
 
 #include <atomic>
@@ -20,21 +20,23 @@ class DeviceWorker {
   DeviceWorker(SampleRun& run, DeviceIndex self);
 
   void start();  // the sample has begun
-  // Does what can be done now. False: nothing until a device completes something or another worker acts. Throws Abandoned.
+  // Does what can be done now. False: nothing until a device completes something or another worker
+  // acts. Throws Abandoned.
   bool step();
-  // For the thread that drives it, after a step() that did nothing: sleeps until the device notifies, another worker has done
-  // something that matters, or a handicap's hold is over. Of a device that does not notify (GPUs), only lets others run: 4-10 us a
-  // launch are worth a core.
+  // For the thread that drives it, after a step() that did nothing: sleeps until the device
+  // notifies, another worker has done something that matters, or a handicap's hold is over. Of a
+  // device that does not notify (GPUs), only lets others run: 4-10 us a launch are worth a core.
   void rest();
   // When it will count its device as hung if nothing completes; none: nothing is in flight.
   std::optional<Nanos> gives_up_at() const;
   // The sample is over for this worker and none of its commands is under way.
   bool left() const { return stage_ == Stage::left; }
 
-  // For a thread that watches the worker's: which call into the device's driver it is in, none: in none.
+  // For a thread that watches the worker's: which call into the device's driver it is in, none: in
+  // none.
   std::optional<std::uint64_t> call() const;
-  // The driver does not return from that call: the device is lost, and the worker's thread must never act again; should the call
-  // return, it meets Abandoned. False: the call has returned.
+  // The driver does not return from that call: the device is lost, and the worker's thread must
+  // never act again; should the call return, it meets Abandoned. False: the call has returned.
   bool abandon(std::uint64_t call, const std::string& why);
   struct Abandoned {};
 
@@ -102,13 +104,15 @@ class DeviceWorker {
   InFlight last_round_;
   std::uint32_t checkpoint_ = 0;                // the last that was enqueued: rounds
   std::atomic<std::uint32_t> rounds_done_ = 0;  // complete
-  std::uint32_t came_to_ = 0;                   // the last meeting (SampleRun::meets_at); and whether it still waits for others
+  std::uint32_t came_to_ =
+      0;  // the last meeting (SampleRun::meets_at); and whether it still waits for others
   bool waits_ = false;
   std::vector<Nanos> busy_;       // with each of the rounds since
   bool bringing_ = false;         // what is left on the device
   std::uint64_t brought_at_ = 0;  // the version at which it had; later ones: after others were lost
   std::deque<InFlight> in_flight_;
-  // Completed batches, whose commands are read after the sample, or before a checkpoint counts: 1.5 us a time stamp on an H200.
+  // Completed batches, whose commands are read after the sample, or before a checkpoint counts: 1.5
+  // us a time stamp on an H200.
   struct Retired {
     BatchId batch;
     std::int32_t number = 0;

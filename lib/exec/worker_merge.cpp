@@ -1,4 +1,5 @@
-// The end of a sample: partials are combined among the devices, on one of them or on the host, by whoever is last.
+// The end of a sample: partials are combined among the devices, on one of them or on the host, by
+// whoever is last.
 #include <algorithm>
 #include <utility>
 
@@ -7,7 +8,8 @@
 
 namespace mgpu {
 
-// The last worker with nothing left to do merges: all partials are on the host, and no other worker acts any more.
+// The last worker with nothing left to do merges: all partials are on the host, and no other worker
+// acts any more.
 bool DeviceWorker::try_finish() {
   if (done_at_ == run_.version) return false;  // no lock: this is polled while the last one merges
   {
@@ -17,7 +19,8 @@ bool DeviceWorker::try_finish() {
     for (const SampleRun::Seat& each : run_.seats) {
       if (each.alive && each.done_at != run_.version) return false;
     }
-    // Nobody else acts any more: all others are done_at at this version, and only a worker with something left to do changes it.
+    // Nobody else acts any more: all others are done_at at this version, and only a worker with
+    // something left to do changes it.
     run_.sample.merge_begin = run_.backend.now();
     if (run_.combines) {
       run_.stage = SampleRun::Stage::combining;
@@ -25,7 +28,8 @@ bool DeviceWorker::try_finish() {
     }
     if (const std::optional<DeviceIndex> on = run_.merger()) {
       run_.merge_device = *on;                 // before the stage, by which its worker sees it
-      run_.stage = SampleRun::Stage::merging;  // by that device's own worker: streams and kernels belong to one thread
+      run_.stage = SampleRun::Stage::merging;  // by that device's own worker: streams and kernels
+                                               // belong to one thread
       return true;
     }
   }
@@ -62,7 +66,8 @@ void DeviceWorker::brought() {
   member().program->brought();
   {
     const std::lock_guard lock(run_.mutex);
-    if (run_.stage != SampleRun::Stage::combining) return;  // a device was lost: there may be more to bring
+    if (run_.stage != SampleRun::Stage::combining)
+      return;  // a device was lost: there may be more to bring
     seat().brought = true;
     brought_at_ = run_.version;
     for (const SampleRun::Seat& each : run_.seats) {
@@ -98,7 +103,8 @@ void DeviceWorker::merge_on_host() {
   sample.merge_end = sample.end;
 }
 
-// Did all that the device waited for come? A kernel that waits for a flag ends without it before the device counts as hung.
+// Did all that the device waited for come? A kernel that waits for a flag ends without it before
+// the device counts as hung.
 void DeviceWorker::check_exchange() {
   if (run_.peers == nullptr || self_.value >= run_.places.size()) return;
   try {

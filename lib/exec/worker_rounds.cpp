@@ -1,4 +1,5 @@
-// The worker of a device, where work goes in rounds: what it enqueues ahead, checkpoints, and meetings after which borders move.
+// The worker of a device, where work goes in rounds: what it enqueues ahead, checkpoints, and
+// meetings after which borders move.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -10,8 +11,9 @@
 namespace mgpu {
 namespace {
 
-// Of work that goes in rounds, batches that are enqueued ahead: enough for the device never to wait for the host, which looks at
-// it every few microseconds, and few enough for an error to be noticed soon.
+// Of work that goes in rounds, batches that are enqueued ahead: enough for the device never to wait
+// for the host, which looks at it every few microseconds, and few enough for an error to be noticed
+// soon.
 constexpr std::size_t kRoundsAhead = 64;
 
 }  // namespace
@@ -28,7 +30,8 @@ bool DeviceWorker::enqueue_rounds() {
     entry.enqueued = run_.backend.now();
     entry.round = next_round_;
     driver([&] {
-      next_round_ += member().program->enqueue_rounds(entry.slice, next_round_, rounds_at_once(), member().device->stream());
+      next_round_ += member().program->enqueue_rounds(entry.slice, next_round_, rounds_at_once(),
+                                                      member().device->stream());
       entry.batch = member().device->submit();
     });
     entry.rounds = next_round_;
@@ -40,11 +43,13 @@ bool DeviceWorker::enqueue_rounds() {
   return progress;
 }
 
-// Those on whose time borders move are looked at one by one; after a checkpoint's rounds the state has to be in memory.
+// Those on whose time borders move are looked at one by one; after a checkpoint's rounds the state
+// has to be in memory.
 std::uint32_t DeviceWorker::rounds_at_once() const {
   if (run_.meets_at > 0) return 1;
   const std::uint32_t every = run_.merges ? run_.workload.shape().checkpoint_rounds : 0;
-  return every > 0 ? std::min(rounds_ - next_round_, every - next_round_ % every) : rounds_ - next_round_;
+  return every > 0 ? std::min(rounds_ - next_round_, every - next_round_ % every)
+                   : rounds_ - next_round_;
 }
 
 // Comes to it when its rounds are over, and goes on when all have come.
@@ -90,7 +95,8 @@ void DeviceWorker::move(const Slice& to) {
 void DeviceWorker::measure_round(std::span<const RawCommand> commands) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> stamps;
   for (const RawCommand& command : commands)
-    if (!command.exchange && command.kind == CommandKind::compute) stamps.push_back({command.started, command.ended});
+    if (!command.exchange && command.kind == CommandKind::compute)
+      stamps.push_back({command.started, command.ended});
   if (stamps.empty()) return;
   busy_.emplace_back(static_cast<std::int64_t>(length_of_union(std::move(stamps))));
 }

@@ -10,15 +10,18 @@
 namespace mgpu {
 namespace {
 
-using Real = long double;  // 64 bits of mantissa where the machine has them: quotas of very large ranges stay exact to a granule
+using Real = long double;  // 64 bits of mantissa where the machine has them: quotas of very large
+                           // ranges stay exact to a granule
 
-// Gives `granules` out by quota: the whole part of each, and one more to those with the largest remainders.
+// Gives `granules` out by quota: the whole part of each, and one more to those with the largest
+// remainders.
 std::vector<Items> largest_remainder(Items granules, const std::vector<Real>& quotas) {
   std::vector<Items> shares(quotas.size());
   std::vector<Real> remainders(quotas.size());
   Items given = 0;
   for (std::size_t i = 0; i < quotas.size(); ++i) {
-    // Rounding of the quotas may make them add up to a hair more than there is: never give what is not there.
+    // Rounding of the quotas may make them add up to a hair more than there is: never give what is
+    // not there.
     shares[i] = std::min(static_cast<Items>(std::floor(quotas[i])), granules - given);
     remainders[i] = quotas[i] - std::floor(quotas[i]);
     given += shares[i];
@@ -27,11 +30,13 @@ std::vector<Items> largest_remainder(Items granules, const std::vector<Real>& qu
   for (std::size_t i = 0; i < quotas.size(); ++i) {
     if (quotas[i] > 0) order.push_back(i);
   }
-  // Only which ones have the largest matters, not their order: a sort of 1,024 took as long as everything else here.
+  // Only which ones have the largest matters, not their order: a sort of 1,024 took as long as
+  // everything else here.
   const auto missing = static_cast<std::ptrdiff_t>(std::min<Items>(granules - given, order.size()));
-  std::nth_element(order.begin(), order.begin() + missing, order.end(), [&](std::size_t a, std::size_t b) {
-    return remainders[a] != remainders[b] ? remainders[a] > remainders[b] : a < b;
-  });
+  std::nth_element(order.begin(), order.begin() + missing, order.end(),
+                   [&](std::size_t a, std::size_t b) {
+                     return remainders[a] != remainders[b] ? remainders[a] > remainders[b] : a < b;
+                   });
   for (std::size_t k = 0; given < granules; ++given, ++k) ++shares[order[k % order.size()]];
   return shares;
 }
@@ -41,13 +46,16 @@ std::vector<Items> largest_remainder(Items granules, const std::vector<Real>& qu
 std::vector<Items> apportion(Items items, Items granularity, std::span<const double> weights) {
   const auto is_weight = [](double w) { return std::isfinite(w) && w >= 0; };
   const double heaviest = weights.empty() ? 0 : *std::max_element(weights.begin(), weights.end());
-  if (granularity == 0 || !std::all_of(weights.begin(), weights.end(), is_weight) || heaviest <= 0) {
-    throw Error(ErrorKind::internal, "apportion: needs a granularity and weights, none negative and not all zero");
+  if (granularity == 0 || !std::all_of(weights.begin(), weights.end(), is_weight) ||
+      heaviest <= 0) {
+    throw Error(ErrorKind::internal,
+                "apportion: needs a granularity and weights, none negative and not all zero");
   }
   const Items granules = items / granularity, remainder = items % granularity;
   if (granules == 0) {  // one piece that cannot be cut: where most of it belongs
     std::vector<Items> shares(weights.size());
-    shares[static_cast<std::size_t>(std::max_element(weights.begin(), weights.end()) - weights.begin())] = items;
+    shares[static_cast<std::size_t>(std::max_element(weights.begin(), weights.end()) -
+                                    weights.begin())] = items;
     return shares;
   }
 
@@ -59,8 +67,8 @@ std::vector<Items> apportion(Items items, Items granularity, std::span<const dou
     quotas.push_back(static_cast<Real>(items) / granularity * (Real{weights[i]} / heaviest / sum));
     if (weights[i] > 0) last = i;
   }
-  // The last device gets the remainder whatever happens, so it takes part in the rest with what it is owed beyond that. Without
-  // this it could end up almost two granules above its ideal.
+  // The last device gets the remainder whatever happens, so it takes part in the rest with what it
+  // is owed beyond that. Without this it could end up almost two granules above its ideal.
   quotas[last] = std::max(Real{0}, quotas[last] - static_cast<Real>(remainder) / granularity);
 
   std::vector<Items> shares = largest_remainder(granules, quotas);
@@ -69,7 +77,8 @@ std::vector<Items> apportion(Items items, Items granularity, std::span<const dou
   return shares;
 }
 
-std::vector<Items> apportion_within(Items items, Items granularity, std::span<const double> weights, std::span<const Items> caps) {
+std::vector<Items> apportion_within(Items items, Items granularity, std::span<const double> weights,
+                                    std::span<const Items> caps) {
   // In granules, of which the last may be a short one: then nobody is above a cap whoever gets it.
   const Items granules = items / granularity + (items % granularity != 0 ? 1 : 0);
   std::vector<Items> room;
@@ -85,8 +94,10 @@ std::vector<Items> apportion_within(Items items, Items granularity, std::span<co
       for (std::size_t i = 0; i < open.size(); ++i) open[i] = static_cast<double>(room[i]);
     }
     const std::vector<Items> wanted = apportion(left, 1, open);
-    // Those that would be above their caps are filled first: what they leave over changes everybody else's share.
-    const bool over = !std::equal(wanted.begin(), wanted.end(), room.begin(), [](Items want, Items most) { return want <= most; });
+    // Those that would be above their caps are filled first: what they leave over changes everybody
+    // else's share.
+    const bool over = !std::equal(wanted.begin(), wanted.end(), room.begin(),
+                                  [](Items want, Items most) { return want <= most; });
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       if (over && wanted[i] <= room[i]) continue;
       const Items given = std::min(wanted[i], room[i]);
@@ -96,7 +107,8 @@ std::vector<Items> apportion_within(Items items, Items granularity, std::span<co
     }
   }
   for (Items& share : shares) share *= granularity;
-  const auto last = std::find_if(shares.rbegin(), shares.rend(), [](Items share) { return share > 0; });
+  const auto last =
+      std::find_if(shares.rbegin(), shares.rend(), [](Items share) { return share > 0; });
   if (last != shares.rend()) *last -= granules * granularity - items;
   return shares;
 }

@@ -10,13 +10,15 @@ namespace mgpu {
 namespace {
 
 constexpr int kTimesOver = 6;
-constexpr double kMostOff = 100;  // at once: beyond that a time is not a measurement of what was estimated
+constexpr double kMostOff =
+    100;  // at once: beyond that a time is not a measurement of what was estimated
 constexpr double kMostSeconds = 1e6;
 
 // Gives every device the slices it had, in their order.
 class Replay final : public SliceSource {
  public:
-  Replay(const MeasuredSample& sample, Items items) : sample_(sample), devices_(sample.devices.size()), left_(items) {}
+  Replay(const MeasuredSample& sample, Items items)
+      : sample_(sample), devices_(sample.devices.size()), left_(items) {}
   Answer next(DeviceIndex device) override {
     if (left_ == 0) return Done{};
     const std::vector<MeasuredSlice>& mine = sample_.devices[device.value].slices;
@@ -32,7 +34,8 @@ class Replay final : public SliceSource {
   void rejected(DeviceIndex, const Slice&, Items) override {}
   void lost(DeviceIndex, std::span<const Slice>) override {}
   void joined(DeviceIndex) override {}
-  std::vector<Items> first_shares() const override {  // whoever had none did not exchange data either
+  std::vector<Items> first_shares()
+      const override {  // whoever had none did not exchange data either
     std::vector<Items> shares;
     for (const MeasuredDevice& device : sample_.devices) {
       Items& share = shares.emplace_back(0);
@@ -51,7 +54,8 @@ class Replay final : public SliceSource {
 };
 
 void check_cover(const PlanRequest& request, const MeasuredSample& sample) {
-  if (sample.devices.size() != request.devices.size()) throw Error(ErrorKind::usage, "a sample of other devices");
+  if (sample.devices.size() != request.devices.size())
+    throw Error(ErrorKind::usage, "a sample of other devices");
   std::vector<Slice> all;
   for (const MeasuredDevice& device : sample.devices) {
     for (const MeasuredSlice& given : device.slices) all.push_back(given.slice);
@@ -59,7 +63,8 @@ void check_cover(const PlanRequest& request, const MeasuredSample& sample) {
   std::sort(all.begin(), all.end());
   Items end = 0;
   for (const Slice& slice : all) {
-    if (slice.begin != end || slice.end <= slice.begin) throw Error(ErrorKind::usage, "its slices are not every item once");
+    if (slice.begin != end || slice.end <= slice.begin)
+      throw Error(ErrorKind::usage, "its slices are not every item once");
     end = slice.end;
   }
   if (end != request.items) throw Error(ErrorKind::usage, "its slices are not every item once");
@@ -76,14 +81,17 @@ double longer(Nanos measured, Nanos simulated) {
   return std::clamp(seconds(measured) / seconds(simulated), 1 / kMostOff, kMostOff);
 }
 
-Nanos times(Nanos time, double factor) { return from_seconds(std::min(seconds(time) * factor, kMostSeconds)); }
+Nanos times(Nanos time, double factor) {
+  return from_seconds(std::min(seconds(time) * factor, kMostSeconds));
+}
 
 void stretch(DeviceEstimate& device, double factor) {
   device.items_per_s /= factor;
   device.up /= factor;
   device.down /= factor;
-  for (Nanos* time : {&device.fixed, &device.per_peer_contention, &device.fixed_shared, &device.launch, &device.minimum_slice,
-                      &device.first_slice_discount, &device.transfer}) {
+  for (Nanos* time :
+       {&device.fixed, &device.per_peer_contention, &device.fixed_shared, &device.launch,
+        &device.minimum_slice, &device.first_slice_discount, &device.transfer}) {
     *time = times(*time, factor);
   }
 }
@@ -107,12 +115,17 @@ void slow_down(PeerLinks& links, double factor) {
 
 SetEstimates as_measured(const PlanRequest& request, const MeasuredSample& sample) {
   check_cover(request, sample);
-  SetEstimates now{
-      {request.devices.begin(), request.devices.end()}, request.link_up, request.link_down, request.merge, request.exchange};
+  SetEstimates now{{request.devices.begin(), request.devices.end()},
+                   request.link_up,
+                   request.link_down,
+                   request.merge,
+                   request.exchange};
   Nanos last{};
   for (const MeasuredDevice& device : sample.devices) last = std::max(last, device.finish);
-  const Nanos most_of_a_part = from_seconds(kMostSeconds / static_cast<double>(std::max<std::size_t>(1, slices_of(sample))));
-  const Nanos between = std::max(Nanos{}, sample.makespan - sample.merge - last);  // the host sees an end later than it was
+  const Nanos most_of_a_part =
+      from_seconds(kMostSeconds / static_cast<double>(std::max<std::size_t>(1, slices_of(sample))));
+  const Nanos between = std::max(
+      Nanos{}, sample.makespan - sample.merge - last);  // the host sees an end later than it was
   for (int n = 0; n < kTimesOver; ++n) {
     PlanRequest corrected = request;
     corrected.devices = now.devices;
@@ -125,12 +138,15 @@ SetEstimates as_measured(const PlanRequest& request, const MeasuredSample& sampl
     const double all = longer(last + between, simulated.makespan - simulated.merge);
     for (std::size_t i = 0; i < now.devices.size(); ++i) {
       const MeasuredDevice& measured = sample.devices[i];
-      stretch(now.devices[i], measured.slices.empty() ? all : longer(measured.finish + between, simulated.devices[i].finish));
+      stretch(now.devices[i], measured.slices.empty()
+                                  ? all
+                                  : longer(measured.finish + between, simulated.devices[i].finish));
     }
     now.link_up = slower(now.link_up, all);
     now.link_down = slower(now.link_down, all);
     const double merging = longer(sample.merge, simulated.merge);
-    for (Nanos* time : {&now.merge.fixed, &now.merge.per_slice}) *time = std::min(times(*time, merging), most_of_a_part);
+    for (Nanos* time : {&now.merge.fixed, &now.merge.per_slice})
+      *time = std::min(times(*time, merging), most_of_a_part);
     slow_down(now.exchange.links, now.exchange.combines > 0 ? merging : all);
   }
   return now;

@@ -1,5 +1,5 @@
-// Estimates corrected by a sample that was measured: whoever asks afterwards what another split would have taken asks about the
-// devices as they then were, not as short probes saw them before.
+// Estimates corrected by a sample that was measured: whoever asks afterwards what another split
+// would have taken asks about the devices as they then were, not as short probes saw them before.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,8 @@ struct MeasuredSlice {
 
 struct MeasuredDevice {
   std::vector<MeasuredSlice> slices;  // in the order it was given them
-  Nanos finish{};                     // when its last result was on the host, since the sample began; 0 where it had no slice
+  Nanos finish{};  // when its last result was on the host, since the sample began; 0 where it had
+                   // no slice
 };
 
 struct MeasuredSample {
@@ -23,9 +24,10 @@ struct MeasuredSample {
   Nanos merge{}, makespan{};            // makespan: merge included, and what is between
 };
 
-// The sample is simulated as it was split. What a device takes is multiplied by how much longer its part took in truth, the link's
-// share and devices without a part by how much longer all of it did, the merge by how much longer the merge did; a few times over,
-// as devices share the link. Throws Error(usage) where the slices are not every item once, or a rate is not known.
+// The sample is simulated as it was split. What a device takes is multiplied by how much longer its
+// part took in truth, the link's share and devices without a part by how much longer all of it did,
+// the merge by how much longer the merge did; a few times over, as devices share the link. Throws
+// Error(usage) where the slices are not every item once, or a rate is not known.
 SetEstimates as_measured(const PlanRequest& request, const MeasuredSample& sample);
 
 }  // namespace mgpu

@@ -15,8 +15,10 @@ constexpr double kWorthMoving = 0.02;  // of a round: a smaller gain is noise
 // Where no link is known: a copy by way of the host, which is the slowest.
 constexpr double kSlowestLink = 1e9;
 
-// What devices put into each other's memory; where nothing is known of the paths between them, by way of the host.
-double seconds_to_move(double bytes, const PlanRequest& request, const std::vector<Items>& shares, std::size_t to) {
+// What devices put into each other's memory; where nothing is known of the paths between them, by
+// way of the host.
+double seconds_to_move(double bytes, const PlanRequest& request, const std::vector<Items>& shares,
+                       std::size_t to) {
   const PeerLinks& links = request.exchange.links;
   if (links.empty()) {
     const auto link = [](double rate) { return rate > 0 ? rate : kSlowestLink; };
@@ -25,7 +27,8 @@ double seconds_to_move(double bytes, const PlanRequest& request, const std::vect
   double slowest = 0;
   for (std::size_t from = 0; from < shares.size(); ++from) {
     if (from == to || shares[from] == 0) continue;
-    if (const double rate = links.of(from, to).bytes_per_s; rate > 0) slowest = std::max(slowest, bytes / rate);
+    if (const double rate = links.of(from, to).bytes_per_s; rate > 0)
+      slowest = std::max(slowest, bytes / rate);
   }
   return slowest;
 }
@@ -33,7 +36,10 @@ double seconds_to_move(double bytes, const PlanRequest& request, const std::vect
 }  // namespace
 
 Borders::Borders(const PlanRequest& request, std::vector<Items> shares)
-    : items_(request.items), granularity_(request.granularity), rounds_(request.rounds), shares_(std::move(shares)) {
+    : items_(request.items),
+      granularity_(request.granularity),
+      rounds_(request.rounds),
+      shares_(std::move(shares)) {
   const double item = std::max(request.cost.in_bytes, request.cost.out_bytes);  // its state
   for (std::size_t i = 0; i < shares_.size(); ++i) {
     fits_.push_back(shares_[i] > 0 ? request.devices[i].fits : 0);
@@ -69,13 +75,15 @@ std::optional<std::vector<Items>> Borders::meet(std::span<const Nanos> busy) {
   for (std::size_t i = 0; i < shares_.size(); ++i) {
     if (shares_[i] > 0 && shares[i] == 0) return std::nullopt;  // who has a state keeps some
     const Items end = begin + shares_[i], end_then = begin_then + shares[i];
-    const Items kept = std::min(end, end_then) - std::min(std::min(end, end_then), std::max(begin, begin_then));
+    const Items kept =
+        std::min(end, end_then) - std::min(std::min(end, end_then), std::max(begin, begin_then));
     moved = std::max(moved, static_cast<double>(shares[i] - kept) * seconds_per_item_[i]);
     if (rates[i] > 0) then = std::max(then, static_cast<double>(shares[i]) / rates[i]);
     begin = end;
     begin_then = end_then;
   }
-  if (shares == shares_ || now - then <= kWorthMoving * now || (now - then) * left <= moved) return std::nullopt;
+  if (shares == shares_ || now - then <= kWorthMoving * now || (now - then) * left <= moved)
+    return std::nullopt;
   before_ = std::exchange(shares_, std::move(shares));
   return shares_;
 }

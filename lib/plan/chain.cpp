@@ -16,14 +16,16 @@ constexpr double never = std::numeric_limits<double>::infinity();
 // Parts of the chain by who does them: all that dynamic programming goes by.
 class Parts {
  public:
-  explicit Parts(const PlanRequest& request) : request_(request), stages_(static_cast<std::size_t>(request.items)) {
+  explicit Parts(const PlanRequest& request)
+      : request_(request), stages_(static_cast<std::size_t>(request.items)) {
     const std::vector<bool> takes_part = taking_part(request);
     for (std::size_t i = 0; i < takes_part.size(); ++i)
       if (takes_part[i] && request.devices[i].fits > 0) devices_.push_back(i);
     for (std::size_t k = 0; k < devices_.size(); ++k) {
       const auto next = k + 1 < devices_.size() ? std::optional(devices_[k + 1]) : std::nullopt;
       for (std::size_t begin = 0; begin < stages_; ++begin) {
-        for (std::size_t end = 1; end <= stages_; ++end) times_.push_back(time(devices_[k], begin, end, next));
+        for (std::size_t end = 1; end <= stages_; ++end)
+          times_.push_back(time(devices_[k], begin, end, next));
       }
     }
   }
@@ -31,18 +33,23 @@ class Parts {
   std::size_t stages() const { return stages_; }
   std::size_t devices() const { return devices_.size(); }
   std::size_t device(std::size_t k) const { return devices_[k]; }
-  double of(std::size_t k, std::size_t begin, std::size_t end) const { return times_[(k * stages_ + begin) * stages_ + end - 1]; }
+  double of(std::size_t k, std::size_t begin, std::size_t end) const {
+    return times_[(k * stages_ + begin) * stages_ + end - 1];
+  }
   std::vector<double> all() const {
     std::vector<double> all;
-    std::copy_if(times_.begin(), times_.end(), std::back_inserter(all), [](double time) { return time < never; });
+    std::copy_if(times_.begin(), times_.end(), std::back_inserter(all),
+                 [](double time) { return time < never; });
     std::sort(all.begin(), all.end());
     all.erase(std::unique(all.begin(), all.end()), all.end());
     return all;
   }
 
  private:
-  double time(std::size_t device, std::size_t begin, std::size_t end, std::optional<std::size_t> next) const {
-    if (begin >= end || end - begin > request_.devices[device].fits || (!next && end < stages_)) return never;
+  double time(std::size_t device, std::size_t begin, std::size_t end,
+              std::optional<std::size_t> next) const {
+    if (begin >= end || end - begin > request_.devices[device].fits || (!next && end < stages_))
+      return never;
     return seconds_of_part(request_, device, {begin, end}, end < stages_ ? next : std::nullopt);
   }
 
@@ -96,23 +103,28 @@ std::optional<std::size_t> next_of(const std::vector<Items>& shares, std::size_t
 
 }  // namespace
 
-double seconds_of_part(const PlanRequest& request, std::size_t device, const Slice& part, std::optional<std::size_t> next) {
+double seconds_of_part(const PlanRequest& request, std::size_t device, const Slice& part,
+                       std::optional<std::size_t> next) {
   const ChainEstimate& chain = *request.chain;
   const StageTimes& times = chain.devices[device];
   const auto keeps = times.keeps.begin() + static_cast<std::ptrdiff_t>(part.begin);
-  double sum = std::accumulate(keeps, times.keeps.begin() + static_cast<std::ptrdiff_t>(part.end), 0.0);
+  double sum =
+      std::accumulate(keeps, times.keeps.begin() + static_cast<std::ptrdiff_t>(part.end), 0.0);
   const std::size_t last = part.end - 1;
   if (next && !times.hands_over.empty()) sum += times.hands_over[last] - times.keeps[last];
   if (next && !request.exchange.links.empty()) {
     const PeerLink& link = request.exchange.links.of(device, *next);
     sum += seconds(link.latency);
-    if (times.hands_over.empty() && link.bytes_per_s > 0) sum += static_cast<double>(chain.bytes[last]) / link.bytes_per_s;
+    if (times.hands_over.empty() && link.bytes_per_s > 0)
+      sum += static_cast<double>(chain.bytes[last]) / link.bytes_per_s;
   }
   if (!request.mode.transfers()) return sum;
   const DeviceEstimate& estimate = request.devices[device];
   const double batch = static_cast<double>(request.items) / static_cast<double>(request.rounds);
-  if (part.begin == 0 && estimate.up > 0) sum = std::max(sum, request.cost.in_bytes * batch / estimate.up);
-  if (part.end == request.items && estimate.down > 0) sum = std::max(sum, request.cost.out_bytes * batch / estimate.down);
+  if (part.begin == 0 && estimate.up > 0)
+    sum = std::max(sum, request.cost.in_bytes * batch / estimate.up);
+  if (part.end == request.items && estimate.down > 0)
+    sum = std::max(sum, request.cost.out_bytes * batch / estimate.down);
   return sum;
 }
 
@@ -134,7 +146,8 @@ std::vector<Items> balanced_chain(const PlanRequest& request) {
     time = found.sum + later * found.longest;
     best = std::move(found);
   }
-  if (!(time < never)) throw Error(ErrorKind::unsupported, "no device of the set can take the stages");
+  if (!(time < never))
+    throw Error(ErrorKind::unsupported, "no device of the set can take the stages");
   std::vector<Items> shares(request.devices.size(), 0);
   std::size_t begin = 0;
   for (std::size_t k = 0; k < parts.devices(); ++k) {
@@ -157,7 +170,8 @@ Simulation simulate_chain(const PlanRequest& request, const std::vector<Items>& 
     device.items = shares[i];
     device.slices = 1;
     device.busy = from_seconds(each.back() * request.rounds);
-    device.finish = from_seconds(seconds_of_batches(each, request.rounds));  // nobody waits for who comes later
+    device.finish =
+        from_seconds(seconds_of_batches(each, request.rounds));  // nobody waits for who comes later
     fixed = std::max(fixed, request.devices[i].fixed);
   }
   result.makespan = from_seconds(seconds_of_batches(each, request.rounds)) + fixed;

@@ -17,13 +17,16 @@
 namespace mgpu {
 namespace {
 
-constexpr double kSame = 0.03;  // predictions closer than this are taken as equal: about as good as they are
+constexpr double kSame =
+    0.03;  // predictions closer than this are taken as equal: about as good as they are
 constexpr const char* kWithin = "; within 3 %, the one that `list strategies` has first is taken";
-// But not of fewer devices, whose predictions are made of what all at once were seen to do: of five cases within 3 % on two and
-// four H200 four took 4 to 13 % longer on fewer (results/h200/predict-4-*.json of commit 1563308).
+// But not of fewer devices, whose predictions are made of what all at once were seen to do: of five
+// cases within 3 % on two and four H200 four took 4 to 13 % longer on fewer
+// (results/h200/predict-4-*.json of commit 1563308).
 constexpr double kNoLonger = 0.001;
 constexpr double kNoDifference = 0.01;  // not worth mentioning
-// More than these are not simulated: of 1,024 a sample takes 40 ms where shares are fixed, and seconds elsewhere.
+// More than these are not simulated: of 1,024 a sample takes 40 ms where shares are fixed, and
+// seconds elsewhere.
 constexpr std::size_t kManyDevices = 64;
 
 StrategyParams defaults(const StrategyInfo& info) {
@@ -42,15 +45,18 @@ std::vector<DeviceEstimate> usable(const PlanRequest& request, const std::vector
 
 // The request as seen by a strategy that may use only some devices: the others can take nothing.
 struct Restricted {
-  Restricted(const PlanRequest& request, const std::vector<bool>& uses) : devices(usable(request, uses)), restricted(request) {
+  Restricted(const PlanRequest& request, const std::vector<bool>& uses)
+      : devices(usable(request, uses)), restricted(request) {
     restricted.devices = devices;
   }
   std::vector<DeviceEstimate> devices;
   PlanRequest restricted;
 };
 
-std::unique_ptr<SliceSource> begin_restricted(const StrategyInfo& strategy, const PlanRequest& request,
-                                              const std::vector<bool>& uses, const History& history) {
+std::unique_ptr<SliceSource> begin_restricted(const StrategyInfo& strategy,
+                                              const PlanRequest& request,
+                                              const std::vector<bool>& uses,
+                                              const History& history) {
   const Restricted view(request, uses);
   return begin_strategy(strategy, defaults(strategy), view.restricted, history);
 }
@@ -59,7 +65,8 @@ class Chooser {
  public:
   explicit Chooser(const PlanRequest& request) : request_(request) {
     const auto& devices = request.devices;
-    const bool only_reserves = std::all_of(devices.begin(), devices.end(), [](const auto& d) { return d.reserve; });
+    const bool only_reserves =
+        std::all_of(devices.begin(), devices.end(), [](const auto& d) { return d.reserve; });
     for (std::size_t i = 0; i < devices.size(); ++i) {
       if (!devices[i].reserve || only_reserves) order_.push_back(i);
     }
@@ -71,15 +78,19 @@ class Chooser {
   PlanChoice choose() {
     const std::size_t all = order_.size(), enough = enough_devices();
     std::set<std::size_t> counts{1, enough, all};
-    if (all <= kManyDevices) counts.insert({enough > 1 ? enough - 1 : 1, std::min(enough + 1, all)});
+    if (all <= kManyDevices)
+      counts.insert({enough > 1 ? enough - 1 : 1, std::min(enough + 1, all)});
     for (const std::size_t count : counts) {
       for (const StrategyInfo& strategy : all_strategies()) {
         const StrategyTraits& traits = strategy.traits;
-        if (traits.single_device != (count == 1) || (count != enough && count != 1 && !traits.any_count)) continue;
+        if (traits.single_device != (count == 1) ||
+            (count != enough && count != 1 && !traits.any_count))
+          continue;
         if (all <= kManyDevices || traits.fixed_shares) consider(strategy, count);
       }
     }
-    if (considered_.empty()) throw Error(ErrorKind::unsupported, "auto: no strategy can place this work on these devices");
+    if (considered_.empty())
+      throw Error(ErrorKind::unsupported, "auto: no strategy can place this work on these devices");
     std::stable_sort(considered_.begin(), considered_.end(),
                      [](const auto& a, const auto& b) { return a.predicted < b.predicted; });
     PlanChoice choice;
@@ -91,15 +102,18 @@ class Chooser {
   }
 
  private:
-  // How many of the fastest devices the closed forms would use; all of them where a rate is not known, as simulate() will say.
+  // How many of the fastest devices the closed forms would use; all of them where a rate is not
+  // known, as simulate() will say.
   std::size_t enough_devices() const {
     const Restricted view(request_, uses(order_.size()));
     std::vector<DeviceEstimate> devices;
-    const PlanRequest request = request_.network != nullptr ? without_network(view.restricted, devices) : view.restricted;
+    const PlanRequest request =
+        request_.network != nullptr ? without_network(view.restricted, devices) : view.restricted;
     const Speeds speeds = estimated_speeds(request);
     if (!speeds.timed || request_.items == 0) return order_.size();
     const CompletionPlan plan = least_completion(request, speeds.rates);
-    const auto used = std::count_if(plan.items.begin(), plan.items.end(), [](double items) { return items > 0; });
+    const auto used =
+        std::count_if(plan.items.begin(), plan.items.end(), [](double items) { return items > 0; });
     return std::clamp<std::size_t>(static_cast<std::size_t>(used), 1, order_.size());
   }
 
@@ -127,11 +141,13 @@ class Chooser {
                         std::accumulate(shares.begin(), shares.end(), Items{0}) == request.items;
     if (!closed) return simulate(request, *source).makespan;  // which also says why a plan is none
     const std::vector<double> rates = estimated_speeds(request).rates;
-    if (strategy.traits.seconds != nullptr) return from_seconds(strategy.traits.seconds(request, rates));
+    if (strategy.traits.seconds != nullptr)
+      return from_seconds(strategy.traits.seconds(request, rates));
     return from_seconds(seconds_of_shares(request, rates, shares));
   }
 
-  // The least number of devices that none is predicted to beat, and the simplest strategy that is as good on these.
+  // The least number of devices that none is predicted to beat, and the simplest strategy that is
+  // as good on these.
   Candidate simplest() const {
     const auto table = all_strategies();
     const auto within = [&](const Candidate& c, double share) {
@@ -144,52 +160,61 @@ class Chooser {
     const Candidate* best = nullptr;
     for (const Candidate& candidate : considered_) {
       if (candidate.devices != devices || !within(candidate, kSame)) continue;
-      if (best == nullptr || candidate.strategy - table.data() < best->strategy - table.data()) best = &candidate;
+      if (best == nullptr || candidate.strategy - table.data() < best->strategy - table.data())
+        best = &candidate;
     }
     return *best;
   }
 
   const Candidate* best_of(std::size_t devices) const {
-    const auto at = std::find_if(considered_.begin(), considered_.end(), [&](const auto& c) { return c.devices == devices; });
+    const auto at = std::find_if(considered_.begin(), considered_.end(),
+                                 [&](const auto& c) { return c.devices == devices; });
     return at == considered_.end() ? nullptr : &*at;
   }
 
   std::string against(const Candidate& other, const Candidate& chosen) const {
     const double more = seconds(other.predicted) / seconds(chosen.predicted) - 1;
     if (std::abs(more) <= kNoDifference) return "no different";
-    return fmt::format("{:.{}f} % {}", std::abs(more) * 100, std::abs(more) < 0.1 ? 1 : 0, more > 0 ? "longer" : "less");
+    return fmt::format("{:.{}f} % {}", std::abs(more) * 100, std::abs(more) < 0.1 ? 1 : 0,
+                       more > 0 ? "longer" : "less");
   }
 
   std::vector<std::string> reasons(const Candidate& chosen) const {
     std::vector<std::string> all;
     const std::size_t total = request_.devices.size();
-    all.push_back(fmt::format("{} on {} of {} device{} is predicted to take {}", chosen.strategy->name, chosen.devices, total,
-                              total == 1 ? "" : "s", format_duration(chosen.predicted)));
+    all.push_back(fmt::format("{} on {} of {} device{} is predicted to take {}",
+                              chosen.strategy->name, chosen.devices, total, total == 1 ? "" : "s",
+                              format_duration(chosen.predicted)));
     if (chosen.devices > 1) {
       if (const Candidate* alone = best_of(1)) {
-        all.push_back(fmt::format("the fastest device alone would take {}, {:.2f} times as long", format_duration(alone->predicted),
+        all.push_back(fmt::format("the fastest device alone would take {}, {:.2f} times as long",
+                                  format_duration(alone->predicted),
                                   seconds(alone->predicted) / seconds(chosen.predicted)));
       }
     }
     if (const std::string link = link_words(); !link.empty()) all.push_back(link);
-    if (const std::string exchange = exchange_words(chosen.devices); !exchange.empty()) all.push_back(exchange);
+    if (const std::string exchange = exchange_words(chosen.devices); !exchange.empty())
+      all.push_back(exchange);
     for (const std::size_t count : {chosen.devices + 1, order_.size()}) {
       if (count > order_.size() || count == chosen.devices ||
           (count == order_.size() && count == chosen.devices + 1 && all.size() > 3))
         continue;
       const Candidate* more = best_of(count);
       if (more == nullptr) continue;
-      all.push_back(
-          fmt::format("{} devices would take {} ({}): {}", count, format_duration(more->predicted), against(*more, chosen),
-                      request_.mode.transfers() ? fmt::format("they would wait for the host link{} or for their own start",
-                                                              request_.exchange.any() ? ", for each other" : "")
-                                                : "what each adds costs more than it gains"));
+      all.push_back(fmt::format(
+          "{} devices would take {} ({}): {}", count, format_duration(more->predicted),
+          against(*more, chosen),
+          request_.mode.transfers()
+              ? fmt::format("they would wait for the host link{} or for their own start",
+                            request_.exchange.any() ? ", for each other" : "")
+              : "what each adds costs more than it gains"));
       if (count == order_.size()) break;
     }
     for (const Candidate& other : considered_) {  // the runner-up of the same device count
       if (other.devices != chosen.devices || other.strategy == chosen.strategy) continue;
-      all.push_back(fmt::format("{} on as many would take {} ({}){}", other.strategy->name, format_duration(other.predicted),
-                                against(other, chosen), other.predicted < chosen.predicted ? kWithin : ""));
+      all.push_back(fmt::format("{} on as many would take {} ({}){}", other.strategy->name,
+                                format_duration(other.predicted), against(other, chosen),
+                                other.predicted < chosen.predicted ? kWithin : ""));
       break;
     }
     return all;
@@ -202,18 +227,22 @@ class Chooser {
     const double rate = request_.link_up.of(considered_.front().devices);
     const double time = bytes / rate;
     if (time < 0.5 * seconds(considered_.front().predicted)) return "";
-    return fmt::format("the host link is what limits: {} at {}/s take at least {}", format_bytes(bytes), format_bytes(rate),
+    return fmt::format("the host link is what limits: {} at {}/s take at least {}",
+                       format_bytes(bytes), format_bytes(rate),
                        format_duration(from_seconds(time)));
   }
 
   // What the chosen devices exchange.
   std::string exchange_words(std::size_t count) const {
-    std::vector<std::size_t> members(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(count));
+    std::vector<std::size_t> members(order_.begin(),
+                                     order_.begin() + static_cast<std::ptrdiff_t>(count));
     std::sort(members.begin(), members.end());
     const ExchangeModel model(request_, std::move(members));
     if (model.gathers()) {
-      return fmt::format("{} that every device needs come over the host link once, a part to each, and are gathered between them",
-                         format_bytes(static_cast<double>(request_.cost.replicated)));
+      return fmt::format(
+          "{} that every device needs come over the host link once, a part to each, and are "
+          "gathered between them",
+          format_bytes(static_cast<double>(request_.cost.replicated)));
     }
     return model.combines() ? "results are combined between the devices, not on the host" : "";
   }
@@ -225,7 +254,8 @@ class Chooser {
 
 class Auto final : public Strategy {
  public:
-  std::unique_ptr<SliceSource> begin(const PlanRequest& request, const History& history) const override {
+  std::unique_ptr<SliceSource> begin(const PlanRequest& request,
+                                     const History& history) const override {
     return begin_chosen(choose_plan(request), request, history);
   }
 };
@@ -234,20 +264,23 @@ class Auto final : public Strategy {
 
 PlanChoice choose_plan(const PlanRequest& request) { return Chooser(request).choose(); }
 
-std::unique_ptr<SliceSource> begin_chosen(const PlanChoice& choice, const PlanRequest& request, const History& history) {
+std::unique_ptr<SliceSource> begin_chosen(const PlanChoice& choice, const PlanRequest& request,
+                                          const History& history) {
   return begin_restricted(*choice.chosen.strategy, request, choice.uses, history);
 }
 
-std::vector<DeviceEstimate> devices_of_choice(const PlanChoice& choice, const PlanRequest& request) {
+std::vector<DeviceEstimate> devices_of_choice(const PlanChoice& choice,
+                                              const PlanRequest& request) {
   return usable(request, choice.uses);
 }
 
 const StrategyInfo& auto_strategy() {
-  static const StrategyInfo info{"auto",
-                                 "the strategy and the devices of least predicted time",
-                                 {},
-                                 [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Auto>(); },
-                                 {.simulates = true}};
+  static const StrategyInfo info{
+      "auto",
+      "the strategy and the devices of least predicted time",
+      {},
+      [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Auto>(); },
+      {.simulates = true}};
   return info;
 }
 

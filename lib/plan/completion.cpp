@@ -18,15 +18,17 @@ namespace mgpu {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-constexpr double kAsGood = 0.01;       // more devices for less than this are not worth it: they only queue
-constexpr std::size_t kTryAll = 16;    // devices
-constexpr double kMostPieces = 4096;   // of a device
-constexpr std::size_t kFewCuts = 128;  // devices: to say where each share would be cut takes a microsecond
+constexpr double kAsGood =
+    0.01;  // more devices for less than this are not worth it: they only queue
+constexpr std::size_t kTryAll = 16;   // devices
+constexpr double kMostPieces = 4096;  // of a device
+constexpr std::size_t kFewCuts =
+    128;  // devices: to say where each share would be cut takes a microsecond
 
 struct Model {  // of a device; seconds, bytes/s
   std::size_t index = 0;
-  double fixed = 0, per_peer_contention = 0, fixed_shared = 0, launch = 0, first_slice_discount = 0, transfer_up = 0,
-         transfer_down = 0;
+  double fixed = 0, per_peer_contention = 0, fixed_shared = 0, launch = 0, first_slice_discount = 0,
+         transfer_up = 0, transfer_down = 0;
   double compute = 0;                       // per item
   double up = kInfinite, down = kInfinite;  // its own link
   double rate = 0;                          // items/s, pipelined, on its own link
@@ -39,7 +41,8 @@ struct Model {  // of a device; seconds, bytes/s
 // What a device does in a set: seconds a slice and seconds an item of its stages.
 struct Stages {
   double first = 0, per_slice = 0;  // per item: of the first slice (sigma), of each further one (b)
-  double once = 0, slice = 0;       // per device: fixed, and the stages' own times of the first slice; per further slice (o)
+  double once = 0, slice = 0;  // per device: fixed, and the stages' own times of the first slice;
+                               // per further slice (o)
 };
 
 class Completion {
@@ -52,7 +55,8 @@ class Completion {
   CompletionPlan with(std::size_t count) const;
   std::vector<Stages> stages_of(std::size_t count) const;
   static double fewest_pieces(const Model& model, double items);
-  Stages stages(const Model& model, double burst_up, double burst_down, double steady_up, double steady_down) const;
+  Stages stages(const Model& model, double burst_up, double burst_down, double steady_up,
+                double steady_down) const;
   double pieces(const Model& model, const Stages& stages, double items, double slice_cost) const;
   template <typename Demand>
   double level(const LinkRate& rate, std::size_t count, Demand demand) const;
@@ -67,7 +71,8 @@ class Completion {
   std::vector<double> rates_;  // of that one and those before, together
 };
 
-Completion::Completion(const PlanRequest& request, const std::vector<double>& rates) : request_(request) {
+Completion::Completion(const PlanRequest& request, const std::vector<double>& rates)
+    : request_(request) {
   const bool moves = request.mode.transfers();
   in_ = moves ? std::max(0.0, request.cost.in_bytes) : 0;
   out_ = moves ? std::max(0.0, request.cost.out_bytes) : 0;
@@ -87,27 +92,34 @@ Completion::Completion(const PlanRequest& request, const std::vector<double>& ra
     if (device.up > 0) model.up = device.up;
     if (device.down > 0) model.down = device.down;
     model.rate = rates[i];
-    if (device.pipeline > 0) model.pipeline = static_cast<double>(std::min(device.pipeline, device.fits));
+    if (device.pipeline > 0)
+      model.pipeline = static_cast<double>(std::min(device.pipeline, device.fits));
     model.fits = static_cast<double>(device.fits);
     model.fills = items_that_fill(device);
     models_.push_back(model);
   }
   // Best first: those that would do an even share soonest, which weighs what is fixed as well.
-  const double share = static_cast<double>(request.items) / static_cast<double>(std::max<std::size_t>(models_.size(), 1));
-  for (Model& m : models_) m.even = m.fixed + m.launch - m.first_slice_discount + m.transfer_up + m.transfer_down + share / m.rate;
-  std::stable_sort(models_.begin(), models_.end(), [](const Model& a, const Model& b) { return a.even < b.even; });
-  for (const Model& model : models_) rates_.push_back(model.rate + (rates_.empty() ? 0 : rates_.back()));
+  const double share = static_cast<double>(request.items) /
+                       static_cast<double>(std::max<std::size_t>(models_.size(), 1));
+  for (Model& m : models_)
+    m.even = m.fixed + m.launch - m.first_slice_discount + m.transfer_up + m.transfer_down +
+             share / m.rate;
+  std::stable_sort(models_.begin(), models_.end(),
+                   [](const Model& a, const Model& b) { return a.even < b.even; });
+  for (const Model& model : models_)
+    rates_.push_back(model.rate + (rates_.empty() ? 0 : rates_.back()));
 }
 
-// The fair part of a link that nobody gets more of while `count` devices ask for `demand(model)` bytes/s each; infinite while it
-// feeds all of them.
+// The fair part of a link that nobody gets more of while `count` devices ask for `demand(model)`
+// bytes/s each; infinite while it feeds all of them.
 template <typename Demand>
 double Completion::level(const LinkRate& rate, std::size_t count, Demand demand) const {
   const double link = rate.of(count);
   if (!(link > 0)) return kInfinite;
   double fair = 0;
   std::size_t fed = 0;
-  for (;;) {  // those that ask for less than their part leave the rest to the others; the level only rises
+  for (;;) {  // those that ask for less than their part leave the rest to the others; the level
+              // only rises
     double left = link;
     std::size_t content = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -117,13 +129,15 @@ double Completion::level(const LinkRate& rate, std::size_t count, Demand demand)
       ++content;
     }
     if (content == count) return kInfinite;
-    if (fair > 0 && content <= fed) return fair;  // fewer: one asks for exactly its part, and the level was rounded below it
+    if (fair > 0 && content <= fed)
+      return fair;  // fewer: one asks for exactly its part, and the level was rounded below it
     fed = content;
     fair = left / static_cast<double>(count - content);
   }
 }
 
-Stages Completion::stages(const Model& m, double burst_up, double burst_down, double steady_up, double steady_down) const {
+Stages Completion::stages(const Model& m, double burst_up, double burst_down, double steady_up,
+                          double steady_down) const {
   const double up = in_ / std::min(m.up, steady_up), down = out_ / std::min(m.down, steady_down);
   Stages s;
   s.first = in_ / std::min(m.up, burst_up) + m.compute + out_ / std::min(m.down, burst_down);
@@ -138,15 +152,19 @@ Stages Completion::stages(const Model& m, double burst_up, double burst_down, do
 }
 
 double Completion::fewest_pieces(const Model& model, double items) {
-  const double by_pipeline = std::ceil(items / model.pipeline - 1.0 / kRemainder), by_memory = std::ceil(items / model.fits - 1e-9);
+  const double by_pipeline = std::ceil(items / model.pipeline - 1.0 / kRemainder),
+               by_memory = std::ceil(items / model.fits - 1e-9);
   return std::max({1.0, by_pipeline, by_memory});
 }
 
-double Completion::pieces(const Model& model, const Stages& stages, double items, double slice_cost) const {
+double Completion::pieces(const Model& model, const Stages& stages, double items,
+                          double slice_cost) const {
   const double fewest = fewest_pieces(model, items);
-  const double granules = std::max(1.0, std::floor(items / static_cast<double>(request_.granularity)));
+  const double granules =
+      std::max(1.0, std::floor(items / static_cast<double>(request_.granularity)));
   if (!(slice_cost > 0)) return fewest;
-  const double best = std::round(std::sqrt(std::max(0.0, items * (stages.first - stages.per_slice) / slice_cost)));
+  const double best =
+      std::round(std::sqrt(std::max(0.0, items * (stages.first - stages.per_slice) / slice_cost)));
   const double most = model.fills > 0 ? std::floor(items / model.fills) : kMostPieces;
   return std::max(fewest, std::min({best, granules, most, kMostPieces}));
 }
@@ -163,8 +181,10 @@ ExchangeModel Completion::exchange(std::size_t count) const {
 std::vector<Stages> Completion::stages_of(std::size_t count) const {
   const double burst_up = level(request_.link_up, count, [](const Model& m) { return m.up; });
   const double burst_down = level(request_.link_down, count, [](const Model& m) { return m.down; });
-  const double steady_up = level(request_.link_up, count, [&](const Model& m) { return std::min(m.up, m.rate * in_); });
-  const double steady_down = level(request_.link_down, count, [&](const Model& m) { return std::min(m.down, m.rate * out_); });
+  const double steady_up =
+      level(request_.link_up, count, [&](const Model& m) { return std::min(m.up, m.rate * in_); });
+  const double steady_down = level(request_.link_down, count,
+                                   [&](const Model& m) { return std::min(m.down, m.rate * out_); });
   const auto others = static_cast<double>(request_.devices.size() - count);
   const ExchangeModel exchanges = exchange(count);
   const double gathering = exchanges.gathers() ? exchanges.seconds_to_gather(burst_up) : 0;
@@ -173,7 +193,8 @@ std::vector<Stages> Completion::stages_of(std::size_t count) const {
     costs.push_back(stages(models_[i], burst_up, burst_down, steady_up, steady_down));
     Stages& s = costs.back();
     s.once -= std::min(models_[i].fixed, models_[i].per_peer_contention * others);
-    s.once -= models_[i].fixed_shared * (1 - 1 / static_cast<double>(exchanges.share_of(models_[i].index)));
+    s.once -= models_[i].fixed_shared *
+              (1 - 1 / static_cast<double>(exchanges.share_of(models_[i].index)));
     if (exchanges.gathers()) {
       s.once += gathering;
     } else if (request_.mode.transfers()) {
@@ -205,7 +226,8 @@ CompletionPlan Completion::with(std::size_t count) const {
     }
     if (changed) water = water_fill(work, terms);
   }
-  CompletionPlan plan{std::vector<double>(request_.devices.size(), 0), std::vector<double>(request_.devices.size(), 0), water.end};
+  CompletionPlan plan{std::vector<double>(request_.devices.size(), 0),
+                      std::vector<double>(request_.devices.size(), 0), water.end};
   for (std::size_t i = 0; i < count; ++i) {
     if (!(water.amounts[i] > 0)) continue;
     plan.items[models_[i].index] = water.amounts[i];
@@ -223,18 +245,22 @@ double Completion::seconds_of(std::span<const Items> shares) const {
     const Stages& s = costs[i];
     const auto items = static_cast<double>(shares[model.index]);
     const double pieces = fewest_pieces(model, items), further = pieces - 1;
-    const double least =
-        s.once - model.launch + model.first_slice_discount + pieces * seconds(request_.devices[model.index].minimum_slice);
-    end = std::max({end, least, s.once + further * s.slice + items * (s.first + further * s.per_slice) / pieces});
+    const double least = s.once - model.launch + model.first_slice_discount +
+                         pieces * seconds(request_.devices[model.index].minimum_slice);
+    end =
+        std::max({end, least,
+                  s.once + further * s.slice + items * (s.first + further * s.per_slice) / pieces});
   }
   return end + merging({shares.begin(), shares.end()}, exchange(models_.size()));
 }
 
-// Each device's pieces are neighbours, so that shares are what is left; along a tree, as the nodes that cover each.
+// Each device's pieces are neighbours, so that shares are what is left; along a tree, as the nodes
+// that cover each.
 double Completion::merging(const std::vector<double>& items, const ExchangeModel& exchange) const {
   std::vector<std::size_t> parts(items.size(), 0);
   if (!request_.merge.tree || items.size() > kFewCuts) {
-    std::transform(items.begin(), items.end(), parts.begin(), [](double share) { return share > 0 ? 1 : 0; });
+    std::transform(items.begin(), items.end(), parts.begin(),
+                   [](double share) { return share > 0 ? 1 : 0; });
   } else {
     Items begin = 0;
     const std::vector<Items> shares = shares_by_weight(request_, items);
@@ -248,15 +274,18 @@ double Completion::merging(const std::vector<double>& items, const ExchangeModel
   return seconds(request_.merge.of(std::accumulate(parts.begin(), parts.end(), std::size_t{0})));
 }
 
-// Without a link to share, an exchange or a merge that grows, water-filling itself leaves out whoever would come too late.
+// Without a link to share, an exchange or a merge that grows, water-filling itself leaves out
+// whoever would come too late.
 bool Completion::more_may_hurt() const {
   const bool sends = in_ > 0 || (request_.mode.transfers() && request_.cost.replicated > 0);
-  return request_.merge.per_slice > Nanos{} || request_.exchange.any() || (sends && request_.link_up.limited()) ||
-         (out_ > 0 && request_.link_down.limited());
+  return request_.merge.per_slice > Nanos{} || request_.exchange.any() ||
+         (sends && request_.link_up.limited()) || (out_ > 0 && request_.link_down.limited());
 }
 
 // No plan for the first `count` devices ends sooner: each at its own rate all the time.
-double Completion::bound(std::size_t count) const { return static_cast<double>(request_.items) / rates_[count - 1]; }
+double Completion::bound(std::size_t count) const {
+  return static_cast<double>(request_.items) / rates_[count - 1];
+}
 
 CompletionPlan Completion::best() {
   const std::size_t all = models_.size();
@@ -279,7 +308,8 @@ CompletionPlan Completion::best() {
   const double enough = best * (1 + kAsGood);
   std::size_t at = tried.size() - 1;
   for (; at > 0 && tried[at].second.seconds > enough; --at) low = tried[at].first;
-  // More devices than are tried one by one: the least number between that and the one before, to a sixteenth.
+  // More devices than are tried one by one: the least number between that and the one before, to a
+  // sixteenth.
   std::size_t high = tried[at].first;
   least = std::move(tried[at].second);
   while (high - low > std::max<std::size_t>(1, high / kTryAll)) {
@@ -302,7 +332,8 @@ CompletionPlan least_completion(const PlanRequest& request, const std::vector<do
   return Completion(request, rates).best();
 }
 
-double seconds_of_shares(const PlanRequest& request, std::vector<double> rates, std::span<const Items> shares) {
+double seconds_of_shares(const PlanRequest& request, std::vector<double> rates,
+                         std::span<const Items> shares) {
   for (std::size_t i = 0; i < rates.size(); ++i) {
     if (shares[i] == 0) rates[i] = 0;
   }

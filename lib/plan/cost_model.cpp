@@ -13,12 +13,14 @@ namespace {
 
 // Items per second of a link; infinite when it is not known or has nothing to carry.
 double link_rate(double bytes_per_s, double bytes_per_item) {
-  return bytes_per_s > 0 && bytes_per_item > 0 ? bytes_per_s / bytes_per_item : std::numeric_limits<double>::infinity();
+  return bytes_per_s > 0 && bytes_per_item > 0 ? bytes_per_s / bytes_per_item
+                                               : std::numeric_limits<double>::infinity();
 }
 
 double transfer_rate(const PlanRequest& request, const DeviceEstimate& device) {
   if (!request.mode.transfers()) return std::numeric_limits<double>::infinity();
-  return std::min(link_rate(device.up, request.cost.in_bytes), link_rate(device.down, request.cost.out_bytes));
+  return std::min(link_rate(device.up, request.cost.in_bytes),
+                  link_rate(device.down, request.cost.out_bytes));
 }
 
 bool is_known(double rate) { return std::isfinite(rate) && rate > 0; }
@@ -26,13 +28,15 @@ bool is_known(double rate) { return std::isfinite(rate) && rate > 0; }
 }  // namespace
 
 double pipelined_rate(const PlanRequest& request, const DeviceEstimate& device) {
-  return is_known(device.items_per_s) ? std::min(device.items_per_s, transfer_rate(request, device)) : 0;
+  return is_known(device.items_per_s) ? std::min(device.items_per_s, transfer_rate(request, device))
+                                      : 0;
 }
 
 Speeds estimated_speeds(const PlanRequest& request) {
   const std::vector<bool> takes_part = taking_part(request);
   Speeds speeds;
-  double rates = 0, scores = 0, slowest = std::numeric_limits<double>::infinity();  // of those whose rate is known
+  double rates = 0, scores = 0,
+         slowest = std::numeric_limits<double>::infinity();  // of those whose rate is known
   double least_score = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < request.devices.size(); ++i) {
     const DeviceEstimate& device = request.devices[i];
@@ -63,7 +67,9 @@ Nanos slice_overhead(const PlanRequest& request, const DeviceEstimate& device) {
   return std::max(Nanos{}, transfers_decide ? device.transfer : device.launch);
 }
 
-double items_that_fill(const DeviceEstimate& device) { return seconds(device.minimum_slice - device.launch) * device.items_per_s; }
+double items_that_fill(const DeviceEstimate& device) {
+  return seconds(device.minimum_slice - device.launch) * device.items_per_s;
+}
 
 double pieces_that_fill(const DeviceEstimate& device, double items, double most) {
   const double fills = items_that_fill(device);
@@ -99,7 +105,8 @@ Items memory_holds(const PlanRequest& request, const DeviceEstimate& device) {
   Items holds = slice_limit(request, device.fits);
   const double per_item = request.cost.in_bytes + request.cost.out_bytes;
   if (device.free_memory > 0 && per_item > 0) {
-    const double free = static_cast<double>(device.free_memory) - static_cast<double>(request.cost.replicated);
+    const double free =
+        static_cast<double>(device.free_memory) - static_cast<double>(request.cost.replicated);
     const double items = std::max(0.0, free / per_item);
     if (items < static_cast<double>(holds)) holds = static_cast<Items>(items);
   }

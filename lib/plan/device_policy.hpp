@@ -1,5 +1,6 @@
-// When a device of a sample asks its source for work, how much it keeps in flight, and when it brings its results to the host. The
-// executor's workers and the simulator drive the same object, so that what is predicted is what is done. Pure: no clock, no thread.
+// When a device of a sample asks its source for work, how much it keeps in flight, and when it
+// brings its results to the host. The executor's workers and the simulator drive the same object,
+// so that what is predicted is what is done. Pure: no clock, no thread.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +13,18 @@ namespace mgpu {
 
 class DevicePolicy {
  public:
-  static constexpr std::size_t kDepth = 2;  // slices in flight: one transfers while the other computes
+  static constexpr std::size_t kDepth =
+      2;  // slices in flight: one transfers while the other computes
 
   enum class Action { ask, collect, none };
-  // What to do now. `version` counts the events after which the source may answer otherwise (SliceSource); the caller acts, says so
-  // below, and asks again.
+  // What to do now. `version` counts the events after which the source may answer otherwise
+  // (SliceSource); the caller acts, says so below, and asks again.
   Action next(std::uint64_t version) const {
     if (collecting_) return Action::none;
     if (in_flight_ < kDepth && asked_at_ != version) return Action::ask;
-    // Collecting waits for nothing if no more work is likely: the queues are in order, and asking the device whether the last slice
-    // is finished before enqueueing what comes after it would leave it idle for 50 us on an H200.
+    // Collecting waits for nothing if no more work is likely: the queues are in order, and asking
+    // the device whether the last slice is finished before enqueueing what comes after it would
+    // leave it idle for 50 us on an H200.
     const bool behind_the_last = answer_ != Coming::more && !rejected_last_;
     if (uncollected_ && (in_flight_ == 0 || behind_the_last)) return Action::collect;
     return Action::none;
@@ -35,11 +38,14 @@ class DevicePolicy {
     }
     asked_at_ = version;
     const auto* wait = std::get_if<Wait>(&answer);
-    answer_ = wait == nullptr ? Coming::nothing : wait->likely_last ? Coming::likely_nothing : Coming::more;
+    answer_ = wait == nullptr     ? Coming::nothing
+              : wait->likely_last ? Coming::likely_nothing
+                                  : Coming::more;
   }
 
-  // Batches of commands that were enqueued, and that ended. Other: what precedes a sample's first slice, and merging. Rejected: a
-  // slice that was enqueued in part only, for want of memory. Collected: its result is brought to the host by collecting.
+  // Batches of commands that were enqueued, and that ended. Other: what precedes a sample's first
+  // slice, and merging. Rejected: a slice that was enqueued in part only, for want of memory.
+  // Collected: its result is brought to the host by collecting.
   void enqueued_other() { ++in_flight_; }
   void enqueued_slice(bool collected = true) {
     ++in_flight_;
@@ -77,7 +83,8 @@ class DevicePolicy {
   bool collecting_ = false;
   bool rejected_last_ = false;  // the last slice enqueued
   Coming answer_ = Coming::more;
-  std::uint64_t asked_at_ = 0;  // version of the last answer that was no slice; versions begin with 1
+  std::uint64_t asked_at_ =
+      0;  // version of the last answer that was no slice; versions begin with 1
 };
 
 }  // namespace mgpu

@@ -1,5 +1,6 @@
-// How work that is more than a device wants at once is cut: into pieces all alike, as many as its `pipeline` asks for, but none for
-// a small remainder at the end, which would cost a launch and overlap nothing. The others are then that much longer.
+// How work that is more than a device wants at once is cut: into pieces all alike, as many as its
+// `pipeline` asks for, but none for a small remainder at the end, which would cost a launch and
+// overlap nothing. The others are then that much longer.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,8 @@ constexpr Items pieces_of(Items items, Items piece) {
 inline Items pieces_of(const Ledger& ledger, DeviceIndex device, Items items) {
   const Items granule = ledger.granularity();
   const auto whole = [granule](Items most) { return std::max(round_down(most, granule), granule); };
-  return std::max(pieces_of(items, whole(ledger.piece(device))), ceil_div(items, whole(ledger.limit(device))));
+  return std::max(pieces_of(items, whole(ledger.piece(device))),
+                  ceil_div(items, whole(ledger.limit(device))));
 }
 
 // The first of them.

@@ -28,7 +28,8 @@ bool is_gathered(Bytes size, bool direct) { return size >= (direct ? kSmallestGa
 
 bool is_worth_exchanging(std::span<const PeerPath> paths, const std::optional<PeerPath>& asked) {
   const PeerPath wanted = asked.value_or(PeerPath::direct);
-  return wanted != PeerPath::staged && std::all_of(paths.begin(), paths.end(), [&](PeerPath path) { return path == wanted; });
+  return wanted != PeerPath::staged &&
+         std::all_of(paths.begin(), paths.end(), [&](PeerPath path) { return path == wanted; });
 }
 
 std::vector<PeerPath> paths_of(const PeerLinks& links) {
@@ -43,12 +44,15 @@ std::vector<PeerPath> paths_of(const PeerLinks& links) {
 std::vector<bool> exchanging(const PlanRequest& request, const SliceSource& source) {
   std::vector<bool> among = taking_part(request);
   const std::vector<Items> shares = source.first_shares();
-  if (!shares.empty()) std::transform(shares.begin(), shares.end(), among.begin(), [](Items share) { return share > 0; });
+  if (!shares.empty())
+    std::transform(shares.begin(), shares.end(), among.begin(),
+                   [](Items share) { return share > 0; });
   if (std::count(among.begin(), among.end(), true) < 2) among.assign(among.size(), false);
   return among;
 }
 
-ExchangeModel::ExchangeModel(const PlanRequest& request, std::vector<std::size_t> members) : request_(request) {
+ExchangeModel::ExchangeModel(const PlanRequest& request, std::vector<std::size_t> members)
+    : request_(request) {
   const ExchangeEstimate& exchange = request.exchange;
   if (members.size() < 2 || !exchange.any()) return;
   members_ = std::move(members);
@@ -56,32 +60,40 @@ ExchangeModel::ExchangeModel(const PlanRequest& request, std::vector<std::size_t
   if (!exchange.gathers || !request.mode.transfers()) return;
   bool direct = true;
   for (const std::size_t from : members_) {
-    for (const std::size_t to : members_) direct &= from == to || exchange.links.of(from, to).path == PeerPath::direct;
+    for (const std::size_t to : members_)
+      direct &= from == to || exchange.links.of(from, to).path == PeerPath::direct;
   }
   gathers_ = is_gathered(request.cost.replicated, direct);
 }
 
-bool ExchangeModel::is_member(std::size_t device) const { return std::binary_search(members_.begin(), members_.end(), device); }
+bool ExchangeModel::is_member(std::size_t device) const {
+  return std::binary_search(members_.begin(), members_.end(), device);
+}
 
 std::size_t ExchangeModel::share_of(std::size_t device) const {
   return (gathers() || combines()) && is_member(device) ? members_.size() : 1;
 }
 
-// size_for(k): bytes that go to member k. Each put is whole nanoseconds, as everywhere; what takes for ever stays a time.
+// size_for(k): bytes that go to member k. Each put is whole nanoseconds, as everywhere; what takes
+// for ever stays a time.
 Nanos ExchangeModel::put(std::size_t device, const auto& size_for) const {
   double time = 0;
   for (std::size_t k = 0; k < members_.size(); ++k) {
     if (members_[k] == device) continue;
     const PeerLink& link = request_.exchange.links.of(device, members_[k]);
     time += seconds(link.latency);
-    if (link.bytes_per_s > 0) time += seconds(from_seconds(static_cast<double>(size_for(k)) / link.bytes_per_s));
+    if (link.bytes_per_s > 0)
+      time += seconds(from_seconds(static_cast<double>(size_for(k)) / link.bytes_per_s));
   }
   return from_seconds(time);
 }
 
 Bytes ExchangeModel::piece(std::size_t device, std::size_t piece) const {
-  const auto at = static_cast<std::size_t>(std::lower_bound(members_.begin(), members_.end(), device) - members_.begin());
-  return part_of_bytes(part_of_bytes({0, request_.cost.replicated}, members_.size(), at), kGatherPieces, piece).size();
+  const auto at = static_cast<std::size_t>(
+      std::lower_bound(members_.begin(), members_.end(), device) - members_.begin());
+  return part_of_bytes(part_of_bytes({0, request_.cost.replicated}, members_.size(), at),
+                       kGatherPieces, piece)
+      .size();
 }
 
 Nanos ExchangeModel::put_of_piece(std::size_t device, std::size_t number) const {
@@ -118,18 +130,23 @@ Nanos ExchangeModel::rounds(std::size_t device) const {
   for (const std::size_t from : members_) {
     if (from == device) continue;
     const PeerLink& link = exchange.links.of(from, device);
-    const double carried = link.bytes_per_s > 0 ? static_cast<double>(exchange.halo) / link.bytes_per_s : 0;
+    const double carried =
+        link.bytes_per_s > 0 ? static_cast<double>(exchange.halo) / link.bytes_per_s : 0;
     longest = std::max(longest, link.latency + from_seconds(carried));
   }
   return longest * static_cast<std::int64_t>(exchange.rounds);
 }
 
-// Each puts the others' elements of its parts into their memory; what follows waits for all of them.
+// Each puts the others' elements of its parts into their memory; what follows waits for all of
+// them.
 Nanos ExchangeModel::time_to_combine(std::span<const std::size_t> parts) const {
   Nanos all{};
   for (const std::size_t device : members_) {
-    const Nanos one = put(device, [&](std::size_t k) { return part_of_bytes({0, combines_}, members_.size(), k).size(); });
-    all = std::max(all, from_seconds(seconds(one) * static_cast<double>(parts[device]) + seconds(signal(device))));
+    const Nanos one = put(device, [&](std::size_t k) {
+      return part_of_bytes({0, combines_}, members_.size(), k).size();
+    });
+    all = std::max(all, from_seconds(seconds(one) * static_cast<double>(parts[device]) +
+                                     seconds(signal(device))));
   }
   return all;
 }

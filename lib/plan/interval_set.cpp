@@ -9,14 +9,16 @@
 namespace mgpu {
 
 IntervalSet::Ranges::iterator IntervalSet::first_from(Items begin) {
-  return std::lower_bound(ranges_.begin(), ranges_.end(), begin, [](const Slice& range, Items at) { return range.begin < at; });
+  return std::lower_bound(ranges_.begin(), ranges_.end(), begin,
+                          [](const Slice& range, Items at) { return range.begin < at; });
 }
 
 void IntervalSet::add(const Slice& slice) {
   if (slice.begin >= slice.end) return;
   const auto after = first_from(slice.begin);
   const bool has_after = after != ranges_.end(), has_before = after != ranges_.begin();
-  if ((has_after && after->begin < slice.end) || (has_before && std::prev(after)->end > slice.begin)) {
+  if ((has_after && after->begin < slice.end) ||
+      (has_before && std::prev(after)->end > slice.begin)) {
     throw Error(ErrorKind::internal, "a range of items is held twice");
   }
   total_ += slice.size();

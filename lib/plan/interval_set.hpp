@@ -1,6 +1,6 @@
-// A set of items kept as disjoint, merged ranges. Finding is logarithmic in the number of ranges; changing moves those behind. Sets
-// have one range as a rule, and grow at the end: in a map of nodes, sharing work among 1,024 devices took most of its time for
-// allocations.
+// A set of items kept as disjoint, merged ranges. Finding is logarithmic in the number of ranges;
+// changing moves those behind. Sets have one range as a rule, and grow at the end: in a map of
+// nodes, sharing work among 1,024 devices took most of its time for allocations.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,8 @@ class IntervalSet {
   void add(const Slice& slice);
   // False, and nothing changed, when not all of it is held.
   bool remove(const Slice& slice);
-  // The front of the first range, at most this long; nothing when the set is empty or `at_most` is 0.
+  // The front of the first range, at most this long; nothing when the set is empty or `at_most` is
+  // 0.
   std::optional<Slice> take_first(Items at_most);
   // Moves everything that `other` holds here.
   void absorb(IntervalSet& other);

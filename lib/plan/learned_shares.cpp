@@ -17,28 +17,33 @@ using Window = std::vector<const SampleShare*>;  // the latest first
 
 Window usable(const PlanRequest& request, const History& history) {
   Window window;
-  for (auto sample = history.rbegin(); sample != history.rend() && window.size() < kWindow; ++sample) {
-    const bool complete = sample->items.size() == request.devices.size() && sample->busy.size() == request.devices.size() &&
-                          std::accumulate(sample->items.begin(), sample->items.end(), Items{0}) == request.items;
+  for (auto sample = history.rbegin(); sample != history.rend() && window.size() < kWindow;
+       ++sample) {
+    const bool complete =
+        sample->items.size() == request.devices.size() &&
+        sample->busy.size() == request.devices.size() &&
+        std::accumulate(sample->items.begin(), sample->items.end(), Items{0}) == request.items;
     if (complete && sample->makespan > Nanos{}) window.push_back(&*sample);
   }
   return window;
 }
 
-bool same_shares(const PlanRequest& request, const std::vector<Items>& a, const std::vector<Items>& b) {
+bool same_shares(const PlanRequest& request, const std::vector<Items>& a,
+                 const std::vector<Items>& b) {
   const double most = kSameShares * static_cast<double>(request.items);
-  return std::equal(a.begin(), a.end(), b.begin(),
-                    [&](Items x, Items y) { return std::abs(static_cast<double>(x) - static_cast<double>(y)) <= most; });
+  return std::equal(a.begin(), a.end(), b.begin(), [&](Items x, Items y) {
+    return std::abs(static_cast<double>(x) - static_cast<double>(y)) <= most;
+  });
 }
 
-// The shares that a sample was begun with, which is what makespans are compared by: what a device did in the end is the same with
-// good shares and with bad ones of which enough was moved.
+// The shares that a sample was begun with, which is what makespans are compared by: what a device
+// did in the end is the same with good shares and with bad ones of which enough was moved.
 const std::vector<Items>& begun_with(const SampleShare& sample) {
   return sample.first.size() == sample.items.size() ? sample.first : sample.items;
 }
 
-// Items/s, the middle of the last three samples in which the device worked; for one that never did, the estimate as far off as
-// those of the others are.
+// Items/s, the middle of the last three samples in which the device worked; for one that never did,
+// the estimate as far off as those of the others are.
 std::vector<double> measured_rates(const Window& window, const std::vector<double>& speeds) {
   std::vector<double> rates(speeds.size(), 0);
   double measured = 0, estimated = 0;
@@ -74,17 +79,22 @@ double gap(const SampleShare& sample, const std::vector<double>& speeds) {
   return longest - least;
 }
 
-std::vector<double> as_weights(const std::vector<Items>& items) { return {items.begin(), items.end()}; }
+std::vector<double> as_weights(const std::vector<Items>& items) {
+  return {items.begin(), items.end()};
+}
 
-std::vector<Items> as_items(const PlanRequest& request, const std::vector<double>& rates, double all) {
+std::vector<Items> as_items(const PlanRequest& request, const std::vector<double>& rates,
+                            double all) {
   std::vector<Items> items;
-  for (const double rate : rates) items.push_back(static_cast<Items>(static_cast<double>(request.items) * rate / all));
+  for (const double rate : rates)
+    items.push_back(static_cast<Items>(static_cast<double>(request.items) * rate / all));
   return items;
 }
 
 }  // namespace
 
-std::optional<std::vector<double>> learned_shares(const PlanRequest& request, const History& history,
+std::optional<std::vector<double>> learned_shares(const PlanRequest& request,
+                                                  const History& history,
                                                   const std::vector<double>& speeds) {
   const Window window = usable(request, history);
   if (window.empty()) return std::nullopt;
@@ -92,11 +102,14 @@ std::optional<std::vector<double>> learned_shares(const PlanRequest& request, co
 
   Window tried;  // different shares, each as last tried
   for (const SampleShare* sample : window) {
-    const auto same = [&](const SampleShare* other) { return same_shares(request, begun_with(*sample), begun_with(*other)); };
+    const auto same = [&](const SampleShare* other) {
+      return same_shares(request, begun_with(*sample), begun_with(*other));
+    };
     if (std::none_of(tried.begin(), tried.end(), same)) tried.push_back(sample);
   }
   const SampleShare& best = **std::min_element(
-      tried.begin(), tried.end(), [](const SampleShare* a, const SampleShare* b) { return a->makespan < b->makespan; });
+      tried.begin(), tried.end(),
+      [](const SampleShare* a, const SampleShare* b) { return a->makespan < b->makespan; });
   const double bad = seconds(best.makespan) * (1 + kWorthwhile);
   if (seconds(last.makespan) > bad) return as_weights(begun_with(best));
 
@@ -110,7 +123,8 @@ std::optional<std::vector<double>> learned_shares(const PlanRequest& request, co
   if (!(gain > kWorthwhile || gap(last, speeds) > kGap)) return as_weights(begun_with(last));
   const std::vector<Items> proposal = as_items(request, rates, all);
   for (const SampleShare* sample : tried) {
-    if (same_shares(request, begun_with(*sample), proposal) && seconds(sample->makespan) > bad) return as_weights(begun_with(last));
+    if (same_shares(request, begun_with(*sample), proposal) && seconds(sample->makespan) > bad)
+      return as_weights(begun_with(last));
   }
   return rates;
 }

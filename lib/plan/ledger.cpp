@@ -17,11 +17,15 @@ Items slice_limit(const PlanRequest& request, Items fits) {
 }
 
 std::vector<bool> taking_part(const PlanRequest& request) {
-  const auto can = [&](const DeviceEstimate& device) { return slice_limit(request, device.fits) > 0; };
-  const bool reserve_waits = std::any_of(request.devices.begin(), request.devices.end(),
-                                         [&](const DeviceEstimate& device) { return can(device) && !device.reserve; });
+  const auto can = [&](const DeviceEstimate& device) {
+    return slice_limit(request, device.fits) > 0;
+  };
+  const bool reserve_waits =
+      std::any_of(request.devices.begin(), request.devices.end(),
+                  [&](const DeviceEstimate& device) { return can(device) && !device.reserve; });
   std::vector<bool> takes_part;
-  for (const DeviceEstimate& device : request.devices) takes_part.push_back(can(device) && !(device.reserve && reserve_waits));
+  for (const DeviceEstimate& device : request.devices)
+    takes_part.push_back(can(device) && !(device.reserve && reserve_waits));
   return takes_part;
 }
 
@@ -35,7 +39,8 @@ Ledger::Ledger(const PlanRequest& request)
   }
   // So that rounding up to a granule cannot overflow.
   constexpr Items most = Items{1} << 62;
-  if (items_ > most || granularity_ > most) throw Error(ErrorKind::unsupported, "more than 2^62 items cannot be planned");
+  if (items_ > most || granularity_ > most)
+    throw Error(ErrorKind::unsupported, "more than 2^62 items cannot be planned");
   shared_.add({0, items_});
   accounts_.reserve(request.devices.size());
   for (const DeviceEstimate& estimate : request.devices) {
@@ -48,17 +53,21 @@ Ledger::Ledger(const PlanRequest& request)
   }
   if (items_ > 0 && able() == 0) {
     throw Error(ErrorKind::unsupported,
-                fmt::format("no device of the set can take even one slice of {} items", std::min(items_, granularity_)));
+                fmt::format("no device of the set can take even one slice of {} items",
+                            std::min(items_, granularity_)));
   }
 }
 
 Ledger::Account& Ledger::account(DeviceIndex device) {
   if (device.value >= accounts_.size())
-    throw Error(ErrorKind::internal, fmt::format("device {} is not part of the plan", device.value));
+    throw Error(ErrorKind::internal,
+                fmt::format("device {} is not part of the plan", device.value));
   return accounts_[device.value];
 }
 
-const Ledger::Account& Ledger::account(DeviceIndex device) const { return const_cast<Ledger*>(this)->account(device); }
+const Ledger::Account& Ledger::account(DeviceIndex device) const {
+  return const_cast<Ledger*>(this)->account(device);
+}
 
 void Ledger::update(Account& account, bool present, Items limit) {
   const bool first = awake_[false] == 0;
@@ -74,7 +83,8 @@ void Ledger::update(Account& account, bool present, Items limit) {
 }
 
 void Ledger::assign(DeviceIndex device, const Slice& slice) {
-  if (!shared_.remove(slice)) throw Error(ErrorKind::internal, "work was assigned that is not there to assign");
+  if (!shared_.remove(slice))
+    throw Error(ErrorKind::internal, "work was assigned that is not there to assign");
   account(device).own.add(slice);
 }
 
@@ -82,8 +92,10 @@ Items Ledger::move_tail(DeviceIndex from, DeviceIndex to, Items at_most) {
   IntervalSet &source = account(from).own, &target = account(to).own;
   const std::optional<Slice> range = source.last();
   if (!range) return 0;
-  Items begin = range->size() <= at_most ? range->begin : round_up(range->end - at_most, granularity_);
-  if (tree_ && begin > range->begin) begin = even_cut(begin, begin, range->end - (at_most - at_most / 3), granularity_);
+  Items begin =
+      range->size() <= at_most ? range->begin : round_up(range->end - at_most, granularity_);
+  if (tree_ && begin > range->begin)
+    begin = even_cut(begin, begin, range->end - (at_most - at_most / 3), granularity_);
   if (begin >= range->end) return 0;
   const Slice tail{begin, range->end};
   source.remove(tail);
@@ -96,9 +108,11 @@ std::optional<Slice> Ledger::issue(DeviceIndex device, IntervalSet& from, Items 
   if (!may_work(to)) return std::nullopt;
   const std::optional<Slice> first = from.first();
   if (!first) return std::nullopt;
-  // A range that fits goes whole: the odd items at the end of everything must not become a slice of their own.
+  // A range that fits goes whole: the odd items at the end of everything must not become a slice of
+  // their own.
   const Items most = std::min(at_most, to.limit);
-  Items size = first->size() <= most ? first->size() : std::max(round_down(most, granularity_), granularity_);
+  Items size = first->size() <= most ? first->size()
+                                     : std::max(round_down(most, granularity_), granularity_);
   if (tree_ && size < first->size()) {
     const Items largest = std::min({size + size / 3, to.limit, first->size()});
     const bool much_is_left = from.total() / 2 / able() > size;
@@ -111,8 +125,10 @@ std::optional<Slice> Ledger::issue(DeviceIndex device, IntervalSet& from, Items 
   return slice;
 }
 
-// Near the end what a piece is longer, or leaves to others, is time lost: by no more than that saves of the merge.
-Items Ledger::size_worth_its_merge(const Account& to, const Slice& range, Items size, Items largest) const {
+// Near the end what a piece is longer, or leaves to others, is time lost: by no more than that
+// saves of the merge.
+Items Ledger::size_worth_its_merge(const Account& to, const Slice& range, Items size,
+                                   Items largest) const {
   const Items near = range.begin + size;
   if (!(to.rate > 0)) return even_end(range.begin, size, size, granularity_) - range.begin;
   const auto nodes = [&](Items cut) {
@@ -122,7 +138,8 @@ Items Ledger::size_worth_its_merge(const Account& to, const Slice& range, Items 
   Items best = near;
   double most = 0;
   for (Items slack = size / 3; slack > 0; slack /= 2) {
-    const Items cut = even_cut(near - slack, near, std::min(near + slack, range.begin + largest), granularity_);
+    const Items cut =
+        even_cut(near - slack, near, std::min(near + slack, range.begin + largest), granularity_);
     const auto moved = static_cast<double>(std::max(cut, near) - std::min(cut, near));
     const double gain = merge_per_node_ * (nodes(near) - nodes(cut)) - moved / to.rate;
     if (gain > most) {
@@ -133,14 +150,20 @@ Items Ledger::size_worth_its_merge(const Account& to, const Slice& range, Items 
   return best - range.begin;
 }
 
-std::optional<Slice> Ledger::issue_own(DeviceIndex device, Items at_most) { return issue(device, account(device).own, at_most); }
+std::optional<Slice> Ledger::issue_own(DeviceIndex device, Items at_most) {
+  return issue(device, account(device).own, at_most);
+}
 
-std::optional<Slice> Ledger::issue_shared(DeviceIndex device, Items at_most) { return issue(device, shared_, at_most); }
+std::optional<Slice> Ledger::issue_shared(DeviceIndex device, Items at_most) {
+  return issue(device, shared_, at_most);
+}
 
 Ledger::Flight Ledger::take_flight(Account& account, const Slice& slice) {
-  const auto at = std::find_if(account.flights.begin(), account.flights.end(), [&](const Flight& f) { return f.slice == slice; });
+  const auto at = std::find_if(account.flights.begin(), account.flights.end(),
+                               [&](const Flight& f) { return f.slice == slice; });
   if (at == account.flights.end()) {
-    throw Error(ErrorKind::internal, fmt::format("the slice {}..{} is not in flight on this device", slice.begin, slice.end));
+    throw Error(ErrorKind::internal, fmt::format("the slice {}..{} is not in flight on this device",
+                                                 slice.begin, slice.end));
   }
   const Flight flight = *at;
   account.flights.erase(at);
@@ -169,10 +192,12 @@ void Ledger::lost(DeviceIndex device, std::span<const Slice> not_on_host) {
   Account& by = account(device);
   update(by, false, by.limit);
   for (const Slice& slice : not_on_host) {
-    const auto at = std::find_if(by.flights.begin(), by.flights.end(), [&](const Flight& f) { return f.slice == slice; });
+    const auto at = std::find_if(by.flights.begin(), by.flights.end(),
+                                 [&](const Flight& f) { return f.slice == slice; });
     if (at != by.flights.end()) continue;  // below, with all that is in flight
     if (!by.finished.remove(slice)) {
-      throw Error(ErrorKind::internal, fmt::format("the lost slice {}..{} was not this device's", slice.begin, slice.end));
+      throw Error(ErrorKind::internal, fmt::format("the lost slice {}..{} was not this device's",
+                                                   slice.begin, slice.end));
     }
     finished_ -= slice.size();
     shared_.add(slice);
@@ -186,8 +211,11 @@ void Ledger::lost(DeviceIndex device, std::span<const Slice> not_on_host) {
 void Ledger::joined(DeviceIndex device) {
   if (device.value == accounts_.size()) {
     Account newcomer;
-    for (const Account& other : accounts_) {  // a size that suited all others is the best guess; `rejected` corrects it
-      if (other.first_limit == 0 || (newcomer.first_limit != 0 && other.first_limit >= newcomer.first_limit)) continue;
+    for (const Account& other :
+         accounts_) {  // a size that suited all others is the best guess; `rejected` corrects it
+      if (other.first_limit == 0 ||
+          (newcomer.first_limit != 0 && other.first_limit >= newcomer.first_limit))
+        continue;
       newcomer.first_limit = other.first_limit;
       newcomer.pipeline = other.pipeline;
     }
@@ -202,7 +230,9 @@ Answer Ledger::nothing_now() const {
   if (flights_ == 0 && able() == 0) {
     throw Error(
         ErrorKind::unsupported,
-        fmt::format("{} of {} items can be placed on no device: each is lost or has too little memory", unfinished(), items_));
+        fmt::format(
+            "{} of {} items can be placed on no device: each is lost or has too little memory",
+            unfinished(), items_));
   }
   return Wait{shared() == 0};
 }

@@ -30,7 +30,8 @@ Mode mode_named(std::string_view name) {
   const auto in_a_name = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
   constexpr std::size_t most = 64;  // names are kept for as long as the process lives
   if (name.empty() || name.size() > most || !std::all_of(name.begin(), name.end(), in_a_name))
-    throw Error(ErrorKind::input, "a mode's name is up to 64 small letters, with underscores between words");
+    throw Error(ErrorKind::input,
+                "a mode's name is up to 64 small letters, with underscores between words");
   return {Name(name).text(), false, false};
 }
 

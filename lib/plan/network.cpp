@@ -14,7 +14,9 @@ double part(double bytes_per_s, std::size_t devices) {
                          : std::numeric_limits<double>::infinity();
 }
 
-double known(double bytes_per_s) { return bytes_per_s < std::numeric_limits<double>::infinity() ? bytes_per_s : 0; }
+double known(double bytes_per_s) {
+  return bytes_per_s < std::numeric_limits<double>::infinity() ? bytes_per_s : 0;
+}
 
 }  // namespace
 
@@ -26,7 +28,8 @@ std::size_t NodeNetwork::devices() const {
 
 std::vector<std::uint32_t> NodeNetwork::node_of_devices() const {
   std::vector<std::uint32_t> of;
-  for (std::uint32_t node = 0; node < nodes.size(); ++node) of.insert(of.end(), nodes[node].devices, node);
+  for (std::uint32_t node = 0; node < nodes.size(); ++node)
+    of.insert(of.end(), nodes[node].devices, node);
   return of;
 }
 
@@ -50,7 +53,9 @@ PlanRequest without_network(const PlanRequest& request, std::vector<DeviceEstima
   std::size_t i = 0;
   for (std::size_t n = 0; n < network.nodes.size(); ++n) {
     const NetworkNode& node = network.nodes[n];
-    const double over = n == 0 ? part(0, 1) : std::min(part(node.bytes_per_s, node.devices), part(network.root_bytes_per_s, elsewhere));
+    const double over = n == 0 ? part(0, 1)
+                               : std::min(part(node.bytes_per_s, node.devices),
+                                          part(network.root_bytes_per_s, elsewhere));
     for (std::size_t k = 0; k < node.devices; ++k, ++i) {
       DeviceEstimate& device = devices[i];
       const auto own = [&](double rate, const LinkRate& host) {

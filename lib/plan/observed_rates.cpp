@@ -16,7 +16,8 @@ ObservedRates::ObservedRates(const PlanRequest& request) {
     DeviceRate& own = devices_.emplace_back();
     own.estimate = speeds.rates[i];
     own.overhead = seconds(slice_overhead(request, request.devices[i]));
-    // One that has no part in the plan may still get one, when the others are lost: without a rate it counts as the slowest.
+    // One that has no part in the plan may still get one, when the others are lost: without a rate
+    // it counts as the slowest.
     if (!(own.estimate > 0) && timed_) own.estimate = pipelined_rate(request, request.devices[i]);
     if (!(own.estimate > 0)) own.estimate = std::isfinite(slowest) ? slowest : 1;
     best_estimate_ = std::max(best_estimate_, own.estimate);
@@ -37,7 +38,8 @@ void ObservedRates::finished(DeviceIndex device, const Slice& slice, Nanos busy)
     shown_sum_ -= shown(own);
     estimate_sum_ -= own.estimate;
   }
-  // A slice of which most was overhead tells little about the rate; then the overhead is taken for a part of it.
+  // A slice of which most was overhead tells little about the rate; then the overhead is taken for
+  // a part of it.
   const double working = took > 2 * own.overhead ? took - own.overhead : took;
   const double rate = static_cast<double>(slice.size()) / working;
   own.recent[own.seen++ % 3] = rate;
@@ -59,7 +61,8 @@ void ObservedRates::joined(DeviceIndex device) {
   devices_.resize(device.value + 1, newcomer);
 }
 
-// The middle of the last three; of two the faster, as the first slice of a sample bears what only happens once.
+// The middle of the last three; of two the faster, as the first slice of a sample bears what only
+// happens once.
 double ObservedRates::shown(const DeviceRate& own) const {
   const auto& [a, b, c] = own.recent;
   if (own.seen == 1) return a;
@@ -83,7 +86,8 @@ double ObservedRates::end(const Ledger& ledger, DeviceIndex device) const {
   if (flights == 0) return now_;
   const DeviceRate& own = devices_[device.value];
   const double takes = static_cast<double>(ledger.in_flight(device)) / rate(device);
-  return std::max(now_, own.clock + takes + (timed_ ? own.overhead * static_cast<double>(flights) : 0));
+  return std::max(now_,
+                  own.clock + takes + (timed_ ? own.overhead * static_cast<double>(flights) : 0));
 }
 
 WaterLevel ObservedRates::common_end(const Ledger& ledger, double items) const {

@@ -13,7 +13,8 @@ constexpr Nanos kEndOfTime{200'000'000'000'000'000};
 
 }  // namespace
 
-QueueModel::QueueModel(const LinkRate& link_up, const LinkRate& link_down, const NodeNetwork* network) {
+QueueModel::QueueModel(const LinkRate& link_up, const LinkRate& link_down,
+                       const NodeNetwork* network) {
   if (network != nullptr && network->any()) network_ = *network;
   for (std::size_t node = 0; node < std::max<std::size_t>(network_.nodes.size(), 1); ++node) {
     links_.emplace_back(link_up);
@@ -29,13 +30,16 @@ QueueModel::QueueModel(const LinkRate& link_up, const LinkRate& link_down, const
 
 DeviceIndex QueueModel::add_device(double up, double down, std::uint32_t node) {
   Unit& unit = devices_.emplace_back();
-  unit.node = network_.any() ? node : 0;  // of measured nodes the figures of the devices hold what the network costs
+  unit.node = network_.any()
+                  ? node
+                  : 0;  // of measured nodes the figures of the devices hold what the network costs
   unit.classes = {links_[link_of(unit.node, upload)].shared.class_for(up),
                   links_[link_of(unit.node, download)].shared.class_for(down)};
   return {static_cast<std::uint32_t>(devices_.size() - 1)};
 }
 
-void QueueModel::enqueue(DeviceIndex device, Queue queue, Nanos duration, double bytes, std::uint64_t tag) {
+void QueueModel::enqueue(DeviceIndex device, Queue queue, Nanos duration, double bytes,
+                         std::uint64_t tag) {
   Unit& unit = devices_[device.value];
   Line& line = unit.lines[queue];
   if (line.head == line.commands.size()) {
@@ -43,7 +47,8 @@ void QueueModel::enqueue(DeviceIndex device, Queue queue, Nanos duration, double
     line.head = 0;
   }
   Command command{duration, bytes, tag, {}};
-  for (std::size_t earlier = 0; earlier < queue; ++earlier) command.after[earlier] = unit.lines[earlier].enqueued;
+  for (std::size_t earlier = 0; earlier < queue; ++earlier)
+    command.after[earlier] = unit.lines[earlier].enqueued;
   line.commands.push_back(command);
   ++line.enqueued;
   if (unit.node == 0) return start_if_ready(device.value, queue);
@@ -58,7 +63,8 @@ void QueueModel::enqueue(DeviceIndex device, Queue queue, Nanos duration, double
 bool QueueModel::set_duration(DeviceIndex device, Queue queue, std::uint64_t tag, Nanos duration) {
   if (!runs(device, queue, tag)) return false;
   const Line& line = devices_[device.value].lines[queue];
-  events_.push({std::max(now_, line.started + duration), events_made_++, device.value, queue, What::duration});
+  events_.push({std::max(now_, line.started + duration), events_made_++, device.value, queue,
+                What::duration});
   return true;
 }
 
@@ -80,7 +86,8 @@ void QueueModel::start_if_ready(std::uint32_t device, Queue queue) {
   line.running = true;
   line.started = now_;
   if (unit.running++ == 0) unit.busy_since = now_;
-  if (command.duration != kForever) events_.push({now_ + command.duration, events_made_++, device, queue, What::duration});
+  if (command.duration != kForever)
+    events_.push({now_ + command.duration, events_made_++, device, queue, What::duration});
 }
 
 void QueueModel::duration_over(std::uint32_t device, Queue queue, std::vector<Ended>& ended) {
@@ -88,7 +95,8 @@ void QueueModel::duration_over(std::uint32_t device, Queue queue, std::vector<En
   const Line& line = unit.lines[queue];
   const double bytes = line.commands[line.head].bytes;
   const std::size_t flow_class = unit.classes[direction(queue)];
-  if (queue != compute && bytes > 0 && links_[link_of(unit.node, queue)].shared.is_limited(flow_class)) {
+  if (queue != compute && bytes > 0 &&
+      links_[link_of(unit.node, queue)].shared.is_limited(flow_class)) {
     start_flow(link_of(unit.node, queue), flow_class, bytes, device);
   } else {
     end(device, queue, ended);
@@ -114,7 +122,8 @@ void QueueModel::end(std::uint32_t device, Queue queue, std::vector<Ended>& ende
   }
 }
 
-void QueueModel::start_flow(std::size_t link, std::size_t flow_class, double bytes, std::uint32_t id) {
+void QueueModel::start_flow(std::size_t link, std::size_t flow_class, double bytes,
+                            std::uint32_t id) {
   SharedLink& shared = links_[link].shared;
   arrived_.clear();
   shared.advance(now_, arrived_);  // it begins at the time the link has reached
@@ -198,7 +207,9 @@ void QueueModel::arrived(std::uint32_t node, Queue way, std::vector<Ended>* ende
 }
 
 Nanos QueueModel::next() {
-  while (!link_events_.empty() && link_events_.top().looked != links_[link_events_.top().link].looked) link_events_.pop();
+  while (!link_events_.empty() &&
+         link_events_.top().looked != links_[link_events_.top().link].looked)
+    link_events_.pop();
   if (!due_.empty()) return now_;
   const Nanos flow = link_events_.empty() ? Nanos::max() : link_events_.top().at;
   return events_.empty() ? flow : std::min(flow, events_.top().at);
@@ -206,12 +217,15 @@ Nanos QueueModel::next() {
 
 void QueueModel::advance(Nanos to, std::vector<Ended>& ended) {
   if (to > kEndOfTime)
-    throw Error(ErrorKind::usage, "the simulated clock would run for more than six years: less work or fewer samples");
+    throw Error(
+        ErrorKind::usage,
+        "the simulated clock would run for more than six years: less work or fewer samples");
   for (;;) {
     const Nanos at = next();
     if (at > to) break;
     now_ = at;
-    for (; next() == now_ && (!due_.empty() || (!link_events_.empty() && link_events_.top().at == now_));)
+    for (; next() == now_ &&
+           (!due_.empty() || (!link_events_.empty() && link_events_.top().at == now_));)
       flows_ended(due_.empty() ? link_events_.top().link : due_.front().first, ended);
     while (!events_.empty() && events_.top().at == now_) {
       const Event event = events_.top();

@@ -1,10 +1,12 @@
-// QueueModel: when commands start and end on devices of given speed. Each device has three in-order queues (upload, compute,
-// download), as Stream says in lib/workload/stream.hpp; transfers of all devices share the host link. One model for the simulator,
-// which predicts, and for the fake backend, whose virtual devices run whole sessions. Who enqueues what, and when, is theirs.
+// QueueModel: when commands start and end on devices of given speed. Each device has three in-order
+// queues (upload, compute, download), as Stream says in lib/workload/stream.hpp; transfers of all
+// devices share the host link. One model for the simulator, which predicts, and for the fake
+// backend, whose virtual devices run whole sessions. Who enqueues what, and when, is theirs.
 //
-// With a network (lib/plan/network.hpp) each node has a host link of its own, and all is enqueued on node 0. A command of another
-// node's device goes there in a message, and that it has ended comes back in one; messages of a node arrive in order, each way,
-// those of different nodes share node 0's link. An upload's bytes are in the message there, a download's in the one back: neither
+// With a network (lib/plan/network.hpp) each node has a host link of its own, and all is enqueued
+// on node 0. A command of another node's device goes there in a message, and that it has ended
+// comes back in one; messages of a node arrive in order, each way, those of different nodes share
+// node 0's link. An upload's bytes are in the message there, a download's in the one back: neither
 // starts on the next link before all of it is there.
 #pragma once
 
@@ -32,31 +34,36 @@ class QueueModel {
   };
 
   // Of all uploads, of all downloads; with a network, of each node's. Null: there is none.
-  QueueModel(const LinkRate& link_up, const LinkRate& link_down, const NodeNetwork* network = nullptr);
+  QueueModel(const LinkRate& link_up, const LinkRate& link_down,
+             const NodeNetwork* network = nullptr);
 
-  // bytes/s of the device's own link; 0: no limit. Without a network all share one link, of whichever node they are.
+  // bytes/s of the device's own link; 0: no limit. Without a network all share one link, of
+  // whichever node they are.
   DeviceIndex add_device(double up, double down, std::uint32_t node = 0);
 
-  // At now(). It starts once everything enqueued before it on this device in the same and in earlier queues has ended; then it
-  // takes `duration` (kForever: it never ends), and after that moves its bytes over the link of its queue; compute has none. Of a
-  // device elsewhere it waits for its message as well.
+  // At now(). It starts once everything enqueued before it on this device in the same and in
+  // earlier queues has ended; then it takes `duration` (kForever: it never ends), and after that
+  // moves its bytes over the link of its queue; compute has none. Of a device elsewhere it waits
+  // for its message as well.
   void enqueue(DeviceIndex device, Queue queue, Nanos duration, double bytes, std::uint64_t tag);
 
-  // The command `tag`, enqueued with kForever, takes `duration` from its start after all, and ends now if that is over. False: it
-  // is not the one that runs.
+  // The command `tag`, enqueued with kForever, takes `duration` from its start after all, and ends
+  // now if that is over. False: it is not the one that runs.
   bool set_duration(DeviceIndex device, Queue queue, std::uint64_t tag, Nanos duration);
   bool runs(DeviceIndex device, Queue queue, std::uint64_t tag) const;
 
   Nanos now() const { return now_; }
-  // When something happens next, if nothing is enqueued: not always the end of a command. Nanos::max(): never.
+  // When something happens next, if nothing is enqueued: not always the end of a command.
+  // Nanos::max(): never.
   Nanos next();
-  // Moves to `to`, not before now(), and appends the commands that node 0 hears have ended, in order. Throws Error(usage) beyond
-  // six years, where sums of times begin to overflow.
+  // Moves to `to`, not before now(), and appends the commands that node 0 hears have ended, in
+  // order. Throws Error(usage) beyond six years, where sums of times begin to overflow.
   void advance(Nanos to, std::vector<Ended>& ended);
 
   // The time during which any command of the device was running, up to the last end.
   Nanos busy(DeviceIndex device) const { return devices_[device.value].busy; }
-  // The time during which node 0's link to other nodes carried something, and back; and that it took to hand out.
+  // The time during which node 0's link to other nodes carried something, and back; and that it
+  // took to hand out.
   Nanos sending() const { return sending_.busy; }
   Nanos receiving() const { return receiving_.busy; }
   Nanos handing_out() const { return handing_out_; }
@@ -66,7 +73,8 @@ class QueueModel {
     Nanos duration{};
     double bytes = 0;
     std::uint64_t tag = 0;
-    std::array<std::uint32_t, 2> after{};  // it waits for this many commands of the queues before its own
+    std::array<std::uint32_t, 2>
+        after{};  // it waits for this many commands of the queues before its own
   };
   struct Line {
     std::vector<Command> commands;  // those before `head` have ended
@@ -83,7 +91,8 @@ class QueueModel {
     unsigned running = 0;
     Nanos busy_since{}, busy{};
   };
-  // What a link is for, by its position: one up and one down of each node, then node 0's to others, and back.
+  // What a link is for, by its position: one up and one down of each node, then node 0's to others,
+  // and back.
   struct Link {
     SharedLink shared;
     std::uint64_t looked = 0;  // how often its next end was put into link_events_: the last counts
@@ -93,7 +102,9 @@ class QueueModel {
     Nanos at{};
     std::size_t link = 0;
     std::uint64_t looked = 0;
-    bool operator>(const LinkEvent& other) const { return at != other.at ? at > other.at : link > other.link; }
+    bool operator>(const LinkEvent& other) const {
+      return at != other.at ? at > other.at : link > other.link;
+    }
   };
   struct Message {
     double bytes = 0;
@@ -102,9 +113,10 @@ class QueueModel {
     Queue queue = upload;  // of the command that it brings
     Ended ended;           // what it tells
   };
-  struct Route {                          // messages to a node, or from it
-    std::deque<Message> waiting, moving;  // the first of `waiting` may be under way; moving: they arrive after the latency
-    bool busy = false;                    // with the first that waits
+  struct Route {  // messages to a node, or from it
+    std::deque<Message> waiting,
+        moving;  // the first of `waiting` may be under way; moving: they arrive after the latency
+    bool busy = false;  // with the first that waits
     std::size_t flow_class = 0;
   };
   struct Direction {            // node 0's link
@@ -113,17 +125,21 @@ class QueueModel {
     Nanos since{}, busy{};
   };
   enum class What : std::uint8_t { duration, leaves, arrives };
-  struct Event {  // `duration`: that of the command at the head of a queue is over. Of messages: `device` is the node, `queue` the
-                  // way
+  struct Event {  // `duration`: that of the command at the head of a queue is over. Of messages:
+                  // `device` is the node, `queue` the way
     Nanos at{};
     std::uint64_t number = 0;  // events of one moment in the order they were made
     std::uint32_t device = 0;
     Queue queue = upload;
     What what = What::duration;
-    bool operator>(const Event& other) const { return at != other.at ? at > other.at : number > other.number; }
+    bool operator>(const Event& other) const {
+      return at != other.at ? at > other.at : number > other.number;
+    }
   };
 
-  std::size_t link_of(std::uint32_t node, Queue queue) const { return 2 * std::size_t{node} + (queue == upload ? 0 : 1); }
+  std::size_t link_of(std::uint32_t node, Queue queue) const {
+    return 2 * std::size_t{node} + (queue == upload ? 0 : 1);
+  }
   std::size_t root_link(Queue way) const { return links_.size() - (way == upload ? 2 : 1); }
   static std::size_t direction(Queue queue) { return queue == upload ? 0 : 1; }
   Direction& direction_of(Queue way) { return way == upload ? sending_ : receiving_; }
@@ -147,8 +163,9 @@ class QueueModel {
   std::uint64_t events_made_ = 0;
   Direction sending_, receiving_;
   Nanos hands_out_until_{}, handing_out_{};
-  std::vector<std::uint32_t> arrived_;                      // scratch of advance()
-  std::vector<std::pair<std::size_t, std::uint32_t>> due_;  // flows that ended as another began on their link
+  std::vector<std::uint32_t> arrived_;  // scratch of advance()
+  std::vector<std::pair<std::size_t, std::uint32_t>>
+      due_;  // flows that ended as another began on their link
 };
 
 }  // namespace mgpu

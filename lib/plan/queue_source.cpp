@@ -14,13 +14,18 @@
 namespace mgpu {
 namespace {
 
-constexpr double kShrink = 6;   // a piece is this part of what is left of the queue, while that is not too little
+constexpr double kShrink =
+    6;  // a piece is this part of what is left of the queue, while that is not too little
 constexpr double kLong = 2e-3;  // seconds of a piece: a hundred times the moment between two
 
 }  // namespace
 
-QueueSource::QueueSource(const PlanRequest& request, double most_pieces, const std::optional<std::vector<double>>& weights)
-    : ledger_(request), observed_(request), items_(static_cast<double>(request.items)), most_pieces_(most_pieces) {
+QueueSource::QueueSource(const PlanRequest& request, double most_pieces,
+                         const std::optional<std::vector<double>>& weights)
+    : ledger_(request),
+      observed_(request),
+      items_(static_cast<double>(request.items)),
+      most_pieces_(most_pieces) {
   const std::vector<double> speeds = estimated_speeds(request).rates;
   const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
   for (std::size_t i = 0; i < speeds.size(); ++i) {
@@ -41,8 +46,8 @@ QueueSource::QueueSource(const PlanRequest& request, double most_pieces, const s
   }
 }
 
-// What ends together: items / rate + pieces * overhead is the same for all. A device that its pieces would cost more than half of
-// that is given half.
+// What ends together: items / rate + pieces * overhead is the same for all. A device that its
+// pieces would cost more than half of that is given half.
 std::vector<double> QueueSource::weights_with_pieces(std::vector<double> rates) const {
   if (!observed_.timed()) return rates;
   const double all = std::accumulate(rates.begin(), rates.end(), 0.0);
@@ -50,8 +55,10 @@ std::vector<double> QueueSource::weights_with_pieces(std::vector<double> rates) 
   double paid = 0;                             // items
   for (std::uint32_t i = 0; i < rates.size(); ++i) {
     if (!(rates[i] > 0)) continue;
-    const double least = items_ * rates[i] / all / least_[i];  // so many of the least would be a fair share
-    const double pieces = least <= kShrink ? least : kShrink + std::log(least / kShrink) / -std::log1p(-1 / kShrink);
+    const double least =
+        items_ * rates[i] / all / least_[i];  // so many of the least would be a fair share
+    const double pieces =
+        least <= kShrink ? least : kShrink + std::log(least / kShrink) / -std::log1p(-1 / kShrink);
     costs[i] = observed_.overhead({i}) * pieces;
     paid += costs[i] * rates[i];
   }
@@ -62,8 +69,10 @@ std::vector<double> QueueSource::weights_with_pieces(std::vector<double> rates) 
 
 void QueueSource::set_least_pieces() {
   std::vector<double> rates;
-  for (std::uint32_t i = 0; i < ledger_.size(); ++i) rates.push_back(ledger_.is_able({i}) ? observed_.rate({i}) : 0);
-  const double all = std::accumulate(rates.begin(), rates.end(), 0.0), average = average_rate(rates);
+  for (std::uint32_t i = 0; i < ledger_.size(); ++i)
+    rates.push_back(ledger_.is_able({i}) ? observed_.rate({i}) : 0);
+  const double all = std::accumulate(rates.begin(), rates.end(), 0.0),
+               average = average_rate(rates);
   const double share = launch_share(rates);
   const double time = all > 0 ? items_ / all : 0;  // of a perfect split
   least_.resize(ledger_.size());
@@ -126,12 +135,14 @@ double QueueSource::queue_end(DeviceIndex device) const {
   const Items own = ledger_.owned(device);
   const double end = observed_.end(ledger_, device);
   if (own == 0) return end;
-  return end + static_cast<double>(own) / observed_.rate(device) + (observed_.timed() ? observed_.overhead(device) : 0);
+  return end + static_cast<double>(own) / observed_.rate(device) +
+         (observed_.timed() ? observed_.overhead(device) : 0);
 }
 
 void QueueSource::steal_if_idle(DeviceIndex thief) {
   if (ledger_.owned(thief) > 0 || ledger_.shared() > 0 || !ledger_.is_able(thief)) return;
-  // Largest estimated remaining time, not largest count: a slow device with little left is the one to help.
+  // Largest estimated remaining time, not largest count: a slow device with little left is the one
+  // to help.
   DeviceIndex victim = thief;
   double last = 0;
   for (std::uint32_t i = 0; i < ledger_.size(); ++i) {
@@ -144,43 +155,53 @@ void QueueSource::steal_if_idle(DeviceIndex thief) {
   if (victim != thief) steal(thief, victim, last);
 }
 
-// As much as lets both end together: a share r_thief / (r_thief + r_victim) of what the victim has left when both are free now,
-// less by what the thief still has in flight and the launch it pays.
+// As much as lets both end together: a share r_thief / (r_thief + r_victim) of what the victim has
+// left when both are free now, less by what the thief still has in flight and the launch it pays.
 void QueueSource::steal(DeviceIndex thief, DeviceIndex victim, double before) {
-  const double mine = observed_.rate(thief), theirs = observed_.rate(victim), cost = move_cost(thief);
+  const double mine = observed_.rate(thief), theirs = observed_.rate(victim),
+               cost = move_cost(thief);
   const double start = observed_.end(ledger_, thief) + cost;
   const double granule = static_cast<double>(ledger_.granularity());
-  const double items = std::round((before - start) * mine * theirs / (mine + theirs) / granule) * granule;
+  const double items =
+      std::round((before - start) * mine * theirs / (mine + theirs) / granule) * granule;
   if (!(items >= granule)) return;
   const double after = std::max(start + items / mine, before - items / theirs);
-  if (before - after > std::max(cost, before * 1e-9)) ledger_.move_tail(victim, thief, static_cast<Items>(items));
+  if (before - after > std::max(cost, before * 1e-9))
+    ledger_.move_tail(victim, thief, static_cast<Items>(items));
 }
 
 Items QueueSource::own_piece(DeviceIndex device) const {
   const auto left = static_cast<double>(ledger_.owned(device));
   if (left == 0) return 0;
   const double size = std::max(left / kShrink, least_[device.value]);
-  const double pieces = std::max(1.0, std::round(left / size));  // all alike: a small remainder at the end would cost a launch
-  const Items items = round_up(static_cast<Items>(std::ceil(left / pieces - 1e-6)), ledger_.granularity());
-  return items <= ledger_.piece(device) ? items : even_piece(ledger_, device, ledger_.owned(device));
+  const double pieces = std::max(
+      1.0, std::round(left / size));  // all alike: a small remainder at the end would cost a launch
+  const Items items =
+      round_up(static_cast<Items>(std::ceil(left / pieces - 1e-6)), ledger_.granularity());
+  return items <= ledger_.piece(device) ? items
+                                        : even_piece(ledger_, device, ledger_.owned(device));
 }
 
-// What is in flight cannot be moved any more, also when the device turns out slower. Where nothing is transferred a second slice
-// gains the moment between two, 20 us on an H200. So pieces that take long beside that come singly: trees of 2^30 leaves took two
-// of them 1.3 % longer than equal shares instead of 0.9, but 74 ms instead of 83 when one slowed down to half in mid-run. On CPUs
+// What is in flight cannot be moved any more, also when the device turns out slower. Where nothing
+// is transferred a second slice gains the moment between two, 20 us on an H200. So pieces that take
+// long beside that come singly: trees of 2^30 leaves took two of them 1.3 % longer than equal
+// shares instead of 0.9, but 74 ms instead of 83 when one slowed down to half in mid-run. On CPUs
 // the moment is longer than that gains.
 bool QueueSource::keeps_in_reach(DeviceIndex device, Items piece) const {
   const bool singly = device.value < singly_.size() && singly_[device.value];
-  return singly && ledger_.flights(device) > 0 && observed_.timed() && static_cast<double>(piece) / observed_.rate(device) > kLong;
+  return singly && ledger_.flights(device) > 0 && observed_.timed() &&
+         static_cast<double>(piece) / observed_.rate(device) > kLong;
 }
 
-// A second slice in flight is out of the reach of others. So near the end, a device that is behind them holds one only: its next
-// would end after the time at which all together could have finished everything. A quarter of a piece is no reason.
+// A second slice in flight is out of the reach of others. So near the end, a device that is behind
+// them holds one only: its next would end after the time at which all together could have finished
+// everything. A quarter of a piece is no reason.
 bool QueueSource::ends_late(DeviceIndex device, Items piece) {
   if (ledger_.flights(device) == 0 || ledger_.able() < 2) return false;
   if (!common_end_) {
     double left = static_cast<double>(ledger_.shared());
-    for (std::uint32_t i = 0; i < ledger_.size(); ++i) left += static_cast<double>(ledger_.owned({i}));
+    for (std::uint32_t i = 0; i < ledger_.size(); ++i)
+      left += static_cast<double>(ledger_.owned({i}));
     common_end_ = observed_.common_end(ledger_, left).end;
   }
   const double takes = static_cast<double>(piece) / observed_.rate(device);

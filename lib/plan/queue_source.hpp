@@ -1,6 +1,7 @@
-// QueueSource: every device has a queue of its own, one contiguous range that it is given from the front in shrinking pieces; what
-// is not yet issued may move to another's queue, from the tail. When it moves is what strategies on top of it decide. Work of lost
-// devices, and what a device turns out not to take, is shared by all others, as in lib/plan/static_source.hpp.
+// QueueSource: every device has a queue of its own, one contiguous range that it is given from the
+// front in shrinking pieces; what is not yet issued may move to another's queue, from the tail.
+// When it moves is what strategies on top of it decide. Work of lost devices, and what a device
+// turns out not to take, is shared by all others, as in lib/plan/static_source.hpp.
 #pragma once
 
 #include <optional>
@@ -14,10 +15,12 @@ namespace mgpu {
 
 class QueueSource : public SliceSource {
  public:
-  // A piece is a sixth of what is left of a queue, but at least 1/most_pieces of a fair share, and more where launches would cost
-  // over 2 % of the run, or 4 % where one device is three times as fast; pieces of that least size are all alike. Shares are in
-  // proportion to `weights`, one per device; without any, as estimates say that all end together, each with what its pieces cost.
-  QueueSource(const PlanRequest& request, double most_pieces, const std::optional<std::vector<double>>& weights = std::nullopt);
+  // A piece is a sixth of what is left of a queue, but at least 1/most_pieces of a fair share, and
+  // more where launches would cost over 2 % of the run, or 4 % where one device is three times as
+  // fast; pieces of that least size are all alike. Shares are in proportion to `weights`, one per
+  // device; without any, as estimates say that all end together, each with what its pieces cost.
+  QueueSource(const PlanRequest& request, double most_pieces,
+              const std::optional<std::vector<double>>& weights = std::nullopt);
 
   Answer next(DeviceIndex device) override;
   void finished(DeviceIndex device, const Slice& slice, Nanos busy) override;
@@ -33,12 +36,15 @@ class QueueSource : public SliceSource {
   Ledger& ledger() { return ledger_; }
   const Ledger& ledger() const { return ledger_; }
   const ObservedRates& observed() const { return observed_; }
-  // Seconds that a slice which a device would not have had costs: its kernels at least, transfers, and what it leaves to merge. 0
-  // while nothing is timed.
-  double move_cost(DeviceIndex device) const { return observed_.timed() ? move_costs_[device.value] : 0; }
+  // Seconds that a slice which a device would not have had costs: its kernels at least, transfers,
+  // and what it leaves to merge. 0 while nothing is timed.
+  double move_cost(DeviceIndex device) const {
+    return observed_.timed() ? move_costs_[device.value] : 0;
+  }
   // When it would finish its queue, with nothing moved.
   double queue_end(DeviceIndex device) const;
-  // A device that has run out takes from the tail of the queue that would end last, where that pays.
+  // A device that has run out takes from the tail of the queue that would end last, where that
+  // pays.
   void steal_if_idle(DeviceIndex thief);
 
  private:
@@ -57,9 +63,9 @@ class QueueSource : public SliceSource {
   std::vector<double> least_;  // items a piece has at least, per device
   std::vector<double> most_;   // pieces of each device that was there at the beginning
   std::vector<double> move_costs_;
-  std::vector<bool> singly_;  // the device is given pieces that take long one at a time
-  std::optional<double>
-      common_end_;  // of all that is not issued, until something is issued or ends; what is moved does not change it
+  std::vector<bool> singly_;          // the device is given pieces that take long one at a time
+  std::optional<double> common_end_;  // of all that is not issued, until something is issued or
+                                      // ends; what is moved does not change it
 };
 
 }  // namespace mgpu

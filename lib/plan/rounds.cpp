@@ -14,7 +14,10 @@ namespace {
 class KeptShares final : public SliceSource {
  public:
   KeptShares(std::vector<Items> shares, std::optional<Borders> borders)
-      : shares_(std::move(shares)), ranges_(ranges_of(shares_)), given_(shares_.size(), false), borders_(std::move(borders)) {
+      : shares_(std::move(shares)),
+        ranges_(ranges_of(shares_)),
+        given_(shares_.size(), false),
+        borders_(std::move(borders)) {
     for (const Items share : shares_) left_ += share;
   }
 
@@ -30,14 +33,18 @@ class KeptShares final : public SliceSource {
   void finished(DeviceIndex, const Slice& slice, Nanos) override { left_ -= slice.size(); }
   bool uses_times() const override { return false; }
   void rejected(DeviceIndex, const Slice& slice, Items) override {
-    throw Error(ErrorKind::unsupported,
-                fmt::format("a device has no memory for its share of {} items, which it needs whole", slice.size()));
+    throw Error(
+        ErrorKind::unsupported,
+        fmt::format("a device has no memory for its share of {} items, which it needs whole",
+                    slice.size()));
   }
   void lost(DeviceIndex device, std::span<const Slice>) override {
     if (device.value < shares_.size() && shares_[device.value] > 0)
       throw Error(ErrorKind::device, "a device was lost, and the state of its share with it");
   }
-  void joined(DeviceIndex) override { throw Error(ErrorKind::device, "nobody has the state of the devices that were lost"); }
+  void joined(DeviceIndex) override {
+    throw Error(ErrorKind::device, "nobody has the state of the devices that were lost");
+  }
   std::vector<Items> first_shares() const override { return shares_; }
   Borders* borders() override { return borders_ ? &*borders_ : nullptr; }
 
@@ -61,16 +68,20 @@ std::vector<Slice> ranges_of(const std::vector<Items>& shares) {
   return ranges;
 }
 
-std::unique_ptr<SliceSource> make_kept_shares(std::vector<Items> shares, std::optional<Borders> borders) {
+std::unique_ptr<SliceSource> make_kept_shares(std::vector<Items> shares,
+                                              std::optional<Borders> borders) {
   return std::make_unique<KeptShares>(std::move(shares), std::move(borders));
 }
 
-std::unique_ptr<SliceSource> begin_strategy(const StrategyInfo& strategy, const StrategyParams& params, const PlanRequest& request,
-                                            const History& history) {
+std::unique_ptr<SliceSource> begin_strategy(const StrategyInfo& strategy,
+                                            const StrategyParams& params,
+                                            const PlanRequest& request, const History& history) {
   if (request.rounds > 0 && !strategy.traits.fixed_shares && !strategy.traits.learns) {
-    throw Error(ErrorKind::unsupported, fmt::format("{} hands out work piece by piece; here it goes in rounds, and each device "
-                                                    "keeps its share for all of them",
-                                                    strategy.name));
+    throw Error(
+        ErrorKind::unsupported,
+        fmt::format("{} hands out work piece by piece; here it goes in rounds, and each device "
+                    "keeps its share for all of them",
+                    strategy.name));
   }
   if (request.network != nullptr && !strategy.traits.simulates) {
     std::vector<DeviceEstimate> devices;
@@ -82,11 +93,14 @@ std::unique_ptr<SliceSource> begin_strategy(const StrategyInfo& strategy, const 
   const std::vector<Items> shares = balances ? balanced_chain(request) : source->first_shares();
   for (std::size_t i = 0; i < shares.size(); ++i) {
     if (shares[i] <= request.devices[i].fits) continue;
-    throw Error(ErrorKind::unsupported, fmt::format("device {} of the set holds {} items at most, and its share is {}", i,
-                                                    request.devices[i].fits, shares[i]));
+    throw Error(ErrorKind::unsupported,
+                fmt::format("device {} of the set holds {} items at most, and its share is {}", i,
+                            request.devices[i].fits, shares[i]));
   }
-  const bool several = std::count_if(shares.begin(), shares.end(), [](Items share) { return share > 0; }) > 1;
-  if (!strategy.traits.learns || !several || request.chain != nullptr) return make_kept_shares(shares);
+  const bool several =
+      std::count_if(shares.begin(), shares.end(), [](Items share) { return share > 0; }) > 1;
+  if (!strategy.traits.learns || !several || request.chain != nullptr)
+    return make_kept_shares(shares);
   return make_kept_shares(shares, Borders(request, shares));
 }
 

@@ -9,7 +9,8 @@
 namespace mgpu {
 namespace {
 
-constexpr Items kMostDevicePieces = Items{1} << 20;  // of the work: each device's share is pipelined, however many they are
+constexpr Items kMostDevicePieces =
+    Items{1} << 20;  // of the work: each device's share is pipelined, however many they are
 
 struct Estimates {
   std::vector<DeviceEstimate> given, real;  // as strategies are told, as the devices are
@@ -19,12 +20,14 @@ Estimates estimates_of(const Scenario& scenario, Mode mode) {
   Estimates both;
   for (std::size_t i = 0; i < scenario.devices.size(); ++i) {
     const ScenarioDevice& device = scenario.devices[i];
-    const Holds holds = held_by(scenario.work, device.memory, mode, scenario.devices.size(), kMostDevicePieces);
+    const Holds holds =
+        held_by(scenario.work, device.memory, mode, scenario.devices.size(), kMostDevicePieces);
     if (holds.fits == 0) throw Error(ErrorKind::unsupported, holds.why_not);
     const auto complete = [&](DeviceEstimate estimate) {
       estimate.on_cpu = device.type == DeviceType::cpu;
       estimate.fits = estimate.fits > 0 ? std::min(estimate.fits, holds.fits) : holds.fits;
-      estimate.pipeline = std::min(estimate.fits, estimate.pipeline > 0 ? estimate.pipeline : holds.pipeline);
+      estimate.pipeline =
+          std::min(estimate.fits, estimate.pipeline > 0 ? estimate.pipeline : holds.pipeline);
       return estimate;
     };
     both.given.push_back(complete(scenario.given ? scenario.given->devices[i] : device.estimate));
@@ -38,7 +41,8 @@ Estimates estimates_of(const Scenario& scenario, Mode mode) {
   return both;
 }
 
-PlanRequest request_of(const Scenario& scenario, Mode mode, std::span<const DeviceEstimate> devices, bool given) {
+PlanRequest request_of(const Scenario& scenario, Mode mode, std::span<const DeviceEstimate> devices,
+                       bool given) {
   const SetEstimates* told = given && scenario.given ? &*scenario.given : nullptr;
   const ScenarioWork& work = scenario.work;
   PlanRequest request;
@@ -57,12 +61,14 @@ PlanRequest request_of(const Scenario& scenario, Mode mode, std::span<const Devi
 }
 
 // The second sample of a strategy that learns follows what the first showed.
-Simulation sample(const Scenario& scenario, const StrategyChoice& strategy, Mode mode, const Estimates& estimates) {
+Simulation sample(const Scenario& scenario, const StrategyChoice& strategy, Mode mode,
+                  const Estimates& estimates) {
   const PlanRequest told = request_of(scenario, mode, estimates.given, true),
                     real = request_of(scenario, mode, estimates.real, false);
   History history;
   for (;;) {
-    const std::unique_ptr<SliceSource> source = begin_strategy(*strategy.info, strategy.params, told, history);
+    const std::unique_ptr<SliceSource> source =
+        begin_strategy(*strategy.info, strategy.params, told, history);
     const std::vector<Items> first = source->first_shares();
     Simulation simulation = simulate(real, *source);
     if (!strategy.info->traits.learns || !history.empty()) return simulation;
@@ -84,9 +90,12 @@ PlanChoice plan_scenario(const Scenario& scenario, Mode mode) {
 }
 
 void compare_with_first(std::span<ScalingRow> series) {
-  const auto first = std::find_if(series.begin(), series.end(), [](const ScalingRow& row) { return row.time > Nanos{}; });
+  const auto first = std::find_if(series.begin(), series.end(),
+                                  [](const ScalingRow& row) { return row.time > Nanos{}; });
   if (first == series.end()) return;
-  const auto rate = [](const ScalingRow& row) { return static_cast<double>(row.items) / seconds(row.time); };
+  const auto rate = [](const ScalingRow& row) {
+    return static_cast<double>(row.items) / seconds(row.time);
+  };
   const double base = rate(*first), base_rates = first->rates;
   for (auto row = first; row != series.end(); ++row) {
     if (row->time <= Nanos{}) continue;
@@ -113,8 +122,11 @@ std::vector<ScalingRow> simulate_scaling(const Scenario& scenario, const Scaling
           row.nodes = request.nodes[n];
           row.devices = set.devices.size();
           set.work.items = row.items =
-              scales == Scales::strong ? scenario.work.items : items_for_nodes(scenario.work, request.stated_on, request.nodes[n]);
-          for (const ScenarioDevice& device : set.devices) row.rates += device.estimate.items_per_s / device.slow;
+              scales == Scales::strong
+                  ? scenario.work.items
+                  : items_for_nodes(scenario.work, request.stated_on, request.nodes[n]);
+          for (const ScenarioDevice& device : set.devices)
+            row.rates += device.estimate.items_per_s / device.slow;
           if (!begins(row)) return rows;
           try {
             const Simulation simulated = sample(set, strategy, mode, estimates_of(set, mode));

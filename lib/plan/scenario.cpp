@@ -16,7 +16,8 @@ namespace {
 constexpr Items kPiecesOfShare = 8;  // the first upload and the last download of eight stick out
 constexpr Items kMostSlices = 200'000;
 
-// A link of a device that is new is that of the last two there were; where there was one, nothing is known of any.
+// A link of a device that is new is that of the last two there were; where there was one, nothing
+// is known of any.
 PeerLinks grown(const PeerLinks& links, std::size_t devices) {
   const std::size_t known = links.devices();
   if (known < 2) return {};
@@ -34,44 +35,58 @@ DeviceEstimate among(DeviceEstimate estimate, std::size_t more) {
 
 }  // namespace
 
-Holds held_by(const ScenarioWork& work, Bytes has, Mode mode, std::size_t devices, Items most_pieces) {
-  const double memory = has > 0 ? static_cast<double>(has) : 9e18, whole = static_cast<double>(work.items);
-  const double item = work.cost.in_bytes + work.cost.out_bytes, free = memory - static_cast<double>(work.cost.replicated);
+Holds held_by(const ScenarioWork& work, Bytes has, Mode mode, std::size_t devices,
+              Items most_pieces) {
+  const double memory = has > 0 ? static_cast<double>(has) : 9e18,
+               whole = static_cast<double>(work.items);
+  const double item = work.cost.in_bytes + work.cost.out_bytes,
+               free = memory - static_cast<double>(work.cost.replicated);
   if (mode == Mode::resident) {
     if (item * whole <= free) return {work.items, work.items, {}};
     return {0, 0,
-            fmt::format("inputs and outputs of {} do not fit its memory of {}", format_bytes(memory - free + item * whole),
-                        format_bytes(memory))};
+            fmt::format("inputs and outputs of {} do not fit its memory of {}",
+                        format_bytes(memory - free + item * whole), format_bytes(memory))};
   }
-  const double held = item > 0 ? std::floor(std::max(free, 0.0) / (2 * item)) : free >= 0 ? whole : 0;
-  const Items fits = held < whole ? round_down(static_cast<Items>(held), work.granularity) : work.items;
+  const double held = item > 0    ? std::floor(std::max(free, 0.0) / (2 * item))
+                      : free >= 0 ? whole
+                                  : 0;
+  const Items fits =
+      held < whole ? round_down(static_cast<Items>(held), work.granularity) : work.items;
   if (fits < std::min(work.granularity, work.items) || fits < work.items / kMostSlices) {
     return {0, 0,
-            fmt::format("its memory of {} holds {:.0f} items at once, too few of {}", format_bytes(memory), held, work.items)};
+            fmt::format("its memory of {} holds {:.0f} items at once, too few of {}",
+                        format_bytes(memory), held, work.items)};
   }
-  const Items standard = round_up(ceil_div(work.items, std::min<Items>(most_pieces, kPiecesOfShare * devices)), work.granularity);
+  const Items standard =
+      round_up(ceil_div(work.items, std::min<Items>(most_pieces, kPiecesOfShare * devices)),
+               work.granularity);
   return {fits, std::min(fits, work.pipeline > 0 ? work.pipeline : standard), {}};
 }
 
 std::vector<std::uint32_t> nodes_of_devices(const Scenario& scenario) {
   std::vector<std::uint32_t> of;
-  for (std::uint32_t node = 0; node < scenario.node_devices.size(); ++node) of.insert(of.end(), scenario.node_devices[node], node);
+  for (std::uint32_t node = 0; node < scenario.node_devices.size(); ++node)
+    of.insert(of.end(), scenario.node_devices[node], node);
   of.resize(scenario.devices.size(), of.empty() ? 0 : of.back());
   return of;
 }
 
 Items items_for_nodes(const ScenarioWork& work, std::size_t of, std::size_t nodes) {
-  const long double each = static_cast<long double>(work.items) / static_cast<long double>(std::max<std::size_t>(of, 1));
-  const auto granules =
-      static_cast<Items>(std::llround(each * static_cast<long double>(nodes) / static_cast<long double>(work.granularity)));
+  const long double each =
+      static_cast<long double>(work.items) / static_cast<long double>(std::max<std::size_t>(of, 1));
+  const auto granules = static_cast<Items>(std::llround(
+      each * static_cast<long double>(nodes) / static_cast<long double>(work.granularity)));
   return nodes == of ? work.items : std::max<Items>(granules, 1) * work.granularity;
 }
 
 Scenario on_nodes(const Scenario& scenario, std::size_t count) {
   if (count > 1 && scenario.work.rounds > 0)
-    throw Error(ErrorKind::usage, "the work goes in rounds, after which devices exchange data; those of several nodes do not");
+    throw Error(ErrorKind::usage,
+                "the work goes in rounds, after which devices exchange data; those of several "
+                "nodes do not");
   const bool measured = scenario.node_devices.size() > 1;
-  const std::vector<std::size_t> known = measured ? scenario.node_devices : std::vector<std::size_t>{scenario.devices.size()};
+  const std::vector<std::size_t> known =
+      measured ? scenario.node_devices : std::vector<std::size_t>{scenario.devices.size()};
   const ScenarioNodes nodes = scenario.nodes.value_or(ScenarioNodes{});
   Scenario all = scenario;
   all.nodes.reset();
@@ -107,8 +122,8 @@ Scenario on_nodes(const Scenario& scenario, std::size_t count) {
   }
   all.network.latency = nodes.latency;
   all.network.hand_out = nodes.hand_out;
-  all.network.root_bytes_per_s =
-      nodes.root_bytes_per_s.value_or(all.network.nodes.empty() ? 0 : all.network.nodes.front().bytes_per_s);
+  all.network.root_bytes_per_s = nodes.root_bytes_per_s.value_or(
+      all.network.nodes.empty() ? 0 : all.network.nodes.front().bytes_per_s);
   if (!all.network.any()) all.network = {};
   return all;
 }
@@ -116,7 +131,8 @@ Scenario on_nodes(const Scenario& scenario, std::size_t count) {
 void grow(Scenario& scenario, std::size_t devices) {
   const std::size_t before = scenario.devices.size();
   if (before == 0 || devices <= before) return;
-  for (ScenarioDevice& device : scenario.devices) device.estimate = among(device.estimate, devices - before);
+  for (ScenarioDevice& device : scenario.devices)
+    device.estimate = among(device.estimate, devices - before);
   scenario.devices.resize(devices, ScenarioDevice(scenario.devices.back()));
   scenario.exchange.links = grown(scenario.exchange.links, devices);
   if (!scenario.given) return;

@@ -1,5 +1,5 @@
-// Scenario: devices and a piece of work that need not exist, as a file states them or as an earlier run estimated them. Plain data:
-// reading files is in lib/report, running it in lib/exec.
+// Scenario: devices and a piece of work that need not exist, as a file states them or as an earlier
+// run estimated them. Plain data: reading files is in lib/report, running it in lib/exec.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,8 @@ namespace mgpu {
 struct ScenarioDevice {
   std::string name;
   DeviceType type = DeviceType::gpu;
-  DeviceEstimate estimate;  // what strategies are given. `fits`, `pipeline` 0: as its memory and the work allow
+  DeviceEstimate estimate;  // what strategies are given. `fits`, `pipeline` 0: as its memory and
+                            // the work allow
   double slow = 1;          // its kernels take this many times as long as it tells
   Bytes memory = 0;         // 0: enough for anything
 };
@@ -31,13 +32,14 @@ struct ScenarioWork {
   Items items = 0, granularity = 1;
   ItemCost cost{0, 0, 1, 0};
   Items pipeline = 0;  // the piece a static share is handed out in; 0: an eighth of an equal share
-  // Above 0: it goes in rounds, in all of which an item costs what is stated; devices exchange ExchangeEstimate::halo after as many
-  // as ExchangeEstimate::rounds says, but not after the last.
+  // Above 0: it goes in rounds, in all of which an item costs what is stated; devices exchange
+  // ExchangeEstimate::halo after as many as ExchangeEstimate::rounds says, but not after the last.
   std::uint32_t rounds = 0;
   MergeEstimate merge;
 };
 
-// Nodes that are alike: each has the devices of the scenario and a host link as it has, but for what is said of some.
+// Nodes that are alike: each has the devices of the scenario and a host link as it has, but for
+// what is said of some.
 struct ScenarioNodes {
   struct Different {
     std::size_t node = 0;
@@ -55,25 +57,33 @@ struct Scenario {
   std::vector<ScenarioDevice> devices;
   LinkRate link_up, link_down;  // of the host link all share; with a network those of a node do
   ScenarioWork work;
-  ExchangeEstimate exchange;  // what devices exchange, where their paths are direct or as `peer` says
+  ExchangeEstimate
+      exchange;  // what devices exchange, where their paths are direct or as `peer` says
   std::optional<PeerPath> peer;
-  std::optional<SetEstimates> given;      // what strategies are given; none: how the devices are, but for `slow`
-  std::optional<ScenarioNodes> nodes;     // to be made of the devices, by on_nodes(); none: one machine
-  std::vector<std::size_t> node_devices;  // so many of the devices are of each node; empty: all are of one
-  NodeNetwork network;                    // between these; none where what it costs is in the figures of the devices
+  std::optional<SetEstimates>
+      given;  // what strategies are given; none: how the devices are, but for `slow`
+  std::optional<ScenarioNodes>
+      nodes;  // to be made of the devices, by on_nodes(); none: one machine
+  std::vector<std::size_t>
+      node_devices;     // so many of the devices are of each node; empty: all are of one
+  NodeNetwork network;  // between these; none where what it costs is in the figures of the devices
 };
 
-// More devices, up to `devices`: those beyond are like the last one, and so are the links to them. The host link stays as it is:
-// how many devices use it at once is what it is known for. A set that is no smaller stays.
+// More devices, up to `devices`: those beyond are like the last one, and so are the links to them.
+// The host link stays as it is: how many devices use it at once is what it is known for. A set that
+// is no smaller stays.
 void grow(Scenario& scenario, std::size_t devices);
 
-// One of so many devices; memory 0: enough. At most 128 pieces in all: one device of 1,024 alone should not be given 8,192.
-Holds held_by(const ScenarioWork& work, Bytes memory, Mode mode, std::size_t devices, Items most_pieces = 128);
+// One of so many devices; memory 0: enough. At most 128 pieces in all: one device of 1,024 alone
+// should not be given 8,192.
+Holds held_by(const ScenarioWork& work, Bytes memory, Mode mode, std::size_t devices,
+              Items most_pieces = 128);
 
-// The same work on so many nodes. Of a scenario that is of one, each is like it as `nodes` says, else as over a network that costs
-// nothing. Of one that is of several: the first ones, and those beyond are like the last, what the network costs is in the devices'
-// figures. Devices do not contend with those of other nodes. Throws Error(usage) for what devices of several nodes cannot do: work
-// in rounds.
+// The same work on so many nodes. Of a scenario that is of one, each is like it as `nodes` says,
+// else as over a network that costs nothing. Of one that is of several: the first ones, and those
+// beyond are like the last, what the network costs is in the devices' figures. Devices do not
+// contend with those of other nodes. Throws Error(usage) for what devices of several nodes cannot
+// do: work in rounds.
 Scenario on_nodes(const Scenario& scenario, std::size_t nodes);
 // Items so that each node has as many as it has on `of` nodes; whole granules, at least one.
 Items items_for_nodes(const ScenarioWork& work, std::size_t of, std::size_t nodes);

@@ -11,7 +11,8 @@ double ceil_of(double x) {
   return x - below <= std::min(0.1, 0.005 * x) ? below : std::ceil(x);
 }
 
-ChunkSizes::ChunkSizes(ChunkRule rule, double k, Items left, std::size_t devices, Items least) : rule_(rule), k_(k), last_(least) {
+ChunkSizes::ChunkSizes(ChunkRule rule, double k, Items left, std::size_t devices, Items least)
+    : rule_(rule), k_(k), last_(least) {
   restart(left, devices);
 }
 
@@ -35,7 +36,8 @@ void ChunkSizes::begin_batch(Items left) {
 Items ChunkSizes::next(Items left, double share, Items least) const {
   double size = current_;
   if (rule_ == ChunkRule::hguided) size = ceil_of(static_cast<double>(left) * share / k_);
-  if (rule_ == ChunkRule::weighted_factoring) size = ceil_of(current_ * share * static_cast<double>(devices_));
+  if (rule_ == ChunkRule::weighted_factoring)
+    size = ceil_of(current_ * share * static_cast<double>(devices_));
   return std::min(left, std::max(static_cast<Items>(std::max(size * (1 + 1e-12), 1.0)), least));
 }
 

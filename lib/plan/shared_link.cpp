@@ -8,7 +8,9 @@
 namespace mgpu {
 namespace {
 
-double per_ns(double bytes_per_s) { return bytes_per_s > 0 ? bytes_per_s * 1e-9 : std::numeric_limits<double>::infinity(); }
+double per_ns(double bytes_per_s) {
+  return bytes_per_s > 0 ? bytes_per_s * 1e-9 : std::numeric_limits<double>::infinity();
+}
 
 }  // namespace
 
@@ -16,15 +18,18 @@ SharedLink::SharedLink(LinkRate capacity) : capacity_(std::move(capacity)) {}
 
 std::size_t SharedLink::class_for(double own) {
   const double limit = per_ns(own);
-  const auto after = std::lower_bound(by_own_.begin(), by_own_.end(), limit,
-                                      [&](std::size_t index, double value) { return classes_[index].own < value; });
+  const auto after = std::lower_bound(
+      by_own_.begin(), by_own_.end(), limit,
+      [&](std::size_t index, double value) { return classes_[index].own < value; });
   if (after != by_own_.end() && classes_[*after].own == limit) return *after;
   by_own_.insert(after, classes_.size());
   classes_.push_back({limit, 0, 0, {}});
   return classes_.size() - 1;
 }
 
-bool SharedLink::is_limited(std::size_t flow_class) const { return capacity_.limited() || std::isfinite(classes_[flow_class].own); }
+bool SharedLink::is_limited(std::size_t flow_class) const {
+  return capacity_.limited() || std::isfinite(classes_[flow_class].own);
+}
 
 // Rates have not changed since the last time.
 void SharedLink::advance() {
@@ -40,18 +45,22 @@ void SharedLink::start(std::size_t flow_class, double bytes, std::uint32_t id) {
   Class& mine = classes_[flow_class];
   if (mine.flows.empty()) {
     mine.carried = 0;  // small numbers keep their digits
-    const auto after = std::lower_bound(busy_.begin(), busy_.end(), mine.own,
-                                        [&](std::size_t index, double value) { return classes_[index].own < value; });
+    const auto after = std::lower_bound(
+        busy_.begin(), busy_.end(), mine.own,
+        [&](std::size_t index, double value) { return classes_[index].own < value; });
     busy_.insert(after, flow_class);
   }
   mine.flows.push_back({mine.carried + bytes, id});
-  std::push_heap(mine.flows.begin(), mine.flows.end(), [](const Flow& a, const Flow& b) { return a.ends_at > b.ends_at; });
+  std::push_heap(mine.flows.begin(), mine.flows.end(),
+                 [](const Flow& a, const Flow& b) { return a.ends_at > b.ends_at; });
   ++active_;
   stale_ = true;
 }
 
 // To the nearest nanosecond, as every time here: it is over when less than half of one is left.
-Nanos SharedLink::Class::rest() const { return from_seconds(std::max(0.0, (flows.front().ends_at - carried) / rate) * 1e-9); }
+Nanos SharedLink::Class::rest() const {
+  return from_seconds(std::max(0.0, (flows.front().ends_at - carried) / rate) * 1e-9);
+}
 
 void SharedLink::refresh() {
   stale_ = false;
@@ -78,12 +87,14 @@ void SharedLink::advance(Nanos now, std::vector<std::uint32_t>& ended) {
   now_ = now;
   if (!ends) return;
   advance();
-  stale_ = true;  // also when rounding leaves a flow a last nanosecond: its end is to be found again, or nobody would get on
+  stale_ = true;  // also when rounding leaves a flow a last nanosecond: its end is to be found
+                  // again, or nobody would get on
   for (const std::size_t index : busy_) {
     Class& each = classes_[index];
     while (!each.flows.empty() && each.rest() == Nanos{}) {
       ended.push_back(each.flows.front().id);
-      std::pop_heap(each.flows.begin(), each.flows.end(), [](const Flow& a, const Flow& b) { return a.ends_at > b.ends_at; });
+      std::pop_heap(each.flows.begin(), each.flows.end(),
+                    [](const Flow& a, const Flow& b) { return a.ends_at > b.ends_at; });
       each.flows.pop_back();
       --active_;
     }

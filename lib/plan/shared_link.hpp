@@ -1,7 +1,8 @@
-// SharedLink: bytes that several devices move over one link at the same time. Max-min fair at every moment, by progressive filling
-// (Bertsekas and Gallager, Data Networks, 1992, section 6.5.2): nobody gets more than its own link carries, and what that leaves is
-// shared alike by the others. How much there is depends on how many move something. Whose bytes these are, and what they wait for,
-// is in lib/plan/queue_model.hpp.
+// SharedLink: bytes that several devices move over one link at the same time. Max-min fair at every
+// moment, by progressive filling (Bertsekas and Gallager, Data Networks, 1992, section 6.5.2):
+// nobody gets more than its own link carries, and what that leaves is shared alike by the others.
+// How much there is depends on how many move something. Whose bytes these are, and what they wait
+// for, is in lib/plan/queue_model.hpp.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,9 @@ class SharedLink {
  public:
   explicit SharedLink(LinkRate capacity);
 
-  // Flows of one class have the same limit of their own, hence the same rate at every moment. So it is enough to know what a class
-  // has carried: each flow has an amount at which it ends, and all flows of a class move on together at the cost of one. bytes/s;
-  // 0: no limit.
+  // Flows of one class have the same limit of their own, hence the same rate at every moment. So it
+  // is enough to know what a class has carried: each flow has an amount at which it ends, and all
+  // flows of a class move on together at the cost of one. bytes/s; 0: no limit.
   std::size_t class_for(double own);
   // A flow without any limit would take no time: never start one.
   bool is_limited(std::size_t flow_class) const;
@@ -27,7 +28,8 @@ class SharedLink {
   void start(std::size_t flow_class, double bytes, std::uint32_t id);
   // When the next flow ends unless another starts before; Nanos::max() when there is none.
   Nanos next_end();
-  // Not beyond next_end(). Appends the ids of the flows that end now, in order of class, then of their amounts.
+  // Not beyond next_end(). Appends the ids of the flows that end now, in order of class, then of
+  // their amounts.
   void advance(Nanos now, std::vector<std::uint32_t>& ended);
 
  private:
@@ -54,7 +56,8 @@ class SharedLink {
   bool stale_ = true;       // rates and next_
   std::vector<Class> classes_;
   std::vector<std::size_t> by_own_;  // indices of classes_, smallest limit first
-  std::vector<std::size_t> busy_;    // likewise, of those with flows: a thousand devices may be there while one of them copies
+  std::vector<std::size_t> busy_;  // likewise, of those with flows: a thousand devices may be there
+                                   // while one of them copies
 };
 
 }  // namespace mgpu

@@ -1,5 +1,6 @@
-// Devices that act as DevicePolicy says, on the clock of a QueueModel. As the executor does on a virtual clock, they act in the
-// order of their index, and as often as somebody got on. Failures are not simulated.
+// Devices that act as DevicePolicy says, on the clock of a QueueModel. As the executor does on a
+// virtual clock, they act in the order of their index, and as often as somebody got on. Failures
+// are not simulated.
 #include "lib/plan/simulator.hpp"
 
 #include <fmt/format.h>
@@ -23,11 +24,14 @@
 namespace mgpu {
 namespace {
 
-// Devices that were answered to wait ask again whenever a slice has ended, as workers do. Of more than this only some do, in turn:
-// asking 1,024 at each of 16,384 events takes 0.2 s, and one that is asked 16 events late loses a thousandth.
+// Devices that were answered to wait ask again whenever a slice has ended, as workers do. Of more
+// than this only some do, in turn: asking 1,024 at each of 16,384 events takes 0.2 s, and one that
+// is asked 16 events late loses a thousandth.
 constexpr std::size_t kWaitersAsked = 64;
 // Of many thousands fewer, as there are as many more events in the time of a slice.
-constexpr std::size_t waiters_asked(std::size_t devices) { return std::clamp<std::size_t>(65536 / std::max<std::size_t>(devices, 1), 16, kWaitersAsked); }
+constexpr std::size_t waiters_asked(std::size_t devices) {
+  return std::clamp<std::size_t>(65536 / std::max<std::size_t>(devices, 1), 16, kWaitersAsked);
+}
 
 // A set of devices that is walked through in order.
 class DeviceSet {
@@ -58,12 +62,17 @@ class Simulator {
         active_(request.devices.size()) {
     units_.resize(request.devices.size());
     std::vector<std::uint32_t> node(units_.size(), 0);
-    if (request.network != nullptr && request.network->any()) node = request.network->node_of_devices();
-    if (node.size() != units_.size()) throw Error(ErrorKind::internal, "a network of other devices");
+    if (request.network != nullptr && request.network->any())
+      node = request.network->node_of_devices();
+    if (node.size() != units_.size())
+      throw Error(ErrorKind::internal, "a network of other devices");
     for (std::uint32_t i = 0; i < units_.size(); ++i) {
       const DeviceEstimate& device = request.devices[i];
       if (!(device.items_per_s > 0)) {
-        throw Error(ErrorKind::usage, fmt::format("device {} of the set: its rate is not known, so nothing can be predicted", i));
+        throw Error(
+            ErrorKind::usage,
+            fmt::format("device {} of the set: its rate is not known, so nothing can be predicted",
+                        i));
       }
       model_.add_device(device.up, device.down, node[i]);
       active_.add(i);
@@ -100,8 +109,9 @@ class Simulator {
     std::uint64_t first_tag = 0;  // of the front of in_flight; the tags of the others follow
     DevicePolicy policy;
     bool prepared = false;
-    bool waiting = false;                     // in waiting_
-    std::optional<std::uint64_t> waits = {};  // for everybody's signal: the tag of that command, which has not ended
+    bool waiting = false;  // in waiting_
+    std::optional<std::uint64_t> waits =
+        {};  // for everybody's signal: the tag of that command, which has not ended
     Nanos prepared_at{};
     Nanos previous_end{};
     IntervalSet taken;
@@ -110,7 +120,8 @@ class Simulator {
   // Of tags: a command of the batch that signals the others.
   static constexpr std::uint64_t kSignals = std::uint64_t{1} << 63;
 
-  static std::vector<std::size_t> members_of(const PlanRequest& request, const SliceSource& source) {
+  static std::vector<std::size_t> members_of(const PlanRequest& request,
+                                             const SliceSource& source) {
     std::vector<std::size_t> members;
     if (!request.exchange.any()) return members;
     const std::vector<bool> among = exchanging(request, source);
@@ -123,7 +134,10 @@ class Simulator {
 
   // Rounds, until nobody has anything to do at this moment.
   void act() {
-    for (std::size_t n = std::exchange(slice_ended_, false) ? std::min(waiting_.size(), waiters_asked(units_.size())) : 0; n > 0; --n) {
+    for (std::size_t n = std::exchange(slice_ended_, false)
+                             ? std::min(waiting_.size(), waiters_asked(units_.size()))
+                             : 0;
+         n > 0; --n) {
       active_.add(waiting_.front());
       units_[waiting_.front()].waiting = false;
       waiting_.pop_front();
@@ -172,7 +186,8 @@ class Simulator {
       ++unit.first_tag;
       progress = true;
       if (done.kind == Kind::slice) {
-        const Nanos busy = std::max(Nanos{}, done.ended - std::max(done.started, unit.previous_end));
+        const Nanos busy =
+            std::max(Nanos{}, done.ended - std::max(done.started, unit.previous_end));
         unit.previous_end = std::max(unit.previous_end, done.ended);
         finished_ += done.slice.size();
         source_.finished({i}, done.slice, busy);
@@ -210,9 +225,13 @@ class Simulator {
   }
 
   void enqueue(std::uint32_t i, const Slice& slice) {
-    if (slice.begin >= slice.end || slice.end > request_.items || given_ + slice.size() > request_.items) {
-      throw Error(ErrorKind::internal, fmt::format("the source gives out {}..{} of {} items, {} of which it has given out before",
-                                                   slice.begin, slice.end, request_.items, given_));
+    if (slice.begin >= slice.end || slice.end > request_.items ||
+        given_ + slice.size() > request_.items) {
+      throw Error(
+          ErrorKind::internal,
+          fmt::format(
+              "the source gives out {}..{} of {} items, {} of which it has given out before",
+              slice.begin, slice.end, request_.items, given_));
     }
     given_ += slice.size();
     Unit& unit = units_[i];
@@ -224,7 +243,8 @@ class Simulator {
     const std::uint64_t tag = begin_batch(i, Kind::slice, slice);
     if (transfers()) transfer(i, tag, QueueModel::upload, items * request_.cost.in_bytes);
     const Nanos launch = first ? device.launch - device.first_slice_discount : device.launch;
-    compute(i, tag, std::max(device.minimum_slice, launch + from_seconds(items / device.items_per_s)));
+    compute(i, tag,
+            std::max(device.minimum_slice, launch + from_seconds(items / device.items_per_s)));
     if (transfers()) transfer(i, tag, QueueModel::download, items * request_.cost.out_bytes);
     unit.policy.enqueued_slice();
     result_.devices[i].items += slice.size();
@@ -255,14 +275,16 @@ class Simulator {
     if (exchange_.members() == 0 || signalled_ < exchange_.members()) return;
     for (std::uint32_t i = 0; i < units_.size(); ++i) {
       Unit& unit = units_[i];
-      if (unit.waits && model_.set_duration({i}, QueueModel::compute, *unit.waits, Nanos{})) unit.waits.reset();
+      if (unit.waits && model_.set_duration({i}, QueueModel::compute, *unit.waits, Nanos{}))
+        unit.waits.reset();
     }
   }
 
   void start_collect(std::uint32_t i) {
     units_[i].policy.enqueued_collect();
     compute(i, begin_batch(i, Kind::collect, {}),
-            fixed_of(request_.devices[i], taking_part_, units_.size(), exchange_.share_of(i)) + exchange_.rounds(i));
+            fixed_of(request_.devices[i], taking_part_, units_.size(), exchange_.share_of(i)) +
+                exchange_.rounds(i));
   }
 
   std::uint64_t begin_batch(std::uint32_t i, Kind kind, const Slice& slice) {
@@ -283,7 +305,8 @@ class Simulator {
     model_.enqueue({i}, queue, request_.devices[i].transfer, std::round(bytes), tag);
   }
 
-  // Nothing is under way: all are asked once more, in case a source has work after all for one that it answered to wait.
+  // Nothing is under way: all are asked once more, in case a source has work after all for one that
+  // it answered to wait.
   bool everyone_is_done() {
     const std::uint64_t before = given_;
     if (finished_ == request_.items) {
@@ -298,7 +321,8 @@ class Simulator {
     act();
     if (given_ == before) {
       throw Error(ErrorKind::internal,
-                  fmt::format("every device waits, and {} of {} items are finished", finished_, request_.items));
+                  fmt::format("every device waits, and {} of {} items are finished", finished_,
+                              request_.items));
     }
     return false;
   }
@@ -313,8 +337,9 @@ class Simulator {
       combines = combines && (parts.back() == 0 || exchange_.is_member(i));
       result_.makespan = std::max({result_.makespan, device.finish, units_[i].prepared_at});
     }
-    result_.merge = combines ? exchange_.time_to_combine(parts)
-                             : request_.merge.of(std::accumulate(parts.begin(), parts.end(), std::size_t{0}));
+    result_.merge =
+        combines ? exchange_.time_to_combine(parts)
+                 : request_.merge.of(std::accumulate(parts.begin(), parts.end(), std::size_t{0}));
     result_.makespan += result_.merge;
     result_.sending = model_.sending();
     result_.receiving = model_.receiving();
@@ -332,7 +357,7 @@ class Simulator {
   DeviceSet active_;                   // may have something to do at this moment
   std::deque<std::uint32_t> waiting_;  // would take more, longest unasked first
   bool slice_ended_ = false;           // since the last act()
-  std::uint64_t version_ = 1;          // counts finished slices: after each, those who wait ask again
+  std::uint64_t version_ = 1;  // counts finished slices: after each, those who wait ask again
   Items given_ = 0, finished_ = 0;
   std::size_t taking_part_ = 0;  // devices that were given something
   std::size_t signalled_ = 0;    // devices, that they have put what the others gather

@@ -1,5 +1,6 @@
-// Simulator: a SliceSource driven with the estimates of its own request, on a clock of its own. Every prediction is made here, by
-// the same source that will run. Pure and fast: `auto` asks it for many candidates.
+// Simulator: a SliceSource driven with the estimates of its own request, on a clock of its own.
+// Every prediction is made here, by the same source that will run. Pure and fast: `auto` asks it
+// for many candidates.
 #pragma once
 
 #include <vector>
@@ -18,17 +19,21 @@ struct SimulatedDevice {
 struct Simulation {
   Nanos makespan{};  // merge included
   Nanos merge{};
-  Nanos sending{}, receiving{}, handing_out{};  // with a network: how long node 0's link carried something, and its messages took it
+  Nanos sending{}, receiving{}, handing_out{};  // with a network: how long node 0's link carried
+                                                // something, and its messages took it
   std::vector<SimulatedDevice> devices;
 };
 
-// The model: as the executor does it, two slices in flight per device; three in-order queues (upload, compute, download) whose
-// times are those of DeviceEstimate; uploads of all devices share `link_up` (each at most its own `up`, the rest shared fairly at
-// every moment), downloads `link_down`; a device that took part pays `fixed`, less where others did not; the merge follows the last
-// one. Where devices exchange data (lib/plan/exchange.hpp), each of them first uploads its part of the replicated inputs in pieces,
-// puts each piece to the others in its compute queue, signals them and waits for them; and the merge is what they combine. With a
-// network (lib/plan/network.hpp) devices of other nodes are told in messages, and `link_up`, `link_down` are those of each node. Every
-// device's `items_per_s` must be known: Error(usage) otherwise. Error(internal) when the source never ends.
+// The model: as the executor does it, two slices in flight per device; three in-order queues
+// (upload, compute, download) whose times are those of DeviceEstimate; uploads of all devices share
+// `link_up` (each at most its own `up`, the rest shared fairly at every moment), downloads
+// `link_down`; a device that took part pays `fixed`, less where others did not; the merge follows
+// the last one. Where devices exchange data (lib/plan/exchange.hpp), each of them first uploads its
+// part of the replicated inputs in pieces, puts each piece to the others in its compute queue,
+// signals them and waits for them; and the merge is what they combine. With a network
+// (lib/plan/network.hpp) devices of other nodes are told in messages, and `link_up`, `link_down`
+// are those of each node. Every device's `items_per_s` must be known: Error(usage) otherwise.
+// Error(internal) when the source never ends.
 Simulation simulate(const PlanRequest& request, SliceSource& source);
 
 }  // namespace mgpu

@@ -19,7 +19,8 @@ class StaticSource final : public SliceSource {
  public:
   StaticSource(const PlanRequest& request, std::span<const Items> shares)
       : ledger_(request), shares_(shares.begin(), shares.end()) {
-    if (shares.size() != request.devices.size()) throw Error(ErrorKind::internal, "a static plan needs one share per device");
+    if (shares.size() != request.devices.size())
+      throw Error(ErrorKind::internal, "a static plan needs one share per device");
     Items begin = 0;
     for (std::size_t i = 0; i < shares.size(); ++i) {
       ledger_.assign({static_cast<std::uint32_t>(i)}, {begin, begin + shares[i]});
@@ -28,17 +29,25 @@ class StaticSource final : public SliceSource {
   }
 
   Answer next(DeviceIndex device) override {
-    if (const auto slice = ledger_.issue_own(device, even_piece(ledger_, device, ledger_.owned(device)))) return *slice;
+    if (const auto slice =
+            ledger_.issue_own(device, even_piece(ledger_, device, ledger_.owned(device))))
+      return *slice;
     const Items piece = shared_piece(ledger_, device);
     if (!ledger_.holds_back(device, piece)) {
       if (const auto slice = ledger_.issue_shared(device, piece)) return *slice;
     }
     return ledger_.nothing_now();
   }
-  void finished(DeviceIndex device, const Slice& slice, Nanos) override { ledger_.finished(device, slice); }
+  void finished(DeviceIndex device, const Slice& slice, Nanos) override {
+    ledger_.finished(device, slice);
+  }
   bool uses_times() const override { return false; }
-  void rejected(DeviceIndex device, const Slice& slice, Items at_most) override { ledger_.rejected(device, slice, at_most); }
-  void lost(DeviceIndex device, std::span<const Slice> not_on_host) override { ledger_.lost(device, not_on_host); }
+  void rejected(DeviceIndex device, const Slice& slice, Items at_most) override {
+    ledger_.rejected(device, slice, at_most);
+  }
+  void lost(DeviceIndex device, std::span<const Slice> not_on_host) override {
+    ledger_.lost(device, not_on_host);
+  }
   void joined(DeviceIndex device) override { ledger_.joined(device); }
   std::vector<Items> first_shares() const override { return shares_; }
 
@@ -47,8 +56,8 @@ class StaticSource final : public SliceSource {
   std::vector<Items> shares_;
 };
 
-// Moves cuts between shares where that saves more of the merge than a share becomes longer: by the estimates, where rates are
-// known.
+// Moves cuts between shares where that saves more of the merge than a share becomes longer: by the
+// estimates, where rates are known.
 void even_cuts(const PlanRequest& request, std::vector<Items>& shares) {
   if (!request.merge.tree) return;
   constexpr Items kPart = 16;  // of the smaller share at most
@@ -58,13 +67,18 @@ void even_cuts(const PlanRequest& request, std::vector<Items>& shares) {
     if (shares[next] == 0) continue;
     const Items begin = cut;
     cut += shares[i];
-    const Items most = round_down(std::min(shares[i], shares[next]) / kPart, request.granularity), end = cut + shares[next];
-    const Items better = shares[i] == 0 ? cut : even_cut(cut - most, cut, cut + most, request.granularity);
+    const Items most = round_down(std::min(shares[i], shares[next]) / kPart, request.granularity),
+                end = cut + shares[next];
+    const Items better =
+        shares[i] == 0 ? cut : even_cut(cut - most, cut, cut + most, request.granularity);
     const auto nodes = [&](Items at) {
-      return nodes_that_cover({begin, at}, request.items) + nodes_that_cover({at, end}, request.items);
+      return nodes_that_cover({begin, at}, request.items) +
+             nodes_that_cover({at, end}, request.items);
     };
-    const double saved = per_part * (static_cast<double>(nodes(cut)) - static_cast<double>(nodes(better)));
-    const double rate = request.devices[better > cut ? i : next].items_per_s;  // of the one whose share becomes longer
+    const double saved =
+        per_part * (static_cast<double>(nodes(cut)) - static_cast<double>(nodes(better)));
+    const double rate = request.devices[better > cut ? i : next]
+                            .items_per_s;  // of the one whose share becomes longer
     const auto moved = static_cast<double>(better > cut ? better - cut : cut - better);
     if (rate > 0 && saved > moved / rate) {
       shares[i] = better - begin;
@@ -77,7 +91,8 @@ void even_cuts(const PlanRequest& request, std::vector<Items>& shares) {
 
 }  // namespace
 
-std::unique_ptr<SliceSource> make_static_source(const PlanRequest& request, std::span<const Items> shares) {
+std::unique_ptr<SliceSource> make_static_source(const PlanRequest& request,
+                                                std::span<const Items> shares) {
   return std::make_unique<StaticSource>(request, shares);
 }
 
@@ -90,13 +105,15 @@ std::vector<Items> shares_by_weight(const PlanRequest& request, std::vector<doub
   }
   if (!any) weights.assign(takes_part.begin(), takes_part.end());
   // With no device able, the ledger says so; with nothing to do, nobody has to be.
-  if (std::find(takes_part.begin(), takes_part.end(), true) == takes_part.end()) return std::vector<Items>(weights.size(), 0);
+  if (std::find(takes_part.begin(), takes_part.end(), true) == takes_part.end())
+    return std::vector<Items>(weights.size(), 0);
   std::vector<Items> shares = apportion(request.items, request.granularity, weights);
   even_cuts(request, shares);
   return shares;
 }
 
-std::unique_ptr<SliceSource> make_static_source_by_weight(const PlanRequest& request, std::vector<double> weights) {
+std::unique_ptr<SliceSource> make_static_source_by_weight(const PlanRequest& request,
+                                                          std::vector<double> weights) {
   return make_static_source(request, shares_by_weight(request, std::move(weights)));
 }
 

@@ -31,13 +31,16 @@ std::optional<double> read_value(const StrategyParam& param, std::string_view wr
   }
   double value = 0;
   const auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), value);
-  const bool is_number = !written.empty() && error == std::errc{} && end == written.data() + written.size();
+  const bool is_number =
+      !written.empty() && error == std::errc{} && end == written.data() + written.size();
   const bool in_range = is_number && value >= param.min && value <= param.max;  // false for NaN
   if (!in_range || (param.whole && value != std::floor(value))) return std::nullopt;
   return value;
 }
 
-[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::usage, "--strategy: " + why); }
+[[noreturn]] void refuse(const std::string& why) {
+  throw Error(ErrorKind::usage, "--strategy: " + why);
+}
 
 StrategyChoice with_defaults(const StrategyInfo& info) {
   StrategyChoice choice{&info, {}};
@@ -52,7 +55,8 @@ const StrategyInfo& find_strategy(std::string_view name) {
     if (info.name == name) return info;
     names.push_back(info.name);
   }
-  refuse(fmt::format("unknown strategy {}; accepted: {}{}", in_quotes(name), fmt::join(names, ", "), did_you_mean(name, names)));
+  refuse(fmt::format("unknown strategy {}; accepted: {}{}", in_quotes(name), fmt::join(names, ", "),
+                     did_you_mean(name, names)));
 }
 
 // "chunks=32", in `asked` what was set before it in the same term.
@@ -61,19 +65,24 @@ void set_param(StrategyChoice& choice, std::string_view text, std::vector<std::s
   const std::size_t equals = text.find('=');
   const std::string name(text.substr(0, equals));
   const auto& params = choice.info->params;
-  const auto param = std::find_if(params.begin(), params.end(), [&](const StrategyParam& p) { return p.name == name; });
+  const auto param = std::find_if(params.begin(), params.end(),
+                                  [&](const StrategyParam& p) { return p.name == name; });
   if (param == params.end()) {
     std::vector<std::string_view> names;
     for (const StrategyParam& p : params) names.push_back(p.name);
     refuse(fmt::format("{} has no parameter {}; accepted: {}", strategy, in_quotes(name),
                        names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
   }
-  if (std::find(asked.begin(), asked.end(), name) != asked.end()) refuse(fmt::format("{}: {} is given twice", strategy, name));
+  if (std::find(asked.begin(), asked.end(), name) != asked.end())
+    refuse(fmt::format("{}: {} is given twice", strategy, name));
   asked.push_back(name);
 
-  const std::string_view written = equals == std::string_view::npos ? std::string_view() : text.substr(equals + 1);
+  const std::string_view written =
+      equals == std::string_view::npos ? std::string_view() : text.substr(equals + 1);
   const std::optional<double> value = read_value(*param, written);
-  if (!value) refuse(fmt::format("{}: {} cannot be {}; accepted: {}", strategy, name, in_quotes(written), accepted(*param)));
+  if (!value)
+    refuse(fmt::format("{}: {} cannot be {}; accepted: {}", strategy, name, in_quotes(written),
+                       accepted(*param)));
   choice.params[name] = *value;
 }
 
@@ -111,7 +120,8 @@ std::string StrategyChoice::label() const {
 
 StrategyChoice strategy_with(bool StrategyTraits::*trait) {
   const auto all = all_strategies();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const StrategyInfo& info) { return info.traits.*trait; });
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const StrategyInfo& info) { return info.traits.*trait; });
   if (found == all.end()) throw Error(ErrorKind::internal, "no strategy has the trait asked for");
   return with_defaults(*found);
 }

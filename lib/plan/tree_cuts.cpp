@@ -11,7 +11,8 @@ namespace mgpu {
 std::size_t nodes_that_cover(const Slice& range, Items items) {
   std::size_t nodes = 0;
   for (Items at = range.begin; at < range.end; ++nodes) {
-    // The largest node that begins here and ends no later than the range; at the end of the items it may reach beyond.
+    // The largest node that begins here and ends no later than the range; at the end of the items
+    // it may reach beyond.
     Items size = at == 0 ? std::bit_ceil(std::max<Items>(items, 1)) : at & (~at + 1);
     while (std::min(at + size, items) > range.end) size /= 2;
     at += size;
@@ -32,7 +33,8 @@ Items even_cut(Items low, Items near, Items high, Items granularity) {
   for (int power = std::bit_width(high / odd); power-- > std::countr_zero(granularity);) {
     const Items step = odd << power, first = round_up(low, step);
     if (first > high) continue;
-    const Items last = round_down(high, step), below = std::clamp(round_down(near, step), first, last);
+    const Items last = round_down(high, step),
+                below = std::clamp(round_down(near, step), first, last);
     const Items above = std::min(below + step, last);
     const auto distance = [&](Items at) { return at > near ? at - near : near - at; };
     return distance(above) < distance(below) ? above : below;

@@ -8,9 +8,11 @@ namespace {
 
 enum class Part : char { open, late, full };
 
-// The common end of those that are open, after dropping all that would start later: each drop lowers it, so none comes back. The
-// earliest stays in any case: work too small to move a double would drop everybody. `speeds`: items/s of each.
-double water_level(double work, std::span<const WaterTerm> terms, std::span<const double> speeds, std::vector<Part>& parts) {
+// The common end of those that are open, after dropping all that would start later: each drop
+// lowers it, so none comes back. The earliest stays in any case: work too small to move a double
+// would drop everybody. `speeds`: items/s of each.
+double water_level(double work, std::span<const WaterTerm> terms, std::span<const double> speeds,
+                   std::vector<Part>& parts) {
   std::size_t earliest = terms.size();
   for (std::size_t i = 0; i < terms.size(); ++i) {
     if (parts[i] == Part::full) continue;
@@ -41,14 +43,16 @@ WaterLevel water_fill(double work, std::span<const WaterTerm> terms) {
   WaterLevel level{0, std::vector<double>(terms.size(), 0)};
   std::vector<Part> parts(terms.size(), Part::open);
   std::vector<double> speeds(terms.size());  // a division a term, not one a round
-  std::transform(terms.begin(), terms.end(), speeds.begin(), [](const WaterTerm& term) { return 1 / term.per_item; });
+  std::transform(terms.begin(), terms.end(), speeds.begin(),
+                 [](const WaterTerm& term) { return 1 / term.per_item; });
   const auto is_full = [](Part part) { return part == Part::full; };
   for (bool again = true; again && work > 0 && !std::all_of(parts.begin(), parts.end(), is_full);) {
     again = false;
     const double end = water_level(work, terms, speeds, parts);
     for (std::size_t i = 0; i < terms.size(); ++i) {
       if (parts[i] == Part::full) continue;
-      const double amount = parts[i] == Part::open ? std::max(0.0, (end - terms[i].start) / terms[i].per_item) : 0;
+      const double amount =
+          parts[i] == Part::open ? std::max(0.0, (end - terms[i].start) / terms[i].per_item) : 0;
       level.amounts[i] = std::min(amount, terms[i].most);
       if (amount < terms[i].most) continue;
       // Full: the level of the others rises, which may bring late starters back.
@@ -58,7 +62,8 @@ WaterLevel water_fill(double work, std::span<const WaterTerm> terms) {
     }
   }
   for (std::size_t i = 0; i < terms.size(); ++i) {
-    if (level.amounts[i] > 0) level.end = std::max(level.end, terms[i].start + terms[i].per_item * level.amounts[i]);
+    if (level.amounts[i] > 0)
+      level.end = std::max(level.end, terms[i].start + terms[i].per_item * level.amounts[i]);
   }
   return level;
 }

@@ -1,5 +1,6 @@
-// Minimax by water-filling: how much each of several devices should do so that the last one ends as early as possible, when each
-// needs a fixed time and a time per item. Pure arithmetic on real numbers; granules are in lib/plan/apportion.hpp.
+// Minimax by water-filling: how much each of several devices should do so that the last one ends as
+// early as possible, when each needs a fixed time and a time per item. Pure arithmetic on real
+// numbers; granules are in lib/plan/apportion.hpp.
 #pragma once
 
 #include <limits>
@@ -19,9 +20,10 @@ struct WaterLevel {
   std::vector<double> amounts;
 };
 
-// Minimises `end` subject to start_i + per_item_i * w_i <= end, sum w_i = work, 0 <= w_i <= most_i. A device whose start is at or
-// beyond the end gets nothing. Divisible-load reasoning (Bharadwaj, Ghose, Robertazzi, 2003): all that take part end together, so
-// end = (work + sum start/per_item) / sum 1/per_item. When the devices together cannot take all of the work, each gets its most.
+// Minimises `end` subject to start_i + per_item_i * w_i <= end, sum w_i = work, 0 <= w_i <= most_i.
+// A device whose start is at or beyond the end gets nothing. Divisible-load reasoning (Bharadwaj,
+// Ghose, Robertazzi, 2003): all that take part end together, so end = (work + sum start/per_item) /
+// sum 1/per_item. When the devices together cannot take all of the work, each gets its most.
 WaterLevel water_fill(double work, std::span<const WaterTerm> terms);
 
 }  // namespace mgpu

@@ -12,10 +12,12 @@ std::vector<Items> held_by_each(const PlanRequest& request) {
   const std::vector<bool> takes_part = taking_part(request);
   const auto collect = [&](auto holds) {
     std::vector<Items> all;
-    for (std::size_t i = 0; i < takes_part.size(); ++i) all.push_back(takes_part[i] ? holds(request.devices[i]) : 0);
+    for (std::size_t i = 0; i < takes_part.size(); ++i)
+      all.push_back(takes_part[i] ? holds(request.devices[i]) : 0);
     return all;
   };
-  std::vector<Items> all = collect([&](const DeviceEstimate& device) { return memory_holds(request, device); });
+  std::vector<Items> all =
+      collect([&](const DeviceEstimate& device) { return memory_holds(request, device); });
   if (std::any_of(all.begin(), all.end(), [](Items items) { return items > 0; })) return all;
   return collect([&](const DeviceEstimate& device) {
     const Items limit = slice_limit(request, device.fits);
@@ -41,7 +43,8 @@ void put_odd_items_last(const PlanRequest& request, std::vector<Items>& shares) 
   const auto is_odd = [&](Items share) { return share % request.granularity != 0; };
   const auto odd = std::find_if(shares.begin(), shares.end(), is_odd);
   if (odd == shares.end()) return;
-  const auto last = std::find_if(shares.rbegin(), shares.rend(), [](Items share) { return share > 0; });
+  const auto last =
+      std::find_if(shares.rbegin(), shares.rend(), [](Items share) { return share > 0; });
   const Items missing = request.granularity - *odd % request.granularity;
   *odd += missing;
   *last -= missing;

@@ -18,7 +18,8 @@ constexpr Nanos kLongProbe = std::chrono::milliseconds(1);  // of a CPU: tells w
 constexpr std::size_t kRoundsOfCpus = 20;                   // medians of six lay 8 % apart
 
 // What calibration says of a device without any probe. A CPU copies with the cores that compute.
-DeviceEstimate calibrated_estimate(const KnownDevice& device, const ItemCost& cost, Mode mode, bool gathers) {
+DeviceEstimate calibrated_estimate(const KnownDevice& device, const ItemCost& cost, Mode mode,
+                                   bool gathers) {
   const Capability& capability = *device.capability;
   const bool cpu = device.facts->is_cpu();
   DeviceEstimate estimate;
@@ -28,7 +29,8 @@ DeviceEstimate calibrated_estimate(const KnownDevice& device, const ItemCost& co
   if (mode.transfers() && cpu) {
     if (capability.pinned_up > 0) per_item += cost.in_bytes / capability.pinned_up;
     if (capability.pinned_down > 0) per_item += cost.out_bytes / capability.pinned_down;
-    const double replicated = capability.pinned_up > 0 ? static_cast<double>(cost.replicated) / capability.pinned_up : 0;
+    const double replicated =
+        capability.pinned_up > 0 ? static_cast<double>(cost.replicated) / capability.pinned_up : 0;
     estimate.fixed += from_seconds(replicated);
     if (gathers) estimate.fixed_shared = from_seconds(replicated);
   } else if (mode.transfers()) {
@@ -43,13 +45,15 @@ DeviceEstimate calibrated_estimate(const KnownDevice& device, const ItemCost& co
 // What holds for the device whatever its times were estimated from.
 void add_facts(DeviceEstimate& estimate, const KnownDevice& device) {
   estimate.on_cpu = device.facts->is_cpu();
-  estimate.fits = estimate.fits > 0 ? std::min(estimate.fits, device.capacity.fits) : device.capacity.fits;
-  estimate.pipeline = std::min(estimate.fits, estimate.pipeline > 0 ? estimate.pipeline : device.capacity.pipeline);
+  estimate.fits =
+      estimate.fits > 0 ? std::min(estimate.fits, device.capacity.fits) : device.capacity.fits;
+  estimate.pipeline =
+      std::min(estimate.fits, estimate.pipeline > 0 ? estimate.pipeline : device.capacity.pipeline);
 }
 
-// `together`, where the kernels of device n take what they took by themselves. On a host whose cores compute, GPUs wait for theirs
-// to be enqueued one by one, which a short probe cannot tell from items that cost more: 3 us an item, where an H200 beside 16 cores
-// takes 0.25.
+// `together`, where the kernels of device n take what they took by themselves. On a host whose
+// cores compute, GPUs wait for theirs to be enqueued one by one, which a short probe cannot tell
+// from items that cost more: 3 us an item, where an H200 beside 16 cores takes 0.25.
 Probe with_kernels_of(const Probe& by_itself, Probe together, std::size_t n) {
   if (n >= together.devices.size() || by_itself.devices.empty()) return together;
   together.devices[n].compute = by_itself.devices.front().compute;
@@ -59,16 +63,22 @@ Probe with_kernels_of(const Probe& by_itself, Probe together, std::size_t n) {
 
 }  // namespace
 
-Predictor::Predictor(Workload& workload, Mode mode, std::vector<KnownDevice> devices, std::size_t set, const LinkCapability* link,
-                     const SetEstimates* given)
-    : workload_(workload), mode_(mode), devices_(std::move(devices)), set_(set), link_(link), given_(given) {}
+Predictor::Predictor(Workload& workload, Mode mode, std::vector<KnownDevice> devices,
+                     std::size_t set, const LinkCapability* link, const SetEstimates* given)
+    : workload_(workload),
+      mode_(mode),
+      devices_(std::move(devices)),
+      set_(set),
+      link_(link),
+      given_(given) {}
 
 void Predictor::set_capacity(std::size_t device, const Capacity& capacity, Bytes free_memory) {
   devices_[device].capacity = capacity;
   devices_[device].free_memory = free_memory;
 }
 
-std::vector<DeviceFault> Predictor::probe(Backend& backend, Executor& executor, std::span<const std::size_t> devices,
+std::vector<DeviceFault> Predictor::probe(Backend& backend, Executor& executor,
+                                          std::span<const std::size_t> devices,
                                           std::span<const Member> members) {
   workload_.expect(devices.size());  // which decides what an item costs
   ProbeSize size;
@@ -114,9 +124,11 @@ SetEstimates Predictor::estimate(std::span<const std::size_t> devices) const {
     add_facts(estimate, known);
   }
   set.chain = chain_of(devices);
-  for (std::size_t n = 0; set.chain && !given_ && n < devices.size(); ++n) {  // a probe is of the first stages only
+  for (std::size_t n = 0; set.chain && !given_ && n < devices.size();
+       ++n) {  // a probe is of the first stages only
     const std::vector<double>& stages = set.chain->devices[n].keeps;
-    const double all = std::accumulate(stages.begin(), stages.end(), 0.0) * workload_.shape().rounds;
+    const double all =
+        std::accumulate(stages.begin(), stages.end(), 0.0) * workload_.shape().rounds;
     if (all > 0) set.devices[n].items_per_s = static_cast<double>(stages.size()) / all;
   }
   if (given_) {
@@ -128,7 +140,8 @@ SetEstimates Predictor::estimate(std::span<const std::size_t> devices) const {
   const bool first_of_set = devices.front() == 0 && devices.back() + 1 == devices.size();
   const bool calibrated = link_ != nullptr && first_of_set && link_->knows(devices.size());
   set.link_up = link_of(together_up, std::move(own_up), calibrated ? link_->up : LinkRate{});
-  set.link_down = link_of(together_down, std::move(own_down), calibrated ? link_->down : LinkRate{});
+  set.link_down =
+      link_of(together_down, std::move(own_down), calibrated ? link_->down : LinkRate{});
   return set;
 }
 
@@ -144,12 +157,16 @@ Predictor::Seen Predictor::seen_of(std::span<const std::size_t> devices, std::si
   const std::size_t count = devices.size();
   const bool cpu = known.facts->is_cpu();
   const ItemCost cost = workload_.cost(mode_);
-  const Share share{cpu ? known.facts->compute_units : 0, workload_.shape().items / count, known.capacity.pipeline};
+  const Share share{cpu ? known.facts->compute_units : 0, workload_.shape().items / count,
+                    known.capacity.pipeline};
   const Probe& by_itself = probe_of(devices.subspan(n, 1));
   const DeviceEstimate alone = estimate_of(by_itself, 0, cost, mode_, share);
-  const bool beside_cpu =
-      !cpu && std::any_of(devices.begin(), devices.end(), [&](std::size_t i) { return devices_[i].facts->is_cpu(); });
-  Seen seen{estimate_of(beside_cpu ? with_kernels_of(by_itself, together, n) : together, n, cost, mode_, share), 0, 0};
+  const bool beside_cpu = !cpu && std::any_of(devices.begin(), devices.end(), [&](std::size_t i) {
+    return devices_[i].facts->is_cpu();
+  });
+  Seen seen{estimate_of(beside_cpu ? with_kernels_of(by_itself, together, n) : together, n, cost,
+                        mode_, share),
+            0, 0};
   const bool beside = count > 1 && n < together.devices.size();
   const ProbedDevice probed = beside ? together.devices[n] : ProbedDevice{};
   seen.up = probed.up > 0 && seen.estimate.up > 0 ? probed.up : seen.estimate.up;
@@ -162,7 +179,8 @@ Predictor::Seen Predictor::seen_of(std::span<const std::size_t> devices, std::si
   // A CPU's copies are not predicted from bytes.
   Nanos shared = exchange_.gathers && cpu ? together.replicated : Nanos{};
   if (exchange_.combines > 0) shared += together.bringing;
-  if (count > 1 && !exchange_.links.empty()) seen.estimate.fixed_shared = std::min(shared, seen.estimate.fixed);
+  if (count > 1 && !exchange_.links.empty())
+    seen.estimate.fixed_shared = std::min(shared, seen.estimate.fixed);
   seen.estimate.up = alone.up;
   seen.estimate.down = alone.down;
   return seen;
@@ -175,8 +193,8 @@ SetEstimates Predictor::estimate_from_calibration() const {
   bool cpus = true;
   for (std::size_t i = 0; i < set_; ++i) {
     const KnownDevice& known = devices_[i];
-    DeviceEstimate& estimate =
-        set.devices.emplace_back(calibrated_estimate(known, workload_.cost(mode_), mode_, exchange_.gathers));
+    DeviceEstimate& estimate = set.devices.emplace_back(
+        calibrated_estimate(known, workload_.cost(mode_), mode_, exchange_.gathers));
     estimate.score = known.facts->score;
     estimate.free_memory = known.free_memory;
     add_facts(estimate, known);
@@ -207,7 +225,8 @@ PlanRequest Predictor::request(const SetEstimates& estimates) const {
 
 bool Predictor::can_predict(const SetEstimates& estimates) const {
   return workload_.shape().items > 0 &&
-         std::all_of(estimates.devices.begin(), estimates.devices.end(), [](const auto& e) { return e.items_per_s > 0; });
+         std::all_of(estimates.devices.begin(), estimates.devices.end(),
+                     [](const auto& e) { return e.items_per_s > 0; });
 }
 
 void Predictor::choose(Prediction& prediction, const StrategyChoice& strategy) const {
@@ -219,7 +238,8 @@ void Predictor::choose(Prediction& prediction, const StrategyChoice& strategy) c
   }
 }
 
-void Predictor::predict(Prediction& prediction, const StrategyChoice& strategy, const History& history) const {
+void Predictor::predict(Prediction& prediction, const StrategyChoice& strategy,
+                        const History& history) const {
   if (!can_predict(prediction.estimates)) return;
   try {
     std::vector<DeviceEstimate> estimates;
@@ -230,19 +250,22 @@ void Predictor::predict(Prediction& prediction, const StrategyChoice& strategy, 
   }
 }
 
-std::unique_ptr<SliceSource> Predictor::begin(const Prediction& prediction, const StrategyChoice& strategy,
+std::unique_ptr<SliceSource> Predictor::begin(const Prediction& prediction,
+                                              const StrategyChoice& strategy,
                                               const History& history) const {
   const PlanRequest asked = request(prediction.estimates);
   if (prediction.chosen) return begin_chosen(*prediction.chosen, asked, history);
   return begin_strategy(*strategy.info, strategy.params, asked, history);
 }
 
-std::vector<bool> Predictor::exchanging(const Prediction& prediction, const SliceSource& source) const {
+std::vector<bool> Predictor::exchanging(const Prediction& prediction,
+                                        const SliceSource& source) const {
   std::vector<DeviceEstimate> estimates;
   return mgpu::exchanging(request_of(prediction, estimates), source);
 }
 
-PlanRequest Predictor::request_of(const Prediction& prediction, std::vector<DeviceEstimate>& estimates) const {
+PlanRequest Predictor::request_of(const Prediction& prediction,
+                                  std::vector<DeviceEstimate>& estimates) const {
   PlanRequest asked = request(prediction.estimates);
   if (!prediction.chosen) return asked;
   estimates = devices_of_choice(*prediction.chosen, asked);
@@ -251,23 +274,31 @@ PlanRequest Predictor::request_of(const Prediction& prediction, std::vector<Devi
 }
 
 ExchangeEstimate Predictor::exchange_among(std::span<const std::size_t> devices) const {
-  if (exchange_.links.empty() || devices.size() < 2 || devices.back() >= exchange_.links.devices()) return {};
-  return {exchange_.links.among(devices), exchange_.gathers, exchange_.combines, exchange_.rounds, exchange_.halo};
+  if (exchange_.links.empty() || devices.size() < 2 || devices.back() >= exchange_.links.devices())
+    return {};
+  return {exchange_.links.among(devices), exchange_.gathers, exchange_.combines, exchange_.rounds,
+          exchange_.halo};
 }
 
 ExchangeEstimate exchange_estimate(const Exchanged& exchanged, const PeerLinks& links, bool held) {
   const std::vector<PeerPath> paths = paths_of(links);
   const bool hidden = exchanged.hides_halos && !held &&
-                      std::all_of(paths.begin(), paths.end(), [](PeerPath path) { return path == PeerPath::direct; });
-  return {links, exchanged.inputs, exchanged.part, hidden ? 0 : exchanged.rounds, hidden ? 0 : exchanged.halo};
+                      std::all_of(paths.begin(), paths.end(),
+                                  [](PeerPath path) { return path == PeerPath::direct; });
+  return {links, exchanged.inputs, exchanged.part, hidden ? 0 : exchanged.rounds,
+          hidden ? 0 : exchanged.halo};
 }
 
 DeviceIndex fastest_of(std::span<const DeviceEstimate> estimates) {
-  const auto slower = [](const DeviceEstimate& a, const DeviceEstimate& b) { return a.items_per_s < b.items_per_s; };
-  return {static_cast<std::uint32_t>(std::max_element(estimates.begin(), estimates.end(), slower) - estimates.begin())};
+  const auto slower = [](const DeviceEstimate& a, const DeviceEstimate& b) {
+    return a.items_per_s < b.items_per_s;
+  };
+  return {static_cast<std::uint32_t>(std::max_element(estimates.begin(), estimates.end(), slower) -
+                                     estimates.begin())};
 }
 
-KnownCosts known_costs(const KnownDevice& device, const Workload& workload, Mode mode, std::size_t count, std::size_t all) {
+KnownCosts known_costs(const KnownDevice& device, const Workload& workload, Mode mode,
+                       std::size_t count, std::size_t all) {
   const Shape& shape = workload.shape();
   const double ops = workload.cost(mode).ops;  // of an item
   const bool cpu = device.facts->is_cpu();
@@ -286,16 +317,20 @@ KnownCosts known_costs(const KnownDevice& device, const Workload& workload, Mode
   if (!cpu) {
     if (!shape.superlinear || !(rate->fewer_ops > 0)) return costs;
     costs.share = shape.items / count;
-    costs.line = KnownLine{static_cast<Items>(rate->fewer_ops / ops),
-                           from_seconds(seconds(rate->fewer) * device.slow),
-                           {from_seconds(seconds(rate->slice) * device.slow), costs.full_per_item_s}};
+    costs.line =
+        KnownLine{static_cast<Items>(rate->fewer_ops / ops),
+                  from_seconds(seconds(rate->fewer) * device.slow),
+                  {from_seconds(seconds(rate->slice) * device.slow), costs.full_per_item_s}};
     return costs;
   }
-  if (all > 1) costs.full_per_item_s *= 1 + (rate->contended - 1) * static_cast<double>(count - 1) / static_cast<double>(all - 1);
+  if (all > 1)
+    costs.full_per_item_s *=
+        1 + (rate->contended - 1) * static_cast<double>(count - 1) / static_cast<double>(all - 1);
   if (!shape.superlinear || !(rate->ops > 0)) return costs;
   const double share = ops * static_cast<double>(shape.items) / static_cast<double>(count);
   costs.least_slice = from_seconds(seconds(rate->slice) * device.slow);
-  costs.least_rest = from_seconds(seconds(rate->fixed) * std::pow(share / rate->ops, rate->fixed_grows));
+  costs.least_rest =
+      from_seconds(seconds(rate->fixed) * std::pow(share / rate->ops, rate->fixed_grows));
   return costs;
 }
 
@@ -315,7 +350,8 @@ LinkRate link_of(double together, std::vector<double> own, const LinkRate& calib
   double fastest = 0;
   for (std::size_t k = 1; k <= count; ++k) {
     fastest += own[k - 1];
-    const double shrunk = 1 - (1 - together / all) * static_cast<double>(k - 1) / static_cast<double>(count - 1);
+    const double shrunk =
+        1 - (1 - together / all) * static_cast<double>(k - 1) / static_cast<double>(count - 1);
     by_count[k - 1] = std::min(together, fastest * shrunk);
   }
   return LinkRate(std::move(by_count));

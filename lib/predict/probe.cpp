@@ -16,18 +16,26 @@ namespace {
 
 constexpr std::size_t kFewest = 3, kMost = 60;
 constexpr Nanos kEnough = std::chrono::milliseconds(60);
-// On CPUs samples of the same work lie 10 % apart, and a few of them say little of how fast one is beside another: several at once
-// are probed for longer. One alone is not, or eight sub-devices would take seconds before their first sample.
-constexpr Nanos kEnoughOfCpus = std::chrono::milliseconds(240), kMostOfCpus = std::chrono::seconds(1);
-constexpr std::uint32_t kRounds = 256;  // of thousands: with several looks at each a probe would take longer than a sample
-constexpr Nanos kLong = std::chrono::seconds(1);  // of one turn: work of ten thousand rounds would take half a minute for three
-constexpr double kHardlyLonger = 0.2;             // if four times the work takes only this share longer, most of it is latency
-constexpr double kSlowerThanCached = 1.5;         // a steeper line than this is not a peculiarity of small slices (msm: up to 1.31)
-// If the kernels that grow with the slice explain this share of what an item costs a full device, the others are taken to be
-// constant. On an H200 the share is 0.57 or more for msm (once below 0.5, for 2^16 terms); 0 for merkle, matrix and fisher.
+// On CPUs samples of the same work lie 10 % apart, and a few of them say little of how fast one is
+// beside another: several at once are probed for longer. One alone is not, or eight sub-devices
+// would take seconds before their first sample.
+constexpr Nanos kEnoughOfCpus = std::chrono::milliseconds(240),
+                kMostOfCpus = std::chrono::seconds(1);
+constexpr std::uint32_t kRounds =
+    256;  // of thousands: with several looks at each a probe would take longer than a sample
+constexpr Nanos kLong = std::chrono::seconds(
+    1);  // of one turn: work of ten thousand rounds would take half a minute for three
+constexpr double kHardlyLonger =
+    0.2;  // if four times the work takes only this share longer, most of it is latency
+constexpr double kSlowerThanCached =
+    1.5;  // a steeper line than this is not a peculiarity of small slices (msm: up to 1.31)
+// If the kernels that grow with the slice explain this share of what an item costs a full device,
+// the others are taken to be constant. On an H200 the share is 0.57 or more for msm (once below
+// 0.5, for 2^16 terms); 0 for merkle, matrix and fisher.
 constexpr double kExplained = 0.25;
 constexpr Nanos kShortCopy = std::chrono::microseconds(50);  // tells latency, and little of a link
-// Of copies that share a link: pieces of 1 MiB to four H200 took 42 us each, at 99 GB/s in all where long ones get 155.
+// Of copies that share a link: pieces of 1 MiB to four H200 took 42 us each, at 99 GB/s in all
+// where long ones get 155.
 constexpr Nanos kShortBesideOthers = std::chrono::microseconds(200);
 
 struct Sizes {
@@ -36,30 +44,43 @@ struct Sizes {
 
 Sizes sizes_of(const Shape& shape, const ProbeSize& size, bool gpus) {
   const Items granule = std::max<Items>(shape.granularity, 1);
-  const auto whole = [&](double items) { return std::max(granule, static_cast<Items>(items) / granule * granule); };
+  const auto whole = [&](double items) {
+    return std::max(granule, static_cast<Items>(items) / granule * granule);
+  };
   const Items most = size.most > 0 ? size.most : std::numeric_limits<Items>::max();
   Items large = std::min({whole(static_cast<double>(shape.items) * size.share), most, shape.items});
-  // Partial results are then one tree, as those of large slices nearly are; of three blocks, fisher makes two.
+  // Partial results are then one tree, as those of large slices nearly are; of three blocks, fisher
+  // makes two.
   if (size.share < 1 && large > granule) large = std::bit_floor(large / granule) * granule;
-  if (gpus) large = std::max(large, std::min({whole(static_cast<double>(shape.fills_gpu)), most, shape.items}));
+  if (gpus)
+    large =
+        std::max(large, std::min({whole(static_cast<double>(shape.fills_gpu)), most, shape.items}));
   return {std::min(large, whole(static_cast<double>(large) / 4)), large};
 }
 
-std::uint32_t rounds_of(const Shape& shape, const ProbeSize& size, bool gpus, std::span<const Member> members) {
+std::uint32_t rounds_of(const Shape& shape, const ProbeSize& size, bool gpus,
+                        std::span<const Member> members) {
   if (size.all_rounds) return shape.rounds;
   if (gpus && shape.probe_rounds > 0) return std::min(shape.rounds, shape.probe_rounds);
   // The last round brings results where devices do not keep them.
-  const auto keeps = [](const Member& member) { return member.program->brings() == Brings::publish; };
-  return std::all_of(members.begin(), members.end(), keeps) ? std::min(shape.rounds, kRounds) : shape.rounds;
+  const auto keeps = [](const Member& member) {
+    return member.program->brings() == Brings::publish;
+  };
+  return std::all_of(members.begin(), members.end(), keeps) ? std::min(shape.rounds, kRounds)
+                                                            : shape.rounds;
 }
 
-// Each device takes the same items, in slices of a given size, of which the next device begins one later; or each its own slice,
-// as long as there are `places` of them. What lies in the same memory is sent more slowly to two H200 than what does not (86 GB/s
-// instead of 105).
+// Each device takes the same items, in slices of a given size, of which the next device begins one
+// later; or each its own slice, as long as there are `places` of them. What lies in the same memory
+// is sent more slowly to two H200 than what does not (86 GB/s instead of 105).
 class ProbeSource final : public SliceSource {
  public:
   ProbeSource(Items items, Items slice, std::size_t devices, Items places)
-      : items_(items), slice_(slice), pieces_((items + slice - 1) / slice), places_(places), devices_(devices) {}
+      : items_(items),
+        slice_(slice),
+        pieces_((items + slice - 1) / slice),
+        places_(places),
+        devices_(devices) {}
 
   Answer next(DeviceIndex device) override {
     State& state = devices_[device.value];
@@ -70,18 +91,24 @@ class ProbeSource final : public SliceSource {
       state.taken += slice.size();
       return slice;
     }
-    const auto over = [&](const State& s) { return s.given == pieces_ && s.finished + s.dropped == s.taken; };
+    const auto over = [&](const State& s) {
+      return s.given == pieces_ && s.finished + s.dropped == s.taken;
+    };
     if (std::all_of(devices_.begin(), devices_.end(), over)) return Done{};
     return Wait{true};
   }
-  void finished(DeviceIndex device, const Slice& slice, Nanos) override { devices_[device.value].finished += slice.size(); }
+  void finished(DeviceIndex device, const Slice& slice, Nanos) override {
+    devices_[device.value].finished += slice.size();
+  }
   // What does not fit is not probed: everyone finishes what is under way, and the probe says so.
   void rejected(DeviceIndex device, const Slice& slice, Items) override {
     refused_ = true;
     for (State& state : devices_) state.given = pieces_;
     devices_[device.value].dropped += slice.size();
   }
-  void lost(DeviceIndex device, std::span<const Slice>) override { devices_[device.value] = {pieces_}; }
+  void lost(DeviceIndex device, std::span<const Slice>) override {
+    devices_[device.value] = {pieces_};
+  }
   void joined(DeviceIndex) override {}
   bool refused() const { return refused_; }  // a device had no memory for its slice
 
@@ -95,14 +122,17 @@ class ProbeSource final : public SliceSource {
   bool refused_ = false;
 };
 
-Nanos median_of(const std::vector<Execution>& executions, const std::function<Nanos(const Execution&)>& what) {
+Nanos median_of(const std::vector<Execution>& executions,
+                const std::function<Nanos(const Execution&)>& what) {
   std::vector<Nanos> times;
   for (const Execution& execution : executions) times.push_back(what(execution));
   return summarise(times).median;
 }
 
-// Disturbances only make samples longer: for small differences, lower quartiles are more precise than medians.
-Nanos lower_quartile(const std::vector<Execution>& executions, const std::function<Nanos(const Execution&)>& what) {
+// Disturbances only make samples longer: for small differences, lower quartiles are more precise
+// than medians.
+Nanos lower_quartile(const std::vector<Execution>& executions,
+                     const std::function<Nanos(const Execution&)>& what) {
   std::vector<Nanos> times;
   for (const Execution& execution : executions) times.push_back(what(execution));
   const auto at = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 4);
@@ -114,30 +144,39 @@ double slope_of(Items few, Nanos at_few, Items many, Nanos at_many) {
   return seconds(at_many - at_few) / static_cast<double>(many - few);
 }
 
-bool is_latency(Nanos shorter, Nanos longer) { return seconds(longer - shorter) < kHardlyLonger * seconds(longer); }
+bool is_latency(Nanos shorter, Nanos longer) {
+  return seconds(longer - shorter) < kHardlyLonger * seconds(longer);
+}
 
-// Does an item cost clearly more than is known? Asked only of two sizes that show more than latency.
+// Does an item cost clearly more than is known? Asked only of two sizes that show more than
+// latency.
 bool is_slower(Items small, Nanos at_small, Items large, Nanos at_large, double full_per_item_s) {
   return small < large && !is_latency(at_small, at_large) &&
          slope_of(small, at_small, large, at_large) >= kSlowerThanCached * full_per_item_s;
 }
 
-SmallSlices small_slices(std::size_t device, Items small, const std::vector<Execution>& of_small, Items large,
-                         const std::vector<Execution>& of_large, const std::vector<Execution>& in_pieces) {
-  const auto whole = [&](const Execution& e) { return e.stages[device][static_cast<std::size_t>(CommandKind::compute)]; };
+SmallSlices small_slices(std::size_t device, Items small, const std::vector<Execution>& of_small,
+                         Items large, const std::vector<Execution>& of_large,
+                         const std::vector<Execution>& in_pieces) {
+  const auto whole = [&](const Execution& e) {
+    return e.stages[device][static_cast<std::size_t>(CommandKind::compute)];
+  };
   SmallSlices slices;
   slices.small = small;
   slices.large = large;
   slices.at_small = median_of(of_small, whole);
   slices.at_large = median_of(of_large, whole);
   if (!in_pieces.empty()) {
-    const Nanos contended = median_of(in_pieces, [&](const Execution& e) { return e.contended[device]; });
+    const Nanos contended =
+        median_of(in_pieces, [&](const Execution& e) { return e.contended[device]; });
     slices.contention = std::max(Nanos{}, contended - slices.at_small);
   }
   const std::size_t count = of_large.front().kernels[device].size();
   const bool alike =
-      std::all_of(of_small.begin(), of_small.end(), [&](const auto& e) { return e.kernels[device].size() == count; }) &&
-      std::all_of(of_large.begin(), of_large.end(), [&](const auto& e) { return e.kernels[device].size() == count; });
+      std::all_of(of_small.begin(), of_small.end(),
+                  [&](const auto& e) { return e.kernels[device].size() == count; }) &&
+      std::all_of(of_large.begin(), of_large.end(),
+                  [&](const auto& e) { return e.kernels[device].size() == count; });
   if (!alike || small == large) return slices;
   Nanos grown{};
   for (std::size_t n = 0; n < count; ++n) {
@@ -151,55 +190,67 @@ SmallSlices small_slices(std::size_t device, Items small, const std::vector<Exec
   return slices;
 }
 
-// What is seen of an item's copies where the cores that compute do them. One core does one thing after the other. Several start an
-// upload when the running kernel has no work-groups left: as two slices are in flight, it runs beside kernels every other time.
-// Downloads do so but for the last one. What is not seen takes one of the cores.
+// What is seen of an item's copies where the cores that compute do them. One core does one thing
+// after the other. Several start an upload when the running kernel has no work-groups left: as two
+// slices are in flight, it runs beside kernels every other time. Downloads do so but for the last
+// one. What is not seen takes one of the cores.
 double seen_of_copies(double up_s, double down_s, const Share& share) {
   if (share.cores <= 1) return up_s + down_s;
-  const double pieces =
-      share.piece > 0 ? std::max(1.0, std::ceil(static_cast<double>(share.items) / static_cast<double>(share.piece))) : 1;
+  const double pieces = share.piece > 0 ? std::max(1.0, std::ceil(static_cast<double>(share.items) /
+                                                                  static_cast<double>(share.piece)))
+                                        : 1;
   const double seen = up_s * (0.5 + 0.5 / pieces) + down_s / pieces;
   return seen + (up_s + down_s - seen) / share.cores;
 }
 
 // How often `few` are doubled to be `many`; 0 where they are no more.
 double doublings(Items few, Items many) {
-  return many > few && few > 0 ? std::log2(static_cast<double>(many) / static_cast<double>(few)) : 0;
+  return many > few && few > 0 ? std::log2(static_cast<double>(many) / static_cast<double>(few))
+                               : 0;
 }
 
 // Of a slice of `piece` items: on the line between the two sizes, and as long as the larger beyond.
 Nanos least_of(const SmallSlices& slices, Items piece) {
   if (piece == 0 || piece >= slices.large || slices.small == slices.large) return slices.at_large;
-  const double part =
-      (static_cast<double>(piece) - static_cast<double>(slices.small)) / static_cast<double>(slices.large - slices.small);
-  return std::max(Nanos{}, slices.at_small + from_seconds(std::max(0.0, part) * seconds(slices.at_large - slices.at_small)));
+  const double part = (static_cast<double>(piece) - static_cast<double>(slices.small)) /
+                      static_cast<double>(slices.large - slices.small);
+  return std::max(
+      Nanos{}, slices.at_small +
+                   from_seconds(std::max(0.0, part) * seconds(slices.at_large - slices.at_small)));
 }
 
-// What a device takes longer for its share than for the probe's items, on its own link: its kernels and the copies of its first
-// piece, and collecting.
+// What a device takes longer for its share than for the probe's items, on its own link: its kernels
+// and the copies of its first piece, and collecting.
 struct Longer {
   Nanos working{}, collecting{};
 };
 
-Longer longer_than_probe(const Probe& probe, const ProbedDevice& device, const ItemCost& cost, Mode mode, const Share& share) {
-  const auto more = [&](Items items) { return std::max(0.0, static_cast<double>(items) - static_cast<double>(probe.items)); };
+Longer longer_than_probe(const Probe& probe, const ProbedDevice& device, const ItemCost& cost,
+                         Mode mode, const Share& share) {
+  const auto more = [&](Items items) {
+    return std::max(0.0, static_cast<double>(items) - static_cast<double>(probe.items));
+  };
   double working = more(share.items) * device.compute.per_item_s;
   const Items piece = share.piece > 0 ? std::min(share.items, share.piece) : share.items;
   if (mode.transfers()) working += more(piece) * cost.in_bytes * device.upload.per_item_s;
-  return {from_seconds(working), from_seconds(seconds(device.per_doubling) * doublings(probe.items, share.items))};
+  return {from_seconds(working),
+          from_seconds(seconds(device.per_doubling) * doublings(probe.items, share.items))};
 }
 
 }  // namespace
 
-StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, Items items, double full_per_item_s) {
+StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, Items items,
+                    double full_per_item_s) {
   if (at_large <= Nanos{} || large == 0) return {};
   const double longer = seconds(at_large);
   double slope = longer / static_cast<double>(large);
-  if (large == small && full_per_item_s > 0) {  // one granule, which may leave most of a device idle
+  if (large == small &&
+      full_per_item_s > 0) {  // one granule, which may leave most of a device idle
     slope = std::min(slope, full_per_item_s);
   } else if (large > small) {
     slope = slope_of(small, at_small, large, at_large);
-    if (full_per_item_s > 0 && !is_slower(small, at_small, large, at_large, full_per_item_s)) slope = full_per_item_s;
+    if (full_per_item_s > 0 && !is_slower(small, at_small, large, at_large, full_per_item_s))
+      slope = full_per_item_s;
     if (!(slope > 0)) slope = longer / static_cast<double>(std::max<Items>(items, 1));
   }
   const double fixed = longer - slope * static_cast<double>(large);
@@ -207,30 +258,35 @@ StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, It
   return {Nanos{}, longer / static_cast<double>(large)};
 }
 
-StageCost fit_compute(Items small, Nanos at_small, Items large, Nanos at_large, Items items, double full_per_item_s,
-                      Nanos believed) {
+StageCost fit_compute(Items small, Nanos at_small, Items large, Nanos at_large, Items items,
+                      double full_per_item_s, Nanos believed) {
   if (full_per_item_s > 0 && believed == Nanos::max()) return {Nanos{}, full_per_item_s};
   if (full_per_item_s > 0 && at_large - at_small < believed)
     return fit_stage(large, at_large, large, at_large, items, full_per_item_s);
   return fit_stage(small, at_small, large, at_large, items, 0);
 }
 
-std::optional<StageCost> fit_line(Items small, Nanos at_small, Items large, Nanos at_large, const KnownLine& line, Items share) {
-  if (at_large >= line.whole || is_slower(small, at_small, large, at_large, line.beyond.per_item_s)) return std::nullopt;
+std::optional<StageCost> fit_line(Items small, Nanos at_small, Items large, Nanos at_large,
+                                  const KnownLine& line, Items share) {
+  if (at_large >= line.whole || is_slower(small, at_small, large, at_large, line.beyond.per_item_s))
+    return std::nullopt;
   if (share >= line.items) return line.beyond;
   if (large >= line.items) return std::nullopt;
   const double slope = slope_of(large, at_large, line.items, line.whole);
-  return StageCost{std::max(Nanos{}, at_large - from_seconds(slope * static_cast<double>(large))), slope};
+  return StageCost{std::max(Nanos{}, at_large - from_seconds(slope * static_cast<double>(large))),
+                   slope};
 }
 
-void merge_after_probe(Backend& backend, OpenDevice& device, Workload& workload, DeviceProgram& program) {
+void merge_after_probe(Backend& backend, OpenDevice& device, Workload& workload,
+                       DeviceProgram& program) {
   if (workload.merges_on_host()) return workload.merge();
   program.merge(device.stream());
   finish_batch(backend, device, device.submit());
   program.merged();
 }
 
-Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::span<const Member> members, const ProbeSize& size) {
+Probe run_probe(Backend& backend, Executor& executor, Workload& workload,
+                std::span<const Member> members, const ProbeSize& size) {
   const Shape& shape = workload.shape();
   Probe probe;
   const auto is_cpu = [](const Member& member) { return member.device->resources().traits().cpu; };
@@ -254,11 +310,18 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
     return spent >= (turns < size.turns ? kMostOfCpus : kEnoughOfCpus);
   };
   for (std::size_t turn = 0; !is_enough(turn); ++turn) {
-    // The largest last: what it leaves behind may be looked at, and of work that goes in rounds pieces are no part of a result.
+    // The largest last: what it leaves behind may be looked at, and of work that goes in rounds
+    // pieces are no part of a result.
     for (const std::size_t which : {at_small, in_pieces, at_large}) {
       if (which != at_large && small == large) continue;
-      ProbeSource source(which == at_small ? small : large, which == at_large ? large : small, members.size(), places);
-      SampleRequest request{&workload, &source, {members.begin(), members.end()}, DeviceIndex{0}, backend.limits().answer, false};
+      ProbeSource source(which == at_small ? small : large, which == at_large ? large : small,
+                         members.size(), places);
+      SampleRequest request{&workload,
+                            &source,
+                            {members.begin(), members.end()},
+                            DeviceIndex{0},
+                            backend.limits().answer,
+                            false};
       request.most_rounds = rounds;
       const RawSample sample = executor.run(request);
       if (sample.failure || !sample.faults.empty()) {
@@ -270,40 +333,54 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
         return probe;
       }
       seen[which].push_back(read_execution(sample, members.size()));
-      if (rounds < shape.rounds) stretch(seen[which].back(), static_cast<double>(shape.rounds) / rounds);
+      if (rounds < shape.rounds)
+        stretch(seen[which].back(), static_cast<double>(shape.rounds) / rounds);
     }
   }
-  probe.fixed = median_of(seen[at_large], [](const Execution& execution) { return execution.rest; });
-  probe.enqueue_delay = median_of(seen[at_large], [](const Execution& execution) { return execution.enqueue_delay; });
+  probe.fixed =
+      median_of(seen[at_large], [](const Execution& execution) { return execution.rest; });
+  probe.enqueue_delay =
+      median_of(seen[at_large], [](const Execution& execution) { return execution.enqueue_delay; });
   const auto& of_small = seen[at_small].empty() ? seen[at_large] : seen[at_small];
   for (std::size_t i = 0; i < members.size(); ++i) {
     const auto time_of = [&](const std::vector<Execution>& executions, CommandKind kind) {
-      return median_of(executions, [&](const Execution& execution) { return execution.stages[i][static_cast<std::size_t>(kind)]; });
+      return median_of(executions, [&](const Execution& execution) {
+        return execution.stages[i][static_cast<std::size_t>(kind)];
+      });
     };
     const auto copy = [&, large = large](CommandKind kind, double full_per_byte_s) {
-      const auto bytes_of = [&](const Execution& execution) { return execution.bytes[i][static_cast<std::size_t>(kind)]; };
+      const auto bytes_of = [&](const Execution& execution) {
+        return execution.bytes[i][static_cast<std::size_t>(kind)];
+      };
       const Bytes fewer = bytes_of(of_small.front()), more = bytes_of(seen[at_large].front());
       const Nanos longer = time_of(seen[at_large], kind);
       if (full_per_byte_s == 0 || longer > kShortCopy)
-        return fit_stage(fewer, time_of(of_small, kind), more, longer, more / large * shape.items, 0);
+        return fit_stage(fewer, time_of(of_small, kind), more, longer, more / large * shape.items,
+                         0);
       return fit_stage(more, longer, more, longer, more, full_per_byte_s);
     };
     const KnownCosts known = i < size.known.size() ? size.known[i] : KnownCosts{};
-    const Nanos shorter = time_of(of_small, CommandKind::compute), longer = time_of(seen[at_large], CommandKind::compute);
-    StageCost compute = known.believed
-                            ? fit_compute(small, shorter, large, longer, shape.items, known.full_per_item_s, *known.believed)
-                            : fit_stage(small, shorter, large, longer, shape.items, known.full_per_item_s);
-    if (known.line) compute = fit_line(small, shorter, large, longer, *known.line, known.share).value_or(compute);
+    const Nanos shorter = time_of(of_small, CommandKind::compute),
+                longer = time_of(seen[at_large], CommandKind::compute);
+    StageCost compute = known.believed ? fit_compute(small, shorter, large, longer, shape.items,
+                                                     known.full_per_item_s, *known.believed)
+                                       : fit_stage(small, shorter, large, longer, shape.items,
+                                                   known.full_per_item_s);
+    if (known.line)
+      compute = fit_line(small, shorter, large, longer, *known.line, known.share).value_or(compute);
     compute.fixed = std::max(compute.fixed, known.least_slice);
     probe.fixed = std::max(probe.fixed, known.least_rest);
-    probe.devices.push_back({copy(CommandKind::upload, known.up_per_byte_s), compute,
-                             copy(CommandKind::download, known.down_per_byte_s),
-                             small_slices(i, small, of_small, large, seen[at_large], seen[in_pieces])});
+    probe.devices.push_back(
+        {copy(CommandKind::upload, known.up_per_byte_s), compute,
+         copy(CommandKind::download, known.down_per_byte_s),
+         small_slices(i, small, of_small, large, seen[at_large], seen[in_pieces])});
   }
   for (std::size_t i = 0; small < large && i < members.size(); ++i) {
     const auto collecting = [&](const Execution& execution) { return execution.collecting[i]; };
-    const Nanos longer = median_of(seen[at_large], collecting) - median_of(seen[at_small], collecting);
-    probe.devices[i].per_doubling = std::max(Nanos{}, from_seconds(seconds(longer) / doublings(small, large)));
+    const Nanos longer =
+        median_of(seen[at_large], collecting) - median_of(seen[at_small], collecting);
+    probe.devices[i].per_doubling =
+        std::max(Nanos{}, from_seconds(seconds(longer) / doublings(small, large)));
   }
   if (!seen[in_pieces].empty()) {
     const auto more = [&](const std::function<Nanos(const Execution&)>& what) {
@@ -312,7 +389,8 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
     const Nanos afterwards = more([](const Execution& execution) { return execution.afterwards; });
     const auto slices_more = static_cast<std::int64_t>(pieces) - 1;
     for (std::size_t i = 0; i < members.size(); ++i) {
-      const Nanos until_then = more([&](const Execution& execution) { return execution.finished[i]; });
+      const Nanos until_then =
+          more([&](const Execution& execution) { return execution.finished[i]; });
       probe.devices[i].next_slice = std::max(Nanos{}, (until_then + afterwards) / slices_more);
     }
   }
@@ -323,17 +401,21 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
       const Nanos time = median_of(apart, [&](const Execution& e) { return e.copying[i][at]; });
       const auto count = static_cast<std::int64_t>(pieces);
       if (time <= kShortBesideOthers * count) return 0.0;
-      return static_cast<double>(apart.front().copied[i][at]) / seconds(time - std::min(fixed * count, time / 10));
+      return static_cast<double>(apart.front().copied[i][at]) /
+             seconds(time - std::min(fixed * count, time / 10));
     };
     probe.devices[i].up = rate(CommandKind::upload, probe.devices[i].upload.fixed);
     probe.devices[i].down = rate(CommandKind::download, probe.devices[i].download.fixed);
   }
-  probe.replicated = median_of(seen[at_large], [](const Execution& execution) { return execution.replicated; });
-  probe.bringing = median_of(seen[at_large], [](const Execution& execution) { return execution.bringing; });
+  probe.replicated =
+      median_of(seen[at_large], [](const Execution& execution) { return execution.replicated; });
+  probe.bringing =
+      median_of(seen[at_large], [](const Execution& execution) { return execution.bringing; });
   return probe;
 }
 
-DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost& cost, Mode mode, const Share& share) {
+DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost& cost, Mode mode,
+                           const Share& share) {
   DeviceEstimate estimate;
   if (index >= probe.devices.size()) return estimate;
   const ProbedDevice& device = probe.devices[index];
@@ -345,26 +427,37 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
   }
   double per_item = device.compute.per_item_s;
   if (!mode.transfers() || copies_with_cores) {
-    // The samples themselves say what a further slice costs, the host's part of it included. The first is as long as it was.
-    per_item += seen_of_copies(device.upload.per_item_s * cost.in_bytes, device.download.per_item_s * cost.out_bytes, share);
+    // The samples themselves say what a further slice costs, the host's part of it included. The
+    // first is as long as it was.
+    per_item += seen_of_copies(device.upload.per_item_s * cost.in_bytes,
+                               device.download.per_item_s * cost.out_bytes, share);
     estimate.launch = device.next_slice;
     const bool one_size = device.kernels.small == device.kernels.large;  // says nothing of a launch
     if (one_size && copies_with_cores) {
-      estimate.launch = std::max(estimate.launch, device.compute.fixed);  // a CPU leaves no core idle: it is work that each repeats
+      estimate.launch = std::max(
+          estimate.launch,
+          device.compute.fixed);  // a CPU leaves no core idle: it is work that each repeats
     } else if (one_size) {
       estimate.minimum_slice = device.kernels.at_large;
     }
     const Nanos compute = one_size ? Nanos{} : device.compute.fixed;
-    const Nanos once = fixed + device.upload.fixed + compute + device.download.fixed;  // the launch of the only slice, too
+    const Nanos once = fixed + device.upload.fixed + compute +
+                       device.download.fixed;  // the launch of the only slice, too
     estimate.fixed = std::max(Nanos{}, once - device.next_slice);
     estimate.first_slice_discount = std::max(Nanos{}, device.next_slice - once);
   } else {
-    const auto bytes_per_s = [](const StageCost& copy) { return copy.per_item_s > 0 ? 1 / copy.per_item_s : 0; };
-    estimate.fixed = std::max(Nanos{}, fixed - probe.replicated);  // predictions add that from its bytes
+    const auto bytes_per_s = [](const StageCost& copy) {
+      return copy.per_item_s > 0 ? 1 / copy.per_item_s : 0;
+    };
+    estimate.fixed =
+        std::max(Nanos{}, fixed - probe.replicated);  // predictions add that from its bytes
     const SmallSlices& small = device.kernels;
     const bool flat_stay = small.grows_per_item_s >= kExplained * device.compute.per_item_s;
-    estimate.launch = small.contention + (flat_stay ? std::min(small.flat, device.compute.fixed) : Nanos{});
-    estimate.minimum_slice = small.contention + least_of(small, share.items > 0 ? std::min(share.piece, share.items) : share.piece);
+    estimate.launch =
+        small.contention + (flat_stay ? std::min(small.flat, device.compute.fixed) : Nanos{});
+    estimate.minimum_slice =
+        small.contention +
+        least_of(small, share.items > 0 ? std::min(share.piece, share.items) : share.piece);
     estimate.up = bytes_per_s(device.upload);
     if (!(estimate.up > 0) && probe.replicated > Nanos{})  // slices upload nothing
       estimate.up = static_cast<double>(cost.replicated) / seconds(probe.replicated);

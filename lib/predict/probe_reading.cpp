@@ -8,13 +8,16 @@ namespace {
 
 struct Extent {
   std::uint64_t begin = std::numeric_limits<std::uint64_t>::max(), end = 0;
-  Nanos length() const { return end > begin ? Nanos{static_cast<std::int64_t>(end - begin)} : Nanos{}; }
+  Nanos length() const {
+    return end > begin ? Nanos{static_cast<std::int64_t>(end - begin)} : Nanos{};
+  }
 };
 
 Extent extent_of(const RawBatch& batch, CommandKind kind) {
   Extent extent;
   for (const RawCommand& command : batch.commands) {
-    if (command.kind == kind) extent = {std::min(extent.begin, command.started), std::max(extent.end, command.ended)};
+    if (command.kind == kind)
+      extent = {std::min(extent.begin, command.started), std::max(extent.end, command.ended)};
   }
   return extent;
 }
@@ -43,7 +46,8 @@ Execution read_execution(const RawSample& sample, std::size_t devices) {
   Nanos longest{};
   for (const RawBatch& batch : sample.batches) {
     if (batch.slice == kPrepare)
-      execution.replicated = std::max(execution.replicated, extent_of(batch, CommandKind::upload).length());
+      execution.replicated =
+          std::max(execution.replicated, extent_of(batch, CommandKind::upload).length());
     if (batch.slice == kCollect) {
       execution.collecting[batch.device.value] = kernels_of(batch);
       execution.bringing = std::max(execution.bringing, longest_of(batch, CommandKind::download));
@@ -53,12 +57,14 @@ Execution read_execution(const RawSample& sample, std::size_t devices) {
     for (const RawCommand& command : batch.commands) {
       if (command.kind == CommandKind::exchange) continue;  // probes exchange nothing
       const auto kind = static_cast<std::size_t>(command.kind);
-      execution.copying[batch.device.value][kind] += Nanos{static_cast<std::int64_t>(command.ended - command.started)};
+      execution.copying[batch.device.value][kind] +=
+          Nanos{static_cast<std::int64_t>(command.ended - command.started)};
       execution.copied[batch.device.value][kind] += command.bytes;
     }
     if (batch.slice != 0) continue;
     Nanos all{};
-    for (const CommandKind kind : {CommandKind::upload, CommandKind::compute, CommandKind::download}) {
+    for (const CommandKind kind :
+         {CommandKind::upload, CommandKind::compute, CommandKind::download}) {
       Nanos& stage = execution.stages[batch.device.value][static_cast<std::size_t>(kind)];
       stage = kind == CommandKind::compute ? kernels_of(batch) : extent_of(batch, kind).length();
       all += stage;
@@ -67,7 +73,8 @@ Execution read_execution(const RawSample& sample, std::size_t devices) {
       if (command.kind == CommandKind::exchange) continue;
       execution.bytes[batch.device.value][static_cast<std::size_t>(command.kind)] += command.bytes;
       if (command.kind == CommandKind::compute)
-        execution.kernels[batch.device.value].push_back(Nanos{static_cast<std::int64_t>(command.ended - command.started)});
+        execution.kernels[batch.device.value].push_back(
+            Nanos{static_cast<std::int64_t>(command.ended - command.started)});
     }
     longest = std::max(longest, all);
   }
@@ -78,7 +85,8 @@ Execution read_execution(const RawSample& sample, std::size_t devices) {
   const auto last = std::max_element(execution.finished.begin(), execution.finished.end());
   execution.afterwards = sample.makespan() - *last;
   execution.rest = std::max(Nanos{}, sample.makespan() - longest);
-  const Nanos late = enqueue_delay_in(sample.batches, {static_cast<std::uint32_t>(last - execution.finished.begin())});
+  const Nanos late = enqueue_delay_in(
+      sample.batches, {static_cast<std::uint32_t>(last - execution.finished.begin())});
   execution.enqueue_delay = std::min(late, execution.rest);
   return execution;
 }
@@ -100,7 +108,8 @@ Nanos kernels_of(const RawBatch& batch) {
   for (const RawCommand& command : batch.commands) {
     if (command.kind == CommandKind::compute) kernels.push_back(&command);
   }
-  std::sort(kernels.begin(), kernels.end(), [](const auto* a, const auto* b) { return a->started < b->started; });
+  std::sort(kernels.begin(), kernels.end(),
+            [](const auto* a, const auto* b) { return a->started < b->started; });
   const std::uint64_t uploaded = extent_of(batch, CommandKind::upload).end;
   Extent all;
   std::uint64_t waited = 0;
@@ -127,10 +136,12 @@ Nanos enqueue_delay_in(std::span<const RawBatch> batches, DeviceIndex device) {
       kernels |= kernel;
     }
   }
-  std::sort(begun.begin(), begun.end(), [](const auto& a, const auto& b) { return a.command->started < b.command->started; });
+  std::sort(begun.begin(), begun.end(),
+            [](const auto& a, const auto& b) { return a.command->started < b.command->started; });
   std::uint64_t busy_until = 0, late = 0;
   for (const auto& [command, inside] : begun) {
-    const std::uint64_t known = std::min(command->queued, command->started);  // whatever a driver says
+    const std::uint64_t known =
+        std::min(command->queued, command->started);  // whatever a driver says
     if (busy_until > 0 && !inside && known > busy_until) late += known - busy_until;
     busy_until = std::max(busy_until, command->ended);
   }

@@ -11,9 +11,10 @@
 namespace mgpu {
 namespace {
 
-constexpr Nanos kShortest = std::chrono::microseconds(50);  // of a sweep: shorter samples show launches only
-constexpr double kFarBeyond = 8;                            // times the aim
-constexpr double kSweepStep = 3;                            // times the work, at least: a grid rarely has 4 exactly
+constexpr Nanos kShortest =
+    std::chrono::microseconds(50);  // of a sweep: shorter samples show launches only
+constexpr double kFarBeyond = 8;    // times the aim
+constexpr double kSweepStep = 3;    // times the work, at least: a grid rarely has 4 exactly
 
 // A problem of this size, before anything is allocated.
 class Sized {
@@ -27,7 +28,9 @@ class Sized {
 
   double ops() const { return shape_.cost.ops * static_cast<double>(shape_.items); }
 
-  double seconds_on(const SuiteRate& rate) const { return seconds(rate.fixed + rate.slice) + ops() / rate.ops_per_s; }
+  double seconds_on(const SuiteRate& rate) const {
+    return seconds(rate.fixed + rate.slice) + ops() / rate.ops_per_s;
+  }
 
   // The device that is fastest, and how long it takes.
   std::pair<std::size_t, double> fastest(std::span<const SizedDevice> devices) const {
@@ -49,9 +52,11 @@ class Sized {
   SizeLimit beyond(std::span<const SizedDevice> devices, const SizeLimits& limits) const {
     if (shape_.bytes_in > limits.input) return SizeLimit::input;
     const auto bytes = problem_.suite->host_bytes;
-    if (bytes != nullptr && bytes(problem_.params) > limits.host_memory) return SizeLimit::host_memory;
+    if (bytes != nullptr && bytes(problem_.params) > limits.host_memory)
+      return SizeLimit::host_memory;
     for (const SizedDevice& device : devices) {
-      if (std::max(shape_.bytes_in, shape_.bytes_out) > device.room) return SizeLimit::device_memory;
+      if (std::max(shape_.bytes_in, shape_.bytes_out) > device.room)
+        return SizeLimit::device_memory;
       const double host = device.rate.host_ops_per_s;
       if (host > 0 && ops() / host > seconds(limits.host)) return SizeLimit::host_time;
     }
@@ -85,17 +90,20 @@ std::vector<std::uint64_t> grid(const SuiteInfo& suite) {
 
 }  // namespace
 
-std::vector<SizedDevice> sized_devices(const Problem& problem, std::span<const Device> devices, const SuiteRates& rates) {
+std::vector<SizedDevice> sized_devices(const Problem& problem, std::span<const Device> devices,
+                                       const SuiteRates& rates) {
   std::vector<SizedDevice> known;
   if (problem.suite->shape == nullptr) return known;
   for (const Device& device : devices) {
-    const auto rate = rates.find({work_of(problem_of_reference_size(problem, device.is_cpu())), device.id});
+    const auto rate =
+        rates.find({work_of(problem_of_reference_size(problem, device.is_cpu())), device.id});
     if (rate != rates.end()) known.push_back({rate->second, room_on(device), device.name});
   }
   return known;
 }
 
-ChosenSize choose_size(const Problem& like, std::span<const SizedDevice> devices, const SizeLimits& limits) {
+ChosenSize choose_size(const Problem& like, std::span<const SizedDevice> devices,
+                       const SizeLimits& limits) {
   std::optional<ChosenSize> best;
   double best_off = 0;
   std::uint64_t last = 0;  // within the limits
@@ -117,14 +125,16 @@ ChosenSize choose_size(const Problem& like, std::span<const SizedDevice> devices
       best = ChosenSize{size, from_seconds(time), fastest, limit, limit != SizeLimit::none};
       best_off = off;
     }
-    // Not at the first that is further off: windows of msm make twice the terms cost less now and then.
+    // Not at the first that is further off: windows of msm make twice the terms cost less now and
+    // then.
     if (limit != SizeLimit::none || time > kFarBeyond * seconds(limits.aim)) break;
   }
   if (!best) Sized(like, like.suite->default_size);  // says why
   return best.value_or(ChosenSize{like.suite->default_size, {}, 0, SizeLimit::none, false});
 }
 
-std::vector<std::uint64_t> sweep_sizes(const Problem& like, std::span<const SizedDevice> devices, std::uint64_t largest) {
+std::vector<std::uint64_t> sweep_sizes(const Problem& like, std::span<const SizedDevice> devices,
+                                       std::uint64_t largest) {
   std::vector<std::uint64_t> sizes{largest};
   double next = Sized(like, largest).ops();
   const std::vector<std::uint64_t> all = grid(*like.suite);

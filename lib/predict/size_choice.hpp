@@ -1,5 +1,5 @@
-// The size of a problem for which none was given: large enough that its device is busy for a while, small enough for the host. From
-// rates at the reference size; nothing is measured here.
+// The size of a problem for which none was given: large enough that its device is busy for a while,
+// small enough for the host. From rates at the reference size; nothing is measured here.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace mgpu {
 
 // What a problem may ask for.
 struct SizeLimits {
-  Nanos aim = std::chrono::milliseconds(100);  // of a resident sample on the device that is fastest alone
+  Nanos aim =
+      std::chrono::milliseconds(100);  // of a resident sample on the device that is fastest alone
   Bytes input = Bytes{4} << 30;
   Nanos host = std::chrono::seconds(10);  // to prepare and to verify it
   Bytes host_memory = ~Bytes{0};
@@ -27,8 +28,10 @@ struct SizedDevice {
   std::string name = {};   // for people
 };
 
-// Those of the devices that have a rate of the problem's suite with its options; none where the suite has no SuiteInfo::shape.
-std::vector<SizedDevice> sized_devices(const Problem& problem, std::span<const Device> devices, const SuiteRates& rates);
+// Those of the devices that have a rate of the problem's suite with its options; none where the
+// suite has no SuiteInfo::shape.
+std::vector<SizedDevice> sized_devices(const Problem& problem, std::span<const Device> devices,
+                                       const SuiteRates& rates);
 
 // What prevents a problem from taking as long as `aim`.
 enum class SizeLimit { none, input, host_time, host_memory, device_memory };
@@ -41,13 +44,16 @@ struct ChosenSize {
   bool beyond = false;  // that limit, as it is the smallest size that the suite does
 };
 
-// Of the suite's grid (SuiteInfo::sizes_per_doubling) the size whose time comes nearest to the aim within the limits, so that a
-// rate that comes out a little differently gives the same size. Of `like` everything counts but its size. The smallest that the
-// suite does where even that is beyond a limit. Needs SuiteInfo::shape and a device. Throws what `check` throws of every size.
-ChosenSize choose_size(const Problem& like, std::span<const SizedDevice> devices, const SizeLimits& limits);
+// Of the suite's grid (SuiteInfo::sizes_per_doubling) the size whose time comes nearest to the aim
+// within the limits, so that a rate that comes out a little differently gives the same size. Of
+// `like` everything counts but its size. The smallest that the suite does where even that is beyond
+// a limit. Needs SuiteInfo::shape and a device. Throws what `check` throws of every size.
+ChosenSize choose_size(const Problem& like, std::span<const SizedDevice> devices,
+                       const SizeLimits& limits);
 
-// Sizes of the grid up to `largest`, each about four times the work of the one before: from one whose operations take the fastest
-// device 50 us, or the smallest that the suite does. Ascending.
-std::vector<std::uint64_t> sweep_sizes(const Problem& like, std::span<const SizedDevice> devices, std::uint64_t largest);
+// Sizes of the grid up to `largest`, each about four times the work of the one before: from one
+// whose operations take the fastest device 50 us, or the smallest that the suite does. Ascending.
+std::vector<std::uint64_t> sweep_sizes(const Problem& like, std::span<const SizedDevice> devices,
+                                       std::uint64_t largest);
 
 }  // namespace mgpu

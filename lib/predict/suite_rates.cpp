@@ -11,7 +11,8 @@
 namespace mgpu {
 namespace {
 
-// On an H200 the line through 2^18 and 2^20 terms of msm says what 2^22 take, within 1 %; 2^16 take 20 % more than it says.
+// On an H200 the line through 2^18 and 2^20 terms of msm says what 2^22 take, within 1 %; 2^16 take
+// 20 % more than it says.
 constexpr std::uint64_t kSmaller = 4;
 constexpr double kMostContention = 2;  // more is not the others' doing
 constexpr double kSteeper = 1.3;       // than the average of the larger: noise beyond that
@@ -68,8 +69,12 @@ std::string work_of(const Problem& problem) {
 
 namespace {
 
-std::uint64_t full_size_of_cpus(const SuiteInfo& suite) { return suite.full_size_cpu > 0 ? suite.full_size_cpu : suite.quick_size; }
-std::uint64_t full_size_of_gpus(const SuiteInfo& suite) { return suite.full_size > 0 ? suite.full_size : suite.default_size; }
+std::uint64_t full_size_of_cpus(const SuiteInfo& suite) {
+  return suite.full_size_cpu > 0 ? suite.full_size_cpu : suite.quick_size;
+}
+std::uint64_t full_size_of_gpus(const SuiteInfo& suite) {
+  return suite.full_size > 0 ? suite.full_size : suite.default_size;
+}
 
 Problem of_reference_size(const Problem& like, bool cpu, Bytes most) {
   const SuiteInfo& suite = *like.suite;
@@ -78,7 +83,8 @@ Problem of_reference_size(const Problem& like, bool cpu, Bytes most) {
     reference.params.cpus = cpu;
     return reference;
   }
-  Problem reference = problem_of_size(like, cpu ? full_size_of_cpus(suite) : full_size_of_gpus(suite));
+  Problem reference =
+      problem_of_size(like, cpu ? full_size_of_cpus(suite) : full_size_of_gpus(suite));
   reference.params.cpus = cpu;
   if (suite.full_size_of != nullptr) reference.params.size = suite.full_size_of(reference.params);
   if (cpu) return reference;
@@ -99,15 +105,19 @@ Problem problem_of_reference_size(const Problem& like, bool cpu, Bytes most) {
   return reference;
 }
 
-Bytes room_on(const Device& device) { return std::min(device.max_allocation, device.global_memory / 4); }
+Bytes room_on(const Device& device) {
+  return std::min(device.max_allocation, device.global_memory / 4);
+}
 
 Problem problem_of_size(const Problem& like, std::uint64_t size) {
   Problem problem = default_problem(*like.suite);
   problem.params.size = size;
   for (const SuiteOption& option : like.suite->options) {
     const auto given = like.params.options.find(option.name);
-    const bool tells = option.kind == SuiteOption::Kind::name || like.suite->own != nullptr;  // which work it is
-    if (tells && given != like.params.options.end()) problem.params.options[option.name] = given->second;
+    const bool tells =
+        option.kind == SuiteOption::Kind::name || like.suite->own != nullptr;  // which work it is
+    if (tells && given != like.params.options.end())
+      problem.params.options[option.name] = given->second;
   }
   if (like.suite->resolve != nullptr) like.suite->resolve(problem.params);
   return problem;
@@ -116,12 +126,15 @@ Problem problem_of_size(const Problem& like, std::uint64_t size) {
 Problem default_problem(const SuiteInfo& suite) {
   Problem problem{&suite, {}};
   problem.params.host_threads = std::max(1u, std::thread::hardware_concurrency());
-  for (const SuiteOption& option : suite.options) problem.params.options[option.name] = option.values.front();
+  for (const SuiteOption& option : suite.options)
+    problem.params.options[option.name] = option.values.front();
   return problem;
 }
 
-std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor, Workload& workload, OpenDevice& device,
-                                            const std::function<void(DeviceProgram&)>& look, std::size_t turns) {
+std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor,
+                                            Workload& workload, OpenDevice& device,
+                                            const std::function<void(DeviceProgram&)>& look,
+                                            std::size_t turns) {
   const Capacity capacity = workload.capacity(device.resources().traits(), Mode::resident);
   if (capacity.fits < workload.shape().items) return std::nullopt;
   Programs programs(backend);
@@ -132,7 +145,8 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
   programs.guard([&] {
     load(backend, programs.members().front());
     refuse_faults(run_probe(backend, executor, workload, programs.members(), part));  // warms up
-    probe = refuse_faults(run_probe(backend, executor, workload, programs.members(), whole_problem));
+    probe =
+        refuse_faults(run_probe(backend, executor, workload, programs.members(), whole_problem));
     if (look && !probe.devices.empty()) look(*programs.members().front().program);
   });
   if (probe.devices.empty()) return std::nullopt;
@@ -144,9 +158,11 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
   rate.ops_per_s = ops * estimate.items_per_s;
   rate.slice = estimate.launch;
   rate.fixed = estimate.fixed;
-  if (!(device.resources().traits().cpu || workload.shape().superlinear) || whole <= Nanos{}) return rate;
-  // The whole as it is. A line through it and a part of it says something else: parts leave cores of a CPU idle, which makes it
-  // flatter; parts of superlinear work cost less, which makes it steeper.
+  if (!(device.resources().traits().cpu || workload.shape().superlinear) || whole <= Nanos{})
+    return rate;
+  // The whole as it is. A line through it and a part of it says something else: parts leave cores
+  // of a CPU idle, which makes it flatter; parts of superlinear work cost less, which makes it
+  // steeper.
   rate.ops = ops * static_cast<double>(probe.items);
   rate.ops_per_s = rate.ops / seconds(whole);
   rate.fixed = probe.fixed;
@@ -155,7 +171,8 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
 }
 
 SuiteRate line_through(const SuiteRate& smaller, SuiteRate larger) {
-  const double longer = seconds(larger.whole), shorter = seconds(smaller.whole), more = larger.ops - smaller.ops;
+  const double longer = seconds(larger.whole), shorter = seconds(smaller.whole),
+               more = larger.ops - smaller.ops;
   if (!(more > 0) || !(longer > shorter)) return larger;  // noise
   const double rate = std::min(more / (longer - shorter), kSteeper * larger.ops_per_s);
   larger.slice = from_seconds(std::max(0.0, longer - larger.ops / rate));
@@ -163,12 +180,13 @@ SuiteRate line_through(const SuiteRate& smaller, SuiteRate larger) {
   larger.fewer_ops = smaller.ops;
   larger.fewer = smaller.whole;
   if (smaller.fixed > Nanos{} && larger.fixed > smaller.fixed)
-    larger.fixed_grows =
-        std::min(1.0, std::log(seconds(larger.fixed) / seconds(smaller.fixed)) / std::log(larger.ops / smaller.ops));
+    larger.fixed_grows = std::min(1.0, std::log(seconds(larger.fixed) / seconds(smaller.fixed)) /
+                                           std::log(larger.ops / smaller.ops));
   return larger;
 }
 
-ReferenceSizeWork work_of_reference_size(Backend& backend, const Problem& like, bool cpu, Bytes most) {
+ReferenceSizeWork work_of_reference_size(Backend& backend, const Problem& like, bool cpu,
+                                         Bytes most) {
   ReferenceSizeWork work;
   const auto add = [&](const Problem& problem) {
     const Nanos begin = backend.now();
@@ -178,7 +196,8 @@ ReferenceSizeWork work_of_reference_size(Backend& backend, const Problem& like, 
   const Problem reference = problem_of_reference_size(like, cpu, most);
   add(reference);
   if (!work.workloads.front()->shape().superlinear) return work;
-  Problem smaller = problem_of_size(like, std::max<std::uint64_t>(1, reference.params.size / kSmaller));
+  Problem smaller =
+      problem_of_size(like, std::max<std::uint64_t>(1, reference.params.size / kSmaller));
   smaller.params.cpus = cpu;
   add(smaller);
   return work;
@@ -193,43 +212,51 @@ void verify(Backend& backend, OpenDevice& device, Workload& workload, DeviceProg
   program.published();
   merge_after_probe(backend, device, workload, program);
   const Verdict verdict = workload.verify(VerifyLevel::full, 1);
-  if (verdict.status == Verdict::Status::failed) throw Error(ErrorKind::device, "computed a wrong result: " + verdict.message);
+  if (verdict.status == Verdict::Status::failed)
+    throw Error(ErrorKind::device, "computed a wrong result: " + verdict.message);
 }
 
 }  // namespace
 
-std::optional<SuiteRate> measure_rate_at_reference_size(Backend& backend, Executor& executor, ReferenceSizeWork& work,
-                                                        OpenDevice& device, bool with_host, std::size_t turns) {
+std::optional<SuiteRate> measure_rate_at_reference_size(Backend& backend, Executor& executor,
+                                                        ReferenceSizeWork& work, OpenDevice& device,
+                                                        bool with_host, std::size_t turns) {
   Workload& last = *work.workloads.back();
   const auto measure_host = [&](DeviceProgram& program) {
     const Nanos begin = backend.now();
     verify(backend, device, last, program);
     const double spent = seconds(work.preparing + backend.now() - begin);
-    if (spent > 0) work.host_ops_per_s = last.cost(Mode::resident).ops * static_cast<double>(last.shape().items) / spent;
+    if (spent > 0)
+      work.host_ops_per_s =
+          last.cost(Mode::resident).ops * static_cast<double>(last.shape().items) / spent;
   };
   // The reference is computed once: whoever comes later would find it there.
   std::function<void(DeviceProgram&)> look;
   if (with_host && work.host_ops_per_s == 0) look = measure_host;
   const bool only = work.workloads.size() == 1;
   const Shape& shape = work.workloads.front()->shape();
-  std::optional<SuiteRate> rate = measure_suite_rate(backend, executor, *work.workloads.front(), device,
-                                                     only ? look : std::function<void(DeviceProgram&)>(), turns);
+  std::optional<SuiteRate> rate =
+      measure_suite_rate(backend, executor, *work.workloads.front(), device,
+                         only ? look : std::function<void(DeviceProgram&)>(), turns);
   if (!rate) return rate;
   rate->unit = shape.work_unit.empty() ? shape.rate_unit : shape.work_unit;
   if (!only) {
-    if (const auto smaller = measure_suite_rate(backend, executor, last, device, look, turns)) rate = line_through(*smaller, *rate);
+    if (const auto smaller = measure_suite_rate(backend, executor, last, device, look, turns))
+      rate = line_through(*smaller, *rate);
   }
   rate->host_ops_per_s = work.host_ops_per_s;
   return rate;
 }
 
-void measure_contention(Backend& backend, Executor& executor, Workload& workload, std::span<const CpuAtWork> cpus,
-                        std::optional<std::size_t>& failed, std::size_t turns) {
+void measure_contention(Backend& backend, Executor& executor, Workload& workload,
+                        std::span<const CpuAtWork> cpus, std::optional<std::size_t>& failed,
+                        std::size_t turns) {
   Programs programs(backend);
   std::vector<SuiteRate*> rates;
   std::vector<std::size_t> who;
   for (std::size_t i = 0; i < cpus.size(); ++i) {
-    const Capacity capacity = workload.capacity(cpus[i].device->resources().traits(), Mode::resident);
+    const Capacity capacity =
+        workload.capacity(cpus[i].device->resources().traits(), Mode::resident);
     if (capacity.fits < workload.shape().items) continue;
     programs.add(workload, *cpus[i].device, capacity);
     rates.push_back(cpus[i].rate);
@@ -243,13 +270,16 @@ void measure_contention(Backend& backend, Executor& executor, Workload& workload
       load(backend, programs.members()[i]);
     }
     failed.reset();
-    probe = run_probe(backend, executor, workload, programs.members(), {1, workload.shape().items, {}, 0, turns});
+    probe = run_probe(backend, executor, workload, programs.members(),
+                      {1, workload.shape().items, {}, 0, turns});
     if (!probe.faults.empty()) failed = who[probe.faults.front().device.value];
     refuse_faults(probe);
   });
   for (std::size_t i = 0; i < probe.devices.size(); ++i) {
     if (rates[i]->whole <= Nanos{}) continue;
-    rates[i]->contended = std::clamp(seconds(probe.devices[i].kernels.at_large) / seconds(rates[i]->whole), 1.0, kMostContention);
+    rates[i]->contended =
+        std::clamp(seconds(probe.devices[i].kernels.at_large) / seconds(rates[i]->whole), 1.0,
+                   kMostContention);
   }
 }
 

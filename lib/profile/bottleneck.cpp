@@ -1,5 +1,5 @@
-// Replaying a timeline with one thing made free. Gaps are kept relative to what each command waited for, so that a replay with
-// nothing free lands on the recorded times to the nanosecond.
+// Replaying a timeline with one thing made free. Gaps are kept relative to what each command waited
+// for, so that a replay with nothing free lands on the recorded times to the nanosecond.
 #include "lib/profile/bottleneck.hpp"
 
 #include <algorithm>
@@ -23,7 +23,8 @@ struct Moment {
   }
 };
 
-// Latest end so far of each stage (upload, compute, download) of one slice, or of prepare, collect, merge, or of a whole device.
+// Latest end so far of each stage (upload, compute, download) of one slice, or of prepare, collect,
+// merge, or of a whole device.
 struct Stages {
   std::array<Moment, 3> end;
   void wait_below(std::size_t stage, Moment& m) const {
@@ -32,8 +33,9 @@ struct Stages {
 };
 
 struct DeviceState {
-  std::array<Moment, 3> queue;                      // end of the last command of each queue
-  std::unordered_map<std::int32_t, Stages> slices;  // by slice number, and kPrepare, kCollect, kMerge
+  std::array<Moment, 3> queue;  // end of the last command of each queue
+  std::unordered_map<std::int32_t, Stages>
+      slices;  // by slice number, and kPrepare, kCollect, kMerge
   Stages all;
 };
 
@@ -45,7 +47,8 @@ std::size_t stage_of(CommandKind kind) {
 class Replay {
  public:
   Replay(const Timeline& timeline, MadeFree free) : timeline_(timeline), free_(free) {
-    for (const Command& c : timeline.commands) (c.slice == kMerge ? merging_ : working_).push_back(&c);
+    for (const Command& c : timeline.commands)
+      (c.slice == kMerge ? merging_ : working_).push_back(&c);
     const auto earlier = [](const Command* a, const Command* b) {
       if (a->started != b->started) return a->started < b->started;
       return a->kind != b->kind ? stage_of(a->kind) < stage_of(b->kind) : a->ended < b->ended;
@@ -57,10 +60,12 @@ class Replay {
   Nanos makespan() {
     Moment last;  // of all devices: what the merge waits for
     for (const Command* c : working_) last.wait_for(play(*c, Moment{}));
-    const Moment merge_begin{timeline_.merge_begin, last.replayed + (timeline_.merge_begin - last.recorded)};
+    const Moment merge_begin{timeline_.merge_begin,
+                             last.replayed + (timeline_.merge_begin - last.recorded)};
     Moment work = merge_begin;
     for (const Command* c : merging_) work.wait_for(play(*c, merge_begin));
-    const Nanos merge_end = free_.merge ? merge_begin.replayed : work.replayed + (timeline_.merge_end - work.recorded);
+    const Nanos merge_end =
+        free_.merge ? merge_begin.replayed : work.replayed + (timeline_.merge_end - work.recorded);
     return merge_end + (timeline_.makespan - timeline_.merge_end);
   }
 
@@ -86,9 +91,11 @@ class Replay {
     return end;
   }
 
-  static void wait_for_slices(const DeviceState& device, std::int32_t slice, std::size_t stage, Moment& ready) {
+  static void wait_for_slices(const DeviceState& device, std::int32_t slice, std::size_t stage,
+                              Moment& ready) {
     const auto wait_for = [&](std::int32_t number, std::size_t below) {
-      if (const auto found = device.slices.find(number); found != device.slices.end()) found->second.wait_below(below, ready);
+      if (const auto found = device.slices.find(number); found != device.slices.end())
+        found->second.wait_below(below, ready);
     };
     wait_for(slice, stage);
     if (slice >= 0) {
@@ -120,7 +127,8 @@ std::optional<Nanos> perfectly_balanced(const Timeline& timeline) {
   return Nanos{std::llround(items / rates)} + (timeline.makespan - last);
 }
 
-// None where the stamps are too uncertain for it: what is left of the sample would end before it began.
+// None where the stamps are too uncertain for it: what is left of the sample would end before it
+// began.
 std::optional<Nanos> replayed(const Timeline& timeline, MadeFree free) {
   const Nanos time = replay(timeline, free);
   return time < Nanos{} ? std::nullopt : std::optional(time);
@@ -134,13 +142,15 @@ Bottleneck find_bottleneck(const Timeline& timeline) {
   Bottleneck b;
   if (timeline.makespan <= Nanos{}) return b;
   const std::vector<std::string> impossible = impossible_stamps(timeline);
-  if (std::any_of(impossible.begin(), impossible.end(), [](const std::string& why) { return !why.empty(); })) {
+  if (std::any_of(impossible.begin(), impossible.end(),
+                  [](const std::string& why) { return !why.empty(); })) {
     b.name = "unknown";
     return b;
   }
   b.perfect_balance = perfectly_balanced(timeline);
   b.free_transfers = replayed(timeline, {.transfers = true});
-  if (std::any_of(timeline.commands.begin(), timeline.commands.end(), [](const Command& c) { return c.exchange.has_value(); }))
+  if (std::any_of(timeline.commands.begin(), timeline.commands.end(),
+                  [](const Command& c) { return c.exchange.has_value(); }))
     b.free_exchange = replayed(timeline, {.exchange = true});
   b.free_launches = replayed(timeline, {.launches = true});
   b.free_merge = replayed(timeline, {.merge = true});

@@ -9,7 +9,8 @@
 namespace mgpu {
 namespace {
 
-using Rounds = std::map<std::uint32_t, std::vector<const Command*>>;  // of a device: kernels of each, in order
+using Rounds =
+    std::map<std::uint32_t, std::vector<const Command*>>;  // of a device: kernels of each, in order
 
 std::vector<Rounds> kernels_by_round(const Timeline& timeline) {
   std::vector<Rounds> devices(timeline.devices);
@@ -28,14 +29,16 @@ void add_stages(std::vector<ChainPhases::Stage>& stages, DeviceIndex device, con
   for (std::size_t k = 0; k < launches; ++k) {
     Nanos sum{};
     for (const auto& [round, kernels] : rounds) sum += kernels[k]->ended - kernels[k]->started;
-    stages.push_back({device, rounds.begin()->second[k]->label, sum / static_cast<std::int64_t>(rounds.size())});
+    stages.push_back(
+        {device, rounds.begin()->second[k]->label, sum / static_cast<std::int64_t>(rounds.size())});
   }
 }
 
 }  // namespace
 
 std::size_t ChainPhases::slowest_stage() const {
-  const auto at = std::max_element(stages.begin(), stages.end(), [](const Stage& a, const Stage& b) { return a.time < b.time; });
+  const auto at = std::max_element(stages.begin(), stages.end(),
+                                   [](const Stage& a, const Stage& b) { return a.time < b.time; });
   return static_cast<std::size_t>(at - stages.begin());
 }
 

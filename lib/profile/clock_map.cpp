@@ -1,5 +1,6 @@
-// Fitting a device's clock to the host's from probes that bracket it: interval arithmetic, no regression, so that the uncertainty
-// is a bound and not an estimate. Who takes the probes, and when, is in lib/exec.
+// Fitting a device's clock to the host's from probes that bracket it: interval arithmetic, no
+// regression, so that the uncertainty is a bound and not an estimate. Who takes the probes, and
+// when, is in lib/exec.
 #include "lib/profile/clock_map.hpp"
 
 #include <algorithm>
@@ -13,11 +14,14 @@ namespace mgpu {
 
 namespace {
 
-// No oscillator is off by 0.1 %: a larger drift than this, beyond what the brackets leave open, is a clock that was set anew.
+// No oscillator is off by 0.1 %: a larger drift than this, beyond what the brackets leave open, is
+// a clock that was set anew.
 constexpr double kLargestDrift = 1e-3;
 
 // Differences of 64-bit stamps with an arbitrary origin; wraps like the counters do.
-std::int64_t since(std::uint64_t device_ns, std::uint64_t origin) { return static_cast<std::int64_t>(device_ns - origin); }
+std::int64_t since(std::uint64_t device_ns, std::uint64_t origin) {
+  return static_cast<std::int64_t>(device_ns - origin);
+}
 
 // What a group of probes says about host - device, both counted from a common origin, at `device`.
 struct Bracket {
@@ -29,7 +33,8 @@ struct Bracket {
   double span() const { return last - first; }
 };
 
-// The nearest whole number; what no 64 bits hold is held at a quarter of their range, and no number is 0.
+// The nearest whole number; what no 64 bits hold is held at a quarter of their range, and no number
+// is 0.
 std::int64_t whole(double ns) {
   constexpr double limit = 4.6e18;
   return std::isnan(ns) ? 0 : std::llround(std::clamp(ns, -limit, limit));
@@ -40,7 +45,8 @@ struct Origin {
   Nanos host{};
 };
 
-// `drift`: the best guess so far of d(host - device)/d(device), to carry each probe's bounds to the middle of the group.
+// `drift`: the best guess so far of d(host - device)/d(device), to carry each probe's bounds to the
+// middle of the group.
 Bracket bracket(std::span<const ClockProbe> probes, const Origin& origin, double drift) {
   Bracket b;
   b.first = b.last = static_cast<double>(since(probes.front().device_started, origin.device));
@@ -56,14 +62,17 @@ Bracket bracket(std::span<const ClockProbe> probes, const Origin& origin, double
   for (const ClockProbe& p : probes) {
     const double started = static_cast<double>(since(p.device_started, origin.device));
     const double ended = static_cast<double>(since(p.device_ended, origin.device));
-    const double low = static_cast<double>((p.host_before - origin.host).count()) - started - drift * (started - b.device);
-    const double high = static_cast<double>((p.host_after - origin.host).count()) - ended - drift * (ended - b.device);
+    const double low = static_cast<double>((p.host_before - origin.host).count()) - started -
+                       drift * (started - b.device);
+    const double high = static_cast<double>((p.host_after - origin.host).count()) - ended -
+                        drift * (ended - b.device);
     if (!highest_low || low > highest_low->low) highest_low = {low, high};
     if (!lowest_high || high < lowest_high->high) lowest_high = {low, high};
   }
   b.low = highest_low->low;
   b.high = lowest_high->high;
-  // Contradiction: no one offset satisfies all. The two probes that disagree most are both true at their own time: cover both.
+  // Contradiction: no one offset satisfies all. The two probes that disagree most are both true at
+  // their own time: cover both.
   if (b.low > b.high) {
     const double low = std::min({lowest_high->low, lowest_high->high, b.high});
     b.high = std::max({highest_low->low, highest_low->high, b.low});
@@ -88,11 +97,13 @@ ClockMap from_bracket(const Bracket& b, const Origin& origin, double drift, doub
 Nanos ClockMap::to_host(std::uint64_t device_ns) const {
   const std::int64_t elapsed = since(device_ns, reference_device);
   return saturating_add(reference_host,
-                        saturating_add(Nanos{elapsed}, Nanos{whole(static_cast<double>(elapsed) * drift_ppb * 1e-9)}));
+                        saturating_add(Nanos{elapsed}, Nanos{whole(static_cast<double>(elapsed) *
+                                                                   drift_ppb * 1e-9)}));
 }
 
 std::int64_t ClockMap::offset_ns() const {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(reference_host.count()) - reference_device);
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(reference_host.count()) -
+                                   reference_device);
 }
 
 ClockMap fit_clock(std::span<const ClockProbe> before, std::span<const ClockProbe> after) {
@@ -104,7 +115,9 @@ ClockMap fit_clock(std::span<const ClockProbe> before, std::span<const ClockProb
   Bracket second = bracket(after, origin, 0);
   const double apart = second.device - first.device;
   const double jump = std::abs(second.middle() - first.middle()) - first.half() - second.half();
-  if (apart <= 0 || jump > kLargestDrift * apart) {  // the clock was set anew in between: one offset that covers both
+  if (apart <= 0 ||
+      jump > kLargestDrift *
+                 apart) {  // the clock was set anew in between: one offset that covers both
     first.low = std::min(first.low, second.low);
     first.high = std::max(first.high, second.high);
     return from_bracket(first, origin, 0, first.half());
@@ -114,7 +127,8 @@ ClockMap fit_clock(std::span<const ClockProbe> before, std::span<const ClockProb
   second = bracket(after, origin, drift);
   drift = (second.middle() - first.middle()) / apart;
   const double half = std::max(first.half(), second.half());
-  // The drift itself is known to 2 * half / apart; over a group's own length that moves its bounds by this much at most.
+  // The drift itself is known to 2 * half / apart; over a group's own length that moves its bounds
+  // by this much at most.
   const double spread = std::max(first.span(), second.span()) / apart;
   return from_bracket(first, origin, drift, half * (1 + 2 * spread));
 }

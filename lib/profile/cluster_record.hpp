@@ -21,8 +21,9 @@ struct ClockOffset {
 struct NodeRecord {
   std::uint32_t node = 0;  // its rank
   std::string host;
-  std::optional<ClockOffset> begin, end;  // of the run; none of rank 0, whose clock is the record's, and of one that was lost
-  std::optional<std::string> lost;        // why
+  std::optional<ClockOffset> begin,
+      end;  // of the run; none of rank 0, whose clock is the record's, and of one that was lost
+  std::optional<std::string> lost;  // why
 };
 
 struct ClusterRecord {

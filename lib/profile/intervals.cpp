@@ -8,7 +8,8 @@ namespace mgpu {
 
 TimeSet::TimeSet(std::vector<Interval> raw) {
   std::erase_if(raw, [](const Interval& i) { return i.end <= i.begin; });
-  std::sort(raw.begin(), raw.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+  std::sort(raw.begin(), raw.end(),
+            [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
   for (const Interval& i : raw) {
     if (!parts_.empty() && i.begin <= parts_.back().end)
       parts_.back().end = std::max(parts_.back().end, i.end);
@@ -22,7 +23,8 @@ TimeSet::TimeSet(std::vector<Interval> raw) {
 
 Nanos TimeSet::length_until(Nanos t) const {
   if (parts_.empty()) return Nanos{};
-  const auto after = std::upper_bound(parts_.begin(), parts_.end(), t, [](Nanos v, const Interval& i) { return v < i.begin; });
+  const auto after = std::upper_bound(parts_.begin(), parts_.end(), t,
+                                      [](Nanos v, const Interval& i) { return v < i.begin; });
   if (after == parts_.begin()) return Nanos{};
   const std::size_t last = static_cast<std::size_t>(after - parts_.begin()) - 1;
   return before_[last] + (std::min(t, parts_[last].end) - parts_[last].begin);

@@ -1,4 +1,5 @@
-// Sets of time intervals: union, length, intersection. Pure; O(n log n) to build by sorting, O(log n) a question.
+// Sets of time intervals: union, length, intersection. Pure; O(n log n) to build by sorting, O(log
+// n) a question.
 #pragma once
 
 #include <span>

@@ -1,4 +1,5 @@
-// The metrics of a case, each as lib/profile/README.md defines it. Where one device's time went is in parts.cpp.
+// The metrics of a case, each as lib/profile/README.md defines it. Where one device's time went is
+// in parts.cpp.
 #include "lib/profile/metrics.hpp"
 
 #include <algorithm>
@@ -43,7 +44,8 @@ std::optional<std::vector<Nanos>> all_alone(const MetricsInput& input, std::size
 }
 
 // max_i |share_i / ideal_i - 1|, ideal_i = (1/tau_i) / sum(1/tau).
-std::optional<double> share_error(std::span<const DeviceParts> parts, std::span<const Nanos> alone) {
+std::optional<double> share_error(std::span<const DeviceParts> parts,
+                                  std::span<const Nanos> alone) {
   double items = 0, speeds = 0, worst = 0;
   for (const DeviceParts& p : parts) items += static_cast<double>(p.items);
   for (const Nanos tau : alone) speeds += 1 / as_double(tau);
@@ -68,7 +70,8 @@ void add_speedups(Metrics& m, std::span<const DeviceParts> parts, const MetricsI
 
 // What is a share of the shown sample's own T: means over the devices of the set.
 void add_shares(Metrics& m, std::span<const DeviceParts> parts, Nanos makespan) {
-  double hidden = 0, transfers = 0, exposed = 0, exchange = 0, exchanges_hidden = 0, all_exchanges = 0, waiting = 0, sync = 0;
+  double hidden = 0, transfers = 0, exposed = 0, exchange = 0, exchanges_hidden = 0,
+         all_exchanges = 0, waiting = 0, sync = 0;
   bool exchanges = false;
   for (const DeviceParts& p : parts) {
     hidden += as_double(p.transfer_hidden);
@@ -94,7 +97,8 @@ void add_shares(Metrics& m, std::span<const DeviceParts> parts, Nanos makespan) 
   if (parts.size() < 2) return;
   double mean = 0, squares = 0;
   for (const DeviceParts& p : parts) mean += as_double(p.compute) / as_double(makespan) / n;
-  for (const DeviceParts& p : parts) squares += std::pow(as_double(p.compute) / as_double(makespan) - mean, 2) / n;
+  for (const DeviceParts& p : parts)
+    squares += std::pow(as_double(p.compute) / as_double(makespan) - mean, 2) / n;
   m.utilisation_stdev = std::sqrt(squares);
 }
 
@@ -113,7 +117,8 @@ std::optional<double> imbalance_percent(std::span<const Nanos> busy) {
   return (m->max / m->mean - 1) * 100;
 }
 
-// DeRose, Homer, Johnson: "Detecting application load imbalance on high end massively parallel systems", Euro-Par 2007.
+// DeRose, Homer, Johnson: "Detecting application load imbalance on high end massively parallel
+// systems", Euro-Par 2007.
 std::optional<double> imbalance_derose_percent(std::span<const Nanos> busy) {
   const auto m = max_and_mean(busy);
   if (!m) return std::nullopt;
@@ -122,22 +127,27 @@ std::optional<double> imbalance_derose_percent(std::span<const Nanos> busy) {
 }
 
 std::optional<double> ideal_speedup(std::span<const Nanos> alone) {
-  if (alone.empty() || std::any_of(alone.begin(), alone.end(), [](Nanos t) { return t <= Nanos{}; })) return std::nullopt;
+  if (alone.empty() ||
+      std::any_of(alone.begin(), alone.end(), [](Nanos t) { return t <= Nanos{}; }))
+    return std::nullopt;
   const double least = as_double(*std::min_element(alone.begin(), alone.end()));
-  return std::accumulate(alone.begin(), alone.end(), 0.0, [&](double sum, Nanos t) { return sum + least / as_double(t); });
+  return std::accumulate(alone.begin(), alone.end(), 0.0,
+                         [&](double sum, Nanos t) { return sum + least / as_double(t); });
 }
 
-// Karp and Flatt: "Measuring parallel processor performance", CACM 33(5), 1990, with ideal_speedup in place of n for unequal
-// devices.
+// Karp and Flatt: "Measuring parallel processor performance", CACM 33(5), 1990, with ideal_speedup
+// in place of n for unequal devices.
 std::optional<double> karp_flatt(double speedup, double ideal_speedup) {
   if (!(speedup > 0) || !(ideal_speedup > 1)) return std::nullopt;
   return (1 / speedup - 1 / ideal_speedup) / (1 - 1 / ideal_speedup);
 }
 
-Metrics compute_metrics(const Timeline& timeline, std::span<const DeviceParts> parts, const MetricsInput& input) {
+Metrics compute_metrics(const Timeline& timeline, std::span<const DeviceParts> parts,
+                        const MetricsInput& input) {
   Metrics m;
   add_speedups(m, parts, input);
-  if (std::all_of(parts.begin(), parts.end(), [](const DeviceParts& p) { return p.unknown.empty(); })) {
+  if (std::all_of(parts.begin(), parts.end(),
+                  [](const DeviceParts& p) { return p.unknown.empty(); })) {
     add_shares(m, parts, timeline.makespan);
     std::vector<Nanos> finish, busy;
     for (const DeviceParts& p : parts) {
@@ -160,46 +170,72 @@ Metrics compute_metrics(const Timeline& timeline, std::span<const DeviceParts> p
 
 std::span<const MetricInfo> all_metrics() {
   static constexpr MetricInfo table[] = {
-      {"speedup", "x", true, "time of the device that is fastest alone / time of the set", &Metrics::speedup},
-      {"ideal_speedup", "x", true, "least tau * sum of 1/tau over the devices: the speedup of a perfect split",
+      {"speedup", "x", true, "time of the device that is fastest alone / time of the set",
+       &Metrics::speedup},
+      {"ideal_speedup", "x", true,
+       "least tau * sum of 1/tau over the devices: the speedup of a perfect split",
        &Metrics::ideal_speedup},
       {"efficiency", "1", true, "speedup / ideal_speedup", &Metrics::efficiency},
-      {"balance", "1", true, "end of the device that finishes first / end of the one that finishes last", &Metrics::balance},
-      {"imbalance_percent", "%", false, "(longest busy time / mean busy time - 1) * 100", &Metrics::imbalance_percent},
-      {"imbalance_derose_percent", "%", false, "(longest - mean) / longest busy time * n / (n - 1) * 100",
+      {"balance", "1", true,
+       "end of the device that finishes first / end of the one that finishes last",
+       &Metrics::balance},
+      {"imbalance_percent", "%", false, "(longest busy time / mean busy time - 1) * 100",
+       &Metrics::imbalance_percent},
+      {"imbalance_derose_percent", "%", false,
+       "(longest - mean) / longest busy time * n / (n - 1) * 100",
        &Metrics::imbalance_derose_percent},
-      {"karp_flatt", "1", false, "serial fraction the speedup implies: (1/S - 1/ideal_speedup) / (1 - 1/ideal_speedup)",
+      {"karp_flatt", "1", false,
+       "serial fraction the speedup implies: (1/S - 1/ideal_speedup) / (1 - 1/ideal_speedup)",
        &Metrics::karp_flatt},
-      {"utilisation_stdev", "1", false, "spread over the devices of compute time / T (population standard deviation)",
+      {"utilisation_stdev", "1", false,
+       "spread over the devices of compute time / T (population standard deviation)",
        &Metrics::utilisation_stdev},
-      {"overlap", "1", true, "transfer time hidden under compute / transfer time", &Metrics::overlap},
-      {"comm_share", "1", false, "transfer time not hidden / T, mean over the devices", &Metrics::comm_share},
-      {"exchange_share", "1", false, "time exchanging data with other devices, waiting included, under no other command / T, mean",
+      {"overlap", "1", true, "transfer time hidden under compute / transfer time",
+       &Metrics::overlap},
+      {"comm_share", "1", false, "transfer time not hidden / T, mean over the devices",
+       &Metrics::comm_share},
+      {"exchange_share", "1", false,
+       "time exchanging data with other devices, waiting included, under no other command / T, "
+       "mean",
        &Metrics::exchange_share, true},
-      {"waiting_share", "1", false, "of exchange_share: time waiting for other devices or receiving / T, mean over the devices",
+      {"waiting_share", "1", false,
+       "of exchange_share: time waiting for other devices or receiving / T, mean over the devices",
        &Metrics::waiting_share, true},
-      {"exchange_overlap", "1", true, "exchange time hidden under compute / exchange time", &Metrics::exchange_overlap, true},
-      {"round_imbalance_percent", "%", false, "(longest compute time / mean compute time of a round - 1) * 100, mean over rounds",
+      {"exchange_overlap", "1", true, "exchange time hidden under compute / exchange time",
+       &Metrics::exchange_overlap, true},
+      {"round_imbalance_percent", "%", false,
+       "(longest compute time / mean compute time of a round - 1) * 100, mean over rounds",
        &Metrics::round_imbalance_percent, true},
-      {"worst_round_imbalance_percent", "%", false, "the same, of the round in which that is greatest",
-       &Metrics::worst_round_imbalance_percent, true},
-      {"filling_share", "1", false, "of a chain of stages: time until its last device begins and after its first ends / T",
+      {"worst_round_imbalance_percent", "%", false,
+       "the same, of the round in which that is greatest", &Metrics::worst_round_imbalance_percent,
+       true},
+      {"filling_share", "1", false,
+       "of a chain of stages: time until its last device begins and after its first ends / T",
        &Metrics::filling_share, true},
-      {"period_ratio", "1", false, "of a chain of stages: time between batches / longest compute time of a batch on a device",
+      {"period_ratio", "1", false,
+       "of a chain of stages: time between batches / longest compute time of a batch on a device",
        &Metrics::period_ratio, true},
-      {"sync_share", "1", false, "time waiting for others and for the merge / T, mean over the devices", &Metrics::sync_share},
-      {"share_error", "1", false, "largest deviation of a device's share of the items from its ideal share", &Metrics::share_error},
-      {"prediction_error", "1", false, "abs(predicted - measured time) / measured time", &Metrics::prediction_error},
-      {"roofline_fraction", "1", true, "achieved rate / measured roof of the same devices for that kind of operation",
+      {"sync_share", "1", false,
+       "time waiting for others and for the merge / T, mean over the devices",
+       &Metrics::sync_share},
+      {"share_error", "1", false,
+       "largest deviation of a device's share of the items from its ideal share",
+       &Metrics::share_error},
+      {"prediction_error", "1", false, "abs(predicted - measured time) / measured time",
+       &Metrics::prediction_error},
+      {"roofline_fraction", "1", true,
+       "achieved rate / measured roof of the same devices for that kind of operation",
        &Metrics::roofline_fraction},
   };
-  static_assert(std::size(table) * sizeof(std::optional<double>) == sizeof(Metrics), "a row for every metric");
+  static_assert(std::size(table) * sizeof(std::optional<double>) == sizeof(Metrics),
+                "a row for every metric");
   return table;
 }
 
 const MetricInfo* find_metric(std::string_view name) {
   const auto all = all_metrics();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const MetricInfo& metric) { return metric.name == name; });
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const MetricInfo& metric) { return metric.name == name; });
   return found == all.end() ? nullptr : &*found;
 }
 

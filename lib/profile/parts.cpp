@@ -1,5 +1,5 @@
-// Where one device's time went: the parts of T, each measured on its own from commands and host spans. The metrics made from them
-// are in metrics.cpp.
+// Where one device's time went: the parts of T, each measured on its own from commands and host
+// spans. The metrics made from them are in metrics.cpp.
 #include <algorithm>
 #include <string>
 
@@ -32,11 +32,12 @@ std::vector<Interval>& of_kind(DeviceEvents& events, CommandKind kind) {
 
 void check_device(const Timeline& timeline, DeviceIndex device) {
   if (device.value >= timeline.devices)
-    throw Error(ErrorKind::internal,
-                "timeline names device " + std::to_string(device.value) + " of " + std::to_string(timeline.devices));
+    throw Error(ErrorKind::internal, "timeline names device " + std::to_string(device.value) +
+                                         " of " + std::to_string(timeline.devices));
 }
 
-// A part of T lies inside T: what a clock error moved outside the sample is cut off, and the clock map's uncertainty tells of it.
+// A part of T lies inside T: what a clock error moved outside the sample is cut off, and the clock
+// map's uncertainty tells of it.
 Interval inside(const Timeline& timeline, Nanos begin, Nanos end) {
   const Nanos whole = std::max(timeline.makespan, Nanos{});
   return {std::clamp(begin, Nanos{}, whole), std::clamp(end, Nanos{}, whole)};
@@ -71,7 +72,8 @@ TimeSet add_commands(DeviceEvents events, DeviceParts& parts) {
   std::vector<Interval> before_download = events.upload;
   before_download.insert(before_download.end(), events.compute.begin(), events.compute.end());
 
-  const TimeSet upload(std::move(events.upload)), compute(std::move(events.compute)), download(std::move(events.download));
+  const TimeSet upload(std::move(events.upload)), compute(std::move(events.compute)),
+      download(std::move(events.download));
   const TimeSet transfer(std::move(transfers)), upload_or_compute(std::move(before_download));
   TimeSet busy(std::move(all));
   parts.compute = compute.length();
@@ -84,7 +86,9 @@ TimeSet add_commands(DeviceEvents events, DeviceParts& parts) {
   if (!events.exchange.empty()) {
     const TimeSet exchange(std::move(events.exchange));
     parts.exchange_times = {exchange.common(compute), exchange.length(),
-                            or_waiting.empty() ? Nanos{} : TimeSet(std::move(or_waiting)).length() - but_exchange.length()};
+                            or_waiting.empty()
+                                ? Nanos{}
+                                : TimeSet(std::move(or_waiting)).length() - but_exchange.length()};
   }
   return busy;
 }
@@ -119,17 +123,22 @@ std::vector<DeviceParts> device_parts(const Timeline& timeline) {
     ++parts[s.device.value].slices;
   }
   std::vector<TimeSet> busy(timeline.devices);
-  for (std::size_t i = 0; i < timeline.devices; ++i) busy[i] = add_commands(std::move(events[i]), parts[i]);
+  for (std::size_t i = 0; i < timeline.devices; ++i)
+    busy[i] = add_commands(std::move(events[i]), parts[i]);
   // Spans are summed one by one, not united: if two overlap, the residue goes negative and tells.
   for (const HostSpan& span : timeline.spans) {
     check_device(timeline, span.device);
     DeviceParts& p = parts[span.device.value];
     const Interval window = inside(timeline, span.begin, span.end);
-    const Nanos rest = std::max(Nanos{}, window.end - window.begin) - busy[span.device.value].covered(window);
-    (span.state == HostState::in_flight ? p.launch : span.state == HostState::sync ? p.sync : p.idle) += rest;
+    const Nanos rest =
+        std::max(Nanos{}, window.end - window.begin) - busy[span.device.value].covered(window);
+    (span.state == HostState::in_flight ? p.launch
+     : span.state == HostState::sync    ? p.sync
+                                        : p.idle) += rest;
   }
   for (DeviceParts& p : parts)
-    p.residue = timeline.makespan - (p.upload + p.compute + p.download + p.exchange + p.launch + p.sync + p.idle);
+    p.residue = timeline.makespan -
+                (p.upload + p.compute + p.download + p.exchange + p.launch + p.sync + p.idle);
   const std::vector<std::string> impossible = impossible_stamps(timeline);
   for (std::size_t i = 0; i < timeline.devices; ++i)
     if (!impossible[i].empty()) parts[i] = without_times(parts[i], impossible[i]);

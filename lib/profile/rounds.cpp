@@ -12,7 +12,8 @@ namespace mgpu {
 
 std::optional<RoundImbalance> round_imbalance(const Timeline& timeline) {
   if (timeline.devices < 2) return std::nullopt;
-  const Nanos whole = std::max(timeline.makespan, Nanos{});  // as in parts.cpp: what a clock error moved outside is cut off
+  const Nanos whole = std::max(
+      timeline.makespan, Nanos{});  // as in parts.cpp: what a clock error moved outside is cut off
   using ByDevice = std::vector<std::vector<Interval>>;
   std::map<std::uint32_t, ByDevice> rounds;
   for (const Command& c : timeline.commands) {
@@ -20,13 +21,15 @@ std::optional<RoundImbalance> round_imbalance(const Timeline& timeline) {
       throw Error(ErrorKind::internal, "a command of a device that the timeline does not have");
     if (!c.round || c.kind != CommandKind::compute) continue;
     ByDevice& kernels = rounds.try_emplace(*c.round, timeline.devices).first->second;
-    kernels[c.device.value].push_back({std::clamp(c.started, Nanos{}, whole), std::clamp(c.ended, Nanos{}, whole)});
+    kernels[c.device.value].push_back(
+        {std::clamp(c.started, Nanos{}, whole), std::clamp(c.ended, Nanos{}, whole)});
   }
   std::optional<RoundImbalance> found;
   std::size_t counted = 0;
   for (auto& [round, kernels] : rounds) {
     std::vector<Nanos> compute;
-    for (std::vector<Interval>& of_device : kernels) compute.push_back(TimeSet(std::move(of_device)).length());
+    for (std::vector<Interval>& of_device : kernels)
+      compute.push_back(TimeSet(std::move(of_device)).length());
     const std::optional<double> imbalance = imbalance_percent(compute);
     if (!imbalance) continue;
     if (!found || *imbalance > found->worst) found = {found ? found->mean : 0, *imbalance, round};

@@ -1,4 +1,5 @@
-// Whether the time stamps of commands can be right. Kept apart from what is made of them, which is in parts.cpp.
+// Whether the time stamps of commands can be right. Kept apart from what is made of them, which is
+// in parts.cpp.
 #include <algorithm>
 #include <string>
 
@@ -10,14 +11,18 @@ namespace mgpu {
 
 namespace {
 
-constexpr Nanos kSlack{100'000};            // clocks drift between the moments they are compared, and not quite evenly
-constexpr Nanos kCoarsest{1'000'000};       // of a short sample
-constexpr Nanos kExact{1};                  // what two rounded ends leave of a virtual clock, on which what is tiny takes no time
-constexpr Bytes kNotInNoTime = 1ull << 20;  // 1 us, a coarse timer's step, would be a terabyte per second
+constexpr Nanos kSlack{
+    100'000};  // clocks drift between the moments they are compared, and not quite evenly
+constexpr Nanos kCoarsest{1'000'000};  // of a short sample
+constexpr Nanos kExact{
+    1};  // what two rounded ends leave of a virtual clock, on which what is tiny takes no time
+constexpr Bytes kNotInNoTime =
+    1ull << 20;  // 1 us, a coarse timer's step, would be a terabyte per second
 
 const char* what_is_wrong(const Command& c, bool exact, Nanos earliest, Nanos latest) {
   if (c.ended < c.started) return "a command ended before it began";
-  if (c.ended == c.started && !exact && c.kind == CommandKind::compute) return "a kernel took no time";
+  if (c.ended == c.started && !exact && c.kind == CommandKind::compute)
+    return "a kernel took no time";
   if (c.ended == c.started && !exact && c.bytes >= kNotInNoTime) return "a transfer took no time";
   if (c.started < earliest || c.ended > latest) return "a command lies outside the sample";
   return "";
@@ -33,16 +38,18 @@ std::vector<std::string> impossible_stamps(const Timeline& timeline) {
   for (const Command& c : timeline.commands) {
     const std::size_t device = c.device.value;
     if (device >= timeline.devices)
-      throw Error(ErrorKind::internal,
-                  "timeline names device " + std::to_string(device) + " of " + std::to_string(timeline.devices));
+      throw Error(ErrorKind::internal, "timeline names device " + std::to_string(device) + " of " +
+                                           std::to_string(timeline.devices));
     if (!wrong[device].empty()) continue;
     if (uncertainty(device) > std::max(timeline.makespan, kCoarsest)) {
-      wrong[device] = "its clock could not be compared with the host's to less than the sample's length";
+      wrong[device] =
+          "its clock could not be compared with the host's to less than the sample's length";
       continue;
     }
     const Nanos slack = saturating_add(uncertainty(device), kSlack);
     const bool exact = !timeline.uncertainty.empty() && uncertainty(device) <= kExact;
-    wrong[device] = what_is_wrong(c, exact, Nanos{} - slack, saturating_add(timeline.makespan, slack));
+    wrong[device] =
+        what_is_wrong(c, exact, Nanos{} - slack, saturating_add(timeline.makespan, slack));
   }
   return wrong;
 }

@@ -6,18 +6,20 @@
 namespace mgpu {
 namespace {
 
-constexpr std::pair<std::uint32_t, const char*> kThrottleWords[] = {{throttle::power_cap, "power cap"},
-                                                                    {throttle::thermal, "thermal"},
-                                                                    {throttle::power_brake, "power brake"},
-                                                                    {throttle::hardware, "hardware slowdown"},
-                                                                    {throttle::sync_boost, "sync boost"}};
+constexpr std::pair<std::uint32_t, const char*> kThrottleWords[] = {
+    {throttle::power_cap, "power cap"},
+    {throttle::thermal, "thermal"},
+    {throttle::power_brake, "power brake"},
+    {throttle::hardware, "hardware slowdown"},
+    {throttle::sync_boost, "sync boost"}};
 
 using Readings = std::span<const TelemetryReading>;
 
 Nanos distance(Nanos a, Nanos b) { return a < b ? b - a : a - b; }
 
 Readings::iterator first_from(Readings readings, Nanos at) {
-  return std::lower_bound(readings.begin(), readings.end(), at, [](const TelemetryReading& r, Nanos t) { return r.at < t; });
+  return std::lower_bound(readings.begin(), readings.end(), at,
+                          [](const TelemetryReading& r, Nanos t) { return r.at < t; });
 }
 
 Readings describing(Readings readings, const TimeWindow& sample, Nanos reach) {
@@ -29,7 +31,8 @@ Readings describing(Readings readings, const TimeWindow& sample, Nanos reach) {
   const auto after = first_from(readings, middle);
   auto nearest = after;
   if (after == readings.end() ||
-      (after != readings.begin() && distance(std::prev(after)->at, middle) <= distance(after->at, middle))) {
+      (after != readings.begin() &&
+       distance(std::prev(after)->at, middle) <= distance(after->at, middle))) {
     if (after == readings.begin()) return {};
     nearest = std::prev(after);
   }
@@ -73,7 +76,8 @@ std::uint32_t throttle_bits(const std::vector<std::string>& words) {
   return bits;
 }
 
-TelemetryFigures summarise_telemetry(const TelemetryTrack& track, std::span<const TimeWindow> samples, Nanos reach) {
+TelemetryFigures summarise_telemetry(const TelemetryTrack& track,
+                                     std::span<const TimeWindow> samples, Nanos reach) {
   TelemetryFigures figures;
   figures.of = track.of;
   std::array<WeightedMean, kGauges> means;
@@ -83,7 +87,8 @@ TelemetryFigures summarise_telemetry(const TelemetryTrack& track, std::span<cons
     const Readings readings = describing(track.readings, sample, reach);
     std::uint32_t bits = 0;
     for (const TelemetryReading& reading : readings) {
-      const double weight = std::max(1e-9, seconds(sample.end - sample.begin)) / static_cast<double>(readings.size());
+      const double weight =
+          std::max(1e-9, seconds(sample.end - sample.begin)) / static_cast<double>(readings.size());
       for (std::size_t g = 0; g < kGauges; ++g)
         if (std::isfinite(reading.values[g])) means[g].add(reading.values[g], weight);
       bits |= reading.throttle;
@@ -91,24 +96,28 @@ TelemetryFigures summarise_telemetry(const TelemetryTrack& track, std::span<cons
     }
     figures.throttle |= bits;
     figures.throttled_samples += bits != 0;
-    const auto begin = energy_at(track.readings, sample.begin), end = energy_at(track.readings, sample.end);
+    const auto begin = energy_at(track.readings, sample.begin),
+               end = energy_at(track.readings, sample.end);
     if (!begin || !end || !std::isfinite(*end - *begin)) continue;
     energy += *end - *begin;
     ++with_energy;
   }
   for (std::size_t g = 0; g < kGauges; ++g)
     if (means[g].weight > 0)
-      figures.gauges[g] =
-          GaugeFigures{means[g].min, std::clamp(means[g].sum / means[g].weight, means[g].min, means[g].max), means[g].max};
+      figures.gauges[g] = GaugeFigures{
+          means[g].min, std::clamp(means[g].sum / means[g].weight, means[g].min, means[g].max),
+          means[g].max};
   if (with_energy > 0) figures.energy_j = energy / static_cast<double>(with_energy);
   return figures;
 }
 
-std::vector<TelemetryReading> readings_of_sample(const TelemetryTrack& track, const TimeWindow& sample, Nanos reach) {
+std::vector<TelemetryReading> readings_of_sample(const TelemetryTrack& track,
+                                                 const TimeWindow& sample, Nanos reach) {
   const Readings found = describing(track.readings, sample, reach);
   std::vector<TelemetryReading> readings(found.begin(), found.end());
   for (TelemetryReading& reading : readings)
-    reading.at = std::clamp(reading.at, sample.begin, std::max(sample.begin, sample.end)) - sample.begin;
+    reading.at =
+        std::clamp(reading.at, sample.begin, std::max(sample.begin, sample.end)) - sample.begin;
   return readings;
 }
 

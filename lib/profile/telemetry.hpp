@@ -1,5 +1,5 @@
-// Telemetry: what clocks, power, temperature and load were while samples ran. Plain readings and pure functions of them; who reads
-// the hardware is in lib/exec/telemetry.hpp.
+// Telemetry: what clocks, power, temperature and load were while samples ran. Plain readings and
+// pure functions of them; who reads the hardware is in lib/exec/telemetry.hpp.
 #pragma once
 
 #include <array>
@@ -15,7 +15,17 @@
 
 namespace mgpu {
 
-enum class Gauge { clock, memory_clock, power, temperature, utilisation, memory_used, load, other_load, other_processes };
+enum class Gauge {
+  clock,
+  memory_clock,
+  power,
+  temperature,
+  utilisation,
+  memory_used,
+  load,
+  other_load,
+  other_processes
+};
 inline constexpr std::size_t kGauges = 9;
 
 struct GaugeInfo {
@@ -24,8 +34,8 @@ struct GaugeInfo {
   const char* label;  // of a track in a timeline
   double factor;      // from the unit to that of the label
 };
-// By Gauge. Shares are 0 to 1: `utilisation` of a GPU's time, `load` of all of the machine's cores by anybody, `other_load` by
-// others than this process. `other_processes` hold memory of the GPU.
+// By Gauge. Shares are 0 to 1: `utilisation` of a GPU's time, `load` of all of the machine's cores
+// by anybody, `other_load` by others than this process. `other_processes` hold memory of the GPU.
 inline constexpr std::array<GaugeInfo, kGauges> kGaugeTable = {{
     {Gauge::clock, "clock_mhz", "clock MHz", 1},
     {Gauge::memory_clock, "memory_clock_mhz", "memory clock MHz", 1},
@@ -40,7 +50,8 @@ inline constexpr std::array<GaugeInfo, kGauges> kGaugeTable = {{
 
 // Why a clock was held down, as bits.
 namespace throttle {
-inline constexpr std::uint32_t power_cap = 1, thermal = 2, power_brake = 4, hardware = 8, sync_boost = 16;
+inline constexpr std::uint32_t power_cap = 1, thermal = 2, power_brake = 4, hardware = 8,
+                               sync_boost = 16;
 }
 // "power cap", "thermal", ... of the bits that are set.
 std::vector<std::string> throttle_words(std::uint32_t bits);
@@ -49,7 +60,8 @@ std::uint32_t throttle_bits(const std::vector<std::string>& words);  // unknown 
 struct TelemetryReading {
   static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   Nanos at{};
-  std::array<double, kGauges> values{unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown};
+  std::array<double, kGauges> values{unknown, unknown, unknown, unknown, unknown,
+                                     unknown, unknown, unknown, unknown};
   double energy_j = unknown;  // a counter: only differences mean something
   std::uint32_t throttle = 0;
 
@@ -82,15 +94,20 @@ struct TelemetryFigures {
   std::uint32_t throttle = 0;
   std::size_t throttled_samples = 0;
 
-  const std::optional<GaugeFigures>& operator[](Gauge gauge) const { return gauges[static_cast<std::size_t>(gauge)]; }
+  const std::optional<GaugeFigures>& operator[](Gauge gauge) const {
+    return gauges[static_cast<std::size_t>(gauge)];
+  }
 };
 
-// A sample is described by the readings inside it, or, when it is shorter than the time between two, by the one nearest to its
-// middle, at most `reach` away. Means weigh samples by their length. Energy is the counter's, interpolated at the ends of samples.
-TelemetryFigures summarise_telemetry(const TelemetryTrack& track, std::span<const TimeWindow> samples, Nanos reach);
+// A sample is described by the readings inside it, or, when it is shorter than the time between
+// two, by the one nearest to its middle, at most `reach` away. Means weigh samples by their length.
+// Energy is the counter's, interpolated at the ends of samples.
+TelemetryFigures summarise_telemetry(const TelemetryTrack& track,
+                                     std::span<const TimeWindow> samples, Nanos reach);
 
 // The readings that describe one sample, times counted from its begin and held within it.
-std::vector<TelemetryReading> readings_of_sample(const TelemetryTrack& track, const TimeWindow& sample, Nanos reach);
+std::vector<TelemetryReading> readings_of_sample(const TelemetryTrack& track,
+                                                 const TimeWindow& sample, Nanos reach);
 
 // A reading of a record: of whom, `at` since the sample's begin.
 struct TelemetryPoint {

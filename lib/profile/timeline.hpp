@@ -1,4 +1,5 @@
-// Timeline: what every device did during one sample, in host nanoseconds since the sample began. Pure data and pure functions.
+// Timeline: what every device did during one sample, in host nanoseconds since the sample began.
+// Pure data and pure functions.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ const char* to_string(CommandKind kind);
 struct ExchangeInfo {
   DeviceIndex peer;  // the other device
   PeerPath path = PeerPath::direct;
-  bool arrives = false;  // false: data goes to `peer`; true: it comes from there, or its signal is awaited
+  bool arrives =
+      false;  // false: data goes to `peer`; true: it comes from there, or its signal is awaited
   bool operator==(const ExchangeInfo&) const = default;
 };
 
@@ -36,7 +38,8 @@ struct Command {
   Bytes bytes = 0;  // of a transfer or an exchange
   Nanos queued{}, submitted{}, started{}, ended{};
   std::optional<ExchangeInfo> exchange{};
-  // That it is of, from 0, the first where one launch does several; none where work has no rounds, and before and after them.
+  // That it is of, from 0, the first where one launch does several; none where work has no rounds,
+  // and before and after them.
   std::optional<std::uint32_t> round{};
 };
 
@@ -61,15 +64,17 @@ struct SliceRecord {  // who took what, in the order each device finished
   Nanos enqueued{}, finished{};  // host clock
 };
 
-// Stamps of commands further than this from the sample's begin, which only a broken clock gives, are held here: differences of any
-// two fit.
+// Stamps of commands further than this from the sample's begin, which only a broken clock gives,
+// are held here: differences of any two fit.
 inline constexpr Nanos kFarthest{std::int64_t{1} << 61};
 
 struct Timeline {
   std::size_t devices = 0;
-  Nanos makespan{};                      // first submit to merged result
-  std::vector<Nanos> uncertainty;        // of each device's clock map, by which its commands lie where they do; empty: not known
-  Nanos merge_begin{}, merge_end{};      // the merge, on the host or on a device; equal when there was nothing to merge
+  Nanos makespan{};                // first submit to merged result
+  std::vector<Nanos> uncertainty;  // of each device's clock map, by which its commands lie where
+                                   // they do; empty: not known
+  Nanos merge_begin{},
+      merge_end{};  // the merge, on the host or on a device; equal when there was nothing to merge
   std::optional<DeviceIndex> merged_on;  // none: the host
   std::vector<Command> commands;         // in order of start
   std::vector<HostSpan> spans;           // per device: disjoint, in order

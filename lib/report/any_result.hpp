@@ -1,4 +1,5 @@
-// What `report` and `compare` are given to read: a result of `run` or a file of `links`, whichever it says it is.
+// What `report` and `compare` are given to read: a result of `run` or a file of `links`, whichever
+// it says it is.
 #pragma once
 
 #include <filesystem>
@@ -11,8 +12,8 @@ namespace mgpu {
 
 using AnyResult = std::variant<Report, LinksReport>;
 
-// Reads the file once: it may be a pipe. Throws Error(input) that names the file and what is wrong with it; of whatever is not a
-// file of links, as a result.
+// Reads the file once: it may be a pipe. Throws Error(input) that names the file and what is wrong
+// with it; of whatever is not a file of links, as a result.
 AnyResult read_any_result(const std::filesystem::path& file);
 
 }  // namespace mgpu

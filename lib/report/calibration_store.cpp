@@ -1,5 +1,5 @@
-// A file is named after a hash of who was measured ("of"), so that a newer calibration replaces an older one; what it was measured
-// with ("by") is inside and compared whole, like "of".
+// A file is named after a hash of who was measured ("of"), so that a newer calibration replaces an
+// older one; what it was measured with ("by") is inside and compared whole, like "of".
 #include "lib/report/calibration_store.hpp"
 
 #include <algorithm>
@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kCalibrationSchema = "mgpu-bench/calibration";
-// 2: what fewer devices than all carry together; 3: a suite's smaller problem; 4: what the host takes for it.
+// 2: what fewer devices than all carry together; 3: a suite's smaller problem; 4: what the host
+// takes for it.
 constexpr int kCalibrationVersion = 4;
 
 // ".1" of the sub-device 0:0.1, else nothing.
@@ -32,22 +33,29 @@ std::string part_of(const Device& device) {
   return dot == std::string::npos ? "" : device.id.substr(dot);
 }
 
-// The same device again, also when others were hidden or reordered. Two CPUs of one name can only be distinguished by their ids;
-// parts of a CPU differ by number and by size. What another node's does includes the way there.
+// The same device again, also when others were hidden or reordered. Two CPUs of one name can only
+// be distinguished by their ids; parts of a CPU differ by number and by size. What another node's
+// does includes the way there.
 Json identity(const Device& device) {
   std::string which = device.uuid  ? "uuid " + *device.uuid + part_of(device)
                       : device.pci ? "pci " + *device.pci + part_of(device)
                                    : "id " + device.id;
   if (device.is_elsewhere()) which += " of " + device.node->host;
-  return {{"platform", device.platform}, {"name", device.name}, {"which", which}, {"compute_units", device.compute_units}};
+  return {{"platform", device.platform},
+          {"name", device.name},
+          {"which", which},
+          {"compute_units", device.compute_units}};
 }
 
-Json driver(const Device& device) { return device.platform_version + " / " + device.driver_version; }
+Json driver(const Device& device) {
+  return device.platform_version + " / " + device.driver_version;
+}
 
 Json identities(std::span<const Device> devices) {
   std::vector<Json> all;
   for (const Device& device : devices) all.push_back(identity(device));
-  std::sort(all.begin(), all.end(), [](const Json& a, const Json& b) { return flat_json(a) < flat_json(b); });
+  std::sort(all.begin(), all.end(),
+            [](const Json& a, const Json& b) { return flat_json(a) < flat_json(b); });
   return all;
 }
 
@@ -57,7 +65,8 @@ std::vector<std::size_t> in_order_of_identities(std::span<const Device> devices)
   for (const Device& device : devices) names.push_back(flat_json(identity(device)));
   std::vector<std::size_t> order(devices.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return names[a] < names[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return names[a] < names[b]; });
   return order;
 }
 
@@ -69,8 +78,8 @@ Json drivers(std::span<const Device> devices) {
   return all;
 }
 
-// Names that are no UTF-8 come out of flat_json() replaced, and out of a file as they were written: what is cached is compared as
-// text.
+// Names that are no UTF-8 come out of flat_json() replaced, and out of a file as they were written:
+// what is cached is compared as text.
 fs::path file_of(const fs::path& folder, const char* kind, const Json& of) {
   return folder / (std::string(kind) + "-" + fnv1a_hex(flat_json(of)) + ".json");
 }
@@ -90,18 +99,25 @@ Cached read_cached(const fs::path& file, const Json& of, const Json& by) {
   }
   Cached cached{parse_json(read_text_file(file)), true, {}};
   const JsonReader json(cached.document);
-  if (json.at("schema").string() != kCalibrationSchema) json.at("schema").fail("another kind of file");
+  if (json.at("schema").string() != kCalibrationSchema)
+    json.at("schema").fail("another kind of file");
   if (json.at("schema_version").integer<int>() != kCalibrationVersion)
     json.at("schema_version").fail("of another version of the tool");
-  if (flat_json(json.at("of").json()) != flat_json(of)) throw Error(ErrorKind::input, "it is of another device");
+  if (flat_json(json.at("of").json()) != flat_json(of))
+    throw Error(ErrorKind::input, "it is of another device");
   for (const auto& [what, value] : by.items()) {
-    if (cached.changed.empty() && flat_json(json.at("by").at(what.c_str()).json()) != flat_json(value)) cached.changed = what;
+    if (cached.changed.empty() &&
+        flat_json(json.at("by").at(what.c_str()).json()) != flat_json(value))
+      cached.changed = what;
   }
   return cached;
 }
 
 Json document(const Json& of, const Json& by) {
-  return {{"schema", kCalibrationSchema}, {"schema_version", kCalibrationVersion}, {"of", of}, {"by", by}};
+  return {{"schema", kCalibrationSchema},
+          {"schema_version", kCalibrationVersion},
+          {"of", of},
+          {"by", by}};
 }
 
 std::string damaged(const fs::path& file, const std::string& why) {
@@ -135,12 +151,14 @@ void write(const fs::path& file, const Json& document, std::vector<std::string>&
 CalibrationStore::CalibrationStore(fs::path folder, const CalibrationBasis& basis)
     : folder_(std::move(folder)), tool_(basis.tool), kernels_(fnv1a_hex(basis.kernels)) {}
 
-std::optional<Capability> CalibrationStore::load(const Device& device, std::vector<std::string>& warnings) const {
+std::optional<Capability> CalibrationStore::load(const Device& device,
+                                                 std::vector<std::string>& warnings) const {
   if (folder_.empty()) return std::nullopt;
   const Json of = identity(device);
   const fs::path file = file_of(folder_, "device", of);
   try {
-    const Cached cached = read_cached(file, of, {{"driver", driver(device)}, {"tool", tool_}, {"kernels", kernels_}});
+    const Cached cached =
+        read_cached(file, of, {{"driver", driver(device)}, {"tool", tool_}, {"kernels", kernels_}});
     if (!cached.changed.empty()) warnings.push_back(outdated(device.name, cached.changed));
     if (!cached.found || !cached.changed.empty()) return std::nullopt;
     const JsonReader json = JsonReader(cached.document).at("capability");
@@ -153,17 +171,20 @@ std::optional<Capability> CalibrationStore::load(const Device& device, std::vect
   }
 }
 
-std::optional<LinkCapability> CalibrationStore::load_link(std::span<const Device> devices,
-                                                          std::vector<std::string>& warnings) const {
+std::optional<LinkCapability> CalibrationStore::load_link(
+    std::span<const Device> devices, std::vector<std::string>& warnings) const {
   if (folder_.empty()) return std::nullopt;
   const Json of = identities(devices);
   const fs::path file = file_of(folder_, "link", of);
   try {
-    const Cached cached = read_cached(file, of, {{"driver", drivers(devices)}, {"tool", tool_}, {"kernels", kernels_}});
-    if (!cached.changed.empty()) warnings.push_back(outdated("all devices together", cached.changed));
+    const Cached cached = read_cached(
+        file, of, {{"driver", drivers(devices)}, {"tool", tool_}, {"kernels", kernels_}});
+    if (!cached.changed.empty())
+      warnings.push_back(outdated("all devices together", cached.changed));
     if (!cached.found || !cached.changed.empty()) return std::nullopt;
     const JsonReader json = JsonReader(cached.document).at("link");
-    LinkCapability link{{}, carried(json.at("up_bytes_per_s")), carried(json.at("down_bytes_per_s"))};
+    LinkCapability link{
+        {}, carried(json.at("up_bytes_per_s")), carried(json.at("down_bytes_per_s"))};
     for (const Device& device : devices) link.devices.push_back(device.id);
     return link;
   } catch (const Error& error) {
@@ -172,15 +193,18 @@ std::optional<LinkCapability> CalibrationStore::load_link(std::span<const Device
   }
 }
 
-PeerLinks CalibrationStore::load_peers(std::span<const Device> devices, std::vector<std::string>& warnings) const {
+PeerLinks CalibrationStore::load_peers(std::span<const Device> devices,
+                                       std::vector<std::string>& warnings) const {
   if (folder_.empty()) return {};
   const Json of = identities(devices);
   const fs::path file = file_of(folder_, "peers", of);
   try {
     const Cached cached = read_cached(file, of, {{"driver", drivers(devices)}, {"tool", tool_}});
-    if (!cached.changed.empty()) warnings.push_back(outdated("all devices together", cached.changed));
+    if (!cached.changed.empty())
+      warnings.push_back(outdated("all devices together", cached.changed));
     if (!cached.found || !cached.changed.empty()) return {};
-    const PeerLinks links = read_peer_links(JsonReader(cached.document).at("links"), devices.size());
+    const PeerLinks links =
+        read_peer_links(JsonReader(cached.document).at("links"), devices.size());
     std::vector<std::size_t> places(devices.size());
     const std::vector<std::size_t> order = in_order_of_identities(devices);
     for (std::size_t i = 0; i < order.size(); ++i) places[order[i]] = i;
@@ -207,7 +231,8 @@ std::optional<SuiteRate> CalibrationStore::load_suite(const Device& device, cons
   const fs::path file = file_of(folder_, "suite", of);
   try {
     const Cached cached = read_cached(file, of, {{"driver", driver(device)}, {"tool", tool_}});
-    if (!cached.changed.empty()) warnings.push_back(outdated(work + " on " + device.name, cached.changed));
+    if (!cached.changed.empty())
+      warnings.push_back(outdated(work + " on " + device.name, cached.changed));
     if (!cached.found || !cached.changed.empty()) return std::nullopt;
     const JsonReader json = JsonReader(cached.document).at("rate");
     SuiteRate rate;
@@ -220,8 +245,8 @@ std::optional<SuiteRate> CalibrationStore::load_suite(const Device& device, cons
       rate.fewer = json.at("fewer_ns").nanos();
     }
     rate.host_ops_per_s = json.at("host_ops_per_s").number();
-    const bool possible =
-        rate.host_ops_per_s >= 0 && rate.ops_per_s > 0 && rate.slice >= Nanos{} && rate.fixed >= Nanos{} && rate.fewer >= Nanos{};
+    const bool possible = rate.host_ops_per_s >= 0 && rate.ops_per_s > 0 && rate.slice >= Nanos{} &&
+                          rate.fixed >= Nanos{} && rate.fewer >= Nanos{};
     if (!possible) json.fail("impossible figures");
     return rate;
   } catch (const Error& error) {
@@ -230,14 +255,16 @@ std::optional<SuiteRate> CalibrationStore::load_suite(const Device& device, cons
   }
 }
 
-std::optional<double> CalibrationStore::load_noise(std::span<const Device> devices, const std::string& work,
+std::optional<double> CalibrationStore::load_noise(std::span<const Device> devices,
+                                                   const std::string& work,
                                                    std::vector<std::string>& warnings) const {
   if (folder_.empty()) return std::nullopt;
   const Json of = {{"devices", identities(devices)}, {"work", work}};
   const fs::path file = file_of(folder_, "noise", of);
   try {
     const Cached cached = read_cached(file, of, {{"driver", drivers(devices)}, {"tool", tool_}});
-    if (!cached.changed.empty()) warnings.push_back(outdated("the noise of " + work, cached.changed));
+    if (!cached.changed.empty())
+      warnings.push_back(outdated("the noise of " + work, cached.changed));
     if (!cached.found || !cached.changed.empty()) return std::nullopt;
     const JsonReader json = JsonReader(cached.document).at("noise");
     const double share = json.number();
@@ -249,8 +276,8 @@ std::optional<double> CalibrationStore::load_noise(std::span<const Device> devic
   }
 }
 
-void CalibrationStore::save_noise(std::span<const Device> devices, const std::string& work, double share,
-                                  std::vector<std::string>& warnings) const {
+void CalibrationStore::save_noise(std::span<const Device> devices, const std::string& work,
+                                  double share, std::vector<std::string>& warnings) const {
   if (folder_.empty()) return;
   const Json of = {{"devices", identities(devices)}, {"work", work}};
   Json json = document(of, {{"driver", drivers(devices)}, {"tool", tool_}});
@@ -258,25 +285,27 @@ void CalibrationStore::save_noise(std::span<const Device> devices, const std::st
   write(file_of(folder_, "noise", of), json, warnings);
 }
 
-void CalibrationStore::save_suite(const Device& device, const std::string& work, const SuiteRate& rate,
-                                  std::vector<std::string>& warnings) const {
+void CalibrationStore::save_suite(const Device& device, const std::string& work,
+                                  const SuiteRate& rate, std::vector<std::string>& warnings) const {
   if (folder_.empty()) return;
   const Json of = {{"device", identity(device)}, {"work", work}};
   Json json = document(of, {{"driver", driver(device)}, {"tool", tool_}});
-  json["rate"] = {
-      {"ops_per_s", rate.ops_per_s}, {"slice_ns", rate.slice.count()}, {"fixed_ns", rate.fixed.count()},       {"unit", rate.unit},
-      {"fewer_ops", rate.fewer_ops}, {"fewer_ns", rate.fewer.count()}, {"host_ops_per_s", rate.host_ops_per_s}};
+  json["rate"] = {{"ops_per_s", rate.ops_per_s},          {"slice_ns", rate.slice.count()},
+                  {"fixed_ns", rate.fixed.count()},       {"unit", rate.unit},
+                  {"fewer_ops", rate.fewer_ops},          {"fewer_ns", rate.fewer.count()},
+                  {"host_ops_per_s", rate.host_ops_per_s}};
   write(file_of(folder_, "suite", of), json, warnings);
 }
 
-std::optional<CachedVariant> CalibrationStore::load_variant(const Device& device, const std::string& work,
-                                                            std::vector<std::string>& warnings) const {
+std::optional<CachedVariant> CalibrationStore::load_variant(
+    const Device& device, const std::string& work, std::vector<std::string>& warnings) const {
   if (folder_.empty()) return std::nullopt;
   const Json of = {{"device", identity(device)}, {"work", work}};
   const fs::path file = file_of(folder_, "variant", of);
   try {
     const Cached cached = read_cached(file, of, {{"driver", driver(device)}, {"tool", tool_}});
-    if (!cached.changed.empty()) warnings.push_back(outdated(work + ", tuned, on " + device.name, cached.changed));
+    if (!cached.changed.empty())
+      warnings.push_back(outdated(work + ", tuned, on " + device.name, cached.changed));
     if (!cached.found || !cached.changed.empty()) return std::nullopt;
     const JsonReader json = JsonReader(cached.document).at("variant");
     CachedVariant variant{json.at("name").string(), read_rate(json.at("ops_per_s"))};
@@ -288,7 +317,8 @@ std::optional<CachedVariant> CalibrationStore::load_variant(const Device& device
   }
 }
 
-void CalibrationStore::save_variant(const Device& device, const std::string& work, const CachedVariant& variant,
+void CalibrationStore::save_variant(const Device& device, const std::string& work,
+                                    const CachedVariant& variant,
                                     std::vector<std::string>& warnings) const {
   if (folder_.empty()) return;
   const Json of = {{"device", identity(device)}, {"work", work}};
@@ -297,7 +327,8 @@ void CalibrationStore::save_variant(const Device& device, const std::string& wor
   write(file_of(folder_, "variant", of), json, warnings);
 }
 
-void CalibrationStore::save(const Device& device, const Capability& capability, std::vector<std::string>& warnings) const {
+void CalibrationStore::save(const Device& device, const Capability& capability,
+                            std::vector<std::string>& warnings) const {
   if (folder_.empty()) return;
   const Json of = identity(device);
   Json json = document(of, {{"driver", driver(device)}, {"tool", tool_}, {"kernels", kernels_}});
@@ -310,7 +341,8 @@ void CalibrationStore::save_link(std::span<const Device> devices, const LinkCapa
   if (folder_.empty()) return;
   const Json of = identities(devices);
   Json json = document(of, {{"driver", drivers(devices)}, {"tool", tool_}, {"kernels", kernels_}});
-  json["link"] = {{"up_bytes_per_s", link_rate_json(link.up)}, {"down_bytes_per_s", link_rate_json(link.down)}};
+  json["link"] = {{"up_bytes_per_s", link_rate_json(link.up)},
+                  {"down_bytes_per_s", link_rate_json(link.down)}};
   write(file_of(folder_, "link", of), json, warnings);
 }
 

@@ -37,7 +37,8 @@ struct TimeField {
   const char* name;
   Nanos Capability::*member;
 };
-constexpr std::array<TimeField, 2> kTimes = {{{"launch_ns", &Capability::launch}, {"next_launch_ns", &Capability::next_launch}}};
+constexpr std::array<TimeField, 2> kTimes = {
+    {{"launch_ns", &Capability::launch}, {"next_launch_ns", &Capability::next_launch}}};
 
 // Far beyond what hardware does: a figure above them is damage.
 constexpr double kMostRate = 1e18;
@@ -79,7 +80,8 @@ std::optional<Capability> read_capability(const JsonReader& json) {
     const JsonReader value = json.at(field.name);
     if (value.is_null()) continue;
     capability.*field.member = value.nanos();
-    value.expect(capability.*field.member > Nanos{} && capability.*field.member <= kMostTime, "a time above zero, up to a minute,");
+    value.expect(capability.*field.member > Nanos{} && capability.*field.member <= kMostTime,
+                 "a time above zero, up to a minute,");
   }
   return capability;
 }
@@ -93,8 +95,8 @@ LinkRate read_link_rate(const JsonReader& json) {
   const auto rate = [&](const JsonReader& one, bool zero) {
     const double read = one.json().is_number() ? one.json().get<double>() : std::nan("");
     if (read >= 0 && read <= kMostRate && (zero || read > 0)) return read;
-    one.fail(fmt::format("{} is not accepted: a number {} 0, at most {:g}", in_quotes(flat_json(one.json())),
-                         zero ? "from" : "above", kMostRate));
+    one.fail(fmt::format("{} is not accepted: a number {} 0, at most {:g}",
+                         in_quotes(flat_json(one.json())), zero ? "from" : "above", kMostRate));
   };
   if (!json.json().is_array()) return rate(json, true);
   std::vector<double> by_count;
@@ -107,7 +109,8 @@ bool is_complete(const Capability& capability) {
   const auto measured = [&](const RateField& field) {
     return capability.*field.member > 0 || field.member == &Capability::fp64_flops;
   };
-  return std::all_of(kRates.begin(), kRates.end(), measured) && capability.launch > Nanos{} && capability.next_launch > Nanos{};
+  return std::all_of(kRates.begin(), kRates.end(), measured) && capability.launch > Nanos{} &&
+         capability.next_launch > Nanos{};
 }
 
 }  // namespace mgpu

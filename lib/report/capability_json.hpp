@@ -1,5 +1,5 @@
-// A measured capability <-> JSON, the same in the result file and in the calibration cache. Internal to lib/report, but for
-// writing, which `devices --json` and `calibrate --json` do too.
+// A measured capability <-> JSON, the same in the result file and in the calibration cache.
+// Internal to lib/report, but for writing, which `devices --json` and `calibrate --json` do too.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,7 +13,8 @@ class JsonReader;
 
 // An empty object when unknown; a figure that was not measured is null.
 nlohmann::ordered_json capability_json(const std::optional<Capability>& capability);
-// None for an empty object and for null. Throws Error(input) naming the field when one is missing or no possible figure.
+// None for an empty object and for null. Throws Error(input) naming the field when one is missing
+// or no possible figure.
 std::optional<Capability> read_capability(const JsonReader& json);
 
 // Of operations or bytes per second. Throws Error(input) likewise.

@@ -25,9 +25,10 @@ std::size_t common_rounds(const RunRecord& run) {
 }
 
 std::vector<double> speedups(const RunRecord& run) {
-  const auto fastest = std::min_element(run.per_device.begin(), run.per_device.end(), [](const PerDevice& a, const PerDevice& b) {
-    return a.alone.value_or(Nanos::max()) < b.alone.value_or(Nanos::max());
-  });
+  const auto fastest = std::min_element(
+      run.per_device.begin(), run.per_device.end(), [](const PerDevice& a, const PerDevice& b) {
+        return a.alone.value_or(Nanos::max()) < b.alone.value_or(Nanos::max());
+      });
   std::vector<double> values;
   for (std::size_t k = 0; k < common_rounds(run); ++k)
     values.push_back(as_double(fastest->alone_samples[k]) / as_double(run.samples[k]));
@@ -68,7 +69,8 @@ std::vector<double> imbalances(const RunRecord& run) {
 std::optional<double> recorded(const RunRecord& run, Compared metric) {
   if (metric == Compared::speedup) return run.metrics.speedup;
   if (metric == Compared::efficiency) return run.metrics.efficiency;
-  if (metric == Compared::imbalance && run.metrics.imbalance_percent) return 1 + *run.metrics.imbalance_percent / 100;
+  if (metric == Compared::imbalance && run.metrics.imbalance_percent)
+    return 1 + *run.metrics.imbalance_percent / 100;
   return std::nullopt;
 }
 
@@ -97,9 +99,11 @@ const ComparedInfo& info(Compared metric) {
   // 1 us: the poll that sees a sample's end; 0.0005: what the tables print of a ratio.
   static constexpr ComparedInfo table[] = {
       {Compared::time, "time", "ns", false, 1000, "median time of a sample"},
-      {Compared::speedup, "speedup", "x", true, 0.0005, "time of the fastest device alone / time, by round"},
+      {Compared::speedup, "speedup", "x", true, 0.0005,
+       "time of the fastest device alone / time, by round"},
       {Compared::efficiency, "efficiency", "1", true, 0.0005, "speedup / ideal_speedup, by round"},
-      {Compared::imbalance, "imbalance", "1", false, 0.0005, "longest / mean busy time of the devices, by sample; 1 is perfect"},
+      {Compared::imbalance, "imbalance", "1", false, 0.0005,
+       "longest / mean busy time of the devices, by sample; 1 is perfect"},
   };
   return table[static_cast<std::size_t>(metric)];
 }
@@ -109,18 +113,23 @@ std::vector<double> case_values(const RunRecord& run, Compared metric) {
   if (metric == Compared::time) {
     for (const Nanos t : run.samples) values.push_back(as_double(t));
   } else {
-    values = metric == Compared::speedup ? speedups(run) : metric == Compared::efficiency ? efficiencies(run) : imbalances(run);
+    values = metric == Compared::speedup      ? speedups(run)
+             : metric == Compared::efficiency ? efficiencies(run)
+                                              : imbalances(run);
     if (const auto one = recorded(run, metric); values.empty() && one) values = {*one};
   }
   // A ratio needs positive numbers: a time of zero is a clock that did not tick.
-  if (!std::all_of(values.begin(), values.end(), [](double v) { return v > 0 && std::isfinite(v); })) values.clear();
+  if (!std::all_of(values.begin(), values.end(),
+                   [](double v) { return v > 0 && std::isfinite(v); }))
+    values.clear();
   return values;
 }
 
 std::optional<double> case_figure(const RunRecord& run, Compared metric) {
   std::vector<double> values = case_values(run, metric);
   if (values.empty()) return std::nullopt;
-  if (values.size() == 1 || (metric != Compared::speedup && metric != Compared::efficiency)) return median(std::move(values));
+  if (values.size() == 1 || (metric != Compared::speedup && metric != Compared::efficiency))
+    return median(std::move(values));
   double fastest = 0, speeds = 0;  // problems per nanosecond
   for (const PerDevice& p : run.per_device) {
     std::vector<double> times;
@@ -148,8 +157,8 @@ std::vector<CaseValues> collect_cases(std::span<const Report> reports, RoundValu
       CaseValues& mine = cases[found->second];
       if (mine.trouble.empty()) mine.trouble = trouble_of(run);
       if (mine.trouble.empty() && run.devices.size() != mine.run->devices.size())
-        mine.trouble =
-            fmt::format("measured on {} devices in one round and on {} in another", devices_text(*mine.run), devices_text(run));
+        mine.trouble = fmt::format("measured on {} devices in one round and on {} in another",
+                                   devices_text(*mine.run), devices_text(run));
       for (const auto& more : {run.warnings, fault_notes(run)}) {
         for (const std::string& warning : more) {
           if (std::find(mine.warnings.begin(), mine.warnings.end(), warning) == mine.warnings.end())
@@ -158,7 +167,8 @@ std::vector<CaseValues> collect_cases(std::span<const Report> reports, RoundValu
       }
       if (!trouble_of(run).empty()) continue;
       for (const Compared metric : kAllCompared) {
-        const bool least = reports.size() > 1 && round_value == RoundValue::minimum && metric != Compared::imbalance;
+        const bool least = reports.size() > 1 && round_value == RoundValue::minimum &&
+                           metric != Compared::imbalance;
         std::vector<double>& values = mine.values[static_cast<std::size_t>(metric)];
         std::vector<double> own = case_values(least ? least_of(run) : run, metric);
         if (reports.size() == 1) {

@@ -33,7 +33,8 @@ const PerDevice* only_worker(const RunRecord& run) {
 
 // "2 devices", "2 of 3 devices" where one was lost; where one did everything which one it was.
 std::string on_devices(const RunRecord& run) {
-  if (const PerDevice* only = only_worker(run); only != nullptr && run.devices.size() > 1) return "device " + only->device;
+  if (const PerDevice* only = only_worker(run); only != nullptr && run.devices.size() > 1)
+    return "device " + only->device;
   return fmt::format("{} device{}", devices_text(run), asked_for(run) == 1 ? "" : "s");
 }
 
@@ -47,47 +48,60 @@ const PerDevice* best_single(const RunRecord& run) {
   return best;
 }
 
-// Whether the case and the device alone are told apart; true where the file has no samples of that device.
+// Whether the case and the device alone are told apart; true where the file has no samples of that
+// device.
 bool apart_from(const RunRecord& run, const PerDevice& single) {
   return single.alone_samples.empty() || told_apart(run.time, summarise(single.alone_samples));
 }
 
 // "1.41", or "1.32 to 1.41" of several that share the first place.
-std::string speedups_of(const RunGroup& group, const RunRecord& best, const std::vector<std::size_t>& first) {
+std::string speedups_of(const RunGroup& group, const RunRecord& best,
+                        const std::vector<std::size_t>& first) {
   const std::string most = fmt::format("{:.2f}", *best.metrics.speedup);
   const double slower = seconds(group.runs[first.back()]->time.median) / seconds(best.time.median);
   const std::string least = fmt::format("{:.2f}", *best.metrics.speedup / slower);
   return least == most ? most : least + " to " + most;
 }
 
-std::string against_single(const RunGroup& group, const RunRecord& best, const std::vector<std::size_t>& first, bool exact) {
+std::string against_single(const RunGroup& group, const RunRecord& best,
+                           const std::vector<std::size_t>& first, bool exact) {
   if (best.devices.size() < 2) return "";
   const auto sharing = group.ranked(Rank::shared);
-  const auto alone = std::find_if(sharing.begin(), sharing.end(), [&](std::size_t k) { return only_worker(*group.runs[k]); });
+  const auto alone = std::find_if(sharing.begin(), sharing.end(),
+                                  [&](std::size_t k) { return only_worker(*group.runs[k]); });
   if (alone != sharing.end() && sharing.size() > 1)
-    return fmt::format(": no split is known to beat device {} alone", only_worker(*group.runs[*alone])->device);
+    return fmt::format(": no split is known to beat device {} alone",
+                       only_worker(*group.runs[*alone])->device);
   if (const PerDevice* only = only_worker(best))
-    return fmt::format(": no split over {} devices beats device {} alone", devices_text(best), only->device);
+    return fmt::format(": no split over {} devices beats device {} alone", devices_text(best),
+                       only->device);
   const PerDevice* single = best_single(best);
   if (!single || !best.metrics.speedup) return "";
-  const std::string whom = fmt::format("device {} alone ({})", single->device, format_duration(*single->alone));
+  const std::string whom =
+      fmt::format("device {} alone ({})", single->device, format_duration(*single->alone));
   if (!exact && !apart_from(best, *single)) return ", not told apart from " + whom;
   if (*best.metrics.speedup <= 1) return ", no faster than " + whom;
-  return fmt::format(", {} times as fast as the best device alone ({}, {})", speedups_of(group, best, first), single->device,
+  return fmt::format(", {} times as fast as the best device alone ({}, {})",
+                     speedups_of(group, best, first), single->device,
                      format_duration(*single->alone));
 }
 
-// `gained`: behind a clause that names a gain already; `several`: the best of those that share the first place.
+// `gained`: behind a clause that names a gain already; `several`: the best of those that share the
+// first place.
 std::string against_equal(const RunGroup& group, const RunRecord& best, bool gained, bool several) {
   static const std::string equal_shares = strategy_with(&StrategyTraits::equal_shares).info->name;
   if (best.strategy == equal_shares || best.devices.size() < 2 || only_worker(best)) return "";
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
     const RunRecord& equal = *group.runs[k];
-    if (equal.strategy != equal_shares || equal.status != Status::ok || equal.devices != best.devices) continue;
+    if (equal.strategy != equal_shares || equal.status != Status::ok ||
+        equal.devices != best.devices)
+      continue;
     if (group.ranks[k] != Rank::none || best.time.median <= Nanos{}) return "";
-    const double gain = static_cast<double>(equal.time.median.count()) / static_cast<double>(best.time.median.count()) - 1;
-    return fmt::format("{} {}{:.{}f} % faster than equal shares", gained ? " and" : ",", several ? "up to " : "", gain * 100,
-                       gain < 0.1 ? 1 : 0);
+    const double gain = static_cast<double>(equal.time.median.count()) /
+                            static_cast<double>(best.time.median.count()) -
+                        1;
+    return fmt::format("{} {}{:.{}f} % faster than equal shares", gained ? " and" : ",",
+                       several ? "up to " : "", gain * 100, gain < 0.1 ? 1 : 0);
   }
   return "";
 }
@@ -98,30 +112,39 @@ std::string held_back(const RunRecord& run, const std::string& whom, bool exact)
     const char *name, *what;
     std::optional<Nanos> Bottleneck::*time;
   };
-  static constexpr Words words[] = {{"perfect_balance", "balance; perfectly balanced it would take", &Bottleneck::perfect_balance},
-                                    {"free_transfers", "transfers; if they were free it would take", &Bottleneck::free_transfers},
-                                    {"free_exchange", "exchanges; if they were free it would take", &Bottleneck::free_exchange},
-                                    {"free_launches", "launches; if they were free it would take", &Bottleneck::free_launches},
-                                    {"free_merge", "the merge; if it were free it would take", &Bottleneck::free_merge}};
+  static constexpr Words words[] = {
+      {"perfect_balance", "balance; perfectly balanced it would take",
+       &Bottleneck::perfect_balance},
+      {"free_transfers", "transfers; if they were free it would take", &Bottleneck::free_transfers},
+      {"free_exchange", "exchanges; if they were free it would take", &Bottleneck::free_exchange},
+      {"free_launches", "launches; if they were free it would take", &Bottleneck::free_launches},
+      {"free_merge", "the merge; if it were free it would take", &Bottleneck::free_merge}};
   if (run.bottleneck.name == "unknown")
-    return fmt::format(" What holds {} back is not known, as time stamps of its commands cannot be right.", whom);
+    return fmt::format(
+        " What holds {} back is not known, as time stamps of its commands cannot be right.", whom);
   for (const Words& w : words) {
     const std::optional<Nanos> time = run.bottleneck.*w.time;
     if (run.bottleneck.name != w.name || !time || run.timeline.makespan <= Nanos{}) continue;
     // The what-if is of the sample shown. The sentence gives the median, so it is scaled.
-    const double left = static_cast<double>(time->count()) / static_cast<double>(run.timeline.makespan.count());
+    const double left =
+        static_cast<double>(time->count()) / static_cast<double>(run.timeline.makespan.count());
     const double saved = seconds(run.time.median) * (1 - left);
     const bool hidden = !exact && saved < seconds(run.time.ci95_high - run.time.ci95_low) / 2;
     return fmt::format(" What holds {} back most: {} {} ({:.0f} % less{}).", whom, w.what,
-                       format_duration(from_seconds(seconds(run.time.median) * left)), (1 - left) * 100,
-                       hidden ? ", which is within its noise" : "");
+                       format_duration(from_seconds(seconds(run.time.median) * left)),
+                       (1 - left) * 100, hidden ? ", which is within its noise" : "");
   }
-  const bool known = run.bottleneck.free_transfers && run.bottleneck.free_launches && run.bottleneck.free_merge;
-  const char* none = known ? "no what-if would save 1 %" : "no what-if that is known would save 1 %";
-  const bool all_work =
-      std::all_of(run.per_device.begin(), run.per_device.end(), [](const PerDevice& p) { return p.parts.items > 0; });
+  const bool known =
+      run.bottleneck.free_transfers && run.bottleneck.free_launches && run.bottleneck.free_merge;
+  const char* none =
+      known ? "no what-if would save 1 %" : "no what-if that is known would save 1 %";
+  const bool all_work = std::all_of(run.per_device.begin(), run.per_device.end(),
+                                    [](const PerDevice& p) { return p.parts.items > 0; });
   if (run.devices.size() > 1 && all_work && run.metrics.efficiency.value_or(1) < kHardlyLess)
-    return fmt::format(" What holds {} back is that each device is slower at its share than alone at everything: {}.", whom, none);
+    return fmt::format(
+        " What holds {} back is that each device is slower at its share than alone at everything: "
+        "{}.",
+        whom, none);
   return fmt::format(" Nothing but the work itself holds {} back: {}.", whom, none);
 }
 
@@ -129,12 +152,17 @@ std::string held_back(const RunRecord& run, const std::string& whom, bool exact)
 std::string of_rounds(const RunRecord& run) {
   const Metrics& m = run.metrics;
   if (!m.round_imbalance_percent || !m.worst_round_imbalance_percent || !run.worst_round) return "";
-  std::string words = fmt::format(" Its rounds are {:.1f} % out of balance", *m.round_imbalance_percent);
+  std::string words =
+      fmt::format(" Its rounds are {:.1f} % out of balance", *m.round_imbalance_percent);
   if (*m.worst_round_imbalance_percent - *m.round_imbalance_percent >= 0.1)
     words +=
-        fmt::format(", round {} most, by {:.1f} %", grouped(std::uint64_t{*run.worst_round} + 1), *m.worst_round_imbalance_percent);
-  if (m.waiting_share) words += fmt::format("; devices wait for each other for {:.1f} % of the time", *m.waiting_share * 100);
-  if (m.exchange_overlap) words += fmt::format(", and {:.1f} % of the exchange is hidden", *m.exchange_overlap * 100);
+        fmt::format(", round {} most, by {:.1f} %", grouped(std::uint64_t{*run.worst_round} + 1),
+                    *m.worst_round_imbalance_percent);
+  if (m.waiting_share)
+    words += fmt::format("; devices wait for each other for {:.1f} % of the time",
+                         *m.waiting_share * 100);
+  if (m.exchange_overlap)
+    words += fmt::format(", and {:.1f} % of the exchange is hidden", *m.exchange_overlap * 100);
   return words + '.';
 }
 
@@ -144,11 +172,13 @@ std::string of_chain(const RunRecord& run) {
   const ChainPhases& chain = *run.chain;
   const ChainPhases::Stage& stage = chain.stages[chain.slowest_stage()];
   return fmt::format(
-      " Its chain of stages takes {} to fill and {} to drain; between, a batch comes every {} from the slowest device, {}, whose "
+      " Its chain of stages takes {} to fill and {} to drain; between, a batch comes every {} from "
+      "the slowest device, {}, whose "
       "kernels "
       "take {}; the slowest stage is {} with {} on {}.",
-      format_duration(chain.filling), format_duration(chain.draining), format_duration(chain.period),
-      run.devices.at(chain.slowest.value), format_duration(chain.busy), stage.kernel.text(), format_duration(stage.time),
+      format_duration(chain.filling), format_duration(chain.draining),
+      format_duration(chain.period), run.devices.at(chain.slowest.value),
+      format_duration(chain.busy), stage.kernel.text(), format_duration(stage.time),
       run.devices.at(stage.device.value));
 }
 
@@ -157,11 +187,13 @@ std::string percentages(const std::vector<Items>& shares) {
   const auto all = static_cast<double>(std::accumulate(shares.begin(), shares.end(), Items{0}));
   std::string words;
   for (const Items share : shares)
-    words += fmt::format("{}{:.0f}", words.empty() ? "" : " / ", all > 0 ? 100 * static_cast<double>(share) / all : 0.0);
+    words += fmt::format("{}{:.0f}", words.empty() ? "" : " / ",
+                         all > 0 ? 100 * static_cast<double>(share) / all : 0.0);
   return words + " %";
 }
 
-// " adaptive moved borders in 1 of 7 samples, the first time after round 4: from 50 / 50 % to 33 / 67 %." for each that did.
+// " adaptive moved borders in 1 of 7 samples, the first time after round 4: from 50 / 50 % to 33 /
+// 67 %." for each that did.
 std::string moved_borders(const RunGroup& group) {
   constexpr std::size_t kToldDevices = 4;
   std::string words;
@@ -169,10 +201,12 @@ std::string moved_borders(const RunGroup& group) {
     const RunRecord& run = *group.runs[k];
     if (run.borders.empty()) continue;
     const MovedBordersRecord& first = run.borders.front();
-    words += fmt::format(" {} moved borders in {} of {} samples, the first time after round {}", group.labels[k],
-                         run.borders.size(), run.samples.size(), grouped(std::uint64_t{first.moves.front().round}));
+    words += fmt::format(" {} moved borders in {} of {} samples, the first time after round {}",
+                         group.labels[k], run.borders.size(), run.samples.size(),
+                         grouped(std::uint64_t{first.moves.front().round}));
     if (first.first.size() <= kToldDevices)
-      words += fmt::format(": from {} to {}", percentages(first.first), percentages(first.moves.back().shares));
+      words += fmt::format(": from {} to {}", percentages(first.first),
+                           percentages(first.moves.back().shares));
     words += '.';
   }
   return words;
@@ -185,35 +219,44 @@ std::string faults_of(const RunGroup& group) {
   std::size_t faults = 0;
   for (std::size_t k = 0; k < group.runs.size(); ++k)
     for (const Fault& fault : group.runs[k]->faults)
-      if (faults++ < kTold) words += fmt::format(" {}: {}", group.labels[k], fault_sentence(fault, group.runs[k]));
+      if (faults++ < kTold)
+        words += fmt::format(" {}: {}", group.labels[k], fault_sentence(fault, group.runs[k]));
   if (faults > kTold) words += fmt::format(" {} more in the table of faults.", faults - kTold);
   return words;
 }
 
 // "equal, dynamic and guided"; with their numbers of devices where the table has several.
 std::string names_of(const RunGroup& group, const std::vector<std::size_t>& rows) {
-  const bool several_counts = std::any_of(group.runs.begin(), group.runs.end(), [&](const RunRecord* run) {
-    return run->devices.size() != group.runs.front()->devices.size();
-  });
+  const bool several_counts =
+      std::any_of(group.runs.begin(), group.runs.end(), [&](const RunRecord* run) {
+        return run->devices.size() != group.runs.front()->devices.size();
+      });
   std::vector<std::string> names;
   for (const std::size_t k : rows)
-    names.push_back(group.labels[k] + (several_counts ? fmt::format(" ({} dev)", devices_text(*group.runs[k])) : ""));
+    names.push_back(group.labels[k] +
+                    (several_counts ? fmt::format(" ({} dev)", devices_text(*group.runs[k])) : ""));
   return first_few(names);
 }
 
 // Who is first: "dynamic on 2 devices is fastest with 1.2 ms", or who share that place.
-std::string who_is_first(const RunGroup& group, const std::vector<std::size_t>& first, std::size_t ok, bool exact) {
+std::string who_is_first(const RunGroup& group, const std::vector<std::size_t>& first,
+                         std::size_t ok, bool exact) {
   const RunRecord& best = *group.runs[first.front()];
   const std::string fastest = format_duration(best.time.median);
   if (first.size() > 1) {
     const std::string slowest = format_duration(group.runs[first.back()]->time.median);
-    const char* how = exact           ? "equally fast"
-                      : group.doubted ? "fastest of the rows that can be ranked and not told apart by their noise"
-                                      : "fastest and not told apart by their noise";
-    return fmt::format("{} are {}, with {}{}", names_of(group, first), how, fastest, slowest == fastest ? "" : " to " + slowest);
+    const char* how =
+        exact           ? "equally fast"
+        : group.doubted ? "fastest of the rows that can be ranked and not told apart by their noise"
+                        : "fastest and not told apart by their noise";
+    return fmt::format("{} are {}, with {}{}", names_of(group, first), how, fastest,
+                       slowest == fastest ? "" : " to " + slowest);
   }
-  const char* verb = ok == 1 ? "takes" : group.doubted ? "is fastest of the rows that can be ranked, with" : "is fastest with";
-  return fmt::format("{} on {} {} {}", group.labels[first.front()], on_devices(best), verb, fastest);
+  const char* verb = ok == 1         ? "takes"
+                     : group.doubted ? "is fastest of the rows that can be ranked, with"
+                                     : "is fastest with";
+  return fmt::format("{} on {} {} {}", group.labels[first.front()], on_devices(best), verb,
+                     fastest);
 }
 
 // " 2 rows vary too much ...": what the ranking leaves out.
@@ -225,17 +268,20 @@ std::string unranked(std::size_t rows) {
 std::string words_for(const RunGroup& group, bool exact) {
   if (!group.best) {
     const RunRecord& first = *group.runs.front();
-    return fmt::format("{}: no run was ok; the first is {}{}.{}", group.title, to_string(first.status),
-                       first.reason ? ": " + *first.reason : "", faults_of(group));
+    return fmt::format("{}: no run was ok; the first is {}{}.{}", group.title,
+                       to_string(first.status), first.reason ? ": " + *first.reason : "",
+                       faults_of(group));
   }
   const auto ok = static_cast<std::size_t>(
-      std::count_if(group.runs.begin(), group.runs.end(), [](const RunRecord* r) { return r->status == Status::ok; }));
+      std::count_if(group.runs.begin(), group.runs.end(),
+                    [](const RunRecord* r) { return r->status == Status::ok; }));
   const std::vector<std::size_t> unknown = group.ranked(Rank::unknown);
   std::vector<std::size_t> first = group.ranked(Rank::alone);
   if (first.empty()) first = group.ranked(Rank::shared);
   if (first.empty()) {
-    const bool few =
-        std::all_of(unknown.begin(), unknown.end(), [&](std::size_t k) { return group.runs[k]->time.n < kFewestRanked; });
+    const bool few = std::all_of(unknown.begin(), unknown.end(), [&](std::size_t k) {
+      return group.runs[k]->time.n < kFewestRanked;
+    });
     return fmt::format("{}: no row can be ranked: {}.{}", group.title,
                        few ? fmt::format("fewer than {} samples of each", kFewestRanked)
                            : fmt::format("the times of {} of {} vary too much", unknown.size(), ok),
@@ -243,23 +289,31 @@ std::string words_for(const RunGroup& group, bool exact) {
   }
   const RunRecord& best = *group.runs[first.front()];
   const std::string single = against_single(group, best, first, exact);
-  const bool gained = single.empty() || single.find(" times as fast") != std::string::npos, several = first.size() > 1;
-  return fmt::format("{}: {}{}{}.{}{}{}{}", group.title, who_is_first(group, first, ok, exact), single,
-                     against_equal(group, best, gained, several), unranked(unknown.size()),
-                     best.timeline.commands.empty() ? "" : held_back(best, several ? group.labels[first.front()] : "it", exact),
-                     several ? "" : of_chain(best) + of_rounds(best), moved_borders(group) + faults_of(group));
+  const bool gained = single.empty() || single.find(" times as fast") != std::string::npos,
+             several = first.size() > 1;
+  return fmt::format("{}: {}{}{}.{}{}{}{}", group.title, who_is_first(group, first, ok, exact),
+                     single, against_equal(group, best, gained, several), unranked(unknown.size()),
+                     best.timeline.commands.empty()
+                         ? ""
+                         : held_back(best, several ? group.labels[first.front()] : "it", exact),
+                     several ? "" : of_chain(best) + of_rounds(best),
+                     moved_borders(group) + faults_of(group));
 }
 
-// Where the line is broken, before the character there: at the last blank that leaves a line of the width. A list one|two|three
-// that is too long for a line of its own is broken behind the last bar that does. Nothing does: at the first blank after the width;
-// npos where there is none.
+// Where the line is broken, before the character there: at the last blank that leaves a line of the
+// width. A list one|two|three that is too long for a line of its own is broken behind the last bar
+// that does. Nothing does: at the first blank after the width; npos where there is none.
 std::size_t place_to_break(const std::string& line, std::size_t width, std::size_t indent) {
-  const auto fits = [&](std::size_t at) { return display_width(std::string_view(line).substr(0, at)) <= width; };
+  const auto fits = [&](std::size_t at) {
+    return display_width(std::string_view(line).substr(0, at)) <= width;
+  };
   std::size_t blank = line.size();
-  while (blank != std::string::npos && blank > 0 && !fits(blank)) blank = line.rfind(' ', blank - 1);
+  while (blank != std::string::npos && blank > 0 && !fits(blank))
+    blank = line.rfind(' ', blank - 1);
   const std::size_t text = line.find_first_not_of(' ');
   const bool none = blank == std::string::npos || blank <= text;
-  const std::size_t word = none ? text : blank + 1, end = std::min(line.find(' ', word), line.size());
+  const std::size_t word = none ? text : blank + 1,
+                    end = std::min(line.find(' ', word), line.size());
   if (indent + display_width(std::string_view(line).substr(word, end - word)) > width) {
     std::size_t bar = line.rfind('|', end);
     while (bar != std::string::npos && bar > word && !fits(bar + 1)) bar = line.rfind('|', bar - 1);
@@ -289,7 +343,8 @@ std::string wrapped_prose(const std::string& text, const TableStyle& style, std:
 
 std::string closing_words(const Report& report) {
   std::string out;
-  const bool exact = report.environment.contains("simulated");  // on a virtual clock there is no noise
+  const bool exact =
+      report.environment.contains("simulated");  // on a virtual clock there is no noise
   for (const RunGroup& group : group_runs(report)) out += printable(words_for(group, exact)) + '\n';
   for (const Fault& fault : report.faults) out += printable(fault_sentence(fault, nullptr)) + '\n';
   return out;

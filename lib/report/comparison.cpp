@@ -17,7 +17,8 @@ namespace {
 constexpr std::size_t kFewest = 5;  // 4 and 4 values reach p = 0.029 at best
 
 double least_p(std::size_t base, std::size_t fresh, bool interleaved) {
-  return interleaved ? least_signed_rank_p(std::min(base, fresh)) : least_mann_whitney_p(base, fresh);
+  return interleaved ? least_signed_rank_p(std::min(base, fresh))
+                     : least_mann_whitney_p(base, fresh);
 }
 
 // Of each side, so that a difference could be seen in any one of that many tests.
@@ -27,8 +28,8 @@ std::size_t values_needed(std::size_t tests, double alpha, bool interleaved) {
   return n;
 }
 
-// Differences of logarithms: a ratio and its inverse are alike, and drift weighs no round more. To twelve digits, or whether 2/1
-// and 4/2 tie would be a matter of rounding.
+// Differences of logarithms: a ratio and its inverse are alike, and drift weighs no round more. To
+// twelve digits, or whether 2/1 and 4/2 tie would be a matter of rounding.
 TestResult test_pairs(const ComparisonRow& row) {
   std::vector<double> differences;
   for (std::size_t k = 0; k < row.base.values.size(); ++k)
@@ -47,8 +48,8 @@ void keep_whole_pairs(ComparisonRow& row) {
   row.fresh.values = std::move(fresh);
 }
 
-// A speed-up shown is a ratio of medians, its samples are ratios by round: the interval that these give is moved to the ratio of
-// what is shown, so that all figures of a row go together.
+// A speed-up shown is a ratio of medians, its samples are ratios by round: the interval that these
+// give is moved to the ratio of what is shown, so that all figures of a row go together.
 RatioInterval moved_to(double ratio, const RatioInterval& interval) {
   return {ratio, interval.low / interval.ratio * ratio, interval.high / interval.ratio * ratio};
 }
@@ -59,18 +60,21 @@ std::optional<double> usable_noise(const RunRecord& run) {
 
 std::optional<std::string> unused_noise(const RunRecord& run) {
   if (!run.noise_floor || usable_noise(run)) return std::nullopt;
-  return fmt::format("calibrated on a busy machine: its noise of {:.0f} % is not used, as it is above {:.0f} %",
-                     *run.noise_floor * 100, kMostNoise * 100);
+  return fmt::format(
+      "calibrated on a busy machine: its noise of {:.0f} % is not used, as it is above {:.0f} %",
+      *run.noise_floor * 100, kMostNoise * 100);
 }
 
-ComparisonRow make_row(const CaseValues& base, const CaseValues& fresh, Compared metric, const Comparison& all) {
+ComparisonRow make_row(const CaseValues& base, const CaseValues& fresh, Compared metric,
+                       const Comparison& all) {
   ComparisonRow row;
   row.name = base.name;
   row.title = base.title;
   row.label = strategy_label(*base.run);
   row.devices = base.run->devices.size();
   row.metric = metric;
-  row.floor = all.options.floor ? all.floor : floor_of(*base.run, *fresh.run, all.floor, all.interleaved);
+  row.floor =
+      all.options.floor ? all.floor : floor_of(*base.run, *fresh.run, all.floor, all.interleaved);
   row.base.values = base.values[static_cast<std::size_t>(metric)];
   row.fresh.values = fresh.values[static_cast<std::size_t>(metric)];
   const auto take_warnings = [&](const std::string& side, const CaseValues& values) {
@@ -105,11 +109,13 @@ bool has_metric(const CaseValues& base, const CaseValues& fresh, Compared metric
 UncomparedCase only_in_base(const CaseValues& c, std::size_t fresh_devices) {
   UncomparedCase lost{c.name, "only in BASE", c.trouble.empty()};
   lost.beyond_fresh = asked_for(*c.run) > fresh_devices;
-  if (lost.beyond_fresh) lost.what += fmt::format(": it takes {} devices, NEW has {}", asked_for(*c.run), fresh_devices);
+  if (lost.beyond_fresh)
+    lost.what += fmt::format(": it takes {} devices, NEW has {}", asked_for(*c.run), fresh_devices);
   return lost;
 }
 
-void match_cases(std::span<const CaseValues> base, std::span<const CaseValues> fresh, std::size_t fresh_devices, Comparison& out) {
+void match_cases(std::span<const CaseValues> base, std::span<const CaseValues> fresh,
+                 std::size_t fresh_devices, Comparison& out) {
   std::map<std::string, const CaseValues*> in_base, in_fresh;
   for (const CaseValues& c : base) in_base[c.name] = &c;
   for (const CaseValues& c : fresh) in_fresh[c.name] = &c;
@@ -119,14 +125,19 @@ void match_cases(std::span<const CaseValues> base, std::span<const CaseValues> f
       out.uncompared.push_back(only_in_base(c, fresh_devices));
     } else if (!c.trouble.empty() || !other->second->trouble.empty()) {
       const bool lost = c.trouble.empty();
-      out.uncompared.push_back({c.name, lost ? "NEW: " + other->second->trouble : "BASE: " + c.trouble, lost});
-    } else if (const RunRecord& a = *c.run, &b = *other->second->run; a.devices.size() != b.devices.size()) {
-      const bool lost = b.devices.size() < a.devices.size();
       out.uncompared.push_back(
-          {c.name, fmt::format("{}: measured on {} devices", lost ? "NEW" : "BASE", devices_text(lost ? b : a)), lost});
+          {c.name, lost ? "NEW: " + other->second->trouble : "BASE: " + c.trouble, lost});
+    } else if (const RunRecord& a = *c.run, &b = *other->second->run;
+               a.devices.size() != b.devices.size()) {
+      const bool lost = b.devices.size() < a.devices.size();
+      out.uncompared.push_back({c.name,
+                                fmt::format("{}: measured on {} devices", lost ? "NEW" : "BASE",
+                                            devices_text(lost ? b : a)),
+                                lost});
     } else {
       for (const Compared metric : out.options.metrics)
-        if (has_metric(c, *other->second, metric)) out.rows.push_back(make_row(c, *other->second, metric, out));
+        if (has_metric(c, *other->second, metric))
+          out.rows.push_back(make_row(c, *other->second, metric, out));
     }
   }
   for (const CaseValues& c : fresh)
@@ -139,29 +150,37 @@ void judge(ComparisonRow& row, const Comparison& all, std::size_t tests) {
     return;
   }
   if (!row.test) {
-    row.reason = fmt::format("{} and {} {}, {} needed", row.base.values.size(), row.fresh.values.size(),
-                             all.interleaved ? "rounds" : "samples", kFewest);
+    row.reason =
+        fmt::format("{} and {} {}, {} needed", row.base.values.size(), row.fresh.values.size(),
+                    all.interleaved ? "rounds" : "samples", kFewest);
     return;
   }
   const ComparedInfo& metric = info(row.metric);
   const double worse_low = metric.higher_is_better ? 1 / row.ratio->high : row.ratio->low;
   const double worse_high = metric.higher_is_better ? 1 / row.ratio->low : row.ratio->high;
   const double most = 1 + row.floor;
-  const double moved = row.fresh.median - row.base.median, shown = row.fresh.figure - row.base.figure;
-  const bool agree = all.interleaved || (moved > 0) == (shown > 0);  // what is tested and what is shown
-  const bool sure = *row.p_adjusted < all.options.alpha && agree && std::abs(moved) > metric.resolution;
+  const double moved = row.fresh.median - row.base.median,
+               shown = row.fresh.figure - row.base.figure;
+  const bool agree =
+      all.interleaved || (moved > 0) == (shown > 0);  // what is tested and what is shown
+  const bool sure =
+      *row.p_adjusted < all.options.alpha && agree && std::abs(moved) > metric.resolution;
   if (sure && worse_low > most) {
     row.change = Change::regression;
   } else if (sure && worse_high < 1 / most) {
     row.change = Change::improvement;
   } else if (worse_high <= most && worse_low >= 1 / most) {
     row.change = Change::same;
-  } else if (least_p(row.base.values.size(), row.fresh.values.size(), all.interleaved) * static_cast<double>(tests) >=
+  } else if (least_p(row.base.values.size(), row.fresh.values.size(), all.interleaved) *
+                 static_cast<double>(tests) >=
              all.options.alpha) {
-    row.reason = fmt::format("too few {}: {} tests at alpha {} need {} a side", all.interleaved ? "rounds" : "samples", tests,
-                             all.options.alpha, values_needed(tests, all.options.alpha, all.interleaved));
+    row.reason = fmt::format("too few {}: {} tests at alpha {} need {} a side",
+                             all.interleaved ? "rounds" : "samples", tests, all.options.alpha,
+                             values_needed(tests, all.options.alpha, all.interleaved));
   } else {
-    row.reason = fmt::format("the 95 % interval neither stays within the floor of {:.1f} % nor beyond it", row.floor * 100);
+    row.reason =
+        fmt::format("the 95 % interval neither stays within the floor of {:.1f} % nor beyond it",
+                    row.floor * 100);
   }
 }
 
@@ -182,7 +201,8 @@ const char* to_string(Change change) {
 }
 
 double default_floor(const Report& base, bool interleaved) {
-  const bool cpu = std::any_of(base.devices.begin(), base.devices.end(), [](const DeviceRecord& d) { return d.device.is_cpu(); });
+  const bool cpu = std::any_of(base.devices.begin(), base.devices.end(),
+                               [](const DeviceRecord& d) { return d.device.is_cpu(); });
   return cpu && !interleaved ? 0.10 : 0.02;
 }
 
@@ -192,23 +212,24 @@ double floor_of(const RunRecord& base, const RunRecord& fresh, double least, boo
 }
 
 std::size_t Comparison::count(Change change) const {
-  return static_cast<std::size_t>(
-      std::count_if(rows.begin(), rows.end(), [&](const ComparisonRow& row) { return row.change == change; }));
+  return static_cast<std::size_t>(std::count_if(
+      rows.begin(), rows.end(), [&](const ComparisonRow& row) { return row.change == change; }));
 }
 
 std::size_t Comparison::lost() const {
-  return static_cast<std::size_t>(
-      std::count_if(uncompared.begin(), uncompared.end(), [](const UncomparedCase& c) { return c.lost; }));
+  return static_cast<std::size_t>(std::count_if(uncompared.begin(), uncompared.end(),
+                                                [](const UncomparedCase& c) { return c.lost; }));
 }
 
-Comparison compare_reports(std::span<const Report> base, std::span<const Report> fresh, const CompareOptions& options) {
+Comparison compare_reports(std::span<const Report> base, std::span<const Report> fresh,
+                           const CompareOptions& options) {
   Comparison all;
   all.options = options;
   all.interleaved = base.size() > 1;
   all.floor = options.floor.value_or(default_floor(base.front(), all.interleaved));
   all.differences = environment_differences(base.front(), fresh.front());
-  match_cases(collect_cases(base, options.round_value), collect_cases(fresh, options.round_value), fresh.front().devices.size(),
-              all);
+  match_cases(collect_cases(base, options.round_value), collect_cases(fresh, options.round_value),
+              fresh.front().devices.size(), all);
   std::vector<double> p;
   for (const ComparisonRow& row : all.rows)
     if (row.test) p.push_back(row.test->p);
@@ -223,9 +244,10 @@ Comparison compare_reports(std::span<const Report> base, std::span<const Report>
 
 std::size_t rounds_needed(const Report& base, const Report& fresh, const CompareOptions& options) {
   const Comparison once = compare_reports(std::span(&base, 1), std::span(&fresh, 1), options);
-  const auto tests =
-      std::count_if(once.rows.begin(), once.rows.end(), [](const ComparisonRow& row) { return row.ratio.has_value(); });
-  return values_needed(static_cast<std::size_t>(std::max<std::ptrdiff_t>(tests, 1)), options.alpha, true);
+  const auto tests = std::count_if(once.rows.begin(), once.rows.end(),
+                                   [](const ComparisonRow& row) { return row.ratio.has_value(); });
+  return values_needed(static_cast<std::size_t>(std::max<std::ptrdiff_t>(tests, 1)), options.alpha,
+                       true);
 }
 
 void confirm(Comparison& comparison, std::span<const Comparison> again) {
@@ -233,14 +255,16 @@ void confirm(Comparison& comparison, std::span<const Comparison> again) {
     if (row.change != Change::regression) continue;
     Confirmation confirmation{again.size(), 0};
     for (const Comparison& other : again) {
-      confirmation.agreed += std::any_of(other.rows.begin(), other.rows.end(), [&](const ComparisonRow& r) {
-        return r.name == row.name && r.metric == row.metric && r.change == Change::regression;
-      });
+      confirmation.agreed +=
+          std::any_of(other.rows.begin(), other.rows.end(), [&](const ComparisonRow& r) {
+            return r.name == row.name && r.metric == row.metric && r.change == Change::regression;
+          });
     }
     row.confirmation = confirmation;
     if (confirmation.agreed == confirmation.runs) continue;
     row.change = Change::inconclusive;
-    row.reason = fmt::format("not confirmed: {} of {} runs made anew show it", confirmation.agreed, confirmation.runs);
+    row.reason = fmt::format("not confirmed: {} of {} runs made anew show it", confirmation.agreed,
+                             confirmation.runs);
   }
 }
 

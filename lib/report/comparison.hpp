@@ -1,5 +1,5 @@
-// Two results, case by case: by how much each figure changed, how well that is known, and whether it is a regression. Pure. Tables
-// are in comparison_text.cpp, JSON in comparison_json.cpp.
+// Two results, case by case: by how much each figure changed, how well that is known, and whether
+// it is a regression. Pure. Tables are in comparison_text.cpp, JSON in comparison_json.cpp.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,8 @@
 
 namespace mgpu {
 
-// Noise above this share is that of a busy machine, not of the work: a floor of it would let a slow-down of any size pass.
+// Noise above this share is that of a busy machine, not of the work: a floor of it would let a
+// slow-down of any size pass.
 inline constexpr double kMostNoise = 0.25;
 
 enum class Change { regression, improvement, same, inconclusive };
@@ -28,13 +29,13 @@ struct CompareOptions {
   RoundValue round_value = RoundValue::median;  // of results measured interleaved
 };
 
-// 2 %. Of CPU devices 10 % where the two were not measured interleaved: other load moves their medians by several percent from one
-// run to the next, which the samples of one run do not show.
+// 2 %. Of CPU devices 10 % where the two were not measured interleaved: other load moves their
+// medians by several percent from one run to the next, which the samples of one run do not show.
 double default_floor(const Report& base, bool interleaved);
 
-// Of one case, unless one was asked for: default_floor(), but no less than the noise that calibrate found for this work on either
-// side's devices, where that is at most kMostNoise. Not interleaved: pairs of rounds are apart by less than measurements at
-// different times are.
+// Of one case, unless one was asked for: default_floor(), but no less than the noise that calibrate
+// found for this work on either side's devices, where that is at most kMostNoise. Not interleaved:
+// pairs of rounds are apart by less than measurements at different times are.
 double floor_of(const RunRecord& base, const RunRecord& fresh, double least, bool interleaved);
 
 struct ComparedSide {
@@ -53,9 +54,10 @@ struct ComparisonRow {
   Compared metric = Compared::time;
   double floor = 0;  // changes up to this share count as none
   ComparedSide base, fresh;
-  std::optional<RatioInterval> ratio;  // of the figures, fresh / base; none when a side has no values
-  std::optional<TestResult> test;      // none when there is too little to test
-  std::optional<double> p_adjusted;    // by Holm, over all rows that were tested
+  std::optional<RatioInterval>
+      ratio;                         // of the figures, fresh / base; none when a side has no values
+  std::optional<TestResult> test;    // none when there is too little to test
+  std::optional<double> p_adjusted;  // by Holm, over all rows that were tested
   Change change = Change::inconclusive;
   std::string reason;  // why inconclusive
   std::vector<std::string> warnings;
@@ -80,17 +82,21 @@ struct Comparison {
   std::size_t lost() const;  // cases
 };
 
-// One report a side: samples against samples by Mann and Whitney's test. Several, as many on either side: round k of one was
-// measured right before or after round k of the other; values of rounds in pairs by Wilcoxon's. A row is a regression when p,
-// adjusted, is below alpha, the whole interval of the ratio is worse by more than the floor, and the medians differ by more than
-// the metric's resolution; an improvement likewise; the same when the interval lies within the floor; else inconclusive. With fewer
-// than 5 values a side nothing is tested.
-Comparison compare_reports(std::span<const Report> base, std::span<const Report> fresh, const CompareOptions& options);
+// One report a side: samples against samples by Mann and Whitney's test. Several, as many on either
+// side: round k of one was measured right before or after round k of the other; values of rounds in
+// pairs by Wilcoxon's. A row is a regression when p, adjusted, is below alpha, the whole interval
+// of the ratio is worse by more than the floor, and the medians differ by more than the metric's
+// resolution; an improvement likewise; the same when the interval lies within the floor; else
+// inconclusive. With fewer than 5 values a side nothing is tested.
+Comparison compare_reports(std::span<const Report> base, std::span<const Report> fresh,
+                           const CompareOptions& options);
 
-// Of interleaved measurements whose first is this one: fewer rounds could not tell any one figure apart, however far off it was.
+// Of interleaved measurements whose first is this one: fewer rounds could not tell any one figure
+// apart, however far off it was.
 std::size_t rounds_needed(const Report& base, const Report& fresh, const CompareOptions& options);
 
-// A regression stands only when every one of `again`, comparisons with measurements made anew, shows it too.
+// A regression stands only when every one of `again`, comparisons with measurements made anew,
+// shows it too.
 void confirm(Comparison& comparison, std::span<const Comparison> again);
 
 }  // namespace mgpu

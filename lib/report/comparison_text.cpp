@@ -34,7 +34,9 @@ std::string figure(Compared metric, const ComparedSide& side) {
 }
 
 // What is shown in percent changes by percentage points.
-bool in_points(Compared metric) { return metric == Compared::efficiency || metric == Compared::imbalance; }
+bool in_points(Compared metric) {
+  return metric == Compared::efficiency || metric == Compared::imbalance;
+}
 
 // "+3.1 %" of the figure in BASE, "-1.4 pp" of one that is a percentage itself.
 std::string change_number(const ComparisonRow& row, double ratio) {
@@ -52,7 +54,8 @@ std::string p_text(const ComparisonRow& row) {
 
 std::string verdict(const ComparisonRow& row) {
   std::string text = to_string(row.change);
-  if (row.confirmation && row.change == Change::regression) text += fmt::format(", confirmed by {} runs", row.confirmation->runs);
+  if (row.confirmation && row.change == Change::regression)
+    text += fmt::format(", confirmed by {} runs", row.confirmation->runs);
   return text;
 }
 
@@ -65,18 +68,23 @@ std::vector<std::string> cells(const ComparisonRow& row) {
           figure(row.metric, row.base),
           figure(row.metric, row.fresh),
           known ? change_text(row, row.ratio->ratio) : "-",
-          known ? fmt::format("{} .. {}", change_number(row, row.ratio->low), change_text(row, row.ratio->high)) : "-",
+          known ? fmt::format("{} .. {}", change_number(row, row.ratio->low),
+                              change_text(row, row.ratio->high))
+                : "-",
           p_text(row),
           verdict(row)};
 }
 
 std::vector<TextColumn> columns() {
-  return {{"strategy", "", false, 0, true}, {"dev", "", true, 50, false},   {"metric", "", false, 0, false},
-          {"BASE", "", true, 0, false},     {"NEW", "", true, 0, false},    {"change", "", true, 0, false},
-          {"interval", "95 %", true, 60},   {"p", "Holm", true, 40, false}, {"verdict", "", false, 0, false}};
+  return {{"strategy", "", false, 0, true}, {"dev", "", true, 50, false},
+          {"metric", "", false, 0, false},  {"BASE", "", true, 0, false},
+          {"NEW", "", true, 0, false},      {"change", "", true, 0, false},
+          {"interval", "95 %", true, 60},   {"p", "Holm", true, 40, false},
+          {"verdict", "", false, 0, false}};
 }
 
-// f(mark, what, whom) for what is to be known of the rows of a table: '!' what disturbed them, '?' why there is no verdict.
+// f(mark, what, whom) for what is to be known of the rows of a table: '!' what disturbed them, '?'
+// why there is no verdict.
 template <typename F>
 void each_note(const Comparison& comparison, const std::string& title, F f) {
   RowNotes disturbed, undecided;
@@ -91,13 +99,15 @@ void each_note(const Comparison& comparison, const std::string& title, F f) {
   std::size_t inconclusive = 0;
   for (const ComparisonRow& row : comparison.rows) {
     if (row.title != title) continue;
-    const std::string whom = row.label + (counts.size() > 1 ? fmt::format(" ({} dev)", row.devices) : "");
+    const std::string whom =
+        row.label + (counts.size() > 1 ? fmt::format(" ({} dev)", row.devices) : "");
     for (const std::string& warning : row.warnings) disturbed.add(warning, whom);
     if (row.reason.empty()) continue;
     undecided.add(row.reason, fmt::format("{} of {}", info(row.metric).name, whom));
     ++inconclusive;
   }
-  disturbed.each(cases.size(), [&](const std::string& what, const std::string& whom) { f('!', what, whom); });
+  disturbed.each(cases.size(),
+                 [&](const std::string& what, const std::string& whom) { f('!', what, whom); });
   undecided.each(inconclusive, [&](const std::string& what, const std::string& whom) {
     f('?', what, whom == "all" ? std::string("all that are inconclusive") : whom);
   });
@@ -112,7 +122,9 @@ void each_uncompared(const Comparison& comparison, F f) {
 }
 
 const char* color_of(Change change) {
-  return change == Change::regression ? kRegression : change == Change::improvement ? kImprovement : "";
+  return change == Change::regression    ? kRegression
+         : change == Change::improvement ? kImprovement
+                                         : "";
 }
 
 template <typename F>
@@ -130,7 +142,8 @@ const ComparisonRow* worst_regression(const Comparison& comparison) {
   double most = 0;
   for (const ComparisonRow& row : comparison.rows) {
     const double change = row.ratio ? std::abs(std::log(row.ratio->ratio)) : 0;
-    if (row.change != Change::regression || change <= most + 1e-9) continue;  // of equals the first: times come before what follows
+    if (row.change != Change::regression || change <= most + 1e-9)
+      continue;  // of equals the first: times come before what follows
     worst = &row;
     most = change;
   }
@@ -144,12 +157,15 @@ std::string larger_floors(const Comparison& comparison) {
     double most = 0;
     for (const ComparisonRow& row : comparison.rows)
       if (row.title == title) most = std::max(most, row.floor);
-    if (most > comparison.floor) text += fmt::format("{}{:.1f} % in {}", text.empty() ? "" : "; ", most * 100, title);
+    if (most > comparison.floor)
+      text += fmt::format("{}{:.1f} % in {}", text.empty() ? "" : "; ", most * 100, title);
   });
   return text;
 }
 
-std::string counted(std::size_t n, const char* one, const char* many) { return fmt::format("{} {}", n, n == 1 ? one : many); }
+std::string counted(std::size_t n, const char* one, const char* many) {
+  return fmt::format("{} {}", n, n == 1 ? one : many);
+}
 
 std::string escaped(const std::string& text) {
   std::string out;
@@ -163,19 +179,25 @@ std::string escaped(const std::string& text) {
 }  // namespace
 
 std::string comparison_words(const Comparison& comparison) {
-  std::string words = fmt::format("{}, {}, {} the same, {} inconclusive",
-                                  counted(comparison.count(Change::regression), "regression", "regressions"),
-                                  counted(comparison.count(Change::improvement), "improvement", "improvements"),
-                                  comparison.count(Change::same), comparison.count(Change::inconclusive));
-  if (comparison.lost() > 0) words += fmt::format(", {} missing in NEW", counted(comparison.lost(), "case", "cases"));
+  std::string words =
+      fmt::format("{}, {}, {} the same, {} inconclusive",
+                  counted(comparison.count(Change::regression), "regression", "regressions"),
+                  counted(comparison.count(Change::improvement), "improvement", "improvements"),
+                  comparison.count(Change::same), comparison.count(Change::inconclusive));
+  if (comparison.lost() > 0)
+    words += fmt::format(", {} missing in NEW", counted(comparison.lost(), "case", "cases"));
   if (const ComparisonRow* worst = worst_regression(comparison)) {
-    words += fmt::format("; the largest regression: {} of {} on {}, {}, {}", info(worst->metric).name, worst->label,
-                         counted(worst->devices, "device", "devices"), worst->title, change_text(*worst, worst->ratio->ratio));
+    words +=
+        fmt::format("; the largest regression: {} of {} on {}, {}, {}", info(worst->metric).name,
+                    worst->label, counted(worst->devices, "device", "devices"), worst->title,
+                    change_text(*worst, worst->ratio->ratio));
   }
   return words;
 }
 
-std::vector<std::string> comparison_column_names() { return {"dev", "change", "interval", "p", "verdict"}; }
+std::vector<std::string> comparison_column_names() {
+  return {"dev", "change", "interval", "p", "verdict"};
+}
 
 std::string comparison_tables(const Comparison& comparison, const TableStyle& style) {
   std::string out;
@@ -196,22 +218,28 @@ std::string comparison_tables(const Comparison& comparison, const TableStyle& st
   });
   out += hidden_line(hidden, "--columns NAME,.. or all shows them", prose.width);
   if (comparison.interleaved && !comparison.rows.empty())
-    out += wrapped_prose("change: the median over the rounds of NEW / BASE, each round by itself\n", prose, 2);
+    out += wrapped_prose("change: the median over the rounds of NEW / BASE, each round by itself\n",
+                         prose, 2);
   each_uncompared(comparison, [&](const std::string& why, const std::string& cases) {
-    out += wrapped_prose(printable(fmt::format("not compared: {}: {}", cases, why)) + '\n', style, 2);
+    out +=
+        wrapped_prose(printable(fmt::format("not compared: {}: {}", cases, why)) + '\n', style, 2);
   });
-  for (const EnvironmentDifference& d : comparison.differences) out += printable("differs: " + to_string(d)) + '\n';
+  for (const EnvironmentDifference& d : comparison.differences)
+    out += printable("differs: " + to_string(d)) + '\n';
   if (const std::string larger = larger_floors(comparison); !larger.empty())
-    out += printable(fmt::format("floor {:.1f} %, by the noise that calibrate found: {}", comparison.floor * 100, larger)) + '\n';
+    out += printable(fmt::format("floor {:.1f} %, by the noise that calibrate found: {}",
+                                 comparison.floor * 100, larger)) +
+           '\n';
   return out + wrapped_prose(printable(comparison_words(comparison)) + '\n', style, 2);
 }
 
 std::string comparison_markdown(const Comparison& comparison, const ComparisonSources& sources) {
-  std::string out =
-      fmt::format("### mgpu-bench: {}\n\nBASE: {}, NEW: {}. Changes up to {:.1f} % count as none; p is {}.\n",
-                  escaped(comparison_words(comparison)), escaped(sources.base), escaped(sources.fresh), comparison.floor * 100,
-                  comparison.interleaved ? "by Wilcoxon's signed-rank test over rounds, by Holm over the table"
-                                         : "by Mann and Whitney's test, by Holm over the table");
+  std::string out = fmt::format(
+      "### mgpu-bench: {}\n\nBASE: {}, NEW: {}. Changes up to {:.1f} % count as none; p is {}.\n",
+      escaped(comparison_words(comparison)), escaped(sources.base), escaped(sources.fresh),
+      comparison.floor * 100,
+      comparison.interleaved ? "by Wilcoxon's signed-rank test over rounds, by Holm over the table"
+                             : "by Mann and Whitney's test, by Holm over the table");
   each_title(comparison, [&](const std::string& title) {
     out += fmt::format("\n**{}**\n\n|", escaped(title));
     std::string rule = "\n|";
@@ -226,7 +254,8 @@ std::string comparison_markdown(const Comparison& comparison, const ComparisonSo
       const std::vector<std::string> all = cells(row);
       out += '|';
       for (std::size_t k = 0; k < all.size(); ++k)
-        out += loud && k + 1 == all.size() ? fmt::format(" **{}** |", escaped(all[k])) : fmt::format(" {} |", escaped(all[k]));
+        out += loud && k + 1 == all.size() ? fmt::format(" **{}** |", escaped(all[k]))
+                                           : fmt::format(" {} |", escaped(all[k]));
       out += '\n';
     }
   });
@@ -238,12 +267,16 @@ std::string comparison_markdown(const Comparison& comparison, const ComparisonSo
     });
   });
   if (!notes.empty()) out += '\n' + notes;
-  if (!larger.empty() || !comparison.uncompared.empty() || !comparison.differences.empty()) out += '\n';
-  if (!larger.empty()) out += fmt::format("- by the noise that calibrate found, changes count as none up to {}\n", escaped(larger));
+  if (!larger.empty() || !comparison.uncompared.empty() || !comparison.differences.empty())
+    out += '\n';
+  if (!larger.empty())
+    out += fmt::format("- by the noise that calibrate found, changes count as none up to {}\n",
+                       escaped(larger));
   each_uncompared(comparison, [&](const std::string& why, const std::string& cases) {
     out += fmt::format("- not compared: {}: {}\n", escaped(cases), escaped(why));
   });
-  for (const EnvironmentDifference& d : comparison.differences) out += fmt::format("- differs: {}\n", escaped(to_string(d)));
+  for (const EnvironmentDifference& d : comparison.differences)
+    out += fmt::format("- differs: {}\n", escaped(to_string(d)));
   return out;
 }
 

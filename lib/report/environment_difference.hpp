@@ -1,4 +1,5 @@
-// Were two results measured on the same machine in the same state? A ratio between two machines is not a regression.
+// Were two results measured on the same machine in the same state? A ratio between two machines is
+// not a regression.
 #pragma once
 
 #include <string>
@@ -11,11 +12,13 @@ namespace mgpu {
 struct EnvironmentDifference {
   std::string what;         // "cpu", "device 0:1 driver_version"
   std::string base, fresh;  // "-": not there
-  bool decisive = false;    // it changes what is measured: such results are not compared unless asked to
+  bool decisive =
+      false;  // it changes what is measured: such results are not compared unless asked to
 };
 
-// Decisive are: the devices (number, name, type, driver, platform, units, handicap), the host, the CPU and its cores, variables
-// that reconfigure devices, measured or simulated. Only noted are kernel, os and memory, which change on one machine.
+// Decisive are: the devices (number, name, type, driver, platform, units, handicap), the host, the
+// CPU and its cores, variables that reconfigure devices, measured or simulated. Only noted are
+// kernel, os and memory, which change on one machine.
 std::vector<EnvironmentDifference> environment_differences(const Report& base, const Report& fresh);
 
 // "cpu: Xeon 8375C -> EPYC 7763"

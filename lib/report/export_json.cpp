@@ -1,5 +1,5 @@
-// JSON for other tools. What each of them reads, and what it stumbles over, is said where it matters. Text formats are in
-// exports.cpp.
+// JSON for other tools. What each of them reads, and what it stumbles over, is said where it
+// matters. Text formats are in exports.cpp.
 #include "lib/report/export_json.hpp"
 
 #include <fmt/format.h>
@@ -23,17 +23,19 @@ std::string fact(const Report& report, const std::string& name) {
   return found == report.environment.end() ? "" : found->second;
 }
 
-// Bencher refuses a file without "caches"; compare.py one whose json_schema_version is not 1. Everything of our own must be a
-// string.
+// Bencher refuses a file without "caches"; compare.py one whose json_schema_version is not 1.
+// Everything of our own must be a string.
 Json google_context(const Report& report) {
   const std::string cores = fact(report, "cores");
   std::string devices;
-  for (const DeviceRecord& d : report.devices) devices += (devices.empty() ? "" : ", ") + d.device.id + " " + d.device.name;
+  for (const DeviceRecord& d : report.devices)
+    devices += (devices.empty() ? "" : ", ") + d.device.id + " " + d.device.name;
   Json context = Json::object();
   if (!report.started.empty()) context["date"] = report.started;
   context["host_name"] = fact(report, "host");
   context["executable"] = "mgpu-bench";
-  if (!cores.empty() && cores.find_first_not_of("0123456789") == std::string::npos && cores.size() < 10)
+  if (!cores.empty() && cores.find_first_not_of("0123456789") == std::string::npos &&
+      cores.size() < 10)
     context["num_cpus"] = std::stoi(cores);
   context["caches"] = Json::array();
   context["load_avg"] = Json::array();
@@ -46,8 +48,10 @@ Json google_context(const Report& report) {
   return context;
 }
 
-// Keys in the order of Google Benchmark's own writer. The name ends in /real_time, by which Conbench knows which time counts.
-Json google_entry(const RunRecord& run, std::size_t family, std::size_t repetitions, std::size_t repetition, double ns) {
+// Keys in the order of Google Benchmark's own writer. The name ends in /real_time, by which
+// Conbench knows which time counts.
+Json google_entry(const RunRecord& run, std::size_t family, std::size_t repetitions,
+                  std::size_t repetition, double ns) {
   const std::string name = series_name(run) + "/real_time";
   Json j = {{"name", name},
             {"family_index", family},
@@ -65,14 +69,16 @@ Json google_entry(const RunRecord& run, std::size_t family, std::size_t repetiti
   return j;
 }
 
-// Counters of the case: only finite ones, since NaN and Infinity are no JSON and node throws the whole file away.
+// Counters of the case: only finite ones, since NaN and Infinity are no JSON and node throws the
+// whole file away.
 void add_counters(const RunRecord& run, Json& entry) {
   for (const MetricInfo& metric : all_metrics()) {
     const std::optional<double> value = run.metrics.*metric.value;
     if (value && std::isfinite(*value)) entry[metric.name] = *value;
   }
   entry["label"] = fmt::format("{} on {} devices", strategy_label(run), devices_text(run));
-  for (const std::string& note : fault_notes(run)) entry["label"] = entry["label"].get<std::string>() + "; " + note;
+  for (const std::string& note : fault_notes(run))
+    entry["label"] = entry["label"].get<std::string>() + "; " + note;
 }
 
 double median_ns(const RunRecord& run) { return static_cast<double>(run.time.median.count()); }
@@ -92,18 +98,22 @@ struct Measure {
   std::optional<std::pair<double, double>> bounds = {};
 };
 
-// The interval of the time carries over to the rate and the speed-up; that of the device alone is not in it.
+// The interval of the time carries over to the rate and the speed-up; that of the device alone is
+// not in it.
 std::vector<Measure> measures(const RunRecord& run) {
   std::vector<Measure> all;
-  const double low = static_cast<double>(run.time.ci95_low.count()), high = static_cast<double>(run.time.ci95_high.count());
+  const double low = static_cast<double>(run.time.ci95_low.count()),
+               high = static_cast<double>(run.time.ci95_high.count());
   const double ns = median_ns(run);
   const auto inverse = [&](double value) -> std::optional<std::pair<double, double>> {
     if (!(low > 0)) return std::nullopt;
     return std::pair{value * ns / high, value * ns / low};
   };
   all.push_back({"time", "latency", "ns", false, ns, std::pair{low, high}});
-  if (run.rate > 0) all.push_back({"rate", "throughput", run.rate_unit.c_str(), true, run.rate, inverse(run.rate)});
-  if (const auto v = run.metrics.speedup; v && std::isfinite(*v)) all.push_back({"speedup", "speedup", "x", true, *v, inverse(*v)});
+  if (run.rate > 0)
+    all.push_back({"rate", "throughput", run.rate_unit.c_str(), true, run.rate, inverse(run.rate)});
+  if (const auto v = run.metrics.speedup; v && std::isfinite(*v))
+    all.push_back({"speedup", "speedup", "x", true, *v, inverse(*v)});
   if (const auto v = run.metrics.efficiency; v && std::isfinite(*v))
     all.push_back({"efficiency", "efficiency", "1", true, *v, inverse(*v)});
   if (const auto v = run.metrics.imbalance_percent; v && std::isfinite(*v))
@@ -113,7 +123,8 @@ std::vector<Measure> measures(const RunRecord& run) {
 
 }  // namespace
 
-// github-action-benchmark takes every entry for a series of its own and the first of equal names: one a case, no aggregates.
+// github-action-benchmark takes every entry for a series of its own and the first of equal names:
+// one a case, no aggregates.
 std::string export_googlecpp(const Report& report, bool samples) {
   Json entries = Json::array();
   std::size_t family = 0;
@@ -121,7 +132,8 @@ std::string export_googlecpp(const Report& report, bool samples) {
     const std::size_t repetitions = samples ? run.samples.size() : 1;
     for (std::size_t k = 0; k < repetitions; ++k) {
       entries.push_back(
-          google_entry(run, family, repetitions, k, samples ? static_cast<double>(run.samples[k].count()) : median_ns(run)));
+          google_entry(run, family, repetitions, k,
+                       samples ? static_cast<double>(run.samples[k].count()) : median_ns(run)));
       add_counters(run, entries.back());
     }
     ++family;
@@ -135,7 +147,9 @@ std::string export_bmf(const Report& report) {
     Json& mine = out[series_name(run)];
     for (const Measure& m : measures(run)) {
       mine[m.slug] = {{"value", m.value}};
-      if (m.bounds) mine[m.slug].update(Json{{"lower_value", m.bounds->first}, {"upper_value", m.bounds->second}});
+      if (m.bounds)
+        mine[m.slug].update(
+            Json{{"lower_value", m.bounds->first}, {"upper_value", m.bounds->second}});
     }
   });
   return json_text(out);
@@ -146,9 +160,12 @@ std::string export_gha(const Report& report, bool bigger) {
   each_ok(report, [&](const RunRecord& run) {
     for (const Measure& m : measures(run)) {
       if (m.bigger_is_better != bigger) continue;
-      Json entry = {{"name", series_name(run) + " " + m.name}, {"unit", m.unit}, {"value", m.value}};
-      if (m.bounds) entry["range"] = fmt::format("{:.6g} to {:.6g}", m.bounds->first, m.bounds->second);
-      std::string extra = fmt::format("samples: {}\nverified: {}", run.time.n, to_string(run.verify.status));
+      Json entry = {
+          {"name", series_name(run) + " " + m.name}, {"unit", m.unit}, {"value", m.value}};
+      if (m.bounds)
+        entry["range"] = fmt::format("{:.6g} to {:.6g}", m.bounds->first, m.bounds->second);
+      std::string extra =
+          fmt::format("samples: {}\nverified: {}", run.time.n, to_string(run.verify.status));
       if (!report.started.empty()) extra += "\nstarted: " + report.started;
       for (const std::string& note : fault_notes(run)) extra += '\n' + note;
       entry["extra"] = std::move(extra);

@@ -1,4 +1,5 @@
-// The table of kinds, and those that are text: csv, markdown, junit. Those that are JSON are in export_json.cpp.
+// The table of kinds, and those that are text: csv, markdown, junit. Those that are JSON are in
+// export_json.cpp.
 #include "lib/report/exports.hpp"
 
 #include <fmt/format.h>
@@ -47,30 +48,35 @@ std::string param_cells(const std::vector<std::string>& names, const ParamMap& p
 }
 
 std::string export_csv(const Report& report) {
-  const std::vector<std::string> params = names_in(report, &RunRecord::params), own = names_in(report, &RunRecord::strategy_params);
+  const std::vector<std::string> params = names_in(report, &RunRecord::params),
+                                 own = names_in(report, &RunRecord::strategy_params);
   std::string out = "started,suite,mode";
   for (const std::string& name : params) out += ",param_" + quoted(name);
   out += ",strategy";
   for (const std::string& name : own) out += ",strategy_" + quoted(name);
   out +=
-      ",chosen,devices,samples,time_min_ns,time_median_ns,time_mean_ns,time_stdev_ns,time_ci95_low_ns,time_ci95_high_ns,rate,"
+      ",chosen,devices,samples,time_min_ns,time_median_ns,time_mean_ns,time_stdev_ns,time_ci95_low_"
+      "ns,time_ci95_high_ns,rate,"
       "rate_unit";
   for (const MetricInfo& metric : all_metrics()) out += std::string(",") + metric.name;
   out += ",bottleneck,verified,devices_asked,faults,disturbed\r\n";
   for (const RunRecord& run : report.runs) {
     if (run.status != Status::ok) continue;
     const Summary& t = run.time;
-    out += fmt::format("{},{},{}{},{}{},{},", quoted(report.started), quoted(run.suite), to_string(run.mode),
-                       param_cells(params, run.params), quoted(run.strategy), param_cells(own, run.strategy_params),
+    out += fmt::format("{},{},{}{},{}{},{},", quoted(report.started), quoted(run.suite),
+                       to_string(run.mode), param_cells(params, run.params), quoted(run.strategy),
+                       param_cells(own, run.strategy_params),
                        run.plan.chosen ? quoted(run.plan.chosen->strategy) : "");
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{}", run.devices.size(), t.n, t.min.count(), t.median.count(), t.mean.count(),
-                       t.stdev.count(), t.ci95_low.count(), t.ci95_high.count(), run.rate, quoted(run.rate_unit));
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{}", run.devices.size(), t.n, t.min.count(),
+                       t.median.count(), t.mean.count(), t.stdev.count(), t.ci95_low.count(),
+                       t.ci95_high.count(), run.rate, quoted(run.rate_unit));
     for (const MetricInfo& metric : all_metrics()) {
       const std::optional<double> value = run.metrics.*metric.value;
       out += value && std::isfinite(*value) ? fmt::format(",{}", *value) : ",";
     }
-    out += fmt::format(",{},{},{},{},{}\r\n", quoted(run.bottleneck.name), to_string(run.verify.status), asked_for(run),
-                       run.faults.size(), run.disturbed.size());
+    out += fmt::format(",{},{},{},{},{}\r\n", quoted(run.bottleneck.name),
+                       to_string(run.verify.status), asked_for(run), run.faults.size(),
+                       run.disturbed.size());
   }
   return out;
 }
@@ -87,20 +93,23 @@ std::string export_markdown(const Report& report) {
   for (const RunGroup& group : group_runs(report)) {
     out += fmt::format("{}**{}**\n\n", out.empty() ? "" : "\n", cell(group.title));
     out +=
-        "| strategy | devices | asked | time | rate | speed-up | efficiency (%) | balance (%) | bottleneck | verified | faults | "
+        "| strategy | devices | asked | time | rate | speed-up | efficiency (%) | balance (%) | "
+        "bottleneck | verified | faults | "
         "disturbed "
         "|\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- | ---: | ---: |\n";
     for (std::size_t k = 0; k < group.runs.size(); ++k) {
       const RunRecord& run = *group.runs[k];
       if (run.status != Status::ok) continue;
       const std::string label = cell(group.labels[k]);
-      out += fmt::format("| {} | {} | {} | {} | {}{} | {} | {} | {} | {} | {} | {} | {} |\n",
-                         group.ranks[k] == Rank::alone || group.ranks[k] == Rank::shared ? "**" + label + "**" : label,
-                         run.devices.size(), asked_for(run), format_duration(run.time.median),
-                         run.rate > 0 ? format_si(run.rate) : "-", run.rate > 0 ? cell(run.rate_unit) : "",
-                         number_cell(run.metrics.speedup, 2), number_cell(run.metrics.efficiency, 1, 100),
-                         number_cell(run.metrics.balance, 1, 100), cell(what_if_word(run.bottleneck.name)),
-                         simulated ? "-" : to_string(run.verify.status), run.faults.size(), run.disturbed.size());
+      out += fmt::format(
+          "| {} | {} | {} | {} | {}{} | {} | {} | {} | {} | {} | {} | {} |\n",
+          group.ranks[k] == Rank::alone || group.ranks[k] == Rank::shared ? "**" + label + "**"
+                                                                          : label,
+          run.devices.size(), asked_for(run), format_duration(run.time.median),
+          run.rate > 0 ? format_si(run.rate) : "-", run.rate > 0 ? cell(run.rate_unit) : "",
+          number_cell(run.metrics.speedup, 2), number_cell(run.metrics.efficiency, 1, 100),
+          number_cell(run.metrics.balance, 1, 100), cell(what_if_word(run.bottleneck.name)),
+          simulated ? "-" : to_string(run.verify.status), run.faults.size(), run.disturbed.size());
     }
   }
   return report.started.empty() ? out : fmt::format("{}\n{}\n", out, cell(measured_words(report)));
@@ -137,8 +146,9 @@ std::string export_junit(const Report& report, const std::vector<Miss>& missed) 
   };
   for (std::size_t k = 0; k < report.runs.size(); ++k) {
     const RunRecord& run = report.runs[k];
-    cases += fmt::format("    <testcase classname=\"mgpu-bench.{}\" name=\"{}\" time=\"{:.9f}\"", xml(run.suite),
-                         xml(case_name(run)), run.status == Status::ok ? seconds(run.time.median) : 0);
+    cases += fmt::format("    <testcase classname=\"mgpu-bench.{}\" name=\"{}\" time=\"{:.9f}\"",
+                         xml(run.suite), xml(case_name(run)),
+                         run.status == Status::ok ? seconds(run.time.median) : 0);
     std::string why, what, lines;
     for (const Miss& miss : missed)
       if (miss.run == k) why += (why.empty() ? "" : "; ") + miss.what;
@@ -149,7 +159,8 @@ std::string export_junit(const Report& report, const std::vector<Miss>& missed) 
       what = failed(why);
     } else if (run.status != Status::ok) {
       ++skipped;
-      what = fmt::format("<skipped message=\"{}: {}\"/>", to_string(run.status), xml(run.reason.value_or("")));
+      what = fmt::format("<skipped message=\"{}: {}\"/>", to_string(run.status),
+                         xml(run.reason.value_or("")));
     }
     what += system_out(lines);
     cases += what.empty() ? "/>\n" : '>' + what + "</testcase>\n";
@@ -157,15 +168,19 @@ std::string export_junit(const Report& report, const std::vector<Miss>& missed) 
   for (const Miss& miss : missed) {
     if (miss.run) continue;
     ++tests;
-    cases += "    <testcase classname=\"mgpu-bench\" name=\"required\" time=\"0\">" + failed(miss.what) + "</testcase>\n";
+    cases += "    <testcase classname=\"mgpu-bench\" name=\"required\" time=\"0\">" +
+             failed(miss.what) + "</testcase>\n";
   }
   std::string lost;
   for (const Fault& fault : report.faults) lost += xml(fault_sentence(fault, nullptr)) + '\n';
   if (!lost.empty()) cases += "    " + system_out(lost) + '\n';
-  const std::string counts = fmt::format("tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\"", tests, failures, skipped);
-  const std::string when = report.started.empty() ? "" : fmt::format(" timestamp=\"{}\"", xml(report.started));
+  const std::string counts = fmt::format("tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\"",
+                                         tests, failures, skipped);
+  const std::string when =
+      report.started.empty() ? "" : fmt::format(" timestamp=\"{}\"", xml(report.started));
   return fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {0}>\n  <testsuite name=\"mgpu-bench\"{2} {0}>\n{1}"
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {0}>\n  <testsuite "
+      "name=\"mgpu-bench\"{2} {0}>\n{1}"
       "  </testsuite>\n</testsuites>\n",
       counts, cases, when);
 }
@@ -173,8 +188,9 @@ std::string export_junit(const Report& report, const std::vector<Miss>& missed) 
 }  // namespace
 
 std::span<const std::string_view> export_kinds() {
-  static constexpr std::array<std::string_view, 8> kinds = {"googlecpp", "googlecpp-samples", "bmf",  "gha-bigger", "gha-smaller",
-                                                            "csv",       "markdown",          "junit"};
+  static constexpr std::array<std::string_view, 8> kinds = {
+      "googlecpp", "googlecpp-samples", "bmf",  "gha-bigger", "gha-smaller",
+      "csv",       "markdown",          "junit"};
   return kinds;
 }
 

@@ -1,5 +1,5 @@
-// A result in the formats that other tools read. Cases that are not ok are left out of all but junit: their zeros would be taken
-// for figures. Nothing here is read back.
+// A result in the formats that other tools read. Cases that are not ok are left out of all but
+// junit: their zeros would be taken for figures. Nothing here is read back.
 #pragma once
 
 #include <span>
@@ -12,14 +12,16 @@
 
 namespace mgpu {
 
-// - googlecpp: Google Benchmark JSON, one entry a case with the median: github-action-benchmark, Bencher's cpp_google, Conbench
+// - googlecpp: Google Benchmark JSON, one entry a case with the median: github-action-benchmark,
+// Bencher's cpp_google, Conbench
 // - googlecpp-samples: likewise, one entry a sample: compare.py of Google Benchmark
 // - bmf: Bencher Metric Format: every measure of a case with its bounds
 // - gha-bigger: github-action-benchmark, customBiggerIsBetter: speed-up, efficiency, rate
 // - gha-smaller: likewise customSmallerIsBetter: time, imbalance
 // - csv: one line a case, RFC 4180
 // - markdown: one table a problem
-// - junit: a test case for each case; `missed` requirements, and faults under --strict, are failures; other faults are mentioned
+// - junit: a test case for each case; `missed` requirements, and faults under --strict, are
+// failures; other faults are mentioned
 //
 // A case measured on fewer devices than asked for is a series of its own to the first five.
 std::span<const std::string_view> export_kinds();

@@ -32,14 +32,17 @@ std::string ordinal(std::size_t n) {
 }
 
 const DisturbedSample* sample_of(const Fault& fault, const RunRecord* run) {
-  return run != nullptr && fault.sample && *fault.sample < run->disturbed.size() ? &run->disturbed[*fault.sample] : nullptr;
+  return run != nullptr && fault.sample && *fault.sample < run->disturbed.size()
+             ? &run->disturbed[*fault.sample]
+             : nullptr;
 }
 
 std::string which_sample(const Fault& fault, const RunRecord* run) {
   const DisturbedSample* sample = sample_of(fault, run);
   if (sample == nullptr || !sample->samples_before) return "a sample";
   std::size_t number = *sample->samples_before + 1;  // disturbed ones before it were samples too
-  for (std::size_t k = 0; k < *fault.sample; ++k) number += run->disturbed[k].samples_before <= sample->samples_before;
+  for (std::size_t k = 0; k < *fault.sample; ++k)
+    number += run->disturbed[k].samples_before <= sample->samples_before;
   return fmt::format("the {} sample", ordinal(number));
 }
 
@@ -60,28 +63,36 @@ std::string percent(double share) { return fmt::format("{:.1f} %", share * 100);
 std::string efficiency_words(const Fault& fault) {
   const auto known = [](const std::optional<double>& v) { return v && std::isfinite(*v); };
   if (!known(fault.efficiency_before) || !known(fault.efficiency_after)) return "";
-  return fmt::format(" Efficiency was {} before and is {} with the devices that were left.", percent(*fault.efficiency_before),
-                     percent(*fault.efficiency_after));
+  return fmt::format(" Efficiency was {} before and is {} with the devices that were left.",
+                     percent(*fault.efficiency_before), percent(*fault.efficiency_after));
 }
 
 std::string items_words(const Fault& fault) {
   if (fault.items_lost == 0) return "";
   const std::string took = fault.recovery ? ", which took " + format_duration(*fault.recovery) : "";
   const bool one = fault.items_lost == 1;
-  if (fault.items_redone == 0) return fmt::format("; {} item{} lost with it", grouped(fault.items_lost), one ? " was" : "s were");
+  if (fault.items_redone == 0)
+    return fmt::format("; {} item{} lost with it", grouped(fault.items_lost),
+                       one ? " was" : "s were");
   if (fault.items_redone >= fault.items_lost)
-    return fmt::format("; its {} item{} computed again by the others{}", grouped(fault.items_lost), one ? " was" : "s were", took);
-  return fmt::format("; {} of its {} items were computed again by the others{}", grouped(fault.items_redone),
-                     grouped(fault.items_lost), took);
+    return fmt::format("; its {} item{} computed again by the others{}", grouped(fault.items_lost),
+                       one ? " was" : "s were", took);
+  return fmt::format("; {} of its {} items were computed again by the others{}",
+                     grouped(fault.items_redone), grouped(fault.items_lost), took);
 }
 
 std::string rounds_words(const Fault& fault) {
   if (!fault.begun_again) return "";
   const auto& [round, after] = *fault.begun_again;
-  const std::string from = round == 0 ? "from the beginning" : fmt::format("from the checkpoint after round {}", grouped(round));
+  const std::string from = round == 0
+                               ? "from the beginning"
+                               : fmt::format("from the checkpoint after round {}", grouped(round));
   const std::string again =
-      fault.round && *fault.round > round ? fmt::format(", so that {} rounds were done again", grouped(*fault.round - round)) : "";
-  return fmt::format("; the sample was begun again {}, {} later{}", from, format_duration(after), again);
+      fault.round && *fault.round > round
+          ? fmt::format(", so that {} rounds were done again", grouped(*fault.round - round))
+          : "";
+  return fmt::format("; the sample was begun again {}, {} later{}", from, format_duration(after),
+                     again);
 }
 
 std::string when_cell(const Fault& fault, const RunRecord* run) {
@@ -95,14 +106,17 @@ std::string duration_cell(const std::optional<Nanos>& t) { return t ? format_dur
 
 std::string efficiency_cell(const Fault& fault) {
   if (!fault.efficiency_before && !fault.efficiency_after) return "-";
-  return number_cell(fault.efficiency_before, 1, 100) + " -> " + number_cell(fault.efficiency_after, 1, 100);
+  return number_cell(fault.efficiency_before, 1, 100) + " -> " +
+         number_cell(fault.efficiency_after, 1, 100);
 }
 
 TextRow fault_row(const Fault& fault, const RunRecord* run) {
-  const std::string redone = fault.items_redone < fault.items_lost ? fmt::format(" ({} redone)", fault.items_redone) : "";
-  return {{run != nullptr ? run->suite + ' ' + strategy_label(*run) : "-", fault.device, spaced(fault.kind), spaced(fault.phase),
-           when_cell(fault, run), duration_cell(fault.detection), std::to_string(fault.items_lost) + redone, duration_cell(fault.recovery),
-           efficiency_cell(fault), fault.what}};
+  const std::string redone =
+      fault.items_redone < fault.items_lost ? fmt::format(" ({} redone)", fault.items_redone) : "";
+  return {{run != nullptr ? run->suite + ' ' + strategy_label(*run) : "-", fault.device,
+           spaced(fault.kind), spaced(fault.phase), when_cell(fault, run),
+           duration_cell(fault.detection), std::to_string(fault.items_lost) + redone,
+           duration_cell(fault.recovery), efficiency_cell(fault), fault.what}};
 }
 
 void add_once(std::vector<std::string>& all, std::string one) {
@@ -121,7 +135,8 @@ std::string what_happened(const Fault& fault) {
 
 std::string devices_text(const RunRecord& run) {
   const std::size_t asked = asked_for(run);
-  return asked > run.devices.size() ? fmt::format("{} of {}", run.devices.size(), asked) : std::to_string(run.devices.size());
+  return asked > run.devices.size() ? fmt::format("{} of {}", run.devices.size(), asked)
+                                    : std::to_string(run.devices.size());
 }
 
 std::vector<std::string> fault_notes(const RunRecord& run) {
@@ -130,10 +145,12 @@ std::vector<std::string> fault_notes(const RunRecord& run) {
   if (const std::size_t n = run.disturbed.size(); n > 0)
     notes.push_back(n == 1 ? "1 sample that a fault disturbed is not counted"
                            : fmt::format("{} samples that faults disturbed are not counted", n));
-  if (asked_for(run) > run.devices.size()) notes.push_back(fmt::format("measured on {} devices", devices_text(run)));
+  if (asked_for(run) > run.devices.size())
+    notes.push_back(fmt::format("measured on {} devices", devices_text(run)));
   for (const PerDevice& p : run.per_device)
     if (!p.parts.unknown.empty())
-      notes.push_back(fmt::format("where the time of device {} went is not known: {}", p.device, p.parts.unknown));
+      notes.push_back(fmt::format("where the time of device {} went is not known: {}", p.device,
+                                  p.parts.unknown));
   return notes;
 }
 
@@ -141,7 +158,8 @@ std::string fault_sentence(const Fault& fault, const RunRecord* run) {
   std::string text = fmt::format("{} {}", what_happened(fault), where(fault, run));
   if (fault.round) text += fmt::format(", in round {}", grouped(*fault.round + 1));
   if (!fault.what.empty()) text += fmt::format(" ({})", fault.what);
-  if (fault.detection) text += fmt::format(", which was found after {}", format_duration(*fault.detection));
+  if (fault.detection)
+    text += fmt::format(", which was found after {}", format_duration(*fault.detection));
   text += items_words(fault) + rounds_words(fault);
   if (const DisturbedSample* sample = sample_of(fault, run))
     text += sample->reason.empty() ? "; this sample is not part of the figures"
@@ -155,13 +173,15 @@ std::string fault_table(const Report& report, const TableStyle& style) {
   for (const RunRecord& run : report.runs)
     for (const Fault& fault : run.faults) rows.push_back(fault_row(fault, &run));
   if (rows.empty()) return "";
-  std::vector<TextColumn> columns = {{"case", "", false, 45, true},        {"device", "", false, 0, false},
-                                     {"kind", "", false, 0, false},        {"phase", "", false, 60, false},
-                                     {"when", "", false, 30, false},       {"found after", "", true, 50, false},
-                                     {"items lost", "", true, 70, false},  {"recovery", "", true, 65, false},
-                                     {"efficiency", "%", true, 40, false}, {"message", "", false, 0, true}};
+  std::vector<TextColumn> columns = {
+      {"case", "", false, 45, true},        {"device", "", false, 0, false},
+      {"kind", "", false, 0, false},        {"phase", "", false, 60, false},
+      {"when", "", false, 30, false},       {"found after", "", true, 50, false},
+      {"items lost", "", true, 70, false},  {"recovery", "", true, 65, false},
+      {"efficiency", "%", true, 40, false}, {"message", "", false, 0, true}};
   std::vector<std::string> hidden;
-  const std::string table = draw_table(std::move(columns), std::move(rows), style.width, style.color, hidden);
+  const std::string table =
+      draw_table(std::move(columns), std::move(rows), style.width, style.color, hidden);
   return "Faults\n" + table + hidden_line(hidden, "the result file has them", style.width);
 }
 

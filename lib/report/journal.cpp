@@ -1,4 +1,5 @@
-// Lines of samples are put together by hand, without a JSON value in between: one is written after every sample.
+// Lines of samples are put together by hand, without a JSON value in between: one is written after
+// every sample.
 #include "lib/report/journal.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +26,8 @@ constexpr std::size_t kHash = 16;  // hexadecimal digits
 std::string with_hash(const std::string& json) { return fnv1a_hex(json) + ' ' + json + '\n'; }
 
 std::string entry_text(const JournalGroup& g) {
-  LineJson group = {{"number", g.number}, {"name", g.name}, {"devices", g.devices}, {"cases", g.cases}};
+  LineJson group = {
+      {"number", g.number}, {"name", g.name}, {"devices", g.devices}, {"cases", g.cases}};
   if (!g.settled.empty()) group["settled"] = g.settled;
   return flat_json({{"group", std::move(group)}});
 }
@@ -38,31 +40,37 @@ std::string entry_text(const JournalSample& s) {
     for (const Nanos t : times) all.push_back(t.count());
     return all;
   };
-  fmt::format_to(to, R"({{"sample":{{"case":{},"run":{},"time_ns":{},"decision_ns":{},"devices":[{}],"items":[{}],"busy_ns":[{}])",
-                 s.of_case, s.run, s.time.count(), s.decision.count(), fmt::join(s.devices, ","), fmt::join(s.share.items, ","),
-                 fmt::join(counts(s.share.busy), ","));
+  fmt::format_to(
+      to,
+      R"({{"sample":{{"case":{},"run":{},"time_ns":{},"decision_ns":{},"devices":[{}],"items":[{}],"busy_ns":[{}])",
+      s.of_case, s.run, s.time.count(), s.decision.count(), fmt::join(s.devices, ","),
+      fmt::join(s.share.items, ","), fmt::join(counts(s.share.busy), ","));
   if (!s.share.first.empty()) fmt::format_to(to, R"(,"first":[{}])", fmt::join(s.share.first, ","));
   if (s.recomputed > 0) fmt::format_to(to, R"(,"recomputed":{})", s.recomputed);
   if (!s.digest.empty()) append_json_string(out += R"(,"digest":)", s.digest);
   if (!s.chosen.empty()) {
     append_json_string(out += R"(,"chosen":)", s.chosen);
-    fmt::format_to(to, R"(,"uses":[{}])", fmt::join(std::vector<int>(s.uses.begin(), s.uses.end()), ","));
+    fmt::format_to(to, R"(,"uses":[{}])",
+                   fmt::join(std::vector<int>(s.uses.begin(), s.uses.end()), ","));
   }
   return out += "}}";
 }
 
 std::string entry_text(const JournalDisturbed& d) {
-  return flat_json({{"disturbed",
-                     {{"case", d.of_case},
-                      {"devices", d.devices},
-                      {"time_ns", d.time.count()},
-                      {"verify", to_string(d.verify)},
-                      {"reason", d.reason},
-                      {"samples_before", d.samples_before ? LineJson(*d.samples_before) : LineJson(nullptr)}}}});
+  return flat_json(
+      {{"disturbed",
+        {{"case", d.of_case},
+         {"devices", d.devices},
+         {"time_ns", d.time.count()},
+         {"verify", to_string(d.verify)},
+         {"reason", d.reason},
+         {"samples_before", d.samples_before ? LineJson(*d.samples_before) : LineJson(nullptr)}}}});
 }
 
 std::string entry_text(const JournalFault& f) {
-  return flat_json({{"fault", {{"case", f.of_case ? LineJson(*f.of_case) : LineJson(nullptr)}, {"what", fault_json(f.fault)}}}});
+  return flat_json({{"fault",
+                     {{"case", f.of_case ? LineJson(*f.of_case) : LineJson(nullptr)},
+                      {"what", fault_json(f.fault)}}}});
 }
 
 std::string entry_text(const JournalFailure& f) {
@@ -77,9 +85,12 @@ std::string entry_text(const JournalFailure& f) {
 }
 
 JournalHeader read_journal_header(const JsonReader& j) {
-  if (!j.has("schema") || j.at("schema").string() != kJournalSchema) j.fail("it is not a journal of mgpu-bench");
+  if (!j.has("schema") || j.at("schema").string() != kJournalSchema)
+    j.fail("it is not a journal of mgpu-bench");
   const auto version = j.at("schema_version").integer<int>();
-  if (version != kJournalVersion) j.fail(fmt::format("it is of version {}, this tool reads version {}", version, kJournalVersion));
+  if (version != kJournalVersion)
+    j.fail(
+        fmt::format("it is of version {}, this tool reads version {}", version, kJournalVersion));
   JournalHeader header;
   header.id = j.at("id").string();
   header.run = j.at("run").integer<std::uint32_t>();
@@ -94,7 +105,8 @@ JournalHeader read_journal_header(const JsonReader& j) {
 }
 
 VerifyStatus read_verify_status(const JsonReader& j) {
-  const auto status = json_names::from_string(j.string(), {VerifyStatus::passed, VerifyStatus::failed, VerifyStatus::off});
+  const auto status = json_names::from_string(
+      j.string(), {VerifyStatus::passed, VerifyStatus::failed, VerifyStatus::off});
   if (!status) j.fail("an unknown word");
   return *status;
 }
@@ -153,10 +165,12 @@ class JournalReading {
   }
 
   void group(const JsonReader& j) {
-    JournalGroup begins{j.at("number").integer<std::uint32_t>(), j.at("name").string(), j.at("devices").strings(),
-                        j.at("cases").strings()};
+    JournalGroup begins{j.at("number").integer<std::uint32_t>(), j.at("name").string(),
+                        j.at("devices").strings(), j.at("cases").strings()};
     if (j.has("settled"))
-      j.at("settled").members([&](const std::string& name, const JsonReader& value) { begins.settled[name] = value.string(); });
+      j.at("settled").members([&](const std::string& name, const JsonReader& value) {
+        begins.settled[name] = value.string();
+      });
     const auto [at, is_new] = journal_.groups.try_emplace(begins.number);
     current_ = &at->second;
     if (!is_new && current_->group != begins) j.fail("it was another group before");
@@ -184,7 +198,8 @@ class JournalReading {
     }
     const std::size_t n = s.devices.size();
     const bool fits = n > 0 && s.share.items.size() == n && s.share.busy.size() == n &&
-                      (s.share.first.empty() || s.share.first.size() == n) && (s.uses.empty() || s.uses.size() == n);
+                      (s.share.first.empty() || s.share.first.size() == n) &&
+                      (s.uses.empty() || s.uses.size() == n);
     if (!fits || s.time < Nanos{}) j.fail("its lists are not of its devices");
     current(j).samples.push_back(std::move(s));
   }
@@ -196,7 +211,9 @@ class JournalReading {
     d.time = j.at("time_ns").nanos();
     d.verify = read_verify_status(j.at("verify"));
     d.reason = j.at("reason").string();
-    d.samples_before = j.at("samples_before").optional([](const JsonReader& v) { return std::size_t{v.integer<std::uint32_t>()}; });
+    d.samples_before = j.at("samples_before").optional([](const JsonReader& v) {
+      return std::size_t{v.integer<std::uint32_t>()};
+    });
     current(j).disturbed.push_back(std::move(d));
   }
 
@@ -207,7 +224,8 @@ class JournalReading {
     if (f.of_case) {
       const auto& all = current(j).disturbed;
       samples = static_cast<std::size_t>(
-          std::count_if(all.begin(), all.end(), [&](const JournalDisturbed& d) { return d.of_case == *f.of_case; }));
+          std::count_if(all.begin(), all.end(),
+                        [&](const JournalDisturbed& d) { return d.of_case == *f.of_case; }));
     }
     f.fault = read_fault(j.at("what"), samples);
     (current_ != nullptr ? current_->faults : early_).push_back(std::move(f));
@@ -239,14 +257,17 @@ std::string_view sound(std::string_view line) {
 
 }  // namespace
 
-std::optional<ConfigurationChange> first_difference(const Configuration& was, const Configuration& is) {
+std::optional<ConfigurationChange> first_difference(const Configuration& was,
+                                                    const Configuration& is) {
   const auto value = [](const Configuration& of, const std::string& name) -> const std::string* {
-    const auto at = std::find_if(of.begin(), of.end(), [&](const auto& one) { return one.first == name; });
+    const auto at =
+        std::find_if(of.begin(), of.end(), [&](const auto& one) { return one.first == name; });
     return at == of.end() ? nullptr : &at->second;
   };
   for (const auto& [name, now] : is) {
     const std::string* before = value(was, name);
-    if (before == nullptr || *before != now) return ConfigurationChange{name, before == nullptr ? "" : *before, now};
+    if (before == nullptr || *before != now)
+      return ConfigurationChange{name, before == nullptr ? "" : *before, now};
   }
   for (const auto& [name, before] : was)
     if (value(is, name) == nullptr) return ConfigurationChange{name, before, ""};
@@ -276,7 +297,9 @@ std::string journal_line(const JournalEntry& entry) {
   return with_hash(std::visit([](const auto& e) { return entry_text(e); }, entry));
 }
 
-std::string journal_run_line(std::uint32_t run) { return with_hash(fmt::format(R"({{"run":{}}})", run)); }
+std::string journal_run_line(std::uint32_t run) {
+  return with_hash(fmt::format(R"({{"run":{}}})", run));
+}
 
 Journal journal_from_text(std::string_view text) {
   JournalReading reading;
@@ -285,13 +308,16 @@ Journal journal_from_text(std::string_view text) {
   for (std::size_t begin = 0; begin < text.size(); ++number) {
     const std::size_t end = text.find('\n', begin);
     const bool last = end == std::string_view::npos || end + 1 == text.size();
-    const std::string_view json = end == std::string_view::npos ? std::string_view() : sound(text.substr(begin, end - begin));
+    const std::string_view json =
+        end == std::string_view::npos ? std::string_view() : sound(text.substr(begin, end - begin));
     const auto complain = [&](const std::string& what) {
       throw Error(ErrorKind::input, fmt::format("line {}: {}", number + 1, what));
     };
     if (json.empty()) {
       if (last && number > 0) break;
-      if (number == 0) throw Error(ErrorKind::input, "it is not a journal of mgpu-bench, or damaged in its first line");
+      if (number == 0)
+        throw Error(ErrorKind::input,
+                    "it is not a journal of mgpu-bench, or damaged in its first line");
       complain("damaged; what it said is unknown, and samples are not made up");
     }
     try {

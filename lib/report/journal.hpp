@@ -1,16 +1,20 @@
-// The journal of a run: what it has measured and its result file does not hold yet. The result file is written when all cases of
-// one problem and mode, a group, are finished; their samples are interleaved, so that none is finished much before the others. The
-// journal gets a line for every sample, between two of them: a run that is killed at any moment loses the sample under way at most,
-// and `run --resume` goes on with the others.
+// The journal of a run: what it has measured and its result file does not hold yet. The result file
+// is written when all cases of one problem and mode, a group, are finished; their samples are
+// interleaved, so that none is finished much before the others. The journal gets a line for every
+// sample, between two of them: a run that is killed at any moment loses the sample under way at
+// most, and `run --resume` goes on with the others.
 //
-// The file is RESULT.journal. A line is the FNV-1a hash of what follows it, a space, and a JSON object. The first is the header; it
-// is replaced together with all other lines, by a rename, when a group has been saved in the result file. The others are only ever
-// appended: {"run": 2} where a run goes on, {"group": ...} where a group begins, and one for every sample that counts, every sample
-// in which a device was lost, every fault and every case that failed. What was cut off at the end of the file is not a line; any
-// other damage makes it unusable, as nobody could tell what is missing.
+// The file is RESULT.journal. A line is the FNV-1a hash of what follows it, a space, and a JSON
+// object. The first is the header; it is replaced together with all other lines, by a rename, when
+// a group has been saved in the result file. The others are only ever appended: {"run": 2} where a
+// run goes on, {"group": ...} where a group begins, and one for every sample that counts, every
+// sample in which a device was lost, every fault and every case that failed. What was cut off at
+// the end of the file is not a line; any other damage makes it unusable, as nobody could tell what
+// is missing.
 //
-// Of a sample it holds what the figures of its case and strategies that learn need, not when every command ran. What a result
-// shows as a timeline is therefore a sample of the run that wrote it: a case that goes on takes one sample more at least.
+// Of a sample it holds what the figures of its case and strategies that learn need, not when every
+// command ran. What a result shows as a timeline is therefore a sample of the run that wrote it: a
+// case that goes on takes one sample more at least.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +38,8 @@ using Configuration = std::vector<std::pair<std::string, std::string>>;
 struct ConfigurationChange {
   std::string name, was, is;  // empty values: it had, or has, none
 };
-std::optional<ConfigurationChange> first_difference(const Configuration& was, const Configuration& is);
+std::optional<ConfigurationChange> first_difference(const Configuration& was,
+                                                    const Configuration& is);
 
 struct JournalHeader {
   std::string id;                 // Report::id of the result file that it belongs to
@@ -48,11 +53,12 @@ struct JournalHeader {
 
 // A group begins; once more when another run goes on with it.
 struct JournalGroup {
-  std::size_t number = 0;                           // in the session, from 0
-  std::string name;                                 // "merkle resident"
-  std::vector<std::string> devices;                 // ids
-  std::vector<std::string> cases;                   // "alone 0:0", "dynamic:chunks=32 on 2"
-  std::map<std::string, std::string> settled = {};  // options that were left open until devices were there, as they are
+  std::size_t number = 0;            // in the session, from 0
+  std::string name;                  // "merkle resident"
+  std::vector<std::string> devices;  // ids
+  std::vector<std::string> cases;    // "alone 0:0", "dynamic:chunks=32 on 2"
+  std::map<std::string, std::string> settled =
+      {};  // options that were left open until devices were there, as they are
   bool operator==(const JournalGroup&) const = default;
 };
 // Cases and devices count from 0 in their group's lists.
@@ -64,7 +70,7 @@ struct JournalSample {
   SampleShare share;           // by `devices`; busy in the devices' own time
   std::size_t recomputed = 0;  // its devices' parts that others computed again
   std::string digest;          // of its result; empty: it was not looked at
-  std::string chosen;          // the strategy that `auto` chose, and which devices it uses; else empty
+  std::string chosen;  // the strategy that `auto` chose, and which devices it uses; else empty
   std::vector<bool> uses;
 };
 struct JournalDisturbed {  // a sample in which a device was lost
@@ -84,7 +90,8 @@ struct JournalFailure {  // the case has failed, and takes no more samples
   std::string reason;
   VerifyRecord verify;
 };
-using JournalEntry = std::variant<JournalGroup, JournalSample, JournalDisturbed, JournalFault, JournalFailure>;
+using JournalEntry =
+    std::variant<JournalGroup, JournalSample, JournalDisturbed, JournalFault, JournalFailure>;
 
 // Of one group, in the order of the file.
 struct GroupJournal {
@@ -108,15 +115,18 @@ std::string journal_line(const JournalHeader& header);
 std::string journal_line(const JournalEntry& entry);
 std::string journal_run_line(std::uint32_t run);  // this run goes on
 
-// Throws Error(input): not a journal, another version, a damaged line (by number). read_journal: with the file's name.
+// Throws Error(input): not a journal, another version, a damaged line (by number). read_journal:
+// with the file's name.
 Journal journal_from_text(std::string_view text);
 Journal read_journal(const std::filesystem::path& file);
 
-// Writes to a journal. Every line is handed to the system at once, so that it survives the process, and to the disk at most once a
-// second, so that a power failure costs about that. Functions throw Error(output), and block for as long as the disk takes.
+// Writes to a journal. Every line is handed to the system at once, so that it survives the process,
+// and to the disk at most once a second, so that a power failure costs about that. Functions throw
+// Error(output), and block for as long as the disk takes.
 class JournalWriter {
  public:
-  JournalWriter(std::filesystem::path file, JournalHeader header);  // begins one, in place of what is there
+  JournalWriter(std::filesystem::path file,
+                JournalHeader header);  // begins one, in place of what is there
   // Goes on with the one that was read, as the next run.
   JournalWriter(std::filesystem::path file, const Journal& read);
   JournalWriter(const JournalWriter&) = delete;

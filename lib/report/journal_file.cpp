@@ -1,4 +1,5 @@
-// Journals on disk. POSIX calls: a line must reach the system in one piece, and only their error numbers say why a disk refuses.
+// Journals on disk. POSIX calls: a line must reach the system in one piece, and only their error
+// numbers say why a disk refuses.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -40,7 +41,8 @@ JournalWriter::JournalWriter(std::filesystem::path file, JournalHeader header)
   open();
 }
 
-JournalWriter::JournalWriter(std::filesystem::path file, const Journal& read) : file_(std::move(file)), header_(read.header) {
+JournalWriter::JournalWriter(std::filesystem::path file, const Journal& read)
+    : file_(std::move(file)), header_(read.header) {
   ++header_.run;
   open();
   // A line that was cut off would damage the next.

@@ -7,7 +7,8 @@
 namespace mgpu {
 namespace {
 
-// No file of ours nests a tenth as deep. The parser itself and what walks through its result recurse, a stack frame a level.
+// No file of ours nests a tenth as deep. The parser itself and what walks through its result
+// recurse, a stack frame a level.
 constexpr std::size_t kMostLevels = 100;
 
 // Levels of lists and objects, as far as the text is JSON: what follows a mistake does not matter.
@@ -41,7 +42,8 @@ std::string plain_message(const std::string& what) {
 nlohmann::ordered_json parse_json(std::string_view text) {
   if (text.empty()) throw Error(ErrorKind::input, "is empty");
   if (too_deep(text))
-    throw Error(ErrorKind::input, "lists and objects in it are nested deeper than " + std::to_string(kMostLevels) + " levels");
+    throw Error(ErrorKind::input, "lists and objects in it are nested deeper than " +
+                                      std::to_string(kMostLevels) + " levels");
   try {
     return nlohmann::ordered_json::parse(text);
   } catch (const nlohmann::json::exception& e) {
@@ -51,7 +53,8 @@ nlohmann::ordered_json parse_json(std::string_view text) {
 
 nlohmann::ordered_json parse_json_file(const std::filesystem::path& file, const char* kind) {
   std::error_code error;
-  if (std::filesystem::is_directory(file, error)) throw Error(ErrorKind::input, std::string("is a directory, not ") + kind);
+  if (std::filesystem::is_directory(file, error))
+    throw Error(ErrorKind::input, std::string("is a directory, not ") + kind);
   return parse_json(read_text_file(file));
 }
 

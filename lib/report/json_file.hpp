@@ -1,5 +1,6 @@
-// JSON from text and from disk: the parser, which takes seconds to compile, is instantiated here alone. Files are read for readers
-// whose every complaint is one line that begins with the file's name. Internal to lib/report.
+// JSON from text and from disk: the parser, which takes seconds to compile, is instantiated here
+// alone. Files are read for readers whose every complaint is one line that begins with the file's
+// name. Internal to lib/report.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +15,8 @@ namespace mgpu {
 // Throws Error(input) where the text is not JSON, or nested deeper than 100 levels.
 nlohmann::ordered_json parse_json(std::string_view text);
 
-// Likewise, without the name: also a directory, or unreadable. `kind` is what it should be: "a result file".
+// Likewise, without the name: also a directory, or unreadable. `kind` is what it should be: "a
+// result file".
 nlohmann::ordered_json parse_json_file(const std::filesystem::path& file, const char* kind);
 
 // What `read` makes of it; errors of either carry the file's name.

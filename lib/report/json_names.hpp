@@ -1,4 +1,5 @@
-// Words and column orders that the writer and the reader of the result file share. Internal to lib/report.
+// Words and column orders that the writer and the reader of the result file share. Internal to
+// lib/report.
 #pragma once
 
 #include <array>
@@ -12,10 +13,12 @@ namespace mgpu::json_names {
 
 inline constexpr std::string_view kSchema = "mgpu-bench/result";
 
-inline constexpr std::array kCommandColumns = {"device",    "kind",         "slice",      "label",   "bytes",
-                                               "queued_ns", "submitted_ns", "started_ns", "ended_ns"};
+inline constexpr std::array kCommandColumns = {"device",       "kind",       "slice",
+                                               "label",        "bytes",      "queued_ns",
+                                               "submitted_ns", "started_ns", "ended_ns"};
 inline constexpr std::array kSpanColumns = {"device", "state", "begin_ns", "end_ns"};
-inline constexpr std::array kSliceColumns = {"device", "slice", "begin", "end", "enqueued_ns", "finished_ns"};
+inline constexpr std::array kSliceColumns = {"device", "slice",       "begin",
+                                             "end",    "enqueued_ns", "finished_ns"};
 
 // The value whose to_string() is `word`, out of all there are.
 template <typename Enum>
@@ -60,8 +63,9 @@ inline constexpr std::array<ExchangeTimeField, 3> kExchangeTimes = {{
     {"exchange_total_ns", &DeviceParts::ExchangeTimes::total},
     {"waiting_ns", &DeviceParts::ExchangeTimes::waiting},
 }};
-inline constexpr std::array<const char*, 3> kExchangeColumns = {"peer", "path", "arrives"};  // of commands, after the others
-inline constexpr const char* kRoundColumn = "round";                                         // of commands, after all others
+inline constexpr std::array<const char*, 3> kExchangeColumns = {
+    "peer", "path", "arrives"};                       // of commands, after the others
+inline constexpr const char* kRoundColumn = "round";  // of commands, after all others
 
 inline constexpr std::array<WhatIfField, 4> kWhatIfFields = {{
     {"perfect_balance", &Bottleneck::perfect_balance},

@@ -1,4 +1,5 @@
-// A JSON value with the path that led to it, so that every error names the field. Internal to lib/report.
+// A JSON value with the path that led to it, so that every error names the field. Internal to
+// lib/report.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +15,13 @@
 
 namespace mgpu {
 
-// Every reading function throws Error(input) 'runs[3].time_ns.median: "x" is not accepted: a whole number from 0 to 9'.
+// Every reading function throws Error(input) 'runs[3].time_ns.median: "x" is not accepted: a whole
+// number from 0 to 9'.
 class JsonReader {
  public:
   using Json = nlohmann::ordered_json;
-  explicit JsonReader(const Json& json, std::string path = {}) : json_(&json), path_(std::move(path)) {}
+  explicit JsonReader(const Json& json, std::string path = {})
+      : json_(&json), path_(std::move(path)) {}
 
   const Json& json() const { return *json_; }
   bool is_null() const { return json_->is_null(); }
@@ -47,7 +50,8 @@ class JsonReader {
 
   // `value` stands in that row and column of this table.
   JsonReader cell(const Json& value, std::size_t row, std::size_t column) const {
-    return JsonReader(value, path_ + ": row " + std::to_string(row) + ", column " + std::to_string(column));
+    return JsonReader(
+        value, path_ + ": row " + std::to_string(row) + ", column " + std::to_string(column));
   }
 
   std::string string() const {
@@ -60,7 +64,8 @@ class JsonReader {
   }
   // Both ends included.
   template <typename T>
-  T integer(T least = std::numeric_limits<T>::lowest(), T most = std::numeric_limits<T>::max()) const {
+  T integer(T least = std::numeric_limits<T>::lowest(),
+            T most = std::numeric_limits<T>::max()) const {
     const std::optional<T> value = whole<T>(*json_);
     if (!value || *value < least || *value > most) refuse_whole(least, most);
     return *value;
@@ -72,7 +77,9 @@ class JsonReader {
   // A moment, which may lie before the one that times are counted from.
   Nanos nanos() const { return Nanos{integer<std::int64_t>(-kMostTime, kMostTime)}; }
   // A time that something takes.
-  Nanos duration(std::int64_t most = kMostTime) const { return Nanos{integer<std::int64_t>(0, most)}; }
+  Nanos duration(std::int64_t most = kMostTime) const {
+    return Nanos{integer<std::int64_t>(0, most)};
+  }
   // From `least` to `most`. Null stands for what was not finite, and is NaN.
   double number(double least = -kMostNumber, double most = kMostNumber) const {
     if (json_->is_null()) return std::numeric_limits<double>::quiet_NaN();
@@ -100,7 +107,8 @@ class JsonReader {
     if (!ok) fail(std::string(what) + " expected");
   }
 
-  // Beyond these a figure is damage, or was made up to do some: a sum of what a file holds could overflow.
+  // Beyond these a figure is damage, or was made up to do some: a sum of what a file holds could
+  // overflow.
   static constexpr std::int64_t kMostTime = 10'000'000'000'000'000;  // nanoseconds: 116 days
   static constexpr double kMostNumber = 1e30;
 
@@ -115,9 +123,11 @@ class JsonReader {
     }
     const auto v = j.get<std::int64_t>();
     if constexpr (std::numeric_limits<T>::is_signed) {
-      if (v < std::numeric_limits<T>::min() || v > std::numeric_limits<T>::max()) return std::nullopt;
+      if (v < std::numeric_limits<T>::min() || v > std::numeric_limits<T>::max())
+        return std::nullopt;
     } else {
-      if (v < 0 || static_cast<std::uint64_t>(v) > std::numeric_limits<T>::max()) return std::nullopt;
+      if (v < 0 || static_cast<std::uint64_t>(v) > std::numeric_limits<T>::max())
+        return std::nullopt;
     }
     return static_cast<T>(v);
   }

@@ -1,4 +1,5 @@
-// JSON as text a person can scroll through: objects indented, lists of numbers on one line, tables one row a line.
+// JSON as text a person can scroll through: objects indented, lists of numbers on one line, tables
+// one row a line.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,7 +14,8 @@ std::string json_text(const nlohmann::ordered_json& json);
 // Null where there is no number that JSON could hold.
 nlohmann::ordered_json number_json(double value);
 nlohmann::ordered_json number_json(const std::optional<double>& value);
-// nlohmann's own layout, every value on its own line: for documents without tables, printed by commands.
+// nlohmann's own layout, every value on its own line: for documents without tables, printed by
+// commands.
 std::string indented_json(const nlohmann::ordered_json& json);
 // All on one line.
 std::string flat_json(const nlohmann::ordered_json& json);

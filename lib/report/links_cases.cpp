@@ -13,8 +13,9 @@ namespace {
 constexpr const char* kSuite = "links";
 
 // A measurement that moves `bytes` in each of `samples`.
-RunRecord case_of(std::string suite, std::string label, const std::string& mode, std::vector<std::string> devices, double bytes,
-                  std::vector<Nanos> samples, std::uint64_t wrong) {
+RunRecord case_of(std::string suite, std::string label, const std::string& mode,
+                  std::vector<std::string> devices, double bytes, std::vector<Nanos> samples,
+                  std::uint64_t wrong) {
   RunRecord run;
   run.suite = std::move(suite);
   run.strategy = std::move(label);
@@ -52,15 +53,17 @@ RunRecord case_of(const LinkTransfer& transfer) {
   for (const std::string& end : {transfer.from, transfer.to})
     if (end != kLinksHost) devices.push_back(end);
   return case_of(kSuite, fmt::format("{} to {}", transfer.from, transfer.to),
-                 mode_of(with_underscores(to_string(transfer.traffic)), transfer.in_use), std::move(devices),
-                 static_cast<double>(transfer.moves.bytes), transfer.moves.samples, transfer.moves.wrong);
+                 mode_of(with_underscores(to_string(transfer.traffic)), transfer.in_use),
+                 std::move(devices), static_cast<double>(transfer.moves.bytes),
+                 transfer.moves.samples, transfer.moves.wrong);
 }
 
 RunRecord case_of(const LinkAtOnce& row) {
   std::vector<std::string> devices;
   for (const LinkShare& share : row.devices) devices.push_back(share.device);
-  return case_of(kSuite, to_string(row.crowd), mode_of("all_at_once", row.in_use), std::move(devices),
-                 static_cast<double>(row.moves.bytes), row.moves.samples, row.moves.wrong);
+  return case_of(kSuite, to_string(row.crowd), mode_of("all_at_once", row.in_use),
+                 std::move(devices), static_cast<double>(row.moves.bytes), row.moves.samples,
+                 row.moves.wrong);
 }
 
 }  // namespace
@@ -72,20 +75,24 @@ Report as_cases(const LinksReport& report) {
   cases.environment = report.environment;
   cases.options = report.options;
   cases.started = report.started;
-  for (const Device& device : report.devices) cases.devices.push_back({device, cases.devices.size(), {}, {}, {}});
+  for (const Device& device : report.devices)
+    cases.devices.push_back({device, cases.devices.size(), {}, {}, {}});
   for (const LinkTransfer& transfer : report.transfers) cases.runs.push_back(case_of(transfer));
   for (const LinkAtOnce& row : report.at_once) cases.runs.push_back(case_of(row));
   for (const LinkLatency& latency : report.latencies) {
     const std::string label = fmt::format("{}", fmt::join(latency.devices, " and "));
-    cases.runs.push_back(case_of(kSuite, label, mode_of("latency_alone", latency.in_use), latency.devices, 0, latency.alone, 0));
-    cases.runs.push_back(case_of(kSuite, label, mode_of("latency_back_to_back", latency.in_use), latency.devices, 0,
-                                 per_call(latency.queued, latency.queued_calls), 0));
+    cases.runs.push_back(case_of(kSuite, label, mode_of("latency_alone", latency.in_use),
+                                 latency.devices, 0, latency.alone, 0));
+    cases.runs.push_back(case_of(kSuite, label, mode_of("latency_back_to_back", latency.in_use),
+                                 latency.devices, 0, per_call(latency.queued, latency.queued_calls),
+                                 0));
   }
   for (const CollectiveRecord& row : report.collectives) {
     const double bytes = static_cast<double>(row.size) * row.bus_factor;
     const std::string label = format_count(row.size) + " B";
     const auto add = [&](const std::string& mode, std::vector<Nanos> samples) {
-      RunRecord run = case_of(row.op, label, mode, row.devices, bytes, std::move(samples), row.wrong);
+      RunRecord run =
+          case_of(row.op, label, mode, row.devices, bytes, std::move(samples), row.wrong);
       run.params["type"] = row.element;
       if (!row.reduction.empty()) run.params["redop"] = row.reduction;
       cases.runs.push_back(std::move(run));

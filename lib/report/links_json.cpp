@@ -43,7 +43,8 @@ void put_moves(const LinkMoves& moves, Json& json) {
   json["samples_ns"] = times_json(moves.samples);
 }
 
-void put_times(const std::vector<Nanos>& alone, const std::vector<Nanos>& queued, std::uint64_t calls, Json& json) {
+void put_times(const std::vector<Nanos>& alone, const std::vector<Nanos>& queued,
+               std::uint64_t calls, Json& json) {
   json["alone_ns"] = median_json(alone);
   json["back_to_back_ns"] = number_json(queued_ns(queued, calls));
   json["alone_samples_ns"] = times_json(alone);
@@ -78,7 +79,8 @@ Json transfer_json(const LinkTransfer& transfer) {
 }
 
 Json at_once_json(const LinkAtOnce& row) {
-  Json json = {{"traffic", to_string(row.crowd)}, {"path", or_null(row.path)}, {"in_use", row.in_use}};
+  Json json = {
+      {"traffic", to_string(row.crowd)}, {"path", or_null(row.path)}, {"in_use", row.in_use}};
   put_moves(row.moves, json);
   json["devices"] = Json::array();
   for (const LinkShare& share : row.devices) {
@@ -92,7 +94,8 @@ Json at_once_json(const LinkAtOnce& row) {
 }
 
 Json latency_json(const LinkLatency& latency) {
-  Json json = {{"devices", latency.devices}, {"path", or_null(latency.path)}, {"in_use", latency.in_use}};
+  Json json = {
+      {"devices", latency.devices}, {"path", or_null(latency.path)}, {"in_use", latency.in_use}};
   put_times(latency.alone, latency.queued, latency.queued_calls, json);
   return json;
 }
@@ -129,7 +132,9 @@ Enum word_of(const JsonReader& j, std::initializer_list<Enum> all) {
   return *value;
 }
 
-PeerPath path_of(const JsonReader& j) { return word_of(j, {PeerPath::direct, PeerPath::staged, PeerPath::host}); }
+PeerPath path_of(const JsonReader& j) {
+  return word_of(j, {PeerPath::direct, PeerPath::staged, PeerPath::host});
+}
 
 std::string text_or_empty(const JsonReader& j) { return j.is_null() ? std::string() : j.string(); }
 
@@ -140,7 +145,8 @@ std::vector<Nanos> times_of(const JsonReader& j) {
 }
 
 LinkMoves moves_of(const JsonReader& j) {
-  return {j.at("bytes").integer<Bytes>(), times_of(j.at("samples_ns")), j.at("wrong").integer<std::uint64_t>()};
+  return {j.at("bytes").integer<Bytes>(), times_of(j.at("samples_ns")),
+          j.at("wrong").integer<std::uint64_t>()};
 }
 
 Device links_device_of(const JsonReader& j) {
@@ -151,7 +157,8 @@ Device links_device_of(const JsonReader& j) {
   d.vendor = j.at("vendor").string();
   d.platform = j.at("platform").string();
   d.platform_version = j.at("platform_version").string();
-  d.type = word_of(j.at("type"), {DeviceType::gpu, DeviceType::cpu, DeviceType::accelerator, DeviceType::custom});
+  d.type = word_of(j.at("type"),
+                   {DeviceType::gpu, DeviceType::cpu, DeviceType::accelerator, DeviceType::custom});
   d.uuid = j.at("uuid").optional(string);
   d.pci = j.at("pci").optional(string);
   d.driver_version = j.at("driver_version").string();
@@ -174,17 +181,21 @@ LinkTransfer transfer_of(const JsonReader& j) {
 
 LinkAtOnce at_once_of(const JsonReader& j) {
   LinkAtOnce row;
-  row.crowd = word_of(j.at("traffic"), {LinkCrowd::up, LinkCrowd::down, LinkCrowd::up_and_down, LinkCrowd::devices});
+  row.crowd = word_of(j.at("traffic"),
+                      {LinkCrowd::up, LinkCrowd::down, LinkCrowd::up_and_down, LinkCrowd::devices});
   row.path = text_or_empty(j.at("path"));
   row.in_use = j.at("in_use").boolean();
   row.moves = moves_of(j);
   j.at("devices").elements([&](const JsonReader& e) {
-    row.devices.push_back({e.at("device").string(), e.at("bytes").integer<Bytes>(), times_of(e.at("samples_ns"))});
+    row.devices.push_back(
+        {e.at("device").string(), e.at("bytes").integer<Bytes>(), times_of(e.at("samples_ns"))});
   });
   return row;
 }
 
-std::uint64_t calls_of(const JsonReader& j) { return j.at("back_to_back_calls").integer<std::uint64_t>(1, 1'000'000); }
+std::uint64_t calls_of(const JsonReader& j) {
+  return j.at("back_to_back_calls").integer<std::uint64_t>(1, 1'000'000);
+}
 
 LinkLatency latency_of(const JsonReader& j) {
   return {j.at("devices").strings(),
@@ -220,18 +231,22 @@ ParamValue option_of(const JsonReader& j) {
 }  // namespace
 
 Json links_json(const LinksReport& report) {
-  Json json = {{"schema", kLinksSchema},
-               {"schema_version", kLinksSchemaVersion},
-               {"complete", report.complete},
-               {"failure", or_null(report.failure)},
-               {"tool", {{"version", report.tool.version}, {"git", report.tool.git}, {"argv", report.tool.argv}}},
-               {"started", report.started}};
+  Json json = {
+      {"schema", kLinksSchema},
+      {"schema_version", kLinksSchemaVersion},
+      {"complete", report.complete},
+      {"failure", or_null(report.failure)},
+      {"tool",
+       {{"version", report.tool.version}, {"git", report.tool.git}, {"argv", report.tool.argv}}},
+      {"started", report.started}};
   json["environment"] = Json::object();
   for (const auto& [name, value] : report.environment) json["environment"][name] = value;
   json["options"] = Json::object();
-  for (const auto& [name, value] : report.options) std::visit([&, &key = name](const auto& v) { json["options"][key] = v; }, value);
+  for (const auto& [name, value] : report.options)
+    std::visit([&, &key = name](const auto& v) { json["options"][key] = v; }, value);
   json["devices"] = Json::array();
-  for (std::size_t i = 0; i < report.devices.size(); ++i) json["devices"].push_back(links_device_json(report.devices[i], i));
+  for (std::size_t i = 0; i < report.devices.size(); ++i)
+    json["devices"].push_back(links_device_json(report.devices[i], i));
   json["paths"] = list_json(report.pairs, [](const LinkPair& pair) {
     return Json{{"from", pair.from}, {"to", pair.to}, {"path", to_string(pair.path)}};
   });
@@ -250,28 +265,40 @@ LinksReport links_from_json(const Json& json) {
   const JsonReader j(json);
   j.expect(json.is_object(), "a JSON object");
   const std::string schema = j.at("schema").string();
-  if (schema != kLinksSchema) j.at("schema").fail(in_quotes(schema) + " is not \"" + std::string(kLinksSchema) + '"');
+  if (schema != kLinksSchema)
+    j.at("schema").fail(in_quotes(schema) + " is not \"" + std::string(kLinksSchema) + '"');
   const auto version = j.at("schema_version").integer<std::int32_t>();
   if (version != kLinksSchemaVersion)
     j.at("schema_version")
-        .fail(std::to_string(version) + " is not what this tool reads (" + std::to_string(kLinksSchemaVersion) + ")");
+        .fail(std::to_string(version) + " is not what this tool reads (" +
+              std::to_string(kLinksSchemaVersion) + ")");
   LinksReport report;
   report.complete = j.at("complete").boolean();
   report.failure = j.at("failure").optional([](const JsonReader& v) { return v.string(); });
   const JsonReader tool = j.at("tool");
   report.tool = {tool.at("version").string(), tool.at("git").string(), tool.at("argv").strings()};
   report.started = j.at("started").string();
-  j.at("environment").members([&](const std::string& name, const JsonReader& v) { report.environment[name] = v.string(); });
-  j.at("options").members([&](const std::string& name, const JsonReader& v) { report.options[name] = option_of(v); });
-  j.at("devices").elements([&](const JsonReader& e) { report.devices.push_back(links_device_of(e)); });
+  j.at("environment").members([&](const std::string& name, const JsonReader& v) {
+    report.environment[name] = v.string();
+  });
+  j.at("options").members(
+      [&](const std::string& name, const JsonReader& v) { report.options[name] = option_of(v); });
+  j.at("devices").elements(
+      [&](const JsonReader& e) { report.devices.push_back(links_device_of(e)); });
   j.at("paths").elements([&](const JsonReader& e) {
     report.pairs.push_back({e.at("from").string(), e.at("to").string(), path_of(e.at("path"))});
   });
   report.notes = j.at("notes").strings();
-  j.at("transfers").elements([&](const JsonReader& e) { report.transfers.push_back(transfer_of(e)); });
+  j.at("transfers").elements([&](const JsonReader& e) {
+    report.transfers.push_back(transfer_of(e));
+  });
   j.at("at_once").elements([&](const JsonReader& e) { report.at_once.push_back(at_once_of(e)); });
-  j.at("latencies").elements([&](const JsonReader& e) { report.latencies.push_back(latency_of(e)); });
-  j.at("collectives").elements([&](const JsonReader& e) { report.collectives.push_back(collective_of(e)); });
+  j.at("latencies").elements([&](const JsonReader& e) {
+    report.latencies.push_back(latency_of(e));
+  });
+  j.at("collectives").elements([&](const JsonReader& e) {
+    report.collectives.push_back(collective_of(e));
+  });
   report.warnings = j.at("warnings").strings();
   return report;
 }

@@ -1,4 +1,5 @@
-// The file of `links`: LinksReport <-> JSON of schema "mgpu-bench/links", lib/report/links.schema.json.
+// The file of `links`: LinksReport <-> JSON of schema "mgpu-bench/links",
+// lib/report/links.schema.json.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,8 +9,8 @@
 
 namespace mgpu {
 
-// What is derived, medians and rates, is there for readers in other languages; it is made of the samples, which are there too.
-// Rates of what was wrong are null.
+// What is derived, medians and rates, is there for readers in other languages; it is made of the
+// samples, which are there too. Rates of what was wrong are null.
 nlohmann::ordered_json links_json(const LinksReport& report);
 std::string links_json_text(const LinksReport& report);
 

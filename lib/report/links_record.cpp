@@ -6,7 +6,9 @@
 
 namespace mgpu {
 
-const char* to_string(LinkTraffic traffic) { return traffic == LinkTraffic::one_way ? "one-way" : "both-ways"; }
+const char* to_string(LinkTraffic traffic) {
+  return traffic == LinkTraffic::one_way ? "one-way" : "both-ways";
+}
 
 const char* to_string(LinkCrowd crowd) {
   switch (crowd) {
@@ -55,7 +57,8 @@ std::optional<double> queued_ns(const std::vector<Nanos>& queued, std::uint64_t 
 
 std::optional<double> algorithm_bandwidth(const CollectiveRecord& row) {
   if (row.wrong > 0 || row.size == 0) return std::nullopt;
-  return bytes_per_s(static_cast<double>(row.size) * static_cast<double>(row.queued_calls), row.queued);
+  return bytes_per_s(static_cast<double>(row.size) * static_cast<double>(row.queued_calls),
+                     row.queued);
 }
 
 std::optional<double> bus_bandwidth(const CollectiveRecord& row) {

@@ -1,5 +1,6 @@
-// What `links` measured, as plain records: what moves between the host and the devices and among the devices, how long an exchange
-// of nothing takes, and collectives over sizes. The file is lib/report/links_json.hpp's, the tables are links_tables.hpp's.
+// What `links` measured, as plain records: what moves between the host and the devices and among
+// the devices, how long an exchange of nothing takes, and collectives over sizes. The file is
+// lib/report/links_json.hpp's, the tables are links_tables.hpp's.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +22,16 @@ enum class LinkTraffic { one_way, both_ways };
 const char* to_string(LinkTraffic traffic);  // "one-way", "both-ways"
 
 // Everything of a kind at the same time.
-enum class LinkCrowd { up, down, up_and_down, devices };  // from the host, to it, both; each device to every other
-const char* to_string(LinkCrowd crowd);                   // "up", "down", "up-and-down", "devices"
+enum class LinkCrowd {
+  up,
+  down,
+  up_and_down,
+  devices
+};                                       // from the host, to it, both; each device to every other
+const char* to_string(LinkCrowd crowd);  // "up", "down", "up-and-down", "devices"
 
-// A repetition moves `bytes` in all, in the time from the first begin to the last end; `wrong`: 32-bit words that did not arrive as
-// they were sent, over all repetitions that were checked.
+// A repetition moves `bytes` in all, in the time from the first begin to the last end; `wrong`:
+// 32-bit words that did not arrive as they were sent, over all repetitions that were checked.
 struct LinkMoves {
   Bytes bytes = 0;
   std::vector<Nanos> samples{};
@@ -36,7 +42,7 @@ struct LinkTransfer {
   LinkTraffic traffic = LinkTraffic::one_way;
   std::string from, to;            // ids of devices, or kLinksHost
   std::optional<PeerPath> path{};  // none: between the host and a device
-  bool in_use = true;              // false: a path that these devices do not take, measured to compare with
+  bool in_use = true;  // false: a path that these devices do not take, measured to compare with
   LinkMoves moves{};
 };
 
@@ -101,21 +107,22 @@ struct LinksReport {
 
 // Nothing for none.
 std::optional<Nanos> median_of(const std::vector<Nanos>& samples);
-// Bytes per second at the median; none where nothing was measured, or something was wrong: a wrong result has no numbers.
+// Bytes per second at the median; none where nothing was measured, or something was wrong: a wrong
+// result has no numbers.
 std::optional<double> rate_of(const LinkMoves& moves);
 // Of a device among several at once.
 std::optional<double> rate_of(const LinkShare& share, const LinkMoves& all);
 // Of one of the calls that were enqueued together, in nanoseconds.
 std::optional<double> queued_ns(const std::vector<Nanos>& queued, std::uint64_t calls);
-// size / time and that times the bus factor, in bytes per second, where the time is that of calls enqueued together, as in
-// nccl-tests. None where something was wrong.
+// size / time and that times the bus factor, in bytes per second, where the time is that of calls
+// enqueued together, as in nccl-tests. None where something was wrong.
 std::optional<double> algorithm_bandwidth(const CollectiveRecord& row);
 std::optional<double> bus_bandwidth(const CollectiveRecord& row);
 // Words and elements, over everything.
 std::uint64_t wrong_in(const LinksReport& report);
 
-// What `compare` and exports see of it: a case for each cell of a matrix, each latency and each row of a collective. What was wrong
-// is a case that failed.
+// What `compare` and exports see of it: a case for each cell of a matrix, each latency and each row
+// of a collective. What was wrong is a case that failed.
 Report as_cases(const LinksReport& report);
 
 }  // namespace mgpu

@@ -14,10 +14,13 @@ struct Renamed {
   const char* now;
 };
 
-constexpr Renamed kRenamedEstimate[] = {
-    {"crowd_ns", "per_peer_contention_ns"}, {"least_ns", "minimum_slice_ns"}, {"spared_ns", "first_slice_discount_ns"}};
-constexpr const char* kDropped[] = {"merge_further_ns", "merge_additional_part_ns"};  // one estimate, which is no longer used
-constexpr Renamed kRenamedMetrics[] = {{"s_max", "ideal_speedup"}, {"ceiling_share", "roofline_fraction"}};
+constexpr Renamed kRenamedEstimate[] = {{"crowd_ns", "per_peer_contention_ns"},
+                                        {"least_ns", "minimum_slice_ns"},
+                                        {"spared_ns", "first_slice_discount_ns"}};
+constexpr const char* kDropped[] = {
+    "merge_further_ns", "merge_additional_part_ns"};  // one estimate, which is no longer used
+constexpr Renamed kRenamedMetrics[] = {{"s_max", "ideal_speedup"},
+                                       {"ceiling_share", "roofline_fraction"}};
 constexpr Renamed kRenamedWork[] = {{"ceiling", "roof"}};
 constexpr Renamed kRenamedPerDevice[] = {{"way", "kernel_variant"}};
 

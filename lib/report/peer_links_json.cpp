@@ -27,11 +27,15 @@ void add_link(Json& json, const PeerLink& link) {
 PeerLink read_link(const JsonReader& object, const PeerLink& standard) {
   PeerLink link = standard;
   if (object.has("path")) {
-    const auto path = json_names::from_string(object.at("path").string(), {PeerPath::direct, PeerPath::staged, PeerPath::host});
-    if (!path) object.at("path").fail(in_quotes(object.at("path").string()) + " is unknown; accepted: direct, staged, host");
+    const auto path = json_names::from_string(object.at("path").string(),
+                                              {PeerPath::direct, PeerPath::staged, PeerPath::host});
+    if (!path)
+      object.at("path").fail(in_quotes(object.at("path").string()) +
+                             " is unknown; accepted: direct, staged, host");
     link.path = *path;
   }
-  if (object.has("bytes_per_s")) link.bytes_per_s = object.at("bytes_per_s").finite(0, kMostGivenRate);
+  if (object.has("bytes_per_s"))
+    link.bytes_per_s = object.at("bytes_per_s").finite(0, kMostGivenRate);
   if (object.has("latency_ns")) link.latency = object.at("latency_ns").duration(kMostGivenTime);
   return link;
 }
@@ -64,9 +68,12 @@ PeerLinks read_peer_links(const JsonReader& json, std::size_t devices) {
   std::set<std::pair<std::size_t, std::size_t>> seen;
   json.at("pairs").elements([&](const JsonReader& pair) {
     const auto last = devices - 1;
-    const auto from = pair.at("from").integer<std::size_t>(0, last), to = pair.at("to").integer<std::size_t>(0, last);
-    if (from == to) pair.at("to").fail(fmt::format("{} is where it comes from, too: two devices expected", to));
-    if (!seen.insert({from, to}).second) pair.fail(fmt::format("from {} to {} was there before", from, to));
+    const auto from = pair.at("from").integer<std::size_t>(0, last),
+               to = pair.at("to").integer<std::size_t>(0, last);
+    if (from == to)
+      pair.at("to").fail(fmt::format("{} is where it comes from, too: two devices expected", to));
+    if (!seen.insert({from, to}).second)
+      pair.fail(fmt::format("from {} to {} was there before", from, to));
     links.of(from, to) = read_link(pair, standard);
   });
   return links;

@@ -1,4 +1,5 @@
-// PeerLinks in files: scenarios, results and the calibration cache. Internal to lib/report, but for what `calibrate --json` prints.
+// PeerLinks in files: scenarios, results and the calibration cache. Internal to lib/report, but for
+// what `calibrate --json` prints.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,12 +10,12 @@ namespace mgpu {
 
 class JsonReader;
 
-// What pairs have, "path", "bytes_per_s", "latency_ns", and in "pairs" those that differ, with "from" and "to", positions. Null:
-// of nobody.
+// What pairs have, "path", "bytes_per_s", "latency_ns", and in "pairs" those that differ, with
+// "from" and "to", positions. Null: of nobody.
 nlohmann::ordered_json peer_links_json(const PeerLinks& links);
-// Of so many devices, two or more; what is left out of a pair is as of all, and there: direct, without limit or latency. Throws
-// Error(input) for an impossible figure, an unknown path, a pair that is none, and one that is there twice. Unknown keys are
-// skipped.
+// Of so many devices, two or more; what is left out of a pair is as of all, and there: direct,
+// without limit or latency. Throws Error(input) for an impossible figure, an unknown path, a pair
+// that is none, and one that is there twice. Unknown keys are skipped.
 PeerLinks read_peer_links(const JsonReader& json, std::size_t devices);
 
 }  // namespace mgpu

@@ -1,4 +1,5 @@
-// The words of the records, as the result file and the tables write them, and what is left of one without figures.
+// The words of the records, as the result file and the tables write them, and what is left of one
+// without figures.
 #include "lib/report/record.hpp"
 
 namespace mgpu {

@@ -1,4 +1,5 @@
-// The result file: Report <-> JSON of schema "mgpu-bench/result". The schema itself is lib/report/result.schema.json.
+// The result file: Report <-> JSON of schema "mgpu-bench/result". The schema itself is
+// lib/report/result.schema.json.
 #pragma once
 
 #include <filesystem>
@@ -16,11 +17,13 @@ namespace mgpu {
 nlohmann::ordered_json to_json(const Report& report);
 std::string to_json_text(const Report& report);
 
-// Throws Error(input) naming the file and what is wrong with it: not JSON, another schema, a newer schema_version, a missing field.
+// Throws Error(input) naming the file and what is wrong with it: not JSON, another schema, a newer
+// schema_version, a missing field.
 Report read_report(const std::filesystem::path& file);
 Report report_from_json(nlohmann::ordered_json json);
 
-// The published JSON Schema documents, lib/report/*.schema.json: "result", "trace", ... in alphabetical order.
+// The published JSON Schema documents, lib/report/*.schema.json: "result", "trace", ... in
+// alphabetical order.
 std::vector<std::string_view> schema_names();
 // As text. Throws Error(usage) for another name.
 std::string_view schema_text(std::string_view name);

@@ -1,5 +1,6 @@
-// JSON -> Report. Unknown keys are skipped, so that files of newer minor versions stay readable; missing ones are errors. Timelines
-// are read in timeline_json_read.cpp, plans in plan_json_read.cpp.
+// JSON -> Report. Unknown keys are skipped, so that files of newer minor versions stay readable;
+// missing ones are errors. Timelines are read in timeline_json_read.cpp, plans in
+// plan_json_read.cpp.
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -76,7 +77,8 @@ Handicap read_handicap(const JsonReader& j) {
   h.slow_from_fraction = j.at("slow_from_fraction").number(0, 1);
   h.slow_from_time = j.at("slow_from_ns").optional(read_duration);
   h.delay = j.at("delay_ns").duration();
-  h.memory_cap = j.at("memory_cap_bytes").optional([](const JsonReader& v) { return v.integer<Bytes>(); });
+  h.memory_cap =
+      j.at("memory_cap_bytes").optional([](const JsonReader& v) { return v.integer<Bytes>(); });
   return h;
 }
 
@@ -90,7 +92,8 @@ DeviceRecord read_device(const JsonReader& j) {
   d.platform = j.at("platform").string();
   d.platform_vendor = j.at("platform_vendor").string();
   d.platform_version = j.at("platform_version").string();
-  d.type = read_word(j.at("type"), {DeviceType::gpu, DeviceType::cpu, DeviceType::accelerator, DeviceType::custom});
+  d.type = read_word(j.at("type"), {DeviceType::gpu, DeviceType::cpu, DeviceType::accelerator,
+                                    DeviceType::custom});
   d.score = j.at("score").number(0, 100);
   d.uuid = j.at("uuid").optional(read_string);
   d.pci = j.at("pci").optional(read_string);
@@ -103,7 +106,9 @@ DeviceRecord read_device(const JsonReader& j) {
   d.clock_mhz = j.at("clock_mhz").integer<std::uint32_t>();
   d.native_float_width = j.at("native_float_width").integer<std::uint32_t>();
   d.max_work_group = j.at("max_work_group").integer<std::size_t>();
-  d.compute_capability = j.at("compute_capability").optional([](const JsonReader& v) { return v.integer<std::uint32_t>(); });
+  d.compute_capability = j.at("compute_capability").optional([](const JsonReader& v) {
+    return v.integer<std::uint32_t>();
+  });
   d.host_unified_memory = j.at("host_unified_memory").boolean();
   d.fp64 = j.at("fp64").boolean();
   d.virtualised = j.at("virtualised").boolean();
@@ -111,7 +116,8 @@ DeviceRecord read_device(const JsonReader& j) {
   record.capability = read_capability(j.at("capability"));
   record.clock = read_clock(j.at("clock"));
   if (j.has("handicap")) record.handicap = read_handicap(j.at("handicap"));
-  if (j.has("node")) d.node = DeviceNode{j.at("node").integer<std::uint32_t>(), j.at("host").string()};
+  if (j.has("node"))
+    d.node = DeviceNode{j.at("node").integer<std::uint32_t>(), j.at("host").string()};
   return record;
 }
 
@@ -138,7 +144,8 @@ std::vector<Nanos> read_times(const JsonReader& j) {
 }
 
 // None where all are of the first run.
-std::vector<std::uint32_t> read_sample_runs(const JsonReader& j, const char* key, std::size_t samples) {
+std::vector<std::uint32_t> read_sample_runs(const JsonReader& j, const char* key,
+                                            std::size_t samples) {
   std::vector<std::uint32_t> runs;
   if (!j.has(key)) return runs;
   j.at(key).elements([&](const JsonReader& e) { runs.push_back(e.integer<std::uint32_t>()); });
@@ -168,25 +175,32 @@ PerDevice read_per_device(const JsonReader& j) {
     p.parts.unknown = j.at("parts_reason").string();
   } else {
     for (const PartField& f : kPartFields) {  // the residue may be too little as well as too much
-      p.parts.*f.member = f.member == &DeviceParts::residue ? j.at(f.name).nanos() : j.at(f.name).duration();
+      p.parts.*f.member =
+          f.member == &DeviceParts::residue ? j.at(f.name).nanos() : j.at(f.name).duration();
     }
     if (j.has(kExchangePart.name)) p.parts.exchange = j.at(kExchangePart.name).duration();
-    if (j.has(kExchangeTimes.front().name)) {  // of files from before they were recorded they are not known
-      DeviceParts::ExchangeTimes& times = p.parts.exchange_times.emplace(DeviceParts::ExchangeTimes{});
+    if (j.has(kExchangeTimes.front()
+                  .name)) {  // of files from before they were recorded they are not known
+      DeviceParts::ExchangeTimes& times =
+          p.parts.exchange_times.emplace(DeviceParts::ExchangeTimes{});
       for (const ExchangeTimeField& f : kExchangeTimes) times.*f.member = j.at(f.name).duration();
     }
   }
   if (j.has("alone_samples_ns"))
-    p.alone_samples = read_times(j.at("alone_samples_ns"));  // files from before they were recorded have none
+    p.alone_samples =
+        read_times(j.at("alone_samples_ns"));  // files from before they were recorded have none
   p.alone_sample_runs = read_sample_runs(j, "alone_sample_runs", p.alone_samples.size());
   if (j.has("busy_samples_ns"))
-    j.at("busy_samples_ns").elements([&](const JsonReader& e) { p.busy_samples.push_back(e.optional(read_duration)); });
+    j.at("busy_samples_ns").elements([&](const JsonReader& e) {
+      p.busy_samples.push_back(e.optional(read_duration));
+    });
   return p;
 }
 
 }  // namespace
 
-// Files of the first versions know device, what and items_lost only: errors, of samples that count as ordinary ones.
+// Files of the first versions know device, what and items_lost only: errors, of samples that count
+// as ordinary ones.
 Fault read_fault(const JsonReader& j, std::size_t disturbed) {
   const auto number = [](const JsonReader& v) { return v.number(); };
   Fault f;
@@ -194,14 +208,18 @@ Fault read_fault(const JsonReader& j, std::size_t disturbed) {
   f.kind = j.has("kind") ? j.at("kind").string() : "error";
   f.phase = j.has("phase") ? j.at("phase").string() : "sample";
   f.what = j.at("what").string();
-  if (j.has("sample")) f.sample = j.at("sample").optional([](const JsonReader& v) { return v.integer<std::size_t>(); });
+  if (j.has("sample"))
+    f.sample =
+        j.at("sample").optional([](const JsonReader& v) { return v.integer<std::size_t>(); });
   if (f.sample && *f.sample >= disturbed) j.at("sample").fail("no such disturbed sample");
   if (j.has("at_ns")) f.at = j.at("at_ns").optional(read_duration);
   if (j.has("detection_ns")) f.detection = j.at("detection_ns").optional(read_duration);
   if (j.has("recovery_ns")) f.recovery = j.at("recovery_ns").optional(read_duration);
   f.items_lost = j.at("items_lost").integer<Items>();
   if (j.has("items_redone")) f.items_redone = j.at("items_redone").integer<Items>();
-  if (j.has("round")) f.round = j.at("round").optional([](const JsonReader& v) { return v.integer<std::uint32_t>(); });
+  if (j.has("round"))
+    f.round =
+        j.at("round").optional([](const JsonReader& v) { return v.integer<std::uint32_t>(); });
   if (j.has("begun_again")) {
     f.begun_again = j.at("begun_again").optional([](const JsonReader& v) {
       return Fault::BegunAgain{v.at("round").integer<std::uint32_t>(), v.at("after_ns").duration()};
@@ -223,10 +241,12 @@ std::vector<Fault> read_faults(const JsonReader& j, std::size_t disturbed) {
 DisturbedSample read_disturbed(const JsonReader& j) {
   DisturbedSample sample;
   sample.time = j.at("time_ns").nanos();
-  sample.verify = read_word(j.at("verify"), {VerifyStatus::passed, VerifyStatus::failed, VerifyStatus::off});
+  sample.verify =
+      read_word(j.at("verify"), {VerifyStatus::passed, VerifyStatus::failed, VerifyStatus::off});
   sample.reason = j.at("reason").optional(read_string).value_or("");
   sample.devices = j.at("devices").strings();
-  sample.samples_before = j.at("samples_before").optional([](const JsonReader& v) { return v.integer<std::size_t>(); });
+  sample.samples_before =
+      j.at("samples_before").optional([](const JsonReader& v) { return v.integer<std::size_t>(); });
   if (!j.at("timeline").is_null()) sample.timeline = read_timeline(j.at("timeline"));
   if (sample.timeline.devices > sample.devices.size())
     j.at("timeline").at("devices").fail("more than the sample's own list of devices");
@@ -235,17 +255,20 @@ DisturbedSample read_disturbed(const JsonReader& j) {
 
 void read_measurement(const JsonReader& j, RunRecord& run) {
   const JsonReader setup = j.at("setup_ns"), work = j.at("work"), rate = j.at("rate");
-  run.setup = {setup.at("build").duration(), setup.at("alloc").duration(), setup.at("pin").duration(),
-               setup.at("upload").duration()};
+  run.setup = {setup.at("build").duration(), setup.at("alloc").duration(),
+               setup.at("pin").duration(), setup.at("upload").duration()};
   run.samples = read_times(j.at("samples_ns"));
   run.sample_runs = read_sample_runs(j, "sample_runs", run.samples.size());
   if (j.has("disturbed_samples"))
-    j.at("disturbed_samples").elements([&](const JsonReader& e) { run.disturbed.push_back(read_disturbed(e)); });
+    j.at("disturbed_samples").elements([&](const JsonReader& e) {
+      run.disturbed.push_back(read_disturbed(e));
+    });
   run.sample_index = j.at("sample_index").integer<std::size_t>();
-  if (!run.samples.empty() && run.sample_index >= run.samples.size()) j.at("sample_index").fail("no such sample");
+  if (!run.samples.empty() && run.sample_index >= run.samples.size())
+    j.at("sample_index").fail("no such sample");
   run.time = read_summary(j.at("time_ns"));
-  run.work = {work.at("items").integer<Items>(), work.at("ops").number(0), work.at("bytes_in").integer<Bytes>(),
-              work.at("bytes_out").integer<Bytes>()};
+  run.work = {work.at("items").integer<Items>(), work.at("ops").number(0),
+              work.at("bytes_in").integer<Bytes>(), work.at("bytes_out").integer<Bytes>()};
   if (work.has("roof")) run.work.roof = work.at("roof").string();
   run.rate = rate.at("value").number(0);
   run.rate_unit = rate.at("unit").string();
@@ -276,34 +299,45 @@ ChainPhases read_chain(const JsonReader& j, std::uint32_t devices) {
   phases.busy = j.at("busy_ns").nanos();
   phases.period = j.at("period_ns").nanos();
   j.at("stages").elements([&](const JsonReader& e) {
-    phases.stages.push_back(
-        {{e.at("device").integer<std::uint32_t>(0, last)}, Name(e.at("kernel").string()), e.at("time_ns").nanos()});
+    phases.stages.push_back({{e.at("device").integer<std::uint32_t>(0, last)},
+                             Name(e.at("kernel").string()),
+                             e.at("time_ns").nanos()});
   });
   return phases;
 }
 
 void read_results(const JsonReader& j, RunRecord& run) {
-  j.at("per_device").elements([&](const JsonReader& e) { run.per_device.push_back(read_per_device(e)); });
-  const JsonReader metrics = j.at("metrics"), bottleneck = j.at("bottleneck"), verify = j.at("verify");
+  j.at("per_device").elements([&](const JsonReader& e) {
+    run.per_device.push_back(read_per_device(e));
+  });
+  const JsonReader metrics = j.at("metrics"), bottleneck = j.at("bottleneck"),
+                   verify = j.at("verify");
   for (const MetricInfo& metric : all_metrics())
     if (!metric.optional || metrics.has(metric.name))
-      run.metrics.*metric.value = metrics.at(metric.name).optional([](const JsonReader& v) { return v.number(); });
+      run.metrics.*metric.value =
+          metrics.at(metric.name).optional([](const JsonReader& v) { return v.number(); });
   if (j.has("worst_round")) run.worst_round = j.at("worst_round").integer<std::uint32_t>();
   if (j.has("chain")) {
     if (run.devices.empty()) j.at("chain").fail("there are no devices");
     run.chain = read_chain(j.at("chain"), static_cast<std::uint32_t>(run.devices.size()));
     if (run.chain->stages.empty()) j.at("chain").at("stages").fail("there are none");
   }
-  if (j.has("borders")) j.at("borders").elements([&](const JsonReader& e) { run.borders.push_back(read_borders(e)); });
+  if (j.has("borders"))
+    j.at("borders").elements([&](const JsonReader& e) { run.borders.push_back(read_borders(e)); });
   run.bottleneck.name = bottleneck.at("name").string();
-  for (const WhatIfField& f : kWhatIfFields) run.bottleneck.*f.member = read_what_if(bottleneck.at("what_if_ns").at(f.name));
+  for (const WhatIfField& f : kWhatIfFields)
+    run.bottleneck.*f.member = read_what_if(bottleneck.at("what_if_ns").at(f.name));
   if (bottleneck.at("what_if_ns").has(kExchangeWhatIf.name))
-    run.bottleneck.free_exchange = read_what_if(bottleneck.at("what_if_ns").at(kExchangeWhatIf.name));
-  run.verify.status = read_word(verify.at("status"), {VerifyStatus::passed, VerifyStatus::failed, VerifyStatus::off});
+    run.bottleneck.free_exchange =
+        read_what_if(bottleneck.at("what_if_ns").at(kExchangeWhatIf.name));
+  run.verify.status = read_word(verify.at("status"),
+                                {VerifyStatus::passed, VerifyStatus::failed, VerifyStatus::off});
   run.verify.method = verify.at("method").string();
   run.verify.digest = verify.at("digest").string();
-  if (verify.has("parts_recomputed")) run.verify.recomputed = verify.at("parts_recomputed").integer<std::size_t>();
-  if (verify.has("samples_checked")) run.verify.checked = verify.at("samples_checked").integer<std::size_t>();
+  if (verify.has("parts_recomputed"))
+    run.verify.recomputed = verify.at("parts_recomputed").integer<std::size_t>();
+  if (verify.has("samples_checked"))
+    run.verify.checked = verify.at("samples_checked").integer<std::size_t>();
   if (verify.has("found")) run.verify.found = read_findings(verify.at("found"));
   run.faults = read_faults(j.at("faults"), run.disturbed.size());
   run.warnings = j.at("warnings").strings();
@@ -312,7 +346,8 @@ void read_results(const JsonReader& j, RunRecord& run) {
   run.timeline = read_timeline(timeline);
   run.telemetry = read_figures(j);
   run.telemetry_points = read_points(timeline);
-  if (run.timeline.devices > run.devices.size()) timeline.at("devices").fail("more than the run's own list of devices");
+  if (run.timeline.devices > run.devices.size())
+    timeline.at("devices").fail("more than the run's own list of devices");
 }
 
 RunRecord read_run(const JsonReader& j) {
@@ -324,7 +359,8 @@ RunRecord read_run(const JsonReader& j) {
   run.devices = j.at("devices").strings();
   if (j.has("devices_asked")) run.devices_asked = j.at("devices_asked").integer<std::size_t>();
   run.mode = read_mode(j.at("mode"));
-  run.status = read_word(j.at("status"), {Status::ok, Status::failed, Status::skipped, Status::unsupported});
+  run.status =
+      read_word(j.at("status"), {Status::ok, Status::failed, Status::skipped, Status::unsupported});
   run.reason = j.at("reason").optional(read_string);
   read_measurement(j, run);
   read_results(j, run);
@@ -339,24 +375,30 @@ void check_length(const Report& report) {
     const Timeline& t = report.runs[k].timeline;
     Nanos latest = std::max(t.makespan, t.merge_end);
     for (const Command& command : t.commands)
-      latest = std::max({latest, command.queued, command.submitted, command.started, command.ended});
+      latest =
+          std::max({latest, command.queued, command.submitted, command.started, command.ended});
     for (const HostSpan& span : t.spans) latest = std::max(latest, span.end);
-    for (const SliceRecord& slice : t.slices) latest = std::max({latest, slice.enqueued, slice.finished});
-    for (const TelemetryPoint& point : report.runs[k].telemetry_points) latest = std::max(latest, point.reading.at);
+    for (const SliceRecord& slice : t.slices)
+      latest = std::max({latest, slice.enqueued, slice.finished});
+    for (const TelemetryPoint& point : report.runs[k].telemetry_points)
+      latest = std::max(latest, point.reading.at);
     whole += latest.count();
     if (whole > most)
-      throw Error(ErrorKind::input, "runs[" + std::to_string(k) + "].timeline: with those before it, longer than 126 years");
+      throw Error(ErrorKind::input, "runs[" + std::to_string(k) +
+                                        "].timeline: with those before it, longer than 126 years");
   }
 }
 
 void check_header(const JsonReader& j) {
   j.expect(j.json().is_object(), "a JSON object");
   const std::string schema = j.at("schema").string();
-  if (schema != kSchema) j.at("schema").fail(in_quotes(schema) + " is not \"" + std::string(kSchema) + '"');
+  if (schema != kSchema)
+    j.at("schema").fail(in_quotes(schema) + " is not \"" + std::string(kSchema) + '"');
   const auto version = j.at("schema_version").integer<std::int32_t>();
   if (version > kResultSchemaVersion)
     j.at("schema_version")
-        .fail(std::to_string(version) + " is newer than this tool reads (" + std::to_string(kResultSchemaVersion) + ")");
+        .fail(std::to_string(version) + " is newer than this tool reads (" +
+              std::to_string(kResultSchemaVersion) + ")");
   if (version < 1) j.at("schema_version").fail(std::to_string(version) + " never existed");
 }
 
@@ -371,11 +413,15 @@ Report report_from_json(nlohmann::ordered_json json) {
   if (j.has("id")) report.id = j.at("id").string();
   const JsonReader tool = j.at("tool");
   report.tool = {tool.at("version").string(), tool.at("git").string(), tool.at("argv").strings()};
-  j.at("environment").members([&](const std::string& name, const JsonReader& v) { report.environment[name] = v.string(); });
+  j.at("environment").members([&](const std::string& name, const JsonReader& v) {
+    report.environment[name] = v.string();
+  });
   if (j.has("options")) report.options = read_params(j.at("options"));
   if (j.has("started")) report.started = j.at("started").string();
   if (j.has("defaults"))
-    j.at("defaults").members([&](const std::string& suite, const JsonReader& v) { report.defaults[suite] = read_params(v); });
+    j.at("defaults").members([&](const std::string& suite, const JsonReader& v) {
+      report.defaults[suite] = read_params(v);
+    });
   j.at("devices").elements([&](const JsonReader& e) { report.devices.push_back(read_device(e)); });
   if (j.has("cluster")) report.cluster = read_cluster(j.at("cluster"));
   report.telemetry = read_telemetry(j);
@@ -387,7 +433,9 @@ Report report_from_json(nlohmann::ordered_json json) {
 }
 
 Report read_report(const std::filesystem::path& file) {
-  return read_json_file(file, "a result file", [](nlohmann::ordered_json json) { return report_from_json(std::move(json)); });
+  return read_json_file(file, "a result file", [](nlohmann::ordered_json json) {
+    return report_from_json(std::move(json));
+  });
 }
 
 }  // namespace mgpu

@@ -1,4 +1,5 @@
-// Report -> JSON. Reading is in record_json_read.cpp, the text layout in json_text.cpp, files in file_writer.cpp.
+// Report -> JSON. Reading is in record_json_read.cpp, the text layout in json_text.cpp, files in
+// file_writer.cpp.
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
@@ -48,32 +49,33 @@ Json handicap(const Handicap& h) {
 
 Json device(const DeviceRecord& record) {
   const Device& d = record.device;
-  Json j = {{"id", d.id},
-            {"rank", record.rank},
-            {"name", d.name},
-            {"vendor", d.vendor},
-            {"platform", d.platform},
-            {"platform_vendor", d.platform_vendor},
-            {"platform_version", d.platform_version},
-            {"type", to_string(d.type)},
-            {"score", number_json(d.score)},
-            {"uuid", text(d.uuid)},
-            {"pci", text(d.pci)},
-            {"driver_version", d.driver_version},
-            {"device_version", d.device_version},
-            {"global_memory_bytes", d.global_memory},
-            {"max_allocation_bytes", d.max_allocation},
-            {"local_memory_bytes", d.local_memory},
-            {"compute_units", d.compute_units},
-            {"clock_mhz", d.clock_mhz},
-            {"native_float_width", d.native_float_width},
-            {"max_work_group", d.max_work_group},
-            {"compute_capability", d.compute_capability ? Json(*d.compute_capability) : Json(nullptr)},
-            {"host_unified_memory", d.host_unified_memory},
-            {"fp64", d.fp64},
-            {"virtualised", d.virtualised},
-            {"extensions", d.extensions},
-            {"capability", capability_json(record.capability)}};
+  Json j = {
+      {"id", d.id},
+      {"rank", record.rank},
+      {"name", d.name},
+      {"vendor", d.vendor},
+      {"platform", d.platform},
+      {"platform_vendor", d.platform_vendor},
+      {"platform_version", d.platform_version},
+      {"type", to_string(d.type)},
+      {"score", number_json(d.score)},
+      {"uuid", text(d.uuid)},
+      {"pci", text(d.pci)},
+      {"driver_version", d.driver_version},
+      {"device_version", d.device_version},
+      {"global_memory_bytes", d.global_memory},
+      {"max_allocation_bytes", d.max_allocation},
+      {"local_memory_bytes", d.local_memory},
+      {"compute_units", d.compute_units},
+      {"clock_mhz", d.clock_mhz},
+      {"native_float_width", d.native_float_width},
+      {"max_work_group", d.max_work_group},
+      {"compute_capability", d.compute_capability ? Json(*d.compute_capability) : Json(nullptr)},
+      {"host_unified_memory", d.host_unified_memory},
+      {"fp64", d.fp64},
+      {"virtualised", d.virtualised},
+      {"extensions", d.extensions},
+      {"capability", capability_json(record.capability)}};
   j["clock"] = {{"method", record.clock.method},
                 {"offset_ns", record.clock.offset_ns()},
                 {"drift_ppb", number_json(record.clock.drift_ppb)},
@@ -103,14 +105,16 @@ Json times(const std::vector<Time>& all) {
 }
 
 Json per_device(const PerDevice& p) {
-  Json j = {{"device", p.device},       {"alone_ns", ns(p.alone)},        {"items", p.parts.items}, {"share", number_json(p.share)},
+  Json j = {{"device", p.device},       {"alone_ns", ns(p.alone)},
+            {"items", p.parts.items},   {"share", number_json(p.share)},
             {"slices", p.parts.slices}, {"predicted_ns", ns(p.predicted)}};
   const bool known = p.parts.unknown.empty();
   for (const PartField& f : kPartFields) j[f.name] = known ? ns(p.parts.*f.member) : Json(nullptr);
   if (p.parts.exchanges) {
     j[kExchangePart.name] = known ? ns(p.parts.exchange) : Json(nullptr);
     for (const ExchangeTimeField& f : kExchangeTimes)
-      if (!known || p.parts.exchange_times) j[f.name] = known ? ns((*p.parts.exchange_times).*f.member) : Json(nullptr);
+      if (!known || p.parts.exchange_times)
+        j[f.name] = known ? ns((*p.parts.exchange_times).*f.member) : Json(nullptr);
     j["bytes_sent"] = p.parts.bytes_sent;
     j["bytes_received"] = p.parts.bytes_received;
   }
@@ -128,26 +132,33 @@ Json per_device(const PerDevice& p) {
 
 Json timeline(const Timeline& t) {
   Json commands = Json::array(), spans = Json::array(), slices = Json::array();
-  const bool exchanges = std::any_of(t.commands.begin(), t.commands.end(), [](const Command& c) { return c.exchange.has_value(); });
-  const bool rounds = std::any_of(t.commands.begin(), t.commands.end(), [](const Command& c) { return c.round.has_value(); });
+  const bool exchanges = std::any_of(t.commands.begin(), t.commands.end(),
+                                     [](const Command& c) { return c.exchange.has_value(); });
+  const bool rounds = std::any_of(t.commands.begin(), t.commands.end(),
+                                  [](const Command& c) { return c.round.has_value(); });
   Json columns = kCommandColumns;
   if (exchanges)
     for (const char* column : kExchangeColumns) columns.push_back(column);
   if (rounds) columns.push_back(kRoundColumn);
   for (const Command& c : t.commands) {
-    commands.push_back(Json::array({c.device.value, to_string(c.kind), c.slice, c.label.text(), c.bytes, ns(c.queued),
-                                    ns(c.submitted), ns(c.started), ns(c.ended)}));
+    commands.push_back(
+        Json::array({c.device.value, to_string(c.kind), c.slice, c.label.text(), c.bytes,
+                     ns(c.queued), ns(c.submitted), ns(c.started), ns(c.ended)}));
     Json& row = commands.back();
     if (exchanges) {
-      const Json other = c.exchange ? Json::array({c.exchange->peer.value, to_string(c.exchange->path), c.exchange->arrives})
-                                    : Json::array({nullptr, nullptr, nullptr});
+      const Json other = c.exchange
+                             ? Json::array({c.exchange->peer.value, to_string(c.exchange->path),
+                                            c.exchange->arrives})
+                             : Json::array({nullptr, nullptr, nullptr});
       row.insert(row.end(), other.begin(), other.end());
     }
     if (rounds) row.push_back(c.round ? Json(*c.round) : Json(nullptr));
   }
-  for (const HostSpan& s : t.spans) spans.push_back(Json::array({s.device.value, to_string(s.state), ns(s.begin), ns(s.end)}));
+  for (const HostSpan& s : t.spans)
+    spans.push_back(Json::array({s.device.value, to_string(s.state), ns(s.begin), ns(s.end)}));
   for (const SliceRecord& s : t.slices)
-    slices.push_back(Json::array({s.device.value, s.slice, s.begin, s.end, ns(s.enqueued), ns(s.finished)}));
+    slices.push_back(
+        Json::array({s.device.value, s.slice, s.begin, s.end, ns(s.enqueued), ns(s.finished)}));
   return {{"devices", t.devices},
           {"makespan_ns", ns(t.makespan)},
           {"uncertainty_ns", times(t.uncertainty)},
@@ -155,7 +166,8 @@ Json timeline(const Timeline& t) {
            {{"begin_ns", ns(t.merge_begin)},
             {"end_ns", ns(t.merge_end)},
             {"on", t.merged_on ? Json(t.merged_on->value) : Json(nullptr)}}},
-          {"columns", {{"commands", std::move(columns)}, {"spans", kSpanColumns}, {"slices", kSliceColumns}}},
+          {"columns",
+           {{"commands", std::move(columns)}, {"spans", kSpanColumns}, {"slices", kSliceColumns}}},
           {"commands", std::move(commands)},
           {"spans", std::move(spans)},
           {"slices", std::move(slices)}};
@@ -178,7 +190,9 @@ nlohmann::ordered_json fault_json(const Fault& f) {
             {"efficiency_after", number_json(f.efficiency_after)}};
   if (!f.round) return j;
   j["round"] = *f.round;
-  j["begun_again"] = f.begun_again ? Json{{"round", f.begun_again->round}, {"after_ns", ns(f.begun_again->after)}} : Json(nullptr);
+  j["begun_again"] =
+      f.begun_again ? Json{{"round", f.begun_again->round}, {"after_ns", ns(f.begun_again->after)}}
+                    : Json(nullptr);
   return j;
 }
 
@@ -190,7 +204,8 @@ Json faults(const std::vector<Fault>& all) {
   return j;
 }
 
-Json disturbed(const std::vector<DisturbedSample>& samples, const std::vector<std::string>& devices) {
+Json disturbed(const std::vector<DisturbedSample>& samples,
+               const std::vector<std::string>& devices) {
   Json j = Json::array();
   for (const DisturbedSample& s : samples) {
     j.push_back({{"time_ns", ns(s.time)},
@@ -207,7 +222,8 @@ Json borders(const std::vector<MovedBordersRecord>& all) {
   Json j = Json::array();
   for (const MovedBordersRecord& of : all) {
     Json moves = Json::array();
-    for (const MovedBordersRecord::Move& move : of.moves) moves.push_back({{"round", move.round}, {"shares", move.shares}});
+    for (const MovedBordersRecord::Move& move : of.moves)
+      moves.push_back({{"round", move.round}, {"shares", move.shares}});
     j.push_back({{"sample", of.sample}, {"first", of.first}, {"moves", std::move(moves)}});
   }
   return j;
@@ -217,7 +233,9 @@ Json chain(const RunRecord& run) {
   const ChainPhases& phases = *run.chain;
   Json stages = Json::array();
   for (const ChainPhases::Stage& stage : phases.stages)
-    stages.push_back({{"device", stage.device.value}, {"kernel", stage.kernel.text()}, {"time_ns", stage.time.count()}});
+    stages.push_back({{"device", stage.device.value},
+                      {"kernel", stage.kernel.text()},
+                      {"time_ns", stage.time.count()}});
   return {{"filling_ns", phases.filling.count()},   {"draining_ns", phases.draining.count()},
           {"slowest_device", phases.slowest.value}, {"busy_ns", phases.busy.count()},
           {"period_ns", phases.period.count()},     {"stages", std::move(stages)}};
@@ -229,13 +247,16 @@ Json results(const RunRecord& run) {
   for (const PerDevice& p : run.per_device) devices.push_back(per_device(p));
   j["per_device"] = std::move(devices);
   for (const MetricInfo& metric : all_metrics())
-    if (!metric.optional || run.metrics.*metric.value) j["metrics"][metric.name] = number_json(run.metrics.*metric.value);
+    if (!metric.optional || run.metrics.*metric.value)
+      j["metrics"][metric.name] = number_json(run.metrics.*metric.value);
   if (run.worst_round) j["worst_round"] = *run.worst_round;
   if (run.chain) j["chain"] = chain(run);
   if (!run.borders.empty()) j["borders"] = borders(run.borders);
   j["bottleneck"]["name"] = run.bottleneck.name;
-  for (const WhatIfField& f : kWhatIfFields) j["bottleneck"]["what_if_ns"][f.name] = ns(run.bottleneck.*f.member);
-  if (run.bottleneck.free_exchange) j["bottleneck"]["what_if_ns"][kExchangeWhatIf.name] = ns(run.bottleneck.free_exchange);
+  for (const WhatIfField& f : kWhatIfFields)
+    j["bottleneck"]["what_if_ns"][f.name] = ns(run.bottleneck.*f.member);
+  if (run.bottleneck.free_exchange)
+    j["bottleneck"]["what_if_ns"][kExchangeWhatIf.name] = ns(run.bottleneck.free_exchange);
   j["verify"] = {{"status", to_string(run.verify.status)},
                  {"method", run.verify.method},
                  {"digest", run.verify.digest},
@@ -270,7 +291,10 @@ Json estimate(const DeviceEstimate& e) {
 
 Json plan(const PlanRecord& p) {
   Json j = {{"decision_ns", ns(p.decision)}, {"predicted_ns", ns(p.predicted)}};
-  if (p.chosen) j["chosen"] = {{"strategy", p.chosen->strategy}, {"devices", p.chosen->devices}, {"reasons", p.chosen->reasons}};
+  if (p.chosen)
+    j["chosen"] = {{"strategy", p.chosen->strategy},
+                   {"devices", p.chosen->devices},
+                   {"reasons", p.chosen->reasons}};
   if (!p.estimates.devices.empty()) j["estimates"] = Json::array();
   for (const DeviceEstimate& e : p.estimates.devices) j["estimates"].push_back(estimate(e));
   if (!p.work) return j;
@@ -287,8 +311,9 @@ Json plan(const PlanRecord& p) {
   if (p.work->rounds > 0) j["request"]["rounds"] = p.work->rounds;
   const ExchangeEstimate& exchange = p.estimates.exchange;
   if (exchange.any())
-    j["request"]["exchange"] = {
-        {"gathers", exchange.gathers}, {"merge_bytes", exchange.combines}, {"links", peer_links_json(exchange.links)}};
+    j["request"]["exchange"] = {{"gathers", exchange.gathers},
+                                {"merge_bytes", exchange.combines},
+                                {"links", peer_links_json(exchange.links)}};
   if (exchange.any() && exchange.rounds > 0) {
     j["request"]["exchange"]["rounds"] = exchange.rounds;
     j["request"]["exchange"]["halo_bytes"] = exchange.halo;
@@ -302,8 +327,10 @@ Json run_json(const RunRecord& run) {
             {"devices", run.devices},      {"devices_asked", asked_for(run)},
             {"mode", to_string(run.mode)}, {"status", to_string(run.status)},
             {"reason", text(run.reason)}};
-  j["setup_ns"] = {
-      {"build", ns(run.setup.build)}, {"alloc", ns(run.setup.alloc)}, {"pin", ns(run.setup.pin)}, {"upload", ns(run.setup.upload)}};
+  j["setup_ns"] = {{"build", ns(run.setup.build)},
+                   {"alloc", ns(run.setup.alloc)},
+                   {"pin", ns(run.setup.pin)},
+                   {"upload", ns(run.setup.upload)}};
   j["samples_ns"] = times(run.samples);
   if (!run.sample_runs.empty()) j["sample_runs"] = run.sample_runs;
   j["disturbed_samples"] = disturbed(run.disturbed, run.devices);
@@ -324,9 +351,11 @@ Json run_json(const RunRecord& run) {
 }  // namespace
 
 nlohmann::ordered_json to_json(const Report& report) {
-  Json j = {{"schema", kSchema}, {"schema_version", kResultSchemaVersion}, {"complete", report.complete}};
+  Json j = {
+      {"schema", kSchema}, {"schema_version", kResultSchemaVersion}, {"complete", report.complete}};
   if (!report.id.empty()) j["id"] = report.id;
-  j["tool"] = {{"version", report.tool.version}, {"git", report.tool.git}, {"argv", report.tool.argv}};
+  j["tool"] = {
+      {"version", report.tool.version}, {"git", report.tool.git}, {"argv", report.tool.argv}};
   if (!report.started.empty()) j["started"] = report.started;
   j["environment"] = Json::object();
   for (const auto& [name, value] : report.environment) j["environment"][name] = value;
@@ -340,7 +369,8 @@ nlohmann::ordered_json to_json(const Report& report) {
   j["faults"] = faults(report.faults);
   if (!report.exchange_notes.empty()) j["exchange_notes"] = report.exchange_notes;
   j["runs"] = Json::array();
-  for (const RunRecord& r : report.runs) j["runs"].push_back(run_json(r.status == Status::ok ? r : without_figures(r)));
+  for (const RunRecord& r : report.runs)
+    j["runs"].push_back(run_json(r.status == Status::ok ? r : without_figures(r)));
   return j;
 }
 

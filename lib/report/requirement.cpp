@@ -24,21 +24,26 @@ std::string known_metrics() {
   return names;
 }
 
-[[noreturn]] void refuse(std::string_view from, std::string_view text, const std::string& accepted) {
-  throw Error(ErrorKind::usage, fmt::format("{}: {} is not understood; accepted: {}", from, in_quotes(text), accepted));
+[[noreturn]] void refuse(std::string_view from, std::string_view text,
+                         const std::string& accepted) {
+  throw Error(ErrorKind::usage, fmt::format("{}: {} is not understood; accepted: {}", from,
+                                            in_quotes(text), accepted));
 }
 
 bool known_scope(const std::string& scope) {
   const auto all = all_strategies();
   return scope == "best" || scope == auto_strategy().name ||
-         std::any_of(all.begin(), all.end(), [&](const StrategyInfo& s) { return s.name == scope; });
+         std::any_of(all.begin(), all.end(),
+                     [&](const StrategyInfo& s) { return s.name == scope; });
 }
 
-double parse_bound(std::string_view from, std::string_view whole, const std::string& metric, std::string_view text) {
+double parse_bound(std::string_view from, std::string_view whole, const std::string& metric,
+                   std::string_view text) {
   if (metric == "time") return static_cast<double>(parse_duration(from, text).count());
   double bound = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bound);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || !std::isfinite(bound))
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() ||
+      !std::isfinite(bound))
     refuse(from, whole, "METRIC>=NUMBER, as in efficiency>=0.9 or time<=2ms");
   return bound;
 }
@@ -48,17 +53,20 @@ Requirement parse_one(std::string_view from, std::string_view text) {
   Requirement r;
   r.text = text;
   const std::size_t at = text.find_first_of("<>");
-  if (at == std::string_view::npos) refuse(from, text, "METRIC>=NUMBER, with >=, <=, > or <, as in efficiency>=0.9");
+  if (at == std::string_view::npos)
+    refuse(from, text, "METRIC>=NUMBER, with >=, <=, > or <, as in efficiency>=0.9");
   const bool equal = at + 1 < text.size() && text[at + 1] == '=';
-  r.relation = text[at] == '>' ? (equal ? Relation::at_least : Relation::above) : (equal ? Relation::at_most : Relation::below);
+  r.relation = text[at] == '>' ? (equal ? Relation::at_least : Relation::above)
+                               : (equal ? Relation::at_most : Relation::below);
   r.metric = text.substr(0, at);
   if (const std::size_t colon = r.metric.find(':'); colon != std::string::npos) {
     r.scope = r.metric.substr(0, colon);
     r.metric = r.metric.substr(colon + 1);
-    if (!known_scope(r.scope)) refuse(from, text, "before the colon best, or a strategy of mgpu-bench list strategies");
+    if (!known_scope(r.scope))
+      refuse(from, text, "before the colon best, or a strategy of mgpu-bench list strategies");
   }
-  const bool known = r.metric == "time" || r.metric == "rate" || r.metric == "faults" || r.metric == "disturbed" ||
-                     find_metric(r.metric) != nullptr;
+  const bool known = r.metric == "time" || r.metric == "rate" || r.metric == "faults" ||
+                     r.metric == "disturbed" || find_metric(r.metric) != nullptr;
   if (!known) refuse(from, text, "the metrics " + known_metrics());
   r.bound = parse_bound(from, text, r.metric, text.substr(at + (equal ? 2 : 1)));
   return r;
@@ -117,16 +125,19 @@ std::vector<Miss> misses(const Report& report, const std::vector<Requirement>& r
     const std::vector<const RunRecord*> runs = in_scope(report, r.scope);
     const auto lost = static_cast<double>(report.faults.size());
     if (r.metric == "faults" && r.scope.empty() && lost > 0 && !holds(lost, r))
-      all.push_back({std::nullopt, fmt::format("faults of no case are {}, required is {}", lost, r.text)});
-    if (runs.empty()) all.push_back({std::nullopt, fmt::format("no case was measured that {} is about", r.text)});
+      all.push_back(
+          {std::nullopt, fmt::format("faults of no case are {}, required is {}", lost, r.text)});
+    if (runs.empty())
+      all.push_back({std::nullopt, fmt::format("no case was measured that {} is about", r.text)});
     for (const RunRecord* run : runs) {
       const std::optional<double> value = figure(*run, r.metric);
       if (value && std::isfinite(*value) && holds(*value, r)) continue;
       const std::string is = !value || !std::isfinite(*value) ? "undefined"
-                             : r.metric == "time"             ? format_duration(Nanos{std::llround(*value)})
-                                                              : fmt::format("{:.4g}", *value);
-      all.push_back({static_cast<std::size_t>(run - report.runs.data()),
-                     fmt::format("{}: {} is {}, required is {}", case_name(*run), r.metric, is, r.text)});
+                             : r.metric == "time" ? format_duration(Nanos{std::llround(*value)})
+                                                  : fmt::format("{:.4g}", *value);
+      all.push_back(
+          {static_cast<std::size_t>(run - report.runs.data()),
+           fmt::format("{}: {} is {}, required is {}", case_name(*run), r.metric, is, r.text)});
     }
   }
   return all;

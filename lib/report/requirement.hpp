@@ -1,4 +1,5 @@
-// `--require 'efficiency>=0.9'`: what a result must reach, without another one to compare it with. Pure.
+// `--require 'efficiency>=0.9'`: what a result must reach, without another one to compare it with.
+// Pure.
 #pragma once
 
 #include <optional>
@@ -18,9 +19,10 @@ struct Requirement {
   double bound = 0;  // time: nanoseconds
 };
 
-// One or several with commas between: [best:|STRATEGY:]METRIC RELATION NUMBER. METRIC is time (the bound is a duration, 2ms), rate,
-// faults or disturbed (how many devices failed in a case, and samples with them), or one of `list metrics`; RELATION is >=, <=, >
-// or <. `from` names the option. Throws Error(usage) that says what is accepted.
+// One or several with commas between: [best:|STRATEGY:]METRIC RELATION NUMBER. METRIC is time (the
+// bound is a duration, 2ms), rate, faults or disturbed (how many devices failed in a case, and
+// samples with them), or one of `list metrics`; RELATION is >=, <=, > or <. `from` names the
+// option. Throws Error(usage) that says what is accepted.
 std::vector<Requirement> parse_requirements(std::string_view from, std::string_view text);
 
 struct Miss {
@@ -28,8 +30,9 @@ struct Miss {
   std::string what;                // "merkle ...: efficiency is 0.83, required is efficiency>=0.9"
 };
 
-// What is not reached. Cases that are not ok have no figures and are judged by their status, not here; a figure that is undefined
-// is missed, and so is a requirement that no case is in the scope of: a gate must not pass on nothing.
+// What is not reached. Cases that are not ok have no figures and are judged by their status, not
+// here; a figure that is undefined is missed, and so is a requirement that no case is in the scope
+// of: a gate must not pass on nothing.
 std::vector<Miss> misses(const Report& report, const std::vector<Requirement>& requirements);
 
 }  // namespace mgpu

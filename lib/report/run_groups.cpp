@@ -13,14 +13,16 @@ namespace mgpu {
 
 namespace {
 
-// A parameter is shown where runs of the same strategy in the group differ in it; of `auto` what it chose.
+// A parameter is shown where runs of the same strategy in the group differ in it; of `auto` what it
+// chose.
 std::string label_of(const RunRecord& run, const std::vector<const RunRecord*>& runs) {
   std::string label = run.strategy;
   for (const auto& [name, value] : run.strategy_params) {
     bool differs = false;
     for (const RunRecord* other : runs) {
       const auto found = other->strategy_params.find(name);
-      differs = differs || (other->strategy == run.strategy && found != other->strategy_params.end() && found->second != value);
+      differs = differs || (other->strategy == run.strategy &&
+                            found != other->strategy_params.end() && found->second != value);
     }
     if (differs) label += fmt::format(":{}={}", name, param_text(value));
   }
@@ -31,7 +33,8 @@ constexpr double kTooWide = 0.25;  // of the median: half an interval that is wi
 
 bool can_be_ranked(const RunRecord& run) {
   const auto width = static_cast<double>((run.time.ci95_high - run.time.ci95_low).count());
-  return run.time.n >= kFewestRanked && width / 2 <= kTooWide * static_cast<double>(run.time.median.count());
+  return run.time.n >= kFewestRanked &&
+         width / 2 <= kTooWide * static_cast<double>(run.time.median.count());
 }
 
 // `exact`: on a virtual clock, where equal cases take equal times.
@@ -56,7 +59,8 @@ void rank(RunGroup& group, bool exact) {
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
     const RunRecord& run = *group.runs[k];
     if (run.status != Status::ok || group.ranks[k] == Rank::unknown) continue;
-    const bool apart = exact ? run.time.median != best->time.median : told_apart(best->time, run.time);
+    const bool apart =
+        exact ? run.time.median != best->time.median : told_apart(best->time, run.time);
     if (&run != best && apart) continue;
     group.ranks[k] = Rank::shared;
     ++sharing;
@@ -64,9 +68,11 @@ void rank(RunGroup& group, bool exact) {
   // Who may be faster for all that is known leaves no winner either.
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
     const Summary& time = group.runs[k]->time;
-    group.doubted |= group.ranks[k] == Rank::unknown && !(time.n >= kFewestRanked && told_apart(best->time, time));
+    group.doubted |= group.ranks[k] == Rank::unknown &&
+                     !(time.n >= kFewestRanked && told_apart(best->time, time));
   }
-  if (sharing == 1 && !group.doubted) *std::find(group.ranks.begin(), group.ranks.end(), Rank::shared) = Rank::alone;
+  if (sharing == 1 && !group.doubted)
+    *std::find(group.ranks.begin(), group.ranks.end(), Rank::shared) = Rank::alone;
 }
 
 }  // namespace
@@ -75,22 +81,29 @@ Titles::Titles(const Report& report) : report_(report) {
   std::map<std::pair<std::string, std::string>, ParamValue> seen;
   for (const RunRecord& run : report.runs)
     for (const auto& [name, value] : run.params)
-      if (seen.emplace(std::pair(run.suite, name), value).first->second != value) varying_[run.suite].insert(name);
+      if (seen.emplace(std::pair(run.suite, name), value).first->second != value)
+        varying_[run.suite].insert(name);
 }
 
 bool follows_size(const Report& report, const RunRecord& run, const std::string& name) {
   const auto defaults = report.defaults.find(run.suite);
   if (defaults == report.defaults.end()) return false;
   const auto usual = defaults->second.find(name), value = run.params.find(name);
-  if (usual == defaults->second.end() || usual->second != ParamValue(kSameAsSize) || value == run.params.end()) return false;
+  if (usual == defaults->second.end() || usual->second != ParamValue(kSameAsSize) ||
+      value == run.params.end())
+    return false;
   // The size is the number that has no default.
-  return std::any_of(run.params.begin(), run.params.end(),
-                     [&](const auto& param) { return param.second == value->second && !defaults->second.contains(param.first); });
+  return std::any_of(run.params.begin(), run.params.end(), [&](const auto& param) {
+    return param.second == value->second && !defaults->second.contains(param.first);
+  });
 }
 
-bool Titles::is_named(const RunRecord& run, const std::string& name, const ParamValue& value) const {
+bool Titles::is_named(const RunRecord& run, const std::string& name,
+                      const ParamValue& value) const {
   if (follows_size(report_, run, name)) return false;
-  if (const auto varying = varying_.find(run.suite); varying != varying_.end() && varying->second.contains(name)) return true;
+  if (const auto varying = varying_.find(run.suite);
+      varying != varying_.end() && varying->second.contains(name))
+    return true;
   const auto defaults = report_.defaults.find(run.suite);
   if (defaults == report_.defaults.end()) return true;
   const auto usual = defaults->second.find(name);
@@ -122,12 +135,15 @@ std::vector<std::size_t> RunGroup::ranked(Rank rank) const {
   std::vector<std::size_t> rows;
   for (std::size_t k = 0; k < runs.size(); ++k)
     if (ranks[k] == rank) rows.push_back(k);
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](std::size_t a, std::size_t b) { return runs[a]->time.median < runs[b]->time.median; });
+  std::stable_sort(rows.begin(), rows.end(), [&](std::size_t a, std::size_t b) {
+    return runs[a]->time.median < runs[b]->time.median;
+  });
   return rows;
 }
 
-bool told_apart(const Summary& a, const Summary& b) { return a.ci95_high < b.ci95_low || b.ci95_high < a.ci95_low; }
+bool told_apart(const Summary& a, const Summary& b) {
+  return a.ci95_high < b.ci95_low || b.ci95_high < a.ci95_low;
+}
 
 std::vector<RunGroup> group_runs(const Report& report) {
   std::vector<RunGroup> groups;
@@ -142,7 +158,8 @@ std::vector<RunGroup> group_runs(const Report& report) {
     }
     RunGroup& group = groups[found->second];
     group.runs.push_back(&run);
-    if (run.status == Status::ok && (!group.best || run.time.median < group.best->time.median)) group.best = &run;
+    if (run.status == Status::ok && (!group.best || run.time.median < group.best->time.median))
+      group.best = &run;
   }
   for (RunGroup& group : groups) {
     for (const RunRecord* run : group.runs) group.labels.push_back(label_of(*run, group.runs));

@@ -1,4 +1,5 @@
-// The runs of a report that belong into one table, and how they are called there. Internal to lib/report.
+// The runs of a report that belong into one table, and how they are called there. Internal to
+// lib/report.
 #pragma once
 
 #include <map>
@@ -10,8 +11,9 @@
 
 namespace mgpu {
 
-// What the runs of one report are called above their tables: the sizes, and the parameters that are not as by default or differ
-// between runs of the suite. Of a file without defaults every parameter. Refers to the report.
+// What the runs of one report are called above their tables: the sizes, and the parameters that are
+// not as by default or differ between runs of the suite. Of a file without defaults every
+// parameter. Refers to the report.
 class Titles {
  public:
   explicit Titles(const Report& report);
@@ -24,7 +26,8 @@ class Titles {
   std::map<std::string, std::set<std::string>> varying_;  // by suite
 };
 
-// Whether this number of the run is that of its size, as it is unless it is given: the sides of a square.
+// Whether this number of the run is that of its size, as it is unless it is given: the sides of a
+// square.
 bool follows_size(const Report& report, const RunRecord& run, const std::string& name);
 
 // How the rows of a table stand to each other.
@@ -39,10 +42,12 @@ enum class Rank {
 struct RunGroup {
   std::string title;
   std::vector<const RunRecord*> runs;
-  std::vector<std::string> labels;  // "dynamic", or "dynamic:chunks=32" where two differ only by that; "auto (dynamic)"
+  std::vector<std::string>
+      labels;  // "dynamic", or "dynamic:chunks=32" where two differ only by that; "auto (dynamic)"
   std::vector<Rank> ranks;
-  bool doubted = false;             // a row that cannot be ranked may be faster than those of the first place
-  const RunRecord* best = nullptr;  // of the rows that are ok the one of least median, the first of equals; null when none is
+  bool doubted = false;  // a row that cannot be ranked may be faster than those of the first place
+  const RunRecord* best = nullptr;  // of the rows that are ok the one of least median, the first of
+                                    // equals; null when none is
 
   // Rows of that rank, by their places in `runs`; the fastest first.
   std::vector<std::size_t> ranked(Rank rank) const;

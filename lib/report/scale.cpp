@@ -18,7 +18,9 @@ int decimals_for(double smallest) {
 
 }  // namespace
 
-std::string Scale::format(double value) const { return fmt::format("{:.{}f}", value * factor, decimals); }
+std::string Scale::format(double value) const {
+  return fmt::format("{:.{}f}", value * factor, decimals);
+}
 
 Scale time_scale(double smallest_ns) {
   struct Unit {
@@ -26,7 +28,8 @@ Scale time_scale(double smallest_ns) {
     const char* name;
   };
   static constexpr std::array<Unit, 4> units = {{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}}};
-  const auto unit = std::find_if(units.begin(), units.end() - 1, [&](const Unit& u) { return smallest_ns >= u.ns; });
+  const auto unit = std::find_if(units.begin(), units.end() - 1,
+                                 [&](const Unit& u) { return smallest_ns >= u.ns; });
   return {1 / unit->ns, unit->name, unit->ns == 1 ? 0 : decimals_for(smallest_ns / unit->ns)};
 }
 
@@ -35,8 +38,10 @@ Scale rate_scale(double smallest, double largest) {
     double value;
     const char* name;
   };
-  static constexpr std::array<Unit, 6> units = {{{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}}};
-  const auto unit = std::find_if(units.begin(), units.end() - 1, [&](const Unit& u) { return largest >= u.value; });
+  static constexpr std::array<Unit, 6> units = {
+      {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}}};
+  const auto unit = std::find_if(units.begin(), units.end() - 1,
+                                 [&](const Unit& u) { return largest >= u.value; });
   return {1 / unit->value, unit->name, decimals_for(smallest / unit->value)};
 }
 

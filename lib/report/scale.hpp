@@ -1,5 +1,5 @@
-// Numbers in the cells of tables, and one unit for a whole column of them, so that they can be compared by eye. Internal to
-// lib/report.
+// Numbers in the cells of tables, and one unit for a whole column of them, so that they can be
+// compared by eye. Internal to lib/report.
 #pragma once
 
 #include <optional>

@@ -23,7 +23,8 @@ std::string busiest(const ScalingRow& row) {
   const std::pair<Nanos, const char*> uses[] = {
       {row.sending, "sends"}, {row.receiving, "receives"}, {row.handing_out, "hands out"}};
   const auto& most =
-      *std::max_element(std::begin(uses), std::end(uses), [](const auto& a, const auto& b) { return a.first < b.first; });
+      *std::max_element(std::begin(uses), std::end(uses),
+                        [](const auto& a, const auto& b) { return a.first < b.first; });
   if (most.first <= Nanos{}) return "-";
   return fmt::format("{} {:.0f} %", most.second, 100 * seconds(most.first) / seconds(row.time));
 }
@@ -34,8 +35,8 @@ std::vector<std::string> cells_of(const ScalingRow& row, bool size) {
   if (row.time <= Nanos{}) {
     cells.insert(cells.end(), {"-", "-", "-"});
   } else {
-    cells.insert(cells.end(),
-                 {format_duration(row.time), fmt::format("{:.2f}", row.speedup), fmt::format("{:.1f}", 100 * row.efficiency)});
+    cells.insert(cells.end(), {format_duration(row.time), fmt::format("{:.2f}", row.speedup),
+                               fmt::format("{:.1f}", 100 * row.efficiency)});
   }
   cells.push_back(busiest(row));
   return cells;
@@ -48,20 +49,21 @@ std::string scaling_json(const ScalingReport& report) {
   for (const ScalingRow& row : report.rows) {
     const bool timed = row.time > Nanos{};
     const auto of = [&](double value) { return timed ? Json(value) : Json(nullptr); };
-    rows.push_back({{"strategy", row.strategy},
-                    {"mode", to_string(row.mode)},
-                    {"scaling", words_of(row.scales)},
-                    {"nodes", row.nodes},
-                    {"devices", row.devices},
-                    {"items", row.items},
-                    {"time_ns", timed ? Json(row.time.count()) : Json(nullptr)},
-                    {"rate", of(timed ? static_cast<double>(row.items) * report.ops / seconds(row.time) : 0)},
-                    {"speedup", of(row.speedup)},
-                    {"efficiency", of(row.efficiency)},
-                    {"sending_ns", row.sending.count()},
-                    {"receiving_ns", row.receiving.count()},
-                    {"handing_out_ns", row.handing_out.count()},
-                    {"why_not", row.why_not.empty() ? Json(nullptr) : Json(row.why_not)}});
+    rows.push_back(
+        {{"strategy", row.strategy},
+         {"mode", to_string(row.mode)},
+         {"scaling", words_of(row.scales)},
+         {"nodes", row.nodes},
+         {"devices", row.devices},
+         {"items", row.items},
+         {"time_ns", timed ? Json(row.time.count()) : Json(nullptr)},
+         {"rate", of(timed ? static_cast<double>(row.items) * report.ops / seconds(row.time) : 0)},
+         {"speedup", of(row.speedup)},
+         {"efficiency", of(row.efficiency)},
+         {"sending_ns", row.sending.count()},
+         {"receiving_ns", row.receiving.count()},
+         {"handing_out_ns", row.handing_out.count()},
+         {"why_not", row.why_not.empty() ? Json(nullptr) : Json(row.why_not)}});
   }
   return indented_json({{"schema", "mgpu-bench/scaling"},
                         {"schema_version", 1},
@@ -81,9 +83,11 @@ std::string scaling_tables(const ScalingReport& report, const TableStyle& style)
     std::vector<TextRow> rows;
     for (const ScalingRow& strong : report.rows) {
       if (strong.mode != mode || strong.scales != Scales::strong) continue;
-      const auto weak = std::find_if(report.rows.begin(), report.rows.end(), [&](const ScalingRow& row) {
-        return row.mode == mode && row.scales == Scales::weak && row.strategy == strong.strategy && row.nodes == strong.nodes;
-      });
+      const auto weak =
+          std::find_if(report.rows.begin(), report.rows.end(), [&](const ScalingRow& row) {
+            return row.mode == mode && row.scales == Scales::weak &&
+                   row.strategy == strong.strategy && row.nodes == strong.nodes;
+          });
       TextRow& row = rows.emplace_back();
       row.cells = {strong.strategy, std::to_string(strong.nodes), std::to_string(strong.devices)};
       for (std::string& cell : cells_of(strong, false)) row.cells.push_back(std::move(cell));
@@ -92,9 +96,10 @@ std::string scaling_tables(const ScalingReport& report, const TableStyle& style)
     }
     if (rows.empty()) continue;
     const ScalingRow& first =
-        *std::find_if(report.rows.begin(), report.rows.end(), [&](const ScalingRow& row) { return row.mode == mode; });
-    text +=
-        fmt::format("{}{} items={}, {}\n", text.empty() ? "" : "\n", report.suite, format_count(first.items), mgpu::words_of(mode));
+        *std::find_if(report.rows.begin(), report.rows.end(),
+                      [&](const ScalingRow& row) { return row.mode == mode; });
+    text += fmt::format("{}{} items={}, {}\n", text.empty() ? "" : "\n", report.suite,
+                        format_count(first.items), mgpu::words_of(mode));
     std::vector<TextColumn> columns = {{"strategy", "", false, 0, false},
                                        {"nodes", "", true, 0, false},
                                        {"dev", "", true, 60, false},
@@ -113,7 +118,8 @@ std::string scaling_tables(const ScalingReport& report, const TableStyle& style)
   }
   for (const ScalingRow& row : report.rows) {
     if (row.why_not.empty()) continue;
-    text += fmt::format("\nnot placed: {} on {} nodes, {}: {}\n", row.strategy, row.nodes, words_of(row.scales), row.why_not);
+    text += fmt::format("\nnot placed: {} on {} nodes, {}: {}\n", row.strategy, row.nodes,
+                        words_of(row.scales), row.why_not);
     break;
   }
   return text;

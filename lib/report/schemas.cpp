@@ -13,7 +13,9 @@ namespace mgpu {
 
 namespace {
 
-std::string_view name_of(const EmbeddedText& schema) { return schema.file.substr(0, schema.file.find('.')); }
+std::string_view name_of(const EmbeddedText& schema) {
+  return schema.file.substr(0, schema.file.find('.'));
+}
 
 }  // namespace
 
@@ -29,8 +31,8 @@ std::string_view schema_text(std::string_view name) {
     if (name_of(schema) == name) return schema.text;
     known.emplace_back(name_of(schema));
   }
-  throw Error(ErrorKind::usage,
-              fmt::format("no schema \"{}\": there are {}{}", name, fmt::join(known, ", "), did_you_mean(name, known)));
+  throw Error(ErrorKind::usage, fmt::format("no schema \"{}\": there are {}{}", name,
+                                            fmt::join(known, ", "), did_you_mean(name, known)));
 }
 
 }  // namespace mgpu

@@ -19,11 +19,13 @@ namespace {
 
 constexpr std::size_t kFewestSizes = 3;
 constexpr std::size_t kPredicted[] = {2, 4, 8};  // devices
-constexpr double kSure = 0.03;                   // of a prediction: what is predicted closer than that is not told apart
+constexpr double kSure =
+    0.03;  // of a prediction: what is predicted closer than that is not told apart
 
 bool is_gpu(const Report& report, const std::string& id) {
-  const auto found = std::find_if(report.devices.begin(), report.devices.end(),
-                                  [&](const DeviceRecord& record) { return record.device.id == id; });
+  const auto found =
+      std::find_if(report.devices.begin(), report.devices.end(),
+                   [&](const DeviceRecord& record) { return record.device.id == id; });
   return found != report.devices.end() && !found->device.is_cpu();
 }
 
@@ -34,7 +36,8 @@ std::vector<std::string> varying_params(const std::vector<const RunRecord*>& run
     for (const auto& [name, value] : run->params) names.insert(name);
   std::erase_if(names, [&](const std::string& name) {
     const auto first = runs.front()->params.find(name);
-    return first != runs.front()->params.end() && std::all_of(runs.begin(), runs.end(), [&](const RunRecord* run) {
+    return first != runs.front()->params.end() &&
+           std::all_of(runs.begin(), runs.end(), [&](const RunRecord* run) {
              const auto found = run->params.find(name);
              return found != run->params.end() && found->second == first->second;
            });
@@ -49,14 +52,16 @@ std::string size_of(const RunRecord& run, const std::vector<std::string>& names)
     const auto found = run.params.find(name);
     values.push_back(found == run.params.end() ? "-" : param_shown(found->second));
   }
-  const bool one = std::all_of(values.begin(), values.end(), [&](const std::string& value) { return value == values.front(); });
+  const bool one = std::all_of(values.begin(), values.end(),
+                               [&](const std::string& value) { return value == values.front(); });
   return one && !values.empty() ? values.front() : fmt::format("{}", fmt::join(values, " x "));
 }
 
 // Would more devices be given work? Of a strategy that this build does not have nothing is known.
 bool splits(const RunRecord& run) {
   const auto all = all_strategies();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const StrategyInfo& info) { return info.name == run.strategy; });
+  const auto found = std::find_if(
+      all.begin(), all.end(), [&](const StrategyInfo& info) { return info.name == run.strategy; });
   return found != all.end() && !found->traits.single_device;
 }
 
@@ -70,22 +75,26 @@ void take_alone(const RunRecord& run, std::optional<SweepCell>& cell) {
     if (!device.alone_samples.empty()) take_faster(cell, summarise(device.alone_samples));
 }
 
-// On `count` devices like those of the run, which are repeated in turn: by how much longer or shorter than on its own they are
-// predicted to take, times what it took. None where the strategy or a rate is not known.
+// On `count` devices like those of the run, which are repeated in turn: by how much longer or
+// shorter than on its own they are predicted to take, times what it took. None where the strategy
+// or a rate is not known.
 std::optional<Nanos> predicted_on(std::size_t count, const RunRecord& run) {
   const std::vector<DeviceEstimate>& known = run.plan.estimates.devices;
   if (known.empty() || !run.plan.work || run.status != Status::ok) return std::nullopt;
   std::vector<DeviceEstimate> devices;
   for (std::size_t i = 0; i < count; ++i) {
     DeviceEstimate device = known[i % known.size()];
-    device.fixed += device.per_peer_contention * (static_cast<std::int64_t>(count) - static_cast<std::int64_t>(known.size()));
+    device.fixed += device.per_peer_contention *
+                    (static_cast<std::int64_t>(count) - static_cast<std::int64_t>(known.size()));
     devices.push_back(device);
   }
   const PlannedWork& work = *run.plan.work;
-  const PlanRequest request{work.items, work.granularity, run.mode, work.cost, devices, {}, {}, run.plan.estimates.merge};
+  const PlanRequest request{work.items, work.granularity,        run.mode, work.cost, devices, {},
+                            {},         run.plan.estimates.merge};
   try {
     const StrategyChoice strategy = parse_strategies(strategy_label(run)).at(0);
-    const Nanos time = simulate(request, *strategy.info->make(strategy.params)->begin(request, {})).makespan;
+    const Nanos time =
+        simulate(request, *strategy.info->make(strategy.params)->begin(request, {})).makespan;
     if (!run.plan.predicted || *run.plan.predicted <= Nanos{}) return time;
     return from_seconds(seconds(time) * seconds(run.time.median) / seconds(*run.plan.predicted));
   } catch (const Error&) {
@@ -93,12 +102,13 @@ std::optional<Nanos> predicted_on(std::size_t count, const RunRecord& run) {
   }
 }
 
-void predict_missing(const std::vector<const RunRecord*>& runs, const std::vector<std::string>& names, SizeSweep& sweep) {
+void predict_missing(const std::vector<const RunRecord*>& runs,
+                     const std::vector<std::string>& names, SizeSweep& sweep) {
   for (SweepRow& row : sweep.rows) {
     const RunRecord* best = nullptr;  // on the most devices
     for (const RunRecord* run : runs) {
-      const bool of_row =
-          run->status == Status::ok && size_of(*run, names) == row.size && !run->plan.estimates.devices.empty() && splits(*run);
+      const bool of_row = run->status == Status::ok && size_of(*run, names) == row.size &&
+                          !run->plan.estimates.devices.empty() && splits(*run);
       if (!of_row) continue;
       if (best == nullptr || run->devices.size() > best->devices.size() ||
           (run->devices.size() == best->devices.size() && run->time.median < best->time.median))
@@ -121,7 +131,8 @@ SizeSweep sweep_of(const Report& report, const std::vector<const RunRecord*>& ru
   const RunRecord& first = *runs.front();
   std::vector<std::string> names = varying_params(runs);
   std::erase_if(names, [&](const std::string& name) {
-    return std::all_of(runs.begin(), runs.end(), [&](const RunRecord* run) { return follows_size(report, *run, name); });
+    return std::all_of(runs.begin(), runs.end(),
+                       [&](const RunRecord* run) { return follows_size(report, *run, name); });
   });
   sweep.title = first.suite + ", " + words_of(first.mode);
   sweep.size_name = fmt::format("{}", fmt::join(names, "="));
@@ -132,28 +143,38 @@ SizeSweep sweep_of(const Report& report, const std::vector<const RunRecord*>& ru
     counts.insert(run->devices.size());
     ids.insert(run->devices.begin(), run->devices.end());
   }
-  const bool gpus = std::all_of(ids.begin(), ids.end(), [&](const std::string& id) { return is_gpu(report, id); });
-  const bool split = std::any_of(runs.begin(), runs.end(), [](const RunRecord* run) { return splits(*run); });
+  const bool gpus = std::all_of(ids.begin(), ids.end(),
+                                [&](const std::string& id) { return is_gpu(report, id); });
+  const bool split =
+      std::any_of(runs.begin(), runs.end(), [](const RunRecord* run) { return splits(*run); });
   const bool predicts = gpus && split && !first.mode.transfers();
   if (predicts) counts.insert(std::begin(kPredicted), std::end(kPredicted));
-  if (gpus && first.mode.transfers()) sweep.bound = "how more devices would share the host link is not known";
+  if (gpus && first.mode.transfers())
+    sweep.bound = "how more devices would share the host link is not known";
   sweep.counts.assign(counts.begin(), counts.end());
   for (const RunRecord* run : runs) {
     const std::string size = size_of(*run, names);
-    auto row = std::find_if(sweep.rows.begin(), sweep.rows.end(), [&](const SweepRow& known) { return known.size == size; });
+    auto row = std::find_if(sweep.rows.begin(), sweep.rows.end(),
+                            [&](const SweepRow& known) { return known.size == size; });
     if (row == sweep.rows.end())
-      row = sweep.rows.insert(row, {size, run->work.ops, std::vector<std::optional<SweepCell>>(counts.size())});
+      row = sweep.rows.insert(
+          row, {size, run->work.ops, std::vector<std::optional<SweepCell>>(counts.size())});
     if (run->status != Status::ok) continue;
     take_alone(*run, row->cells.front());
-    const auto at = std::find(sweep.counts.begin(), sweep.counts.end(), run->devices.size()) - sweep.counts.begin();
+    const auto at = std::find(sweep.counts.begin(), sweep.counts.end(), run->devices.size()) -
+                    sweep.counts.begin();
     take_faster(row->cells[static_cast<std::size_t>(at)], run->time);
   }
-  std::stable_sort(sweep.rows.begin(), sweep.rows.end(), [](const SweepRow& a, const SweepRow& b) { return a.ops < b.ops; });
+  std::stable_sort(sweep.rows.begin(), sweep.rows.end(),
+                   [](const SweepRow& a, const SweepRow& b) { return a.ops < b.ops; });
   if (predicts) predict_missing(runs, names, sweep);
   for (std::size_t k = sweep.counts.size(); k-- > 1;) {  // what nothing is known of is no column
-    if (std::any_of(sweep.rows.begin(), sweep.rows.end(), [&](const SweepRow& row) { return row.cells[k].has_value(); })) continue;
+    if (std::any_of(sweep.rows.begin(), sweep.rows.end(),
+                    [&](const SweepRow& row) { return row.cells[k].has_value(); }))
+      continue;
     sweep.counts.erase(sweep.counts.begin() + static_cast<std::ptrdiff_t>(k));
-    for (SweepRow& row : sweep.rows) row.cells.erase(row.cells.begin() + static_cast<std::ptrdiff_t>(k));
+    for (SweepRow& row : sweep.rows)
+      row.cells.erase(row.cells.begin() + static_cast<std::ptrdiff_t>(k));
   }
   return sweep;
 }
@@ -162,7 +183,8 @@ SizeSweep sweep_of(const Report& report, const std::vector<const RunRecord*>& ru
 const SweepCell* best_below(const SweepRow& row, std::size_t k) {
   const SweepCell* best = nullptr;
   for (std::size_t i = 0; i < k; ++i) {
-    if (row.cells[i] && (best == nullptr || row.cells[i]->time.median < best->time.median)) best = &*row.cells[i];
+    if (row.cells[i] && (best == nullptr || row.cells[i]->time.median < best->time.median))
+      best = &*row.cells[i];
   }
   return best;
 }
@@ -217,8 +239,9 @@ std::vector<std::string> sweep_sentences(const SizeSweep& sweep) {
     }
     if (!known) continue;
     const auto longer = [&](const SweepRow& row) {
-      const double ratio = seconds(row.cells[k]->time.median) / seconds(best_below(row, k)->time.median);
-      return ratio > 1                ? fmt::format("they take {:.2f} times as long as fewer", ratio)
+      const double ratio =
+          seconds(row.cells[k]->time.median) / seconds(best_below(row, k)->time.median);
+      return ratio > 1 ? fmt::format("they take {:.2f} times as long as fewer", ratio)
              : row.cells[k]->measured ? "the noise does not tell"
                                       : "it is too close to tell";
     };
@@ -226,12 +249,15 @@ std::vector<std::string> sweep_sentences(const SizeSweep& sweep) {
     const char* pay = measured ? "pay" : "would pay, as predicted,";
     const std::string name = sweep.size_name;
     if (!from) {
-      sentences.push_back(fmt::format("{} {} at no size up to {} {}: there {}.", who, pay, not_yet->size, name, longer(*not_yet)));
+      sentences.push_back(fmt::format("{} {} at no size up to {} {}: there {}.", who, pay,
+                                      not_yet->size, name, longer(*not_yet)));
     } else if (not_yet == nullptr) {
-      sentences.push_back(fmt::format("{} {} at every size, from {} {} on.", who, pay, sweep.rows[*from].size, name));
+      sentences.push_back(fmt::format("{} {} at every size, from {} {} on.", who, pay,
+                                      sweep.rows[*from].size, name));
     } else {
-      sentences.push_back(
-          fmt::format("{} {} from {} {} on; at {} {}.", who, pay, sweep.rows[*from].size, name, not_yet->size, longer(*not_yet)));
+      sentences.push_back(fmt::format("{} {} from {} {} on; at {} {}.", who, pay,
+                                      sweep.rows[*from].size, name, not_yet->size,
+                                      longer(*not_yet)));
     }
   }
   if (!sweep.bound.empty()) {
@@ -278,7 +304,8 @@ std::string sweep_tables(const Report& report, const TableStyle& style) {
     std::vector<std::string> hidden;
     out += (out.empty() ? "" : "\n") + sweep.title + "\n" +
            draw_table(std::move(columns), std::move(rows), style.width, style.color, hidden);
-    out += hidden_line(hidden, "a wider terminal", std::max(style.width, 20u)) + wrapped_prose(words, style, 2);
+    out += hidden_line(hidden, "a wider terminal", std::max(style.width, 20u)) +
+           wrapped_prose(words, style, 2);
   }
   return out;
 }

@@ -1,4 +1,5 @@
-// What one problem in several sizes says: how the rate goes with the size, and from which size on more devices pay.
+// What one problem in several sizes says: how the rate goes with the size, and from which size on
+// more devices pay.
 #pragma once
 
 #include <optional>
@@ -14,13 +15,15 @@ namespace mgpu {
 // One size on some number of devices.
 struct SweepCell {
   Summary time;
-  bool measured = true;  // false: predicted for devices like those there are; `time` is then one number
+  bool measured =
+      true;  // false: predicted for devices like those there are; `time` is then one number
 };
 
 struct SweepRow {
   std::string size;  // "2^20", "4096"
   double ops = 0;
-  std::vector<std::optional<SweepCell>> cells;  // by SizeSweep::counts; none: not measured, and not known
+  std::vector<std::optional<SweepCell>>
+      cells;  // by SizeSweep::counts; none: not measured, and not known
 };
 
 // One suite in one mode. Of several strategies the fastest counts.
@@ -33,15 +36,15 @@ struct SizeSweep {
   std::string bound;                // why larger counts are not predicted, if they are not
 };
 
-// Of every suite and mode with three sizes or more. Counts that were not measured, up to 8, are predicted where that takes nothing
-// that is not known: resident samples of GPUs.
+// Of every suite and mode with three sizes or more. Counts that were not measured, up to 8, are
+// predicted where that takes nothing that is not known: resident samples of GPUs.
 std::vector<SizeSweep> size_sweeps(const Report& report);
 
 // Were its sizes asked for as a sweep? Its sentences then stand for those of every table.
 bool is_sweep(const Report& report);
 
-// For each count above 1 from which size on it is faster than any smaller one, by more than the noise, at that and all larger
-// sizes: "2 devices pay from 2^19 leaves on".
+// For each count above 1 from which size on it is faster than any smaller one, by more than the
+// noise, at that and all larger sizes: "2 devices pay from 2^19 leaves on".
 std::vector<std::string> sweep_sentences(const SizeSweep& sweep);
 
 // Tables with their sentences; empty where there is no sweep.

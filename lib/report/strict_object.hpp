@@ -1,4 +1,5 @@
-// An object of a file that people write: every key is known, every number in its range. Internal to lib/report.
+// An object of a file that people write: every key is known, every number in its range. Internal to
+// lib/report.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,7 +18,8 @@
 
 namespace mgpu {
 
-// Reading throws Error(input), as JsonReader does, for unknown keys too: a misspelt one would change what is asked.
+// Reading throws Error(input), as JsonReader does, for unknown keys too: a misspelt one would
+// change what is asked.
 class StrictObject {
  public:
   StrictObject(JsonReader json, std::initializer_list<const char*> known) : json_(std::move(json)) {
@@ -25,7 +27,8 @@ class StrictObject {
     json_.members([&](const std::string& key, const JsonReader&) {
       if (std::find(known.begin(), known.end(), key) != known.end()) return;
       const std::vector<std::string> words(known.begin(), known.end());
-      json_.fail(fmt::format("unknown key {}; accepted: {}{}", in_quotes(key), fmt::join(known, ", "), did_you_mean(key, words)));
+      json_.fail(fmt::format("unknown key {}; accepted: {}{}", in_quotes(key),
+                             fmt::join(known, ", "), did_you_mean(key, words)));
     });
   }
 
@@ -36,12 +39,17 @@ class StrictObject {
   T whole(const char* key, T least, T most, std::optional<T> standard = {}) const {
     return standard && !has(key) ? *standard : at(key).integer<T>(least, most);
   }
-  Nanos nanos(const char* key) const { return Nanos{whole<std::int64_t>(key, 0, kMostGivenTime, 0)}; }
+  Nanos nanos(const char* key) const {
+    return Nanos{whole<std::int64_t>(key, 0, kMostGivenTime, 0)};
+  }
   // From `least`, or above 0 when that is 0 and zero makes no sense.
-  double number(const char* key, double least, double most, std::optional<double> standard = {}, bool zero = true) const {
+  double number(const char* key, double least, double most, std::optional<double> standard = {},
+                bool zero = true) const {
     return standard && !has(key) ? *standard : at(key).finite(least, most, zero);
   }
-  std::string text(const char* key, std::string standard) const { return has(key) ? at(key).string() : standard; }
+  std::string text(const char* key, std::string standard) const {
+    return has(key) ? at(key).string() : standard;
+  }
 
  private:
   JsonReader json_;

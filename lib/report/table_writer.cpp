@@ -1,5 +1,5 @@
-// Tables of runs; those of devices are in device_table.cpp. How text is laid out is in text_table.cpp, the closing words are
-// in closing_words.cpp.
+// Tables of runs; those of devices are in device_table.cpp. How text is laid out is in
+// text_table.cpp, the closing words are in closing_words.cpp.
 #include "lib/report/table_writer.hpp"
 
 #include <fmt/format.h>
@@ -29,7 +29,9 @@ struct GroupScales {
 };
 
 // Half of the 95 % interval of the time.
-double spread_of(const RunRecord& run) { return static_cast<double>((run.time.ci95_high - run.time.ci95_low).count()) / 2; }
+double spread_of(const RunRecord& run) {
+  return static_cast<double>((run.time.ci95_high - run.time.ci95_low).count()) / 2;
+}
 
 GroupScales scales_of(const RunGroup& group) {
   double fastest = 0, slowest_rate = 0, best_rate = 0;
@@ -38,14 +40,17 @@ GroupScales scales_of(const RunGroup& group) {
     if (run->status != Status::ok) continue;
     const auto ns = static_cast<double>(run->time.median.count());
     fastest = fastest > 0 ? std::min(fastest, ns) : ns;
-    if (run->rate > 0) slowest_rate = slowest_rate > 0 ? std::min(slowest_rate, run->rate) : run->rate;
+    if (run->rate > 0)
+      slowest_rate = slowest_rate > 0 ? std::min(slowest_rate, run->rate) : run->rate;
     best_rate = std::max(best_rate, run->rate);
     if (scales.rate_unit.empty()) scales.rate_unit = run->rate_unit;
   }
   scales.time = time_scale(fastest);
   scales.rate = rate_scale(slowest_rate, best_rate);
   for (const RunRecord* run : group.runs) {
-    if (run->status == Status::ok) scales.spread_width = std::max(scales.spread_width, scales.time.format(spread_of(*run)).size());
+    if (run->status == Status::ok)
+      scales.spread_width =
+          std::max(scales.spread_width, scales.time.format(spread_of(*run)).size());
   }
   return scales;
 }
@@ -56,18 +61,20 @@ std::string largest_residue(const RunRecord& run) {
   double worst = 0;
   for (const PerDevice& p : run.per_device)
     if (!p.parts.unknown.empty()) return "?";
-  for (const PerDevice& p : run.per_device) worst = std::max(worst, std::abs(static_cast<double>(p.parts.residue.count())));
+  for (const PerDevice& p : run.per_device)
+    worst = std::max(worst, std::abs(static_cast<double>(p.parts.residue.count())));
   return fmt::format("{:.1f}", worst / makespan * 100);
 }
 
-// What is wrong with a row: what the record says, faults, times that are not known, and samples too few for compare to test. Those
-// of a virtual clock are all alike.
+// What is wrong with a row: what the record says, faults, times that are not known, and samples too
+// few for compare to test. Those of a virtual clock are all alike.
 std::vector<std::string> warnings_of(const RunRecord& run, bool simulated) {
   constexpr std::size_t kFewSamples = 5;
   std::vector<std::string> warnings = run.warnings;
   for (std::string& note : fault_notes(run)) warnings.push_back(std::move(note));
   if (!simulated && run.status == Status::ok && run.samples.size() < kFewSamples)
-    warnings.push_back(fmt::format("{} sample{} only", run.samples.size(), run.samples.size() == 1 ? "" : "s"));
+    warnings.push_back(
+        fmt::format("{} sample{} only", run.samples.size(), run.samples.size() == 1 ? "" : "s"));
   return warnings;
 }
 
@@ -92,7 +99,8 @@ std::optional<double> imbalance_percent(const RunRecord& run) {
 }
 
 std::string time_cell(const RunRecord& run, const GroupScales& scales) {
-  return fmt::format("{} \u00b1 {:>{}}", scales.time.format(static_cast<double>(run.time.median.count())),
+  return fmt::format("{} \u00b1 {:>{}}",
+                     scales.time.format(static_cast<double>(run.time.median.count())),
                      scales.time.format(spread_of(run)), scales.spread_width);
 }
 
@@ -115,42 +123,52 @@ std::vector<RunColumn> run_columns(const GroupScales& in) {
       {{"speedup", "x", true, 100, false}, metric(&Metrics::speedup, 2, 1)},
       {{"efficiency", "%", true, 90, false}, metric(&Metrics::efficiency, 1, 100)},
       {{"balance", "%", true, 60, false}, metric(&Metrics::balance, 1, 100)},
-      {{"imbalance", "%", true, 40, false}, [](Run run, Scales) { return number_cell(imbalance_percent(run), 1); }},
+      {{"imbalance", "%", true, 40, false},
+       [](Run run, Scales) { return number_cell(imbalance_percent(run), 1); }},
       {{"overlap", "%", true, 30, false}, metric(&Metrics::overlap, 1, 100)},
       {{"comm", "%", true, 35, false}, metric(&Metrics::comm_share, 1, 100)},
       {{"exchange", "%", true, 36, false}, metric(&Metrics::exchange_share, 1, 100)},
       {{"filling", "%", true, 37, false}, metric(&Metrics::filling_share, 1, 100)},
       {{"predicted", in.time.prefix, true, 65, false},
        [](Run run, Scales scales) {
-         return run.plan.predicted ? scales.time.format(static_cast<double>(run.plan.predicted->count())) : "-";
+         return run.plan.predicted
+                    ? scales.time.format(static_cast<double>(run.plan.predicted->count()))
+                    : "-";
        }},
       {{"residue", "%", true, 10, false}, [](Run run, Scales) { return largest_residue(run); }},
-      {{"bottleneck", "", false, 70, false}, [](Run run, Scales) { return what_if_word(run.bottleneck.name); }},
-      {{"verified", "", false, 75, false}, [](Run run, Scales) { return std::string(to_string(run.verify.status)); }},
+      {{"bottleneck", "", false, 70, false},
+       [](Run run, Scales) { return what_if_word(run.bottleneck.name); }},
+      {{"verified", "", false, 75, false},
+       [](Run run, Scales) { return std::string(to_string(run.verify.status)); }},
   };
 }
 
-// Those that the style asks for, however wide, or all. There is no result that could be verified where nothing was computed, and
-// nothing to say of exchanges, or chains of stages, where there was none.
-std::vector<RunColumn> run_columns(const GroupScales& scales, const TableStyle& style, bool simulated, bool exchanges,
-                                   bool chains) {
+// Those that the style asks for, however wide, or all. There is no result that could be verified
+// where nothing was computed, and nothing to say of exchanges, or chains of stages, where there was
+// none.
+std::vector<RunColumn> run_columns(const GroupScales& scales, const TableStyle& style,
+                                   bool simulated, bool exchanges, bool chains) {
   std::vector<RunColumn> columns = run_columns(scales);
   std::erase_if(columns, [&](RunColumn& column) {
-    const bool chosen = std::find(style.columns.begin(), style.columns.end(), column.heading.name) != style.columns.end();
+    const bool chosen = std::find(style.columns.begin(), style.columns.end(),
+                                  column.heading.name) != style.columns.end();
     if (chosen) column.heading.importance = 0;
-    return (!chosen && !style.columns.empty()) || (simulated && column.heading.name == "verified") ||
-           (!chosen && !exchanges && column.heading.name == "exchange") || (!chosen && !chains && column.heading.name == "filling");
+    return (!chosen && !style.columns.empty()) ||
+           (simulated && column.heading.name == "verified") ||
+           (!chosen && !exchanges && column.heading.name == "exchange") ||
+           (!chosen && !chains && column.heading.name == "filling");
   });
   return columns;
 }
 
 // `mark`: that of the rank, "!" for one with warnings.
-TextRow run_row(const RunRecord& run, const std::string& label, const std::string& mark, const std::vector<RunColumn>& columns,
-                const GroupScales& scales) {
+TextRow run_row(const RunRecord& run, const std::string& label, const std::string& mark,
+                const std::vector<RunColumn>& columns, const GroupScales& scales) {
   TextRow row{{mark, label, devices_text(run)}};
   if (run.status != Status::ok) {
     const std::string why = run.reason.value_or("");
-    if (!columns.empty()) row.cells.push_back(std::string(to_string(run.status)) + (why.empty() ? "" : ": " + why));
+    if (!columns.empty())
+      row.cells.push_back(std::string(to_string(run.status)) + (why.empty() ? "" : ": " + why));
     row.color = kNotOk;
     return row;
   }
@@ -160,15 +178,20 @@ TextRow run_row(const RunRecord& run, const std::string& label, const std::strin
 }
 
 constexpr const char* kTooFew = "too few samples to be ranked";
-constexpr const char* kTooVaried = "times vary too much to be ranked (half the 95 % interval is over 25 % of the median)";
+constexpr const char* kTooVaried =
+    "times vary too much to be ranked (half the 95 % interval is over 25 % of the median)";
 
-const char* why_unranked(const RunRecord& run) { return run.time.n < kFewestRanked ? kTooFew : kTooVaried; }
+const char* why_unranked(const RunRecord& run) {
+  return run.time.n < kFewestRanked ? kTooFew : kTooVaried;
+}
 
 bool is_unranked(const std::string& warning) { return warning == kTooFew || warning == kTooVaried; }
 
 // "! equal, dynamic: 3 samples only": what is wrong with rows, each thing once.
 std::string warning_lines(const RunGroup& group, bool simulated, std::size_t width) {
-  const auto counts = [&](const RunRecord* run) { return run->devices.size() != group.runs.front()->devices.size(); };
+  const auto counts = [&](const RunRecord* run) {
+    return run->devices.size() != group.runs.front()->devices.size();
+  };
   const bool several_counts = std::any_of(group.runs.begin(), group.runs.end(), counts);
   RowNotes notes;
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
@@ -177,43 +200,56 @@ std::string warning_lines(const RunGroup& group, bool simulated, std::size_t wid
     if (group.ranks[k] == Rank::unknown) warnings.emplace_back(why_unranked(run));
     for (std::string& warning : warnings_of(run, simulated)) warnings.push_back(std::move(warning));
     for (const std::string& warning : warnings)
-      notes.add(warning, group.labels[k] + (several_counts ? fmt::format(" ({} dev)", run.devices.size()) : ""));
+      notes.add(warning, group.labels[k] +
+                             (several_counts ? fmt::format(" ({} dev)", run.devices.size()) : ""));
   }
   std::string out;
   notes.each(group.runs.size(), [&](const std::string& warning, const std::string& names) {
-    out += wrapped_prose(printable((is_unranked(warning) ? "? " : "! ") + names + ": " + warning) + '\n',
-                         {static_cast<unsigned>(width), false, true}, 2);
+    out += wrapped_prose(
+        printable((is_unranked(warning) ? "? " : "! ") + names + ": " + warning) + '\n',
+        {static_cast<unsigned>(width), false, true}, 2);
   });
   return out;
 }
 
 // Names of columns that have no room are added to `hidden`.
-std::string run_table(const RunGroup& group, bool simulated, const TableStyle& style, std::vector<std::string>& hidden) {
+std::string run_table(const RunGroup& group, bool simulated, const TableStyle& style,
+                      std::vector<std::string>& hidden) {
   const GroupScales scales = scales_of(group);
-  const auto exchanges = [](const RunRecord* run) { return run->metrics.exchange_share.has_value(); };
+  const auto exchanges = [](const RunRecord* run) {
+    return run->metrics.exchange_share.has_value();
+  };
   const auto chains = [](const RunRecord* run) { return run->metrics.filling_share.has_value(); };
-  const auto any = [&](const auto& has) { return std::any_of(group.runs.begin(), group.runs.end(), has); };
-  const std::vector<RunColumn> columns = run_columns(scales, style, simulated, any(exchanges), any(chains));
-  std::vector<TextColumn> headings = {{"", "", false, 0, false}, {"strategy", "", false, 0, true}, {"dev", "", true, 0, false}};
+  const auto any = [&](const auto& has) {
+    return std::any_of(group.runs.begin(), group.runs.end(), has);
+  };
+  const std::vector<RunColumn> columns =
+      run_columns(scales, style, simulated, any(exchanges), any(chains));
+  std::vector<TextColumn> headings = {
+      {"", "", false, 0, false}, {"strategy", "", false, 0, true}, {"dev", "", true, 0, false}};
   for (const RunColumn& column : columns) headings.push_back(column.heading);
   const auto is_ok = [](const RunRecord* run) { return run->status == Status::ok; };
-  const bool lone = std::count_if(group.runs.begin(), group.runs.end(), is_ok) == 1;  // it is faster than nothing
+  const bool lone =
+      std::count_if(group.runs.begin(), group.runs.end(), is_ok) == 1;  // it is faster than nothing
   std::vector<TextRow> rows;
   for (std::size_t k = 0; k < group.runs.size(); ++k)
-    rows.push_back(run_row(
-        *group.runs[k], group.labels[k],
-        std::string(mark_of(lone ? Rank::none : group.ranks[k])) + (warnings_of(*group.runs[k], simulated).empty() ? "" : "!"),
-        columns, scales));
-  return wrapped_prose(printable(group.title) + '\n', {std::max(style.width, 20u), false, true}, 2) +
+    rows.push_back(run_row(*group.runs[k], group.labels[k],
+                           std::string(mark_of(lone ? Rank::none : group.ranks[k])) +
+                               (warnings_of(*group.runs[k], simulated).empty() ? "" : "!"),
+                           columns, scales));
+  return wrapped_prose(printable(group.title) + '\n', {std::max(style.width, 20u), false, true},
+                       2) +
          draw_table(std::move(headings), std::move(rows), style.width, style.color, hidden) +
          warning_lines(group, simulated, std::max(style.width, 20u));
 }
 
 // What has no room in one of them is added to `hidden`.
-std::vector<std::string> tables_of(const Report& report, const TableStyle& style, std::vector<std::string>& hidden) {
+std::vector<std::string> tables_of(const Report& report, const TableStyle& style,
+                                   std::vector<std::string>& hidden) {
   const bool simulated = report.environment.contains("simulated");
   std::vector<std::string> tables;
-  for (const RunGroup& group : group_runs(report)) tables.push_back(run_table(group, simulated, style, hidden));
+  for (const RunGroup& group : group_runs(report))
+    tables.push_back(run_table(group, simulated, style, hidden));
   return tables;
 }
 
@@ -229,8 +265,10 @@ std::string measured_words(const Report& report) {
   if (report.started.empty()) return "";
   const auto host = report.environment.find("host");
   const bool simulated = report.environment.contains("simulated");
-  return fmt::format("{} {}{} with mgpu-bench {}", simulated ? "simulated" : "measured", report.started,
-                     host == report.environment.end() || simulated ? "" : " on " + host->second, report.tool.version);
+  return fmt::format("{} {}{} with mgpu-bench {}", simulated ? "simulated" : "measured",
+                     report.started,
+                     host == report.environment.end() || simulated ? "" : " on " + host->second,
+                     report.tool.version);
 }
 
 std::vector<std::string> run_column_names() {
@@ -247,22 +285,30 @@ std::vector<std::string> separate_run_tables(const Report& report, const TableSt
 std::string below_run_tables(const Report& report, const TableStyle& style) {
   std::vector<std::string> hidden, in_order = run_column_names();
   tables_of(report, style, hidden);
-  std::erase_if(in_order, [&](const std::string& name) { return std::find(hidden.begin(), hidden.end(), name) == hidden.end(); });
-  std::string out = hidden_line(in_order, "--columns NAME,.. or all shows them", std::max(style.width, 20u));
-  if (const std::string faults = fault_table(report, style); !faults.empty()) out += (report.runs.empty() ? "" : "\n") + faults;
+  std::erase_if(in_order, [&](const std::string& name) {
+    return std::find(hidden.begin(), hidden.end(), name) == hidden.end();
+  });
+  std::string out =
+      hidden_line(in_order, "--columns NAME,.. or all shows them", std::max(style.width, 20u));
+  if (const std::string faults = fault_table(report, style); !faults.empty())
+    out += (report.runs.empty() ? "" : "\n") + faults;
   if (const auto clock = report.environment.find("simulated"); clock != report.environment.end())
-    out += wrapped_prose(
-        printable("simulated on a virtual clock (" + clock->second + "): nothing was computed, so nothing was verified") + '\n',
-        style, 2);
-  for (const std::string& note : report.exchange_notes) out += wrapped_prose(printable("exchange: " + note) + '\n', style, 2);
+    out += wrapped_prose(printable("simulated on a virtual clock (" + clock->second +
+                                   "): nothing was computed, so nothing was verified") +
+                             '\n',
+                         style, 2);
+  for (const std::string& note : report.exchange_notes)
+    out += wrapped_prose(printable("exchange: " + note) + '\n', style, 2);
   for (const DeviceRecord& d : report.devices)
-    if (d.handicap.any()) out += fmt::format("handicapped on purpose: {} ({})\n", d.device.id, in_words(d.handicap));
+    if (d.handicap.any())
+      out += fmt::format("handicapped on purpose: {} ({})\n", d.device.id, in_words(d.handicap));
   return out;
 }
 
 std::string run_tables(const Report& report, const TableStyle& style) {
   std::string out;
-  for (const std::string& table : separate_run_tables(report, style)) out += (out.empty() ? "" : "\n") + table;
+  for (const std::string& table : separate_run_tables(report, style))
+    out += (out.empty() ? "" : "\n") + table;
   return out + below_run_tables(report, style);
 }
 

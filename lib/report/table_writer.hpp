@@ -12,11 +12,12 @@
 namespace mgpu {
 
 struct TableStyle {
-  unsigned width = 100;                   // columns available
-  bool color = false;                     // nothing is said by colour alone
-  bool wraps = false;                     // prose is broken at the width: a person reads it, not a program
-  std::vector<std::string> columns = {};  // of run_column_names(), those of run_tables() besides strategy and devices, however
-                                          // wide; likewise of comparison_column_names(); empty: as many as there is room for
+  unsigned width = 100;  // columns available
+  bool color = false;    // nothing is said by colour alone
+  bool wraps = false;    // prose is broken at the width: a person reads it, not a program
+  std::vector<std::string> columns =
+      {};  // of run_column_names(), those of run_tables() besides strategy and devices, however
+           // wide; likewise of comparison_column_names(); empty: as many as there is room for
 };
 
 // `measured`: by device; columns for it appear when something is known of one of them.
@@ -29,7 +30,8 @@ struct CalibrationRow {
   std::optional<Bytes> free_memory;
   std::string from;  // "measured", "cached"; why there is none
 };
-// Everything that was measured of each device alone. Transfers are those of pinned memory unless the column says otherwise.
+// Everything that was measured of each device alone. Transfers are those of pinned memory unless
+// the column says otherwise.
 std::string calibration_table(std::span<const CalibrationRow> calibrated, const TableStyle& style);
 
 struct SuiteRateRow {
@@ -40,27 +42,34 @@ struct SuiteRateRow {
 // What each suite was measured to reach on each device.
 std::string suite_rate_table(std::span<const SuiteRateRow> rates, const TableStyle& style);
 
-// What each pair of devices carries; ids in the order of `links`. `from`: where the figures come from.
-std::string peer_links_table(std::span<const Device> devices, const PeerLinks& links, const std::string& from,
-                             const TableStyle& style);
+// What each pair of devices carries; ids in the order of `links`. `from`: where the figures come
+// from.
+std::string peer_links_table(std::span<const Device> devices, const PeerLinks& links,
+                             const std::string& from, const TableStyle& style);
 
-// One table per suite, parameters, mode; one row per strategy and device set: time with its spread, rate, speed-up, efficiency,
-// balance, bottleneck, verification. The row that is fastest by more than the noise is marked with '*', several that share the
-// first place with '=', one that cannot be ranked with '?', one that something is wrong with '!'. Below them which columns had no
-// room, what became of devices that failed, and devices that were measured under a handicap.
+// One table per suite, parameters, mode; one row per strategy and device set: time with its spread,
+// rate, speed-up, efficiency, balance, bottleneck, verification. The row that is fastest by more
+// than the noise is marked with '*', several that share the first place with '=', one that cannot
+// be ranked with '?', one that something is wrong with '!'. Below them which columns had no room,
+// what became of devices that failed, and devices that were measured under a handicap.
 std::string run_tables(const Report& report, const TableStyle& style);
-// The same in pieces, for who prints a table as soon as its rows are there: each table, and what comes below the last one.
+// The same in pieces, for who prints a table as soon as its rows are there: each table, and what
+// comes below the last one.
 std::vector<std::string> separate_run_tables(const Report& report, const TableStyle& style);
 std::string below_run_tables(const Report& report, const TableStyle& style);
 // "time", "rate", ...: what a user chooses columns by, in their order.
 std::vector<std::string> run_column_names();
-// "balance" for perfect_balance, "transfers" for free_transfers: what people are shown of the names of what-ifs.
+// "balance" for perfect_balance, "transfers" for free_transfers: what people are shown of the names
+// of what-ifs.
 std::string what_if_word(const std::string& name);
-// "measured 2026-11-23T16:35:23Z on HOST with mgpu-bench 0.2.0"; simulated where no device was; empty where the file has no date.
+// "measured 2026-11-23T16:35:23Z on HOST with mgpu-bench 0.2.0"; simulated where no device was;
+// empty where the file has no date.
 std::string measured_words(const Report& report);
-// Lines longer than the width broken between words, what follows `indent` columns in. Unchanged unless the style wraps.
+// Lines longer than the width broken between words, what follows `indent` columns in. Unchanged
+// unless the style wraps.
 std::string wrapped_prose(const std::string& text, const TableStyle& style, std::size_t indent);
-// One closing paragraph per table: what won, by how much, what holds it back, what was lost and what that cost.
+// One closing paragraph per table: what won, by how much, what holds it back, what was lost and
+// what that cost.
 std::string closing_words(const Report& report);
 
 }  // namespace mgpu

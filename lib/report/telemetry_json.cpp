@@ -26,8 +26,8 @@ TelemetryFigures read_figures_of_one(const JsonReader& j) {
   for (const GaugeInfo& gauge : kGaugeTable) {
     if (!j.has(gauge.name)) continue;
     const JsonReader figures = j.at(gauge.name);
-    f.gauges[static_cast<std::size_t>(gauge.gauge)] =
-        GaugeFigures{figures.at("min").number(), figures.at("mean").number(), figures.at("max").number()};
+    f.gauges[static_cast<std::size_t>(gauge.gauge)] = GaugeFigures{
+        figures.at("min").number(), figures.at("mean").number(), figures.at("max").number()};
   }
   return f;
 }
@@ -55,7 +55,8 @@ TelemetryRecord read_telemetry(const JsonReader& report) {
   if (telemetry.is_null()) return record;
   record.interval = telemetry.at("interval_ns").duration();
   telemetry.at("watched").elements([&](const JsonReader& w) {
-    record.watched.push_back({w.at("of").string(), read_text(w.at("source")), read_text(w.at("reason"))});
+    record.watched.push_back(
+        {w.at("of").string(), read_text(w.at("source")), read_text(w.at("reason"))});
   });
   return record;
 }
@@ -71,7 +72,10 @@ Json figures_json(const std::vector<TelemetryFigures>& figures) {
               {"energy_j", number_json(f.energy_j)}};
     for (const GaugeInfo& gauge : kGaugeTable) {
       const auto& g = f[gauge.gauge];
-      if (g) j[gauge.name] = {{"min", number_json(g->min)}, {"mean", number_json(g->mean)}, {"max", number_json(g->max)}};
+      if (g)
+        j[gauge.name] = {{"min", number_json(g->min)},
+                         {"mean", number_json(g->mean)},
+                         {"max", number_json(g->max)}};
     }
     list.push_back(std::move(j));
   }
@@ -81,7 +85,9 @@ Json figures_json(const std::vector<TelemetryFigures>& figures) {
 std::vector<TelemetryFigures> read_figures(const JsonReader& run) {
   std::vector<TelemetryFigures> figures;
   if (!run.has("telemetry") || run.at("telemetry").is_null()) return figures;
-  run.at("telemetry").elements([&](const JsonReader& j) { figures.push_back(read_figures_of_one(j)); });
+  run.at("telemetry").elements([&](const JsonReader& j) {
+    figures.push_back(read_figures_of_one(j));
+  });
   return figures;
 }
 

@@ -1,4 +1,5 @@
-// Fitting a table into a width: long names are cut to 20 columns first, then whole columns go, the least important first.
+// Fitting a table into a width: long names are cut to 20 columns first, then whole columns go, the
+// least important first.
 #include "lib/report/text_table.hpp"
 
 #include <algorithm>
@@ -14,9 +15,11 @@ constexpr std::size_t kGap = 2, kShortName = 20;
 
 bool continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-std::vector<std::size_t> widths_of(const std::vector<TextColumn>& columns, const std::vector<TextRow>& rows) {
+std::vector<std::size_t> widths_of(const std::vector<TextColumn>& columns,
+                                   const std::vector<TextRow>& rows) {
   std::vector<std::size_t> widths;
-  for (const TextColumn& c : columns) widths.push_back(std::max(display_width(c.name), display_width(c.unit)));
+  for (const TextColumn& c : columns)
+    widths.push_back(std::max(display_width(c.name), display_width(c.unit)));
   for (const TextRow& row : rows)
     for (std::size_t k = 0; k < row.cells.size(); ++k)
       if (row.cells.size() == columns.size() || k + 1 < row.cells.size())
@@ -44,10 +47,13 @@ void erase_column(std::size_t k, std::vector<TextColumn>& columns, std::vector<T
 }
 
 // Drops the least important column; false when all that are left must stay.
-bool drop_column(std::vector<TextColumn>& columns, std::vector<TextRow>& rows, std::vector<std::string>& hidden) {
+bool drop_column(std::vector<TextColumn>& columns, std::vector<TextRow>& rows,
+                 std::vector<std::string>& hidden) {
   std::size_t least = columns.size();
   for (std::size_t k = 0; k < columns.size(); ++k)
-    if (columns[k].importance > 0 && (least == columns.size() || columns[k].importance < columns[least].importance)) least = k;
+    if (columns[k].importance > 0 &&
+        (least == columns.size() || columns[k].importance < columns[least].importance))
+      least = k;
   if (least == columns.size()) return false;
   const std::string& name = columns[least].full.empty() ? columns[least].name : columns[least].full;
   if (std::find(hidden.begin(), hidden.end(), name) == hidden.end()) hidden.push_back(name);
@@ -60,7 +66,8 @@ std::string line(const std::vector<TextColumn>& columns, const std::vector<std::
   std::string out;
   for (std::size_t k = 0; k < cells.size(); ++k) {
     if (k > 0) out.append(kGap, ' ');
-    if (cells.size() < columns.size() && k + 1 == cells.size()) {  // the reason of a row without numbers
+    if (cells.size() < columns.size() &&
+        k + 1 == cells.size()) {  // the reason of a row without numbers
       const std::size_t used = display_width(out);
       out += shortened(cells[k], width > used + kShortName ? width - used : kShortName);
       break;
@@ -75,7 +82,8 @@ std::string line(const std::vector<TextColumn>& columns, const std::vector<std::
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !continuation(c); }));
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return !continuation(c); }));
 }
 
 std::string shortened(const std::string& text, std::size_t width) {
@@ -90,28 +98,33 @@ std::string shortened(const std::string& text, std::size_t width) {
   return out + "..";
 }
 
-void choose_columns(std::span<const std::string> choosable, std::span<const std::string> chosen, std::vector<TextColumn>& columns,
-                    std::vector<TextRow>& rows) {
+void choose_columns(std::span<const std::string> choosable, std::span<const std::string> chosen,
+                    std::vector<TextColumn>& columns, std::vector<TextRow>& rows) {
   if (chosen.empty()) return;
   for (TextColumn& column : columns)
     if (std::find(chosen.begin(), chosen.end(), column.name) != chosen.end()) column.importance = 0;
   for (const std::string& name : choosable) {
     if (std::find(chosen.begin(), chosen.end(), name) != chosen.end()) continue;
-    const auto at = std::find_if(columns.begin(), columns.end(), [&](const TextColumn& c) { return c.name == name; });
-    if (at != columns.end()) erase_column(static_cast<std::size_t>(at - columns.begin()), columns, rows);
+    const auto at = std::find_if(columns.begin(), columns.end(),
+                                 [&](const TextColumn& c) { return c.name == name; });
+    if (at != columns.end())
+      erase_column(static_cast<std::size_t>(at - columns.begin()), columns, rows);
   }
 }
 
-std::string hidden_line(const std::vector<std::string>& hidden, const std::string& hint, std::size_t width) {
+std::string hidden_line(const std::vector<std::string>& hidden, const std::string& hint,
+                        std::size_t width) {
   if (hidden.empty()) return "";
   std::string names;
   for (const std::string& name : hidden) names += (names.empty() ? "" : ", ") + name;
-  const std::string count = std::to_string(hidden.size()) + (hidden.size() == 1 ? " column" : " columns");
-  return wrapped_prose(count + " hidden: " + names + " (" + hint + ")\n", {static_cast<unsigned>(width), false, true}, 2);
+  const std::string count =
+      std::to_string(hidden.size()) + (hidden.size() == 1 ? " column" : " columns");
+  return wrapped_prose(count + " hidden: " + names + " (" + hint + ")\n",
+                       {static_cast<unsigned>(width), false, true}, 2);
 }
 
-std::string draw_table(std::vector<TextColumn> columns, std::vector<TextRow> rows, std::size_t width, bool color,
-                       std::vector<std::string>& hidden) {
+std::string draw_table(std::vector<TextColumn> columns, std::vector<TextRow> rows,
+                       std::size_t width, bool color, std::vector<std::string>& hidden) {
   for (TextRow& row : rows)
     for (std::string& cell : row.cells) cell = printable(cell);
   if (total_width(widths_of(columns, rows)) > width) cut_names(columns, rows);

@@ -1,5 +1,6 @@
-// JSON -> Timeline: tables of rows, the columns in the order the writer gives them; further columns of newer files are skipped. A
-// file whose columns are others is refused, so that no number is taken for another.
+// JSON -> Timeline: tables of rows, the columns in the order the writer gives them; further columns
+// of newer files are skipped. A file whose columns are others is refused, so that no number is
+// taken for another.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -20,7 +21,8 @@ class Row {
  public:
   Row(const JsonReader& table, const Json& row, std::size_t number, std::size_t columns)
       : table_(table), row_(row), number_(number) {
-    if (!row.is_array() || row.size() != columns) fail("a list of " + std::to_string(columns) + " values expected");
+    if (!row.is_array() || row.size() != columns)
+      fail("a list of " + std::to_string(columns) + " values expected");
   }
   template <typename T>
   T integer(T least = std::numeric_limits<T>::lowest(), T most = std::numeric_limits<T>::max()) {
@@ -30,10 +32,13 @@ class Row {
     ++column_;
     return *value;
   }
-  Nanos nanos() { return Nanos{integer<std::int64_t>(-JsonReader::kMostTime, JsonReader::kMostTime)}; }
+  Nanos nanos() {
+    return Nanos{integer<std::int64_t>(-JsonReader::kMostTime, JsonReader::kMostTime)};
+  }
   DeviceIndex device(std::size_t devices) {
     const auto index = integer<std::uint32_t>();
-    if (index >= devices) fail("device " + std::to_string(index) + " of " + std::to_string(devices));
+    if (index >= devices)
+      fail("device " + std::to_string(index) + " of " + std::to_string(devices));
     return {index};
   }
   const std::string& string() {
@@ -41,7 +46,8 @@ class Row {
     return row_[column_++].get_ref<const std::string&>();
   }
   bool boolean() {
-    if (!row_[column_].is_boolean()) fail("true or false expected in column " + std::to_string(column_));
+    if (!row_[column_].is_boolean())
+      fail("true or false expected in column " + std::to_string(column_));
     return row_[column_++].get<bool>();
   }
   template <typename Enum>
@@ -56,7 +62,9 @@ class Row {
     column_ = column;
     return integer<std::uint32_t>();
   }
-  [[noreturn]] void fail(const std::string& what) const { table_.fail("row " + std::to_string(number_) + ": " + what); }
+  [[noreturn]] void fail(const std::string& what) const {
+    table_.fail("row " + std::to_string(number_) + ": " + what);
+  }
 
  private:
   const JsonReader& table_;
@@ -65,10 +73,12 @@ class Row {
 };
 
 template <std::size_t N, typename F>
-void rows(const JsonReader& timeline, const char* name, const std::array<const char*, N>& columns, F read) {
+void rows(const JsonReader& timeline, const char* name, const std::array<const char*, N>& columns,
+          F read) {
   const JsonReader written = timeline.at("columns").at(name);
   const Json& have = written.json();
-  if (!have.is_array() || have.size() < N || !std::equal(columns.begin(), columns.end(), have.begin()))
+  if (!have.is_array() || have.size() < N ||
+      !std::equal(columns.begin(), columns.end(), have.begin()))
     written.fail("other columns than this tool reads");
   const JsonReader table = timeline.at(name);
   table.expect(table.json().is_array(), "a list");
@@ -85,23 +95,31 @@ Timeline read_timeline(const JsonReader& json) {
   if (json.has("uncertainty_ns")) {
     const JsonReader uncertainty = json.at("uncertainty_ns");
     uncertainty.elements([&](const JsonReader& e) { t.uncertainty.push_back(e.duration()); });
-    if (!t.uncertainty.empty() && t.uncertainty.size() != t.devices) uncertainty.fail("not one for each device");
+    if (!t.uncertainty.empty() && t.uncertainty.size() != t.devices)
+      uncertainty.fail("not one for each device");
   }
   const JsonReader merge = json.at("merge");
   t.merge_begin = merge.at("begin_ns").nanos();
   t.merge_end = merge.at("end_ns").nanos();
-  t.merged_on = merge.at("on").optional([](const JsonReader& j) { return DeviceIndex{j.integer<std::uint32_t>()}; });
+  t.merged_on = merge.at("on").optional(
+      [](const JsonReader& j) { return DeviceIndex{j.integer<std::uint32_t>()}; });
   if (t.merged_on && t.merged_on->value >= t.devices) merge.at("on").fail("no such device");
   const JsonReader written = json.at("columns").at("commands");
   const Json& columns = written.json();
-  const bool exchanges = columns.is_array() && columns.size() >= kCommandColumns.size() + kExchangeColumns.size() &&
-                         std::equal(kExchangeColumns.begin(), kExchangeColumns.end(), columns.begin() + kCommandColumns.size());
+  const bool exchanges = columns.is_array() &&
+                         columns.size() >= kCommandColumns.size() + kExchangeColumns.size() &&
+                         std::equal(kExchangeColumns.begin(), kExchangeColumns.end(),
+                                    columns.begin() + kCommandColumns.size());
   const std::size_t round =
-      !columns.is_array() ? 0 : static_cast<std::size_t>(std::find(columns.begin(), columns.end(), kRoundColumn) - columns.begin());
+      !columns.is_array()
+          ? 0
+          : static_cast<std::size_t>(std::find(columns.begin(), columns.end(), kRoundColumn) -
+                                     columns.begin());
   rows(json, "commands", kCommandColumns, [&](Row row) {
     Command c;
     c.device = row.device(t.devices);
-    c.kind = row.word({CommandKind::upload, CommandKind::compute, CommandKind::download, CommandKind::exchange});
+    c.kind = row.word(
+        {CommandKind::upload, CommandKind::compute, CommandKind::download, CommandKind::exchange});
     c.slice = row.integer<std::int32_t>();
     c.label = Name(row.string());
     c.bytes = row.integer<Bytes>();

@@ -1,5 +1,6 @@
-// The rules trace importers hold files to: those whose breach Perfetto counts as an import error, and those Tracy and speedscope
-// throw at. Sources: Perfetto's json_trace_parser.cc and slice_tracker.cc, Tracy's import-chrome.cpp.
+// The rules trace importers hold files to: those whose breach Perfetto counts as an import error,
+// and those Tracy and speedscope throw at. Sources: Perfetto's json_trace_parser.cc and
+// slice_tracker.cc, Tracy's import-chrome.cpp.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -17,7 +18,8 @@ namespace {
 
 using TraceJson = nlohmann::ordered_json;
 
-// Beyond 2^41 us a double steps by more than half a nanosecond: times were not counted from the beginning.
+// Beyond 2^41 us a double steps by more than half a nanosecond: times were not counted from the
+// beginning.
 constexpr double kLatest = 2199023255552.0;
 constexpr std::size_t kMostBreaches = 100;
 
@@ -73,7 +75,8 @@ class Checker {
     if (!pid || (!tid && kind != 'C')) return;
     if (tid) {
       const auto [known, fresh] = process_of_.emplace(*tid, *pid);
-      if (!fresh && known->second != *pid) breach("tid " + std::to_string(*tid) + " belongs to another pid already");
+      if (!fresh && known->second != *pid)
+        breach("tid " + std::to_string(*tid) + " belongs to another pid already");
     }
     if (kind == 'M') return metadata(e, name);
     const auto ts = time(e, "ts");
@@ -89,11 +92,14 @@ class Checker {
     return found != e.end() && found->is_string() ? found->get<std::string>() : std::string();
   }
 
-  // pid and tid: JSON integers in 1 .. 2^32-1. Strings throw in Tracy, 0 and larger values lose their identity in Perfetto.
+  // pid and tid: JSON integers in 1 .. 2^32-1. Strings throw in Tracy, 0 and larger values lose
+  // their identity in Perfetto.
   std::optional<std::uint32_t> id(const TraceJson& e, const char* key) {
     const auto found = e.find(key);
-    if (found == e.end() && *key == 't' && e["ph"] == "C") return std::nullopt;  // counters belong to a process
-    if (found == e.end() || !found->is_number_unsigned() || *found == 0u || found->get<std::uint64_t>() > 0xffffffffull) {
+    if (found == e.end() && *key == 't' && e["ph"] == "C")
+      return std::nullopt;  // counters belong to a process
+    if (found == e.end() || !found->is_number_unsigned() || *found == 0u ||
+        found->get<std::uint64_t>() > 0xffffffffull) {
       breach(std::string(key) + " is not an integer from 1 to 2^32-1");
       return std::nullopt;
     }
@@ -102,10 +108,13 @@ class Checker {
 
   std::optional<std::int64_t> time(const TraceJson& e, const char* key) {
     const auto found = e.find(key);
-    if (found == e.end() || !found->is_number()) return breach(std::string(key) + " is not a number"), std::nullopt;
+    if (found == e.end() || !found->is_number())
+      return breach(std::string(key) + " is not a number"), std::nullopt;
     const double us = found->get<double>();
     if (us < 0) return breach(std::string(key) + " is negative"), std::nullopt;
-    if (!(us < kLatest)) return breach(std::string(key) + " is too large to hold nanoseconds: not zero-based"), std::nullopt;
+    if (!(us < kLatest))
+      return breach(std::string(key) + " is too large to hold nanoseconds: not zero-based"),
+             std::nullopt;
     return std::llround(us * 1000);
   }
 
@@ -130,14 +139,17 @@ class Checker {
     for (const auto& [series, value] : args.items()) {
       if (!value.is_number()) breach("counter \"" + series + "\" is not a number");
       const auto [known, fresh] = process_of_series_.emplace(series, pid);
-      if (!fresh && known->second != pid) breach("series \"" + series + "\" belongs to another pid already");
+      if (!fresh && known->second != pid)
+        breach("series \"" + series + "\" belongs to another pid already");
     }
   }
 
-  // Without a scope it is the thread's; another letter is counted as an error and the event is dropped.
+  // Without a scope it is the thread's; another letter is counted as an error and the event is
+  // dropped.
   void instant(const TraceJson& e) {
     const auto scope = e.find("s");
-    if (scope != e.end() && *scope != "t" && *scope != "p" && *scope != "g") breach("an instant's s is none of t p g");
+    if (scope != e.end() && *scope != "t" && *scope != "p" && *scope != "g")
+      breach("an instant's s is none of t p g");
   }
 
   void flow(const TraceJson& e, char kind, const std::string& name, const FlowEnd& end) {
@@ -153,28 +165,32 @@ class Checker {
       if (!starts_.emplace(flow_id, end).second) breach("flow id " + key + " is used twice");
       return;
     }
-    if (text(e, "bp") != "e") breach("a flow end without bp \"e\" binds to the next slice, not to this one");
+    if (text(e, "bp") != "e")
+      breach("a flow end without bp \"e\" binds to the next slice, not to this one");
     ends_.emplace_back(flow_id, end);
   }
 
   static std::string hexadecimal(std::string text) {
     if (text.starts_with("0x") || text.starts_with("0X")) text.erase(0, 2);
-    if (text.empty() || text.size() > 16 || text.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos) return {};
+    if (text.empty() || text.size() > 16 ||
+        text.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos)
+      return {};
     return std::to_string(std::stoull(text, nullptr, 16));
   }
 
   void nesting() {
     for (auto& [tid, thread] : threads_) {
       // Outer before inner; of equal ones the file's order.
-      std::stable_sort(thread.spans.begin(), thread.spans.end(),
-                       [](const Span& a, const Span& b) { return a.begin != b.begin ? a.begin < b.begin : a.end > b.end; });
+      std::stable_sort(thread.spans.begin(), thread.spans.end(), [](const Span& a, const Span& b) {
+        return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
+      });
       std::vector<Span> open;
       std::int64_t latest = 0;
       for (const Span& s : thread.spans) {
         while (!open.empty() && open.back().end <= s.begin) open.pop_back();
         if (!open.empty() && s.end > open.back().end)
-          breach(s.index,
-                 "overlaps event " + std::to_string(open.back().index) + " on tid " + std::to_string(tid) + " without nesting");
+          breach(s.index, "overlaps event " + std::to_string(open.back().index) + " on tid " +
+                              std::to_string(tid) + " without nesting");
         open.push_back(s);
         latest = std::max(latest, s.end);
         thread.latest_end.push_back(latest);
@@ -182,14 +198,19 @@ class Checker {
     }
   }
 
-  // Is a slice open on the thread at that time, among those that stand before it in the file or begin earlier?
+  // Is a slice open on the thread at that time, among those that stand before it in the file or
+  // begin earlier?
   bool enclosed(const FlowEnd& end) const {
     const auto found = threads_.find(end.tid);
     if (found == threads_.end()) return false;
     const auto& spans = found->second.spans;
-    auto after = std::upper_bound(spans.begin(), spans.end(), end.at, [](std::int64_t t, const Span& s) { return t < s.begin; });
-    // Importers sort by time and keep the file's order at equal times: a slice that begins just then must stand before the arrow.
-    while (after != spans.begin() && std::prev(after)->begin == end.at && std::prev(after)->index > end.index) --after;
+    auto after = std::upper_bound(spans.begin(), spans.end(), end.at,
+                                  [](std::int64_t t, const Span& s) { return t < s.begin; });
+    // Importers sort by time and keep the file's order at equal times: a slice that begins just
+    // then must stand before the arrow.
+    while (after != spans.begin() && std::prev(after)->begin == end.at &&
+           std::prev(after)->index > end.index)
+      --after;
     if (after == spans.begin()) return false;
     return found->second.latest_end[static_cast<std::size_t>(after - spans.begin()) - 1] > end.at;
   }

@@ -1,5 +1,5 @@
-// Processes, threads and lanes of a trace. Importers drop or move slices that overlap on one thread, so commands that a clock error
-// made overlap get a lane of their own.
+// Processes, threads and lanes of a trace. Importers drop or move slices that overlap on one
+// thread, so commands that a clock error made overlap get a lane of their own.
 #include "lib/report/trace_lanes.hpp"
 
 #include <algorithm>
@@ -27,15 +27,18 @@ std::string upper(std::string_view text) {
 std::string process_name(const DeviceRecord& record) {
   const Device& d = record.device;
   const std::string handicap = record.handicap.any() ? " (" + in_words(record.handicap) + ')' : "";
-  return upper(to_string(d.type)) + ' ' + std::to_string(record.rank) + ": " + d.name + ' ' + d.pci.value_or(d.id) + handicap;
+  return upper(to_string(d.type)) + ' ' + std::to_string(record.rank) + ": " + d.name + ' ' +
+         d.pci.value_or(d.id) + handicap;
 }
 
 // Lanes of the events of each (device, thread) of one sample.
 template <typename Event, typename Thread, typename Times>
-std::vector<std::uint32_t> lanes_of(const std::vector<Event>& events, const std::vector<std::size_t>& device_of,
+std::vector<std::uint32_t> lanes_of(const std::vector<Event>& events,
+                                    const std::vector<std::size_t>& device_of,
                                     std::vector<TraceDevice>& devices, Thread thread, Times times) {
   std::map<std::pair<std::size_t, std::size_t>, std::vector<std::size_t>> groups;
-  for (std::size_t k = 0; k < events.size(); ++k) groups[{device_of[events[k].device.value], thread(events[k])}].push_back(k);
+  for (std::size_t k = 0; k < events.size(); ++k)
+    groups[{device_of[events[k].device.value], thread(events[k])}].push_back(k);
   std::vector<std::uint32_t> lanes(events.size());
   for (const auto& [where, members] : groups) {
     std::vector<std::pair<Nanos, Nanos>> intervals;
@@ -103,11 +106,13 @@ void add_nodes(const Report& report, TraceLayout& layout) {
 }
 
 // One process for all devices of a disturbed sample, named for the case and the fault.
-void add_disturbed_process(const RunRecord& run, std::size_t k, TraceLayout& layout, TracedSample& sample) {
+void add_disturbed_process(const RunRecord& run, std::size_t k, TraceLayout& layout,
+                           TracedSample& sample) {
   std::string what;
   for (const Fault& fault : run.faults)
     if (fault.sample == k) what += (what.empty() ? "" : ", ") + what_happened(fault);
-  const std::vector<std::string>& ids = run.disturbed[k].devices.empty() ? run.devices : run.disturbed[k].devices;
+  const std::vector<std::string>& ids =
+      run.disturbed[k].devices.empty() ? run.devices : run.disturbed[k].devices;
   for (const std::string& id : ids) {
     sample.device_of.push_back(layout.devices.size());
     TraceDevice& device = layout.devices.emplace_back();
@@ -121,7 +126,8 @@ void add_disturbed_process(const RunRecord& run, std::size_t k, TraceLayout& lay
 void add_lanes(const Timeline& t, TraceLayout& layout, TracedSample& sample) {
   sample.timeline = &t;
   sample.lanes.commands = lanes_of(
-      t.commands, sample.device_of, layout.devices, [](const Command& c) { return 1 + static_cast<std::size_t>(c.kind); },
+      t.commands, sample.device_of, layout.devices,
+      [](const Command& c) { return 1 + static_cast<std::size_t>(c.kind); },
       [&](const Command& c) { return drawn(t, c.started, c.ended); });
   sample.lanes.spans = lanes_of(
       t.spans, sample.device_of, layout.devices, [](const HostSpan&) { return std::size_t{0}; },
@@ -133,7 +139,8 @@ void add_lanes(const Timeline& t, TraceLayout& layout, TracedSample& sample) {
 std::vector<std::uint32_t> assign_lanes(const std::vector<std::pair<Nanos, Nanos>>& begin_end) {
   std::vector<std::size_t> order(begin_end.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return begin_end[a] < begin_end[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return begin_end[a] < begin_end[b]; });
   using Busy = std::pair<Nanos, std::uint32_t>;  // until when, which lane
   std::priority_queue<Busy, std::vector<Busy>, std::greater<>> busy;
   std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> free;
@@ -172,7 +179,8 @@ TraceLayout lay_out_trace(const Report& report) {
       TracedSample& sample = samples.emplace_back();
       if (run.disturbed[k].timeline.devices == 0) continue;
       add_disturbed_process(run, k, layout, sample);
-      if (run.disturbed[k].timeline.devices > sample.device_of.size()) continue;  // of devices that the file does not name
+      if (run.disturbed[k].timeline.devices > sample.device_of.size())
+        continue;  // of devices that the file does not name
       add_lanes(run.disturbed[k].timeline, layout, sample);
     }
   }

@@ -1,4 +1,5 @@
-// Where each event of a report goes in a trace: which process, which thread, which lane of it. Internal to lib/report.
+// Where each event of a report goes in a trace: which process, which thread, which lane of it.
+// Internal to lib/report.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +15,13 @@
 
 namespace mgpu {
 
-// Threads of a device's process: the host's worker, then one each for uploads, kernels, downloads and exchanges with other devices.
+// Threads of a device's process: the host's worker, then one each for uploads, kernels, downloads
+// and exchanges with other devices.
 inline constexpr std::size_t kTraceThreads = 5;
 
-// Interval partitioning: the lowest-numbered lane whose last event has ended by the time one begins, so that events of a lane never
-// overlap. Lanes are in the order of `begin_end`; O(n log n). Reversed intervals count as empty.
+// Interval partitioning: the lowest-numbered lane whose last event has ended by the time one
+// begins, so that events of a lane never overlap. Lanes are in the order of `begin_end`; O(n log
+// n). Reversed intervals count as empty.
 std::vector<std::uint32_t> assign_lanes(const std::vector<std::pair<Nanos, Nanos>>& begin_end);
 
 // How one sample is laid out: a lane for each command and span.
@@ -26,12 +29,14 @@ struct SampleLanes {
   std::vector<std::uint32_t> commands, spans;  // parallel to the timeline's
 };
 
-// A node of several: one process with a thread that shows how exactly its clock is known; its devices' threads come after that.
+// A node of several: one process with a thread that shows how exactly its clock is known; its
+// devices' threads come after that.
 struct TraceNode {
   std::uint32_t node = 0;
   std::string name;  // of the process
   std::uint32_t pid = 0, clock_tid = 0;
-  std::optional<Nanos> bound;  // how wide the bounds of its clock are; none: it is the record's, or nothing is known
+  std::optional<Nanos>
+      bound;  // how wide the bounds of its clock are; none: it is the record's, or nothing is known
 };
 
 // The tracks of one device: a process of the trace, or a part of one that several devices share.
@@ -54,10 +59,11 @@ struct TracedSample {
 
 struct TraceLayout {
   static constexpr std::uint32_t kRunPid = 1, kRunTid = 1;
-  std::vector<TraceNode> nodes;              // where there are several
-  std::vector<TraceDevice> devices;          // a process each, or each node's one; after them those of disturbed samples, a process for each sample
-  std::map<std::string, std::size_t> by_id;  // but those of disturbed samples
-  std::vector<TracedSample> shown;           // by run: none of cases that are not ok
+  std::vector<TraceNode> nodes;      // where there are several
+  std::vector<TraceDevice> devices;  // a process each, or each node's one; after them those of
+                                     // disturbed samples, a process for each sample
+  std::map<std::string, std::size_t> by_id;          // but those of disturbed samples
+  std::vector<TracedSample> shown;                   // by run: none of cases that are not ok
   std::vector<std::vector<TracedSample>> disturbed;  // by run, by disturbed sample
 };
 
@@ -67,8 +73,9 @@ TraceLayout lay_out_trace(const Report& report);
 // "merkle leaves=100000 resident dynamic"
 std::string traced_name(const RunRecord& run);
 
-// Time events of a sample as drawn: never before it began, never of negative length, and not later than the sample's length, once
-// more that and 1 ms: stamps further out are impossible, and importers take no time beyond 25 days.
+// Time events of a sample as drawn: never before it began, never of negative length, and not later
+// than the sample's length, once more that and 1 ms: stamps further out are impossible, and
+// importers take no time beyond 25 days.
 struct Drawn {
   Nanos begin{}, length{};
 };

@@ -1,5 +1,6 @@
-// Report -> Chrome trace-event JSON, appended as text: a document tree of 100,000 events would cost seconds and gigabytes. Which
-// thread an event goes to is decided in trace_lanes.cpp; the rules a trace must obey are checked in trace_checker.cpp.
+// Report -> Chrome trace-event JSON, appended as text: a document tree of 100,000 events would cost
+// seconds and gigabytes. Which thread an event goes to is decided in trace_lanes.cpp; the rules a
+// trace must obey are checked in trace_checker.cpp.
 #include "lib/report/trace_writer.hpp"
 
 #include <fmt/format.h>
@@ -54,18 +55,25 @@ class TraceText {
     fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
   }
 
-  void name_process(std::uint32_t pid, std::uint32_t tid, std::string_view name, std::uint32_t order) {
-    event(R"({{"ph":"M","name":"process_name","pid":{},"tid":{},"args":{{"name":{}}}}})", pid, tid, in_quotes(name));
-    event(R"({{"ph":"M","name":"process_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", pid, tid, order);
+  void name_process(std::uint32_t pid, std::uint32_t tid, std::string_view name,
+                    std::uint32_t order) {
+    event(R"({{"ph":"M","name":"process_name","pid":{},"tid":{},"args":{{"name":{}}}}})", pid, tid,
+          in_quotes(name));
+    event(
+        R"({{"ph":"M","name":"process_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})",
+        pid, tid, order);
   }
 
   void name_thread(std::uint32_t pid, std::uint32_t tid, std::string_view name) {
-    event(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})", pid, tid, in_quotes(name));
-    event(R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", pid, tid, tid);
+    event(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})", pid, tid,
+          in_quotes(name));
+    event(R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})",
+          pid, tid, tid);
   }
 
   void names() {
-    static constexpr std::array<const char*, kTraceThreads> threads = {"host worker", "upload", "compute", "download", "exchange"};
+    static constexpr std::array<const char*, kTraceThreads> threads = {
+        "host worker", "upload", "compute", "download", "exchange"};
     name_process(TraceLayout::kRunPid, TraceLayout::kRunTid, "run", 0);
     name_thread(TraceLayout::kRunPid, TraceLayout::kRunTid, "cases");
     for (const TraceNode& node : layout_.nodes) {
@@ -77,14 +85,15 @@ class TraceText {
       for (std::size_t thread = 0; thread < kTraceThreads; ++thread)
         for (std::uint32_t lane = 0; lane < d.lanes[thread]; ++lane)
           name_thread(d.pid, d.first_tid[thread] + lane,
-                      d.prefix + (lane == 0 ? std::string(threads[thread]) : fmt::format("{} ({})", threads[thread], lane + 1)));
+                      d.prefix + (lane == 0 ? std::string(threads[thread])
+                                            : fmt::format("{} ({})", threads[thread], lane + 1)));
     }
   }
 
-  void slice(std::uint32_t pid, std::uint32_t tid, std::string_view name, std::string_view category, Drawn at,
-             std::string_view args) {
-    event(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":"{}","args":{{{}}}}})", pid, tid, us(base_ + at.begin),
-          us(at.length), in_quotes(name), category, args);
+  void slice(std::uint32_t pid, std::uint32_t tid, std::string_view name, std::string_view category,
+             Drawn at, std::string_view args) {
+    event(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":"{}","args":{{{}}}}})",
+          pid, tid, us(base_ + at.begin), us(at.length), in_quotes(name), category, args);
   }
 
   void run(std::size_t r) {
@@ -92,11 +101,12 @@ class TraceText {
     for (const Fault& fault : run.faults)
       if (!fault.sample) instant(fault, device_of(fault), Nanos{});
     const TracedSample& sample = layout_.shown[r];
-    const bool ran = sample.timeline != nullptr && (sample.timeline->makespan > Nanos{} || !sample.timeline->commands.empty());
+    const bool ran = sample.timeline != nullptr &&
+                     (sample.timeline->makespan > Nanos{} || !sample.timeline->commands.empty());
     if (ran) {  // else the result file says why not
       whole(sample, traced_name(run), "case",
-            fmt::format(R"("status":"{}","sample":{},"makespan_ns":{})", to_string(run.status), run.sample_index,
-                        run.timeline.makespan.count()),
+            fmt::format(R"("status":"{}","sample":{},"makespan_ns":{})", to_string(run.status),
+                        run.sample_index, run.timeline.makespan.count()),
             run.devices);
       in_flight(sample);
       gauges(run);
@@ -111,13 +121,15 @@ class TraceText {
     const DisturbedSample& lost = run.disturbed[k];
     const TracedSample& sample = layout_.disturbed[r][k];
     const std::string name = traced_name(run) + ", disturbed";
-    const std::string args = fmt::format(R"("verify":"{}","reason":{},"makespan_ns":{})", to_string(lost.verify),
-                                         in_quotes(lost.reason), lost.time.count());
+    const std::string args =
+        fmt::format(R"("verify":"{}","reason":{},"makespan_ns":{})", to_string(lost.verify),
+                    in_quotes(lost.reason), lost.time.count());
     if (sample.timeline != nullptr) {
       whole(sample, name, "disturbed", args, lost.devices.empty() ? run.devices : lost.devices);
     } else {
       length_ = std::max(lost.time, Nanos{});
-      slice(TraceLayout::kRunPid, TraceLayout::kRunTid, name, "disturbed", {Nanos{}, length_}, args);
+      slice(TraceLayout::kRunPid, TraceLayout::kRunTid, name, "disturbed", {Nanos{}, length_},
+            args);
     }
     for (const Fault& fault : run.faults) {
       if (fault.sample != k) continue;
@@ -130,15 +142,17 @@ class TraceText {
   }
 
   // The sample on the run's track and on its devices'.
-  void whole(const TracedSample& sample, const std::string& name, const char* category, const std::string& args,
-             const std::vector<std::string>& devices) {
+  void whole(const TracedSample& sample, const std::string& name, const char* category,
+             const std::string& args, const std::vector<std::string>& devices) {
     const Timeline& t = *sample.timeline;
     const Drawn whole = drawn(t, Nanos{}, t.makespan);
     slice(TraceLayout::kRunPid, TraceLayout::kRunTid, name, category, whole, args);
     if (t.merge_end > t.merge_begin) {
-      const Nanos begin = std::clamp(t.merge_begin, Nanos{}, whole.length), end = std::clamp(t.merge_end, begin, whole.length);
+      const Nanos begin = std::clamp(t.merge_begin, Nanos{}, whole.length),
+                  end = std::clamp(t.merge_end, begin, whole.length);
       slice(TraceLayout::kRunPid, TraceLayout::kRunTid, "merge", "merge", {begin, end - begin},
-            fmt::format(R"("on":{})", in_quotes(t.merged_on ? devices.at(t.merged_on->value) : "host")));
+            fmt::format(R"("on":{})",
+                        in_quotes(t.merged_on ? devices.at(t.merged_on->value) : "host")));
     }
     length_ = whole.length;
     clocks();
@@ -152,27 +166,33 @@ class TraceText {
     for (const TraceNode& node : layout_.nodes) {
       if (!node.bound || *node.bound <= Nanos{}) continue;
       const Drawn at{Nanos{}, *node.bound};
-      slice(node.pid, node.clock_tid, "clock within " + format_duration(*node.bound), "clock", at, "");
+      slice(node.pid, node.clock_tid, "clock within " + format_duration(*node.bound), "clock", at,
+            "");
       reach(at);
     }
   }
 
   // The next sample begins here.
   void next() {
-    base_ += length_ + std::max(Nanos{1000}, length_ / 20);  // the gap holds clock errors apart, too
+    base_ +=
+        length_ + std::max(Nanos{1000}, length_ / 20);  // the gap holds clock errors apart, too
     length_ = {};
   }
 
   void instant(const Fault& fault, const TraceDevice& device, Nanos at) {
-    const auto ns = [](const std::optional<Nanos>& t) { return t ? std::to_string(t->count()) : "null"; };
+    const auto ns = [](const std::optional<Nanos>& t) {
+      return t ? std::to_string(t->count()) : "null";
+    };
     event(
         R"({{"ph":"i","s":"t","pid":{},"tid":{},"ts":{},"name":{},"cat":"fault","args":{{"kind":{},"phase":{},"what":{},"items_lost":{},"items_redone":{},"detection_ns":{},"recovery_ns":{}}}}})",
-        device.pid, device.first_tid[0], us(base_ + at), in_quotes(what_happened(fault)), in_quotes(fault.kind),
-        in_quotes(fault.phase), in_quotes(fault.what), fault.items_lost, fault.items_redone, ns(fault.detection),
-        ns(fault.recovery));
+        device.pid, device.first_tid[0], us(base_ + at), in_quotes(what_happened(fault)),
+        in_quotes(fault.kind), in_quotes(fault.phase), in_quotes(fault.what), fault.items_lost,
+        fault.items_redone, ns(fault.detection), ns(fault.recovery));
   }
 
-  const TraceDevice& device_of(const Fault& fault) const { return layout_.devices[layout_.by_id.at(fault.device)]; }
+  const TraceDevice& device_of(const Fault& fault) const {
+    return layout_.devices[layout_.by_id.at(fault.device)];
+  }
 
   const TraceDevice& device(const TracedSample& sample, DeviceIndex index) const {
     return layout_.devices[sample.device_of.at(index.value)];
@@ -185,7 +205,8 @@ class TraceText {
     for (std::size_t k = 0; k < t.spans.size(); ++k) {
       const TraceDevice& d = device(sample, t.spans[k].device);
       const Drawn at = drawn(t, t.spans[k].begin, t.spans[k].end);
-      const char* state = t.spans[k].state == HostState::in_flight ? "in flight" : to_string(t.spans[k].state);
+      const char* state =
+          t.spans[k].state == HostState::in_flight ? "in flight" : to_string(t.spans[k].state);
       slice(d.pid, d.first_tid[0] + sample.lanes.spans[k], state, "host", at, "");
       reach(at);
     }
@@ -193,7 +214,8 @@ class TraceText {
 
   std::uint32_t tid_of(const TracedSample& sample, std::size_t k) const {
     const Command& c = sample.timeline->commands[k];
-    return device(sample, c.device).first_tid[1 + static_cast<std::size_t>(c.kind)] + sample.lanes.commands[k];
+    return device(sample, c.device).first_tid[1 + static_cast<std::size_t>(c.kind)] +
+           sample.lanes.commands[k];
   }
 
   void commands(const TracedSample& sample) {
@@ -202,22 +224,30 @@ class TraceText {
     for (const SliceRecord& s : t.slices) items[{s.device.value, s.slice}] = s.end - s.begin;
     for (std::size_t k = 0; k < t.commands.size(); ++k) {
       const Command& c = t.commands[k];
-      const char* stage = c.slice == kPrepare ? "prepare " : c.slice == kCollect ? "collect " : c.slice == kMerge ? "merge " : "";
+      const char* stage = c.slice == kPrepare   ? "prepare "
+                          : c.slice == kCollect ? "collect "
+                          : c.slice == kMerge   ? "merge "
+                                                : "";
       const auto found = items.find({c.device.value, c.slice});
-      const std::string of_slice = found == items.end() ? "" : fmt::format(R"("items":{},)", found->second);
+      const std::string of_slice =
+          found == items.end() ? "" : fmt::format(R"("items":{},)", found->second);
       const std::string of_round = c.round ? fmt::format(R"("round":{},)", *c.round) : "";
-      const std::string bytes = c.kind == CommandKind::compute ? "" : fmt::format(R"("bytes":{},)", c.bytes);
+      const std::string bytes =
+          c.kind == CommandKind::compute ? "" : fmt::format(R"("bytes":{},)", c.bytes);
       const Drawn at = drawn(t, c.started, c.ended);
-      slice(device(sample, c.device).pid, tid_of(sample, k), stage + (c.label.empty() ? to_string(c.kind) : c.label.text()),
-            to_string(c.kind), at,
-            fmt::format(R"("slice":{},{}{}{}"queued_ns":{},"submitted_ns":{},"started_ns":{},"ended_ns":{})", c.slice, of_round,
-                        of_slice, bytes, c.queued.count(), c.submitted.count(), c.started.count(), c.ended.count()));
+      slice(
+          device(sample, c.device).pid, tid_of(sample, k),
+          stage + (c.label.empty() ? to_string(c.kind) : c.label.text()), to_string(c.kind), at,
+          fmt::format(
+              R"("slice":{},{}{}{}"queued_ns":{},"submitted_ns":{},"started_ns":{},"ended_ns":{})",
+              c.slice, of_round, of_slice, bytes, c.queued.count(), c.submitted.count(),
+              c.started.count(), c.ended.count()));
       reach(at);
     }
   }
 
-  // From the last upload of a slice to its first kernel, and from its last kernel to its first download. A command of no length
-  // holds no arrow: importers find no slice open there.
+  // From the last upload of a slice to its first kernel, and from its last kernel to its first
+  // download. A command of no length holds no arrow: importers find no slice open there.
   void arrows(const TracedSample& sample) {
     const Timeline& t = *sample.timeline;
     constexpr std::size_t none = static_cast<std::size_t>(-1);
@@ -227,39 +257,46 @@ class TraceText {
     std::map<std::pair<std::uint32_t, std::int32_t>, Ends> slices;
     for (std::size_t k = 0; k < t.commands.size(); ++k) {
       const Command& c = t.commands[k];
-      if (c.kind == CommandKind::exchange || drawn(t, c.started, c.ended).length <= Nanos{}) continue;
+      if (c.kind == CommandKind::exchange || drawn(t, c.started, c.ended).length <= Nanos{})
+        continue;
       Ends& e = slices[{c.device.value, c.slice}];
       const auto stage = static_cast<std::size_t>(c.kind);
-      if (e.first[stage] == none || c.started < t.commands[e.first[stage]].started) e.first[stage] = k;
+      if (e.first[stage] == none || c.started < t.commands[e.first[stage]].started)
+        e.first[stage] = k;
       if (e.last[stage] == none || c.ended > t.commands[e.last[stage]].ended) e.last[stage] = k;
     }
     for (const auto& [where, e] : slices)
       for (std::size_t stage = 0; stage < 2; ++stage)
-        if (e.last[stage] != none && e.first[stage + 1] != none) arrow(sample, e.last[stage], e.first[stage + 1]);
+        if (e.last[stage] != none && e.first[stage + 1] != none)
+          arrow(sample, e.last[stage], e.first[stage + 1]);
     exchange_arrows(sample);
   }
 
-  // From the sender's last command to a device before the end of one with which that waited for the sender, or received; of the
-  // same round, as a sender may be one ahead.
+  // From the sender's last command to a device before the end of one with which that waited for the
+  // sender, or received; of the same round, as a sender may be one ahead.
   void exchange_arrows(const TracedSample& sample) {
     const Timeline& t = *sample.timeline;
-    using Between = std::tuple<std::uint32_t, std::uint32_t, std::optional<std::uint32_t>>;  // sender, receiver, round
-    std::map<Between, std::vector<std::size_t>> sent;                                        // in order of end
+    using Between = std::tuple<std::uint32_t, std::uint32_t,
+                               std::optional<std::uint32_t>>;  // sender, receiver, round
+    std::map<Between, std::vector<std::size_t>> sent;          // in order of end
     for (std::size_t k = 0; k < t.commands.size(); ++k) {
       const Command& c = t.commands[k];
       if (c.exchange && !c.exchange->arrives && drawn(t, c.started, c.ended).length > Nanos{})
         sent[{c.device.value, c.exchange->peer.value, c.round}].push_back(k);
     }
     for (auto& [between, commands] : sent)
-      std::stable_sort(commands.begin(), commands.end(),
-                       [&](std::size_t a, std::size_t b) { return t.commands[a].ended < t.commands[b].ended; });
+      std::stable_sort(commands.begin(), commands.end(), [&](std::size_t a, std::size_t b) {
+        return t.commands[a].ended < t.commands[b].ended;
+      });
     for (std::size_t k = 0; k < t.commands.size(); ++k) {
       const Command& c = t.commands[k];
-      if (!c.exchange || !c.exchange->arrives || drawn(t, c.started, c.ended).length <= Nanos{}) continue;
+      if (!c.exchange || !c.exchange->arrives || drawn(t, c.started, c.ended).length <= Nanos{})
+        continue;
       const auto found = sent.find({c.exchange->peer.value, c.device.value, c.round});
       if (found == sent.end()) continue;
-      const auto after = std::upper_bound(found->second.begin(), found->second.end(), c.ended,
-                                          [&](Nanos end, std::size_t at) { return end < t.commands[at].ended; });
+      const auto after =
+          std::upper_bound(found->second.begin(), found->second.end(), c.ended,
+                           [&](Nanos end, std::size_t at) { return end < t.commands[at].ended; });
       if (after != found->second.begin()) arrow_into(sample, *std::prev(after), k);
     }
   }
@@ -269,18 +306,21 @@ class TraceText {
     const Drawn source = drawn(t, t.commands[from].started, t.commands[from].ended);
     const Drawn target = drawn(t, t.commands[to].started, t.commands[to].ended);
     const Nanos leave = source.begin + source.length - Nanos{1};  // the last nanosecond inside it
-    if (target.begin < leave) return;                             // a clock error: an arrow back in time would explain nothing
+    if (target.begin < leave) return;  // a clock error: an arrow back in time would explain nothing
     draw_arrow(sample, from, leave, to, target.begin);
   }
 
-  void draw_arrow(const TracedSample& sample, std::size_t from, Nanos leave, std::size_t to, Nanos arrive) {
+  void draw_arrow(const TracedSample& sample, std::size_t from, Nanos leave, std::size_t to,
+                  Nanos arrive) {
     const Timeline& t = *sample.timeline;
     const char* what = t.commands[from].kind == CommandKind::exchange ? "exchange" : "slice";
     ++flows_;
-    event(R"({{"ph":"s","pid":{},"tid":{},"ts":{},"name":"{}","cat":"{}","id":{}}})", device(sample, t.commands[from].device).pid,
-          tid_of(sample, from), us(base_ + leave), what, what, flows_);
+    event(R"({{"ph":"s","pid":{},"tid":{},"ts":{},"name":"{}","cat":"{}","id":{}}})",
+          device(sample, t.commands[from].device).pid, tid_of(sample, from), us(base_ + leave),
+          what, what, flows_);
     event(R"({{"ph":"f","bp":"e","pid":{},"tid":{},"ts":{},"name":"{}","cat":"{}","id":{}}})",
-          device(sample, t.commands[to].device).pid, tid_of(sample, to), us(base_ + arrive), what, what, flows_);
+          device(sample, t.commands[to].device).pid, tid_of(sample, to), us(base_ + arrive), what,
+          what, flows_);
   }
 
   // To the end of a command that was under way before what it waited for came.
@@ -288,7 +328,8 @@ class TraceText {
     const Timeline& t = *sample.timeline;
     const Drawn source = drawn(t, t.commands[from].started, t.commands[from].ended);
     const Drawn target = drawn(t, t.commands[to].started, t.commands[to].ended);
-    const Nanos leave = source.begin + source.length - Nanos{1}, arrive = target.begin + target.length - Nanos{1};
+    const Nanos leave = source.begin + source.length - Nanos{1},
+                arrive = target.begin + target.length - Nanos{1};
     if (arrive < leave) return;
     draw_arrow(sample, from, leave, to, arrive);
   }
@@ -308,40 +349,47 @@ class TraceText {
     for (const auto& [where, change] : steps) {
       const TraceDevice& d = layout_.devices[where.first];
       value += change;  // every device's steps add up to 0
-      event(R"({{"ph":"C","pid":{},"tid":{},"ts":{},"name":"slices in flight","args":{{{}:{}}}}})", d.pid, d.first_tid[0],
-            us(base_ + where.second), in_quotes("slices " + d.id), value);
+      event(R"({{"ph":"C","pid":{},"tid":{},"ts":{},"name":"slices in flight","args":{{{}:{}}}}})",
+            d.pid, d.first_tid[0], us(base_ + where.second), in_quotes("slices " + d.id), value);
     }
   }
 
-  // A counter holds until its next value: what was read before the sample's first reading is drawn from its begin on.
+  // A counter holds until its next value: what was read before the sample's first reading is drawn
+  // from its begin on.
   void gauges(const RunRecord& run) {
     std::set<std::string> begun;
     for (const TelemetryPoint& point : run.telemetry_points) {
       const TraceDevice* owner = nullptr;
-      if (const auto found = layout_.by_id.find(point.of); found != layout_.by_id.end()) owner = &layout_.devices[found->second];
+      if (const auto found = layout_.by_id.find(point.of); found != layout_.by_id.end())
+        owner = &layout_.devices[found->second];
       if (owner == nullptr && point.of != kHost) continue;
       const std::uint32_t pid = owner != nullptr ? owner->pid : TraceLayout::kRunPid;
       const std::uint32_t tid = owner != nullptr ? owner->first_tid[0] : TraceLayout::kRunTid;
-      const Nanos at = begun.insert(point.of).second ? Nanos{} : drawn(run.timeline, point.reading.at, point.reading.at).begin;
+      const Nanos at = begun.insert(point.of).second
+                           ? Nanos{}
+                           : drawn(run.timeline, point.reading.at, point.reading.at).begin;
       for (const GaugeInfo& gauge : kGaugeTable) {
         const double value = point.reading[gauge.gauge] * gauge.factor;
         if (!std::isfinite(value)) continue;
-        event(R"({{"ph":"C","pid":{},"tid":{},"ts":{},"name":"{}","args":{{{}:{}}}}})", pid, tid, us(base_ + at), gauge.label,
-              in_quotes(std::string(gauge.label) + ' ' + point.of), value);
+        event(R"({{"ph":"C","pid":{},"tid":{},"ts":{},"name":"{}","args":{{{}:{}}}}})", pid, tid,
+              us(base_ + at), gauge.label, in_quotes(std::string(gauge.label) + ' ' + point.of),
+              value);
       }
       reach({at, Nanos{}});
     }
   }
 
   void metadata() {
-    out_ += fmt::format(R"({{"tool":"mgpu-bench","version":{},"git":{},"clocks":{{)", in_quotes(report_.tool.version),
-                        in_quotes(report_.tool.git));
+    out_ += fmt::format(R"({{"tool":"mgpu-bench","version":{},"git":{},"clocks":{{)",
+                        in_quotes(report_.tool.version), in_quotes(report_.tool.git));
     bool first = true;
     for (const DeviceRecord& d : report_.devices) {
-      const std::string drift = std::isfinite(d.clock.drift_ppb) ? fmt::format("{}", d.clock.drift_ppb) : "null";
+      const std::string drift =
+          std::isfinite(d.clock.drift_ppb) ? fmt::format("{}", d.clock.drift_ppb) : "null";
       out_ +=
-          fmt::format(R"({}{}:{{"method":{},"offset_ns":{},"drift_ppb":{},"uncertainty_ns":{}}})", first ? "" : ",",
-                      in_quotes(d.device.id), in_quotes(d.clock.method), d.clock.offset_ns(), drift, d.clock.uncertainty.count());
+          fmt::format(R"({}{}:{{"method":{},"offset_ns":{},"drift_ppb":{},"uncertainty_ns":{}}})",
+                      first ? "" : ",", in_quotes(d.device.id), in_quotes(d.clock.method),
+                      d.clock.offset_ns(), drift, d.clock.uncertainty.count());
       first = false;
     }
     out_ += '}';

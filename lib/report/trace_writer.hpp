@@ -1,5 +1,5 @@
-// Chrome trace-event JSON of a report: opens in Perfetto, chrome://tracing and Tracy. One process per device with a thread per
-// queue, one process for the run (strategies, samples, merge).
+// Chrome trace-event JSON of a report: opens in Perfetto, chrome://tracing and Tracy. One process
+// per device with a thread per queue, one process for the run (strategies, samples, merge).
 #pragma once
 
 #include <string>
@@ -10,13 +10,14 @@
 
 namespace mgpu {
 
-// Cases follow one another on the time axis, zero-based microseconds with fractions: of each the sample shown, then those that a
-// fault disturbed, in a process of their own. Faults are instants on their device's worker. Clock method, offset, drift and
-// uncertainty of each device are in "metadata".
+// Cases follow one another on the time axis, zero-based microseconds with fractions: of each the
+// sample shown, then those that a fault disturbed, in a process of their own. Faults are instants
+// on their device's worker. Clock method, offset, drift and uncertainty of each device are in
+// "metadata".
 std::string to_chrome_trace(const Report& report);
 
-// The rules importers hold traces to (the import-error counters of Perfetto that must be zero): one line per breach, empty when it
-// obeys all. `text` is a whole trace file.
+// The rules importers hold traces to (the import-error counters of Perfetto that must be zero): one
+// line per breach, empty when it obeys all. `text` is a whole trace file.
 std::vector<std::string> check_chrome_trace(std::string_view text);
 
 }  // namespace mgpu

@@ -28,13 +28,15 @@ void drop_repeats(std::vector<std::string>& lines) {
 void take_link_of_one(CalibrationResult& result, std::span<const Device> devices) {
   const auto& only = result.calibration.devices.front();
   if (!only) return;
-  result.calibration.link = LinkCapability{{devices.front().id}, only->pinned_up, only->pinned_down};
+  result.calibration.link =
+      LinkCapability{{devices.front().id}, only->pinned_up, only->pinned_down};
   result.link_origin = result.origins.front();
 }
 
 class Calibrator {
  public:
-  Calibrator(Backend& backend, std::span<const Device> devices, const CalibrationStore& store, CalibrationResult& result)
+  Calibrator(Backend& backend, std::span<const Device> devices, const CalibrationStore& store,
+             CalibrationResult& result)
       : backend_(backend), devices_(devices), store_(store), result_(result) {}
 
   void run() {
@@ -44,7 +46,8 @@ class Calibrator {
       if (open_[i] && !result_.calibration.devices[i]) measure(i);
     }
     if (devices_.size() < 2 || result_.failed > 0) return;
-    if (!result_.calibration.link) measure_together("the devices are not calibrated together", [&] { measure_host_link(); });
+    if (!result_.calibration.link)
+      measure_together("the devices are not calibrated together", [&] { measure_host_link(); });
     if (result_.calibration.peers.empty() && all_open())
       measure_together("links between the devices are not calibrated", [&] { measure_peers(); });
   }
@@ -65,7 +68,8 @@ class Calibrator {
     if (error.kind() == ErrorKind::interrupted) throw error;
     const Device& device = devices_[index];
     ++result_.failed;
-    result_.warnings.push_back("device " + device.id + " " + device.name + " is not calibrated: " + error.what());
+    result_.warnings.push_back("device " + device.id + " " + device.name +
+                               " is not calibrated: " + error.what());
   }
 
   void measure(std::size_t index) {
@@ -80,7 +84,8 @@ class Calibrator {
   }
 
   bool all_open() const {
-    return std::all_of(open_.begin(), open_.end(), [](const auto& device) { return device != nullptr; });
+    return std::all_of(open_.begin(), open_.end(),
+                       [](const auto& device) { return device != nullptr; });
   }
 
   std::vector<OpenDevice*> all() const {
@@ -134,7 +139,8 @@ CalibrationResult nothing_known(std::size_t devices) {
 
 }  // namespace
 
-CalibrationResult cached_calibration(std::span<const Device> devices, const CalibrationStore& store) {
+CalibrationResult cached_calibration(std::span<const Device> devices,
+                                     const CalibrationStore& store) {
   CalibrationResult result = nothing_known(devices.size());
   for (std::size_t i = 0; i < devices.size(); ++i) {
     result.calibration.devices[i] = store.load(devices[i], result.warnings);
@@ -152,8 +158,10 @@ CalibrationResult cached_calibration(std::span<const Device> devices, const Cali
   return result;
 }
 
-CalibrationResult calibrate(Backend& backend, std::span<const Device> devices, const CalibrationStore& store, bool afresh) {
-  CalibrationResult result = afresh ? nothing_known(devices.size()) : cached_calibration(devices, store);
+CalibrationResult calibrate(Backend& backend, std::span<const Device> devices,
+                            const CalibrationStore& store, bool afresh) {
+  CalibrationResult result =
+      afresh ? nothing_known(devices.size()) : cached_calibration(devices, store);
   try {
     Calibrator(backend, devices, store, result).run();
   } catch (const Error& error) {
@@ -167,8 +175,9 @@ CalibrationResult calibrate(Backend& backend, std::span<const Device> devices, c
 namespace {
 
 // Measures one suite on the devices of a kind that nothing is cached of.
-void measure_suite(Backend& backend, Executor& executor, std::span<const Device> devices, std::span<SuiteCalibration> rows,
-                   const Problem& problem, bool cpus, const CalibrationStore& store, std::vector<std::string>& warnings) {
+void measure_suite(Backend& backend, Executor& executor, std::span<const Device> devices,
+                   std::span<SuiteCalibration> rows, const Problem& problem, bool cpus,
+                   const CalibrationStore& store, std::vector<std::string>& warnings) {
   ReferenceSizeWork work;
   Bytes room = ~Bytes{0};
   for (const Device& device : devices) {
@@ -181,7 +190,8 @@ void measure_suite(Backend& backend, Executor& executor, std::span<const Device>
       if (work.workloads.empty()) work = work_of_reference_size(backend, problem, cpus, room);
       open = backend.open(devices[i]);
       const auto variants = cached_variants(problem, devices.subspan(i, 1), store, warnings);
-      for (const auto& workload : work.workloads) take_variants(*workload, variants, open->resources().traits(), warnings);
+      for (const auto& workload : work.workloads)
+        take_variants(*workload, variants, open->resources().traits(), warnings);
       rows[i].rate = measure_rate_at_reference_size(backend, executor, work, *open, true);
       if (!rows[i].rate) continue;
       rows[i].origin = CalibrationOrigin::measured;
@@ -193,15 +203,18 @@ void measure_suite(Backend& backend, Executor& executor, std::span<const Device>
       }
       const bool of_the_user = error.kind() == ErrorKind::input || error.kind() == ErrorKind::usage;
       if (error.kind() == ErrorKind::interrupted || of_the_user) throw;
-      warnings.push_back(rows[i].work + " is not calibrated on " + devices[i].id + ": " + error.what());
+      warnings.push_back(rows[i].work + " is not calibrated on " + devices[i].id + ": " +
+                         error.what());
     }
   }
 }
 
 }  // namespace
 
-std::vector<SuiteCalibration> calibrate_suites(Backend& backend, std::span<const Device> devices, std::span<const SuiteInfo> suites,
-                                               const CalibrationStore& store, bool afresh, std::vector<std::string>& warnings) {
+std::vector<SuiteCalibration> calibrate_suites(Backend& backend, std::span<const Device> devices,
+                                               std::span<const SuiteInfo> suites,
+                                               const CalibrationStore& store, bool afresh,
+                                               std::vector<std::string>& warnings) {
   std::vector<SuiteCalibration> all;
   Executor executor(backend, 1);
   for (const SuiteInfo& suite : suites) {
@@ -215,30 +228,37 @@ std::vector<SuiteCalibration> calibrate_suites(Backend& backend, std::span<const
     }
     for (const bool cpus : {false, true}) {
       const Problem problem = problem_of_reference_size({&suite, {}}, cpus);
-      measure_suite(backend, executor, devices, std::span(all).subspan(first), problem, cpus, store, warnings);
+      measure_suite(backend, executor, devices, std::span(all).subspan(first), problem, cpus, store,
+                    warnings);
     }
   }
   drop_repeats(warnings);
   return all;
 }
 
-void calibrate_problem(Backend& backend, std::span<const Device> devices, const Problem& problem, const CalibrationStore& store,
-                       SuiteRates& rates, std::vector<std::string>& warnings) {
+void calibrate_problem(Backend& backend, std::span<const Device> devices, const Problem& problem,
+                       const CalibrationStore& store, SuiteRates& rates,
+                       std::vector<std::string>& warnings) {
   Executor executor(backend, 1);
   std::vector<SuiteCalibration> rows(devices.size());
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    rows[i] = {work_of(problem_of_reference_size(problem, devices[i].is_cpu())), devices[i].id, std::nullopt};
-    if (const auto known = rates.find({rows[i].work, devices[i].id}); known != rates.end()) rows[i].rate = known->second;
+    rows[i] = {work_of(problem_of_reference_size(problem, devices[i].is_cpu())), devices[i].id,
+               std::nullopt};
+    if (const auto known = rates.find({rows[i].work, devices[i].id}); known != rates.end())
+      rows[i].rate = known->second;
   }
-  for (const bool cpus : {false, true}) measure_suite(backend, executor, devices, rows, problem, cpus, store, warnings);
+  for (const bool cpus : {false, true})
+    measure_suite(backend, executor, devices, rows, problem, cpus, store, warnings);
   for (const SuiteCalibration& row : rows)
     if (row.rate) rates[{row.work, row.device}] = *row.rate;
   drop_repeats(warnings);
 }
 
-std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const Device> devices, std::span<const SuiteInfo> suites,
-                                              const SuiteRates& rates, Bytes host_memory, const CalibrationStore& store,
-                                              bool afresh, std::vector<std::string>& warnings) {
+std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const Device> devices,
+                                              std::span<const SuiteInfo> suites,
+                                              const SuiteRates& rates, Bytes host_memory,
+                                              const CalibrationStore& store, bool afresh,
+                                              std::vector<std::string>& warnings) {
   std::vector<NoiseCalibration> all;
   for (const SuiteInfo& suite : suites) {
     const Problem like = default_problem(suite);
@@ -246,9 +266,10 @@ std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const 
     SizeLimits limits;
     limits.host_memory = host_memory / 2;
     const auto own = own_problem(like);
-    const Problem problem = problem_of_size(like, own             ? own->size
-                                                  : known.empty() ? suite.default_size
-                                                                  : choose_size(like, known, limits).size);
+    const Problem problem =
+        problem_of_size(like, own             ? own->size
+                              : known.empty() ? suite.default_size
+                                              : choose_size(like, known, limits).size);
     NoiseCalibration& row = all.emplace_back();
     row.work = work_of(problem);
     if (!afresh) row.share = store.load_noise(devices, row.work, warnings);
@@ -260,7 +281,8 @@ std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const 
       const std::optional<Noise> noise = measure_noise(backend, problem, devices);
       if (!noise) continue;
       if (const auto why = why_not_kept(*noise)) {
-        warnings.push_back("the noise of " + row.work + " was not cached: " + *why + "; calibrate on an idle machine");
+        warnings.push_back("the noise of " + row.work + " was not cached: " + *why +
+                           "; calibrate on an idle machine");
         continue;
       }
       row.share = noise->share;
@@ -274,19 +296,22 @@ std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const 
   return all;
 }
 
-void add_cached_noise(const Problem& problem, std::span<const Device> devices, const CalibrationStore& store,
-                      std::map<std::string, double>& noise, std::vector<std::string>& warnings) {
+void add_cached_noise(const Problem& problem, std::span<const Device> devices,
+                      const CalibrationStore& store, std::map<std::string, double>& noise,
+                      std::vector<std::string>& warnings) {
   const std::string work = work_of(problem);
   if (const auto share = store.load_noise(devices, work, warnings)) noise[work] = *share;
   drop_repeats(warnings);
 }
 
-void add_cached_rates(const Problem& problem, std::span<const Device> devices, const CalibrationStore& store, SuiteRates& rates,
+void add_cached_rates(const Problem& problem, std::span<const Device> devices,
+                      const CalibrationStore& store, SuiteRates& rates,
                       std::vector<std::string>& warnings) {
   const std::string work = work_of(problem);
   for (const Device& device : devices) {
     if (rates.contains({work, device.id})) continue;
-    if (const auto rate = store.load_suite(device, work, warnings)) rates[{work, device.id}] = *rate;
+    if (const auto rate = store.load_suite(device, work, warnings))
+      rates[{work, device.id}] = *rate;
   }
   drop_repeats(warnings);
 }

@@ -1,5 +1,6 @@
-// Calibration of a set of devices: from the store where it holds one, measured where it does not. How it is measured is
-// in lib/exec/calibration.hpp, how it is cached in lib/report/calibration_store.hpp.
+// Calibration of a set of devices: from the store where it holds one, measured where it does not.
+// How it is measured is in lib/exec/calibration.hpp, how it is cached in
+// lib/report/calibration_store.hpp.
 #pragma once
 
 #include <optional>
@@ -19,18 +20,22 @@ struct CalibrationResult {
   Calibration calibration;
   std::vector<CalibrationOrigin> origins;  // by device; none: it failed, or nothing is cached
   CalibrationOrigin link_origin = CalibrationOrigin::none, peers_origin = CalibrationOrigin::none;
-  std::vector<std::optional<Bytes>> free_memory;  // by device, when opened; of all devices of the set together
+  std::vector<std::optional<Bytes>>
+      free_memory;  // by device, when opened; of all devices of the set together
   std::vector<std::string> warnings;
   std::size_t failed = 0;  // devices that could not be measured
 };
 
 // What is cached of them; measures nothing and opens nothing.
-CalibrationResult cached_calibration(std::span<const Device> devices, const CalibrationStore& store);
+CalibrationResult cached_calibration(std::span<const Device> devices,
+                                     const CalibrationStore& store);
 
-// Opens every device, measures what is not cached (everything, if `afresh`) and caches it. A device that fails is a warning, and
-// then nothing is measured of all together: the host link, and links between devices. Blocks: see lib/exec/calibration.hpp. Once
-// the backend's limits say stop, what is known by then is all.
-CalibrationResult calibrate(Backend& backend, std::span<const Device> devices, const CalibrationStore& store, bool afresh);
+// Opens every device, measures what is not cached (everything, if `afresh`) and caches it. A device
+// that fails is a warning, and then nothing is measured of all together: the host link, and links
+// between devices. Blocks: see lib/exec/calibration.hpp. Once the backend's limits say stop, what
+// is known by then is all.
+CalibrationResult calibrate(Backend& backend, std::span<const Device> devices,
+                            const CalibrationStore& store, bool afresh);
 
 // A suite as it comes (first value of every option, reference size) on one device.
 struct SuiteCalibration {
@@ -39,32 +44,42 @@ struct SuiteCalibration {
   CalibrationOrigin origin = CalibrationOrigin::none;
 };
 
-// Of every suite on every device, alone: from the store, or measured and cached. A device or suite that fails adds to `warnings`.
-std::vector<SuiteCalibration> calibrate_suites(Backend& backend, std::span<const Device> devices, std::span<const SuiteInfo> suites,
-                                               const CalibrationStore& store, bool afresh, std::vector<std::string>& warnings);
+// Of every suite on every device, alone: from the store, or measured and cached. A device or suite
+// that fails adds to `warnings`.
+std::vector<SuiteCalibration> calibrate_suites(Backend& backend, std::span<const Device> devices,
+                                               std::span<const SuiteInfo> suites,
+                                               const CalibrationStore& store, bool afresh,
+                                               std::vector<std::string>& warnings);
 
-// Adds to `rates` what the problem's suite with its options (work_of) reaches at its reference size, and its host, for devices of
-// which nothing is there: measured, and cached. What fails adds to `warnings`, and no rate.
-// Blocks: seconds for each device that is measured.
-void calibrate_problem(Backend& backend, std::span<const Device> devices, const Problem& problem, const CalibrationStore& store,
-                       SuiteRates& rates, std::vector<std::string>& warnings);
+// Adds to `rates` what the problem's suite with its options (work_of) reaches at its reference
+// size, and its host, for devices of which nothing is there: measured, and cached. What fails adds
+// to `warnings`, and no rate. Blocks: seconds for each device that is measured.
+void calibrate_problem(Backend& backend, std::span<const Device> devices, const Problem& problem,
+                       const CalibrationStore& store, SuiteRates& rates,
+                       std::vector<std::string>& warnings);
 
-// How far medians of a suite as it comes lie apart on all of the devices and on each: lib/session/noise.hpp.
+// How far medians of a suite as it comes lie apart on all of the devices and on each:
+// lib/session/noise.hpp.
 struct NoiseCalibration {
   std::string work;
-  std::optional<double> share;  // none: the devices cannot do it, one failed, or the machine was busy
+  std::optional<double>
+      share;  // none: the devices cannot do it, one failed, or the machine was busy
   CalibrationOrigin origin = CalibrationOrigin::none;
 };
 // That of a busy machine (why_not_kept) is neither returned nor cached, but said in `warnings`.
 // In the size that `run` takes where none is named, by `rates`, at most `host_memory`.
-std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const Device> devices, std::span<const SuiteInfo> suites,
-                                              const SuiteRates& rates, Bytes host_memory, const CalibrationStore& store,
-                                              bool afresh, std::vector<std::string>& warnings);
+std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const Device> devices,
+                                              std::span<const SuiteInfo> suites,
+                                              const SuiteRates& rates, Bytes host_memory,
+                                              const CalibrationStore& store, bool afresh,
+                                              std::vector<std::string>& warnings);
 
 // What is cached of a problem's suite, its noise on this set too; measures nothing.
-void add_cached_noise(const Problem& problem, std::span<const Device> devices, const CalibrationStore& store,
-                      std::map<std::string, double>& noise, std::vector<std::string>& warnings);
-void add_cached_rates(const Problem& problem, std::span<const Device> devices, const CalibrationStore& store, SuiteRates& rates,
+void add_cached_noise(const Problem& problem, std::span<const Device> devices,
+                      const CalibrationStore& store, std::map<std::string, double>& noise,
+                      std::vector<std::string>& warnings);
+void add_cached_rates(const Problem& problem, std::span<const Device> devices,
+                      const CalibrationStore& store, SuiteRates& rates,
                       std::vector<std::string>& warnings);
 
 }  // namespace mgpu

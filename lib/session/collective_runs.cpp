@@ -23,7 +23,8 @@ struct Needed {
   Bytes input = 0, output = 0;
 };
 
-Needed needed_for(std::span<const Collective> ops, Element element, Bytes size, std::size_t devices) {
+Needed needed_for(std::span<const Collective> ops, Element element, Bytes size,
+                  std::size_t devices) {
   Needed needed;
   for (const Collective op : ops) {
     const CollectiveCall call = call_of(op, element, Reduction::sum, size);
@@ -47,7 +48,8 @@ LargestCall largest_call(LinkSet& set, std::span<const Collective> ops, Element 
   constexpr double kShare = 0.8;
   LargestCall least{~Bytes{0}, {}};
   for (const DeviceIndex device : set.all()) {
-    const auto free = static_cast<Bytes>(static_cast<double>(set.device(device).free_memory()) * kShare);
+    const auto free =
+        static_cast<Bytes>(static_cast<double>(set.device(device).free_memory()) * kShare);
     const auto fits = [&](Bytes size) {
       const Needed needed = needed_for(ops, element, size, set.size());
       const Bytes landing = landing_for(size, set.size());
@@ -61,8 +63,8 @@ LargestCall largest_call(LinkSet& set, std::span<const Collective> ops, Element 
   return least;
 }
 
-CollectiveRuns::CollectiveRuns(LinkSet& set, std::span<const Collective> ops, Element element, Reduction reduction, Bytes largest,
-                               const Repetitions& repetitions)
+CollectiveRuns::CollectiveRuns(LinkSet& set, std::span<const Collective> ops, Element element,
+                               Reduction reduction, Bytes largest, const Repetitions& repetitions)
     : set_(set), element_(element), reduction_(reduction), repetitions_(repetitions) {
   constexpr Bytes kLeast = 64;  // an allocation of nothing is none
   const Needed needed = needed_for(ops, element, largest, set.size());
@@ -72,7 +74,8 @@ CollectiveRuns::CollectiveRuns(LinkSet& set, std::span<const Collective> ops, El
     inputs_.push_back(&set.hold(resources.back()->allocate(std::max(kLeast, needed.input))));
   }
   outputs_ = &set.hold(set.group().allocate(std::max(kLeast, needed.output)));
-  windows_ = &set.host_memory(std::min(kWindow, std::max({kLeast, needed.input, needed.output})) * set.size());
+  windows_ = &set.host_memory(std::min(kWindow, std::max({kLeast, needed.input, needed.output})) *
+                              set.size());
   collectives_ = &set.hold(std::make_unique<Collectives>(set.group(), resources, largest));
 }
 
@@ -81,12 +84,15 @@ std::span<std::byte> CollectiveRuns::window(DeviceIndex device) {
   return windows_->bytes().subspan(device.value * size, size);
 }
 
-// Through all inputs or outputs, as many bytes of each device at a time as a window has: each(begin, parts), a part a device.
+// Through all inputs or outputs, as many bytes of each device at a time as a window has:
+// each(begin, parts), a part a device.
 template <class F>
-void CollectiveRuns::each_window(const CollectiveCall& call, Bytes (*bytes)(const CollectiveCall&, std::size_t, DeviceIndex),
+void CollectiveRuns::each_window(const CollectiveCall& call,
+                                 Bytes (*bytes)(const CollectiveCall&, std::size_t, DeviceIndex),
                                  const F& each) {
   Bytes most = 0;
-  for (const DeviceIndex device : set_.all()) most = std::max(most, bytes(call, set_.size(), device));
+  for (const DeviceIndex device : set_.all())
+    most = std::max(most, bytes(call, set_.size(), device));
   const Bytes step = window({0}).size() / 16 * 16;
   for (Bytes begin = 0; begin < most; begin += step) {
     std::vector<std::span<std::byte>> parts;
@@ -115,7 +121,8 @@ void CollectiveRuns::poison() {
   set_.once(set_.all(), [this](DeviceIndex device) {
     const auto poisoned = window(device);
     for (Bytes at = 0; at < output_; at += poisoned.size())
-      set_.device(device).stream().upload(outputs_->piece(device), at, poisoned.first(std::min(poisoned.size(), output_ - at)));
+      set_.device(device).stream().upload(outputs_->piece(device), at,
+                                          poisoned.first(std::min(poisoned.size(), output_ - at)));
   });
 }
 
@@ -124,7 +131,8 @@ std::uint64_t CollectiveRuns::count_wrong(const CollectiveCall& call, std::uint6
   each_window(call, output_bytes, [&](Bytes begin, const std::vector<std::span<std::byte>>& parts) {
     set_.once(set_.all(), [this, parts, begin](DeviceIndex device) {
       const auto part = parts[device.value];
-      if (!part.empty()) set_.device(device).stream().download(outputs_->piece(device), begin, part);
+      if (!part.empty())
+        set_.device(device).stream().download(outputs_->piece(device), begin, part);
     });
     const Bytes chunks = (window({0}).size() + kChunk - 1) / kChunk;
     parallel_for(parts.size() * chunks, std::thread::hardware_concurrency(), [&](std::uint64_t k) {
@@ -153,7 +161,8 @@ CollectiveRecord CollectiveRuns::measure(Collective op, Bytes size) {
   row.bus_factor = bus_factor(op, set_.size());
 
   const auto one_call = [this, call](DeviceIndex device) {
-    collectives_->enqueue(device, call, {inputs_[device.value], 0}, {outputs_, 0}, set_.device(device).stream());
+    collectives_->enqueue(device, call, {inputs_[device.value], 0}, {outputs_, 0},
+                          set_.device(device).stream());
   };
   output_ = largest_output(call, set_.size());
   collectives_->build(call);
@@ -163,13 +172,15 @@ CollectiveRecord CollectiveRuns::measure(Collective op, Bytes size) {
   row.alone = whole_times(alone);
   // As many as nccl-tests has, unless they would take long.
   const Nanos limit = 4 * repetitions_.budget, time = *median_of(row.alone);
-  row.queued_calls = std::clamp<std::uint64_t>(time > Nanos{} ? static_cast<std::uint64_t>(limit / time) : kQueuedCalls,
-                                               kLeastQueued, kQueuedCalls);
+  row.queued_calls = std::clamp<std::uint64_t>(
+      time > Nanos{} ? static_cast<std::uint64_t>(limit / time) : kQueuedCalls, kLeastQueued,
+      kQueuedCalls);
   Repetitions queued = repetitions_;
   queued.warmup = std::min(repetitions_.warmup, 1u);
-  row.queued = whole_times(set_.together().measure(set_.all(), queued, [one_call, calls = row.queued_calls](DeviceIndex device) {
-    for (std::uint64_t k = 0; k < calls; ++k) one_call(device);
-  }));
+  row.queued = whole_times(set_.together().measure(
+      set_.all(), queued, [one_call, calls = row.queued_calls](DeviceIndex device) {
+        for (std::uint64_t k = 0; k < calls; ++k) one_call(device);
+      }));
   row.wrong = count_wrong(call, seed);
   poison();
   set_.once(set_.all(), one_call);

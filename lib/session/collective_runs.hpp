@@ -1,4 +1,5 @@
-// Collectives over sizes, measured as nccl-tests does (github.com/NVIDIA/nccl-tests), and their results checked.
+// Collectives over sizes, measured as nccl-tests does (github.com/NVIDIA/nccl-tests), and their
+// results checked.
 #pragma once
 
 #include <span>
@@ -10,8 +11,9 @@
 
 namespace mgpu {
 
-// The most bytes of elements that a call of one of `ops` can have on these devices: inputs, outputs and landing memory take at most
-// 80 % of what each of them has free, and none is larger than one allocation may be. `device`: the one that has least.
+// The most bytes of elements that a call of one of `ops` can have on these devices: inputs, outputs
+// and landing memory take at most 80 % of what each of them has free, and none is larger than one
+// allocation may be. `device`: the one that has least.
 struct LargestCall {
   Bytes size = 0;
   std::string device;
@@ -23,12 +25,14 @@ Bytes shared_by_call(LinkSet& set, std::span<const Collective> ops, Element elem
 
 class CollectiveRuns {
  public:
-  // `largest`: bytes of the largest call. Throws Error(out_of_memory), Error(device), Error(timeout).
-  CollectiveRuns(LinkSet& set, std::span<const Collective> ops, Element element, Reduction reduction, Bytes largest,
-                 const Repetitions& repetitions);
+  // `largest`: bytes of the largest call. Throws Error(out_of_memory), Error(device),
+  // Error(timeout).
+  CollectiveRuns(LinkSet& set, std::span<const Collective> ops, Element element,
+                 Reduction reduction, Bytes largest, const Repetitions& repetitions);
 
-  // Inputs of whole small numbers and poisoned outputs; alone, and 20 enqueued together; every element of what is then there, and
-  // of what one more call makes of poisoned outputs, is compared. `size` is rounded down to elements.
+  // Inputs of whole small numbers and poisoned outputs; alone, and 20 enqueued together; every
+  // element of what is then there, and of what one more call makes of poisoned outputs, is
+  // compared. `size` is rounded down to elements.
   CollectiveRecord measure(Collective op, Bytes size);
 
  private:
@@ -36,7 +40,8 @@ class CollectiveRuns {
   void poison();
   std::uint64_t count_wrong(const CollectiveCall& call, std::uint64_t seed);
   template <class F>
-  void each_window(const CollectiveCall& call, Bytes (*bytes)(const CollectiveCall&, std::size_t, DeviceIndex), const F& each);
+  void each_window(const CollectiveCall& call,
+                   Bytes (*bytes)(const CollectiveCall&, std::size_t, DeviceIndex), const F& each);
   std::span<std::byte> window(DeviceIndex device);
 
   LinkSet& set_;

@@ -15,7 +15,8 @@ std::string identity_of(const std::filesystem::path& file) {
   std::error_code error;
   const auto size = std::filesystem::file_size(file, error);
   const auto time = std::filesystem::last_write_time(file, error).time_since_epoch().count();
-  return error ? file.string() : fmt::format("{} of {} bytes, changed at {}", file.string(), size, time);
+  return error ? file.string()
+               : fmt::format("{} of {} bytes, changed at {}", file.string(), size, time);
 }
 
 void add_problem(Configuration& all, const std::string& name, const Problem& problem) {
@@ -23,14 +24,17 @@ void add_problem(Configuration& all, const std::string& name, const Problem& pro
   all.emplace_back(name, problem.suite->name);
   all.emplace_back(name + ", " + problem.suite->size_name, std::to_string(params.size));
   for (const auto& [option, value] : params.options) {
-    const auto known = std::find_if(problem.suite->options.begin(), problem.suite->options.end(),
-                                    [&, option = option](const SuiteOption& o) { return o.name == option; });
-    const bool file = known != problem.suite->options.end() && known->kind == SuiteOption::Kind::file &&
-                      std::find(known->values.begin(), known->values.end(), value) == known->values.end();
+    const auto known =
+        std::find_if(problem.suite->options.begin(), problem.suite->options.end(),
+                     [&, option = option](const SuiteOption& o) { return o.name == option; });
+    const bool file =
+        known != problem.suite->options.end() && known->kind == SuiteOption::Kind::file &&
+        std::find(known->values.begin(), known->values.end(), value) == known->values.end();
     all.emplace_back(name + ", " + option, file ? identity_of(value) : value);
   }
   if (params.input) all.emplace_back(name + ", input", identity_of(*params.input));
-  for (const auto& more : params.more_inputs) all.emplace_back(name + ", input " + more.filename().string(), identity_of(more));
+  for (const auto& more : params.more_inputs)
+    all.emplace_back(name + ", input " + more.filename().string(), identity_of(more));
 }
 
 // "timeout_ns", 9000000000: "timeout", "9 s". Never rounded: what differs must read differently.
@@ -40,7 +44,8 @@ void add_option(Configuration& all, std::string_view name, const ParamValue& val
   if (time == nullptr || !name.ends_with(unit)) {
     all.emplace_back(name, param_text(value));
   } else {
-    all.emplace_back(name.substr(0, name.size() - unit.size()), fmt::format("{} s", seconds(Nanos{*time})));
+    all.emplace_back(name.substr(0, name.size() - unit.size()),
+                     fmt::format("{} s", seconds(Nanos{*time})));
   }
 }
 
@@ -51,10 +56,12 @@ Configuration configuration_of(const SessionOptions& options, const Report& begu
   all.emplace_back("tool", begun.tool.version + " (git " + begun.tool.git + ")");
   all.emplace_back("problems", std::to_string(options.problems.size()));
   for (std::size_t k = 0; k < options.problems.size(); ++k) {
-    const std::string name = options.problems.size() == 1 ? "problem" : fmt::format("problem {}", k + 1);
+    const std::string name =
+        options.problems.size() == 1 ? "problem" : fmt::format("problem {}", k + 1);
     add_problem(all, name, options.problems[k]);
     if (k >= options.variants.size()) continue;
-    for (const auto& [device, variant] : options.variants[k]) all.emplace_back(name + ", kernel variant on " + device, variant);
+    for (const auto& [device, variant] : options.variants[k])
+      all.emplace_back(name + ", kernel variant on " + device, variant);
   }
   std::vector<std::string> modes, strategies, ids;
   for (const Mode mode : options.modes) modes.emplace_back(to_string(mode));
@@ -66,14 +73,17 @@ Configuration configuration_of(const SessionOptions& options, const Report& begu
   all.emplace_back("device counts", fmt::format("{}", fmt::join(options.device_counts, ", ")));
   for (std::size_t i = 0; i < options.devices.size(); ++i) {
     const Device& device = options.devices[i];
-    all.emplace_back("device " + device.id, fmt::format("{}, {}, driver {}", device.name, device.platform, device.driver_version));
+    all.emplace_back("device " + device.id, fmt::format("{}, {}, driver {}", device.name,
+                                                        device.platform, device.driver_version));
     if (i < options.handicaps.size() && options.handicaps[i].any())
       all.emplace_back("handicap of " + device.id, in_words(options.handicaps[i]));
   }
-  if (options.reserve) all.emplace_back("device in reserve", options.reserve->id + ", " + options.reserve->name);
+  if (options.reserve)
+    all.emplace_back("device in reserve", options.reserve->id + ", " + options.reserve->name);
   all.emplace_back("telemetry", options.telemetry ? "on" : "off");
   for (const auto& [name, value] : begun.options) add_option(all, name, value);
-  for (const auto& [name, value] : begun.environment) all.emplace_back("environment, " + name, value);
+  for (const auto& [name, value] : begun.environment)
+    all.emplace_back("environment, " + name, value);
   return all;
 }
 

@@ -1,4 +1,5 @@
-// The order of a group's run: prepare, warm up, probe and predict, take samples interleaved, verify.
+// The order of a group's run: prepare, warm up, probe and predict, take samples interleaved,
+// verify.
 #include "lib/session/group.hpp"
 
 #include <algorithm>
@@ -12,7 +13,8 @@ namespace mgpu {
 namespace {
 
 constexpr unsigned kClockProbes = 100;  // before and after; the tightest counts
-constexpr double kPatience = 20;        // a device is hung after this many times the predicted duration of a sample
+constexpr double kPatience =
+    20;  // a device is hung after this many times the predicted duration of a sample
 
 }  // namespace
 
@@ -45,7 +47,8 @@ Predictor Group::make_predictor() const {
     KnownDevice& device = known.emplace_back();
     device.facts = &given_.devices[i].facts;
     if (given_.devices[i].handicap.slows_always()) device.slow = given_.devices[i].handicap.slow;
-    if (i < calibration.devices.size() && calibration.devices[i]) device.capability = &*calibration.devices[i];
+    if (i < calibration.devices.size() && calibration.devices[i])
+      device.capability = &*calibration.devices[i];
     const auto rate = given_.rates.find({work_of(given_.problem), given_.devices[i].facts.id});
     if (rate != given_.rates.end()) device.rate = &rate->second;
   }
@@ -97,12 +100,14 @@ void Group::prepare_device(std::size_t index) {
   } catch (const Error& error) {
     // A file is wrong, and not only for this device.
     if (error.kind() == ErrorKind::input || error.kind() == ErrorKind::usage) throw;
-    const bool refused = error.kind() == ErrorKind::out_of_memory || error.kind() == ErrorKind::unsupported;
+    const bool refused =
+        error.kind() == ErrorKind::out_of_memory || error.kind() == ErrorKind::unsupported;
     if (error.kind() == ErrorKind::interrupted) {
       give_up(index);
     } else if (!refused) {
       lose(index, error.kind(), error.what());
-      result_.faults.push_back({given_.devices[index].facts.id, kind_of(error.kind()), "set_up", error.what()});
+      result_.faults.push_back(
+          {given_.devices[index].facts.id, kind_of(error.kind()), "set_up", error.what()});
     } else if (enqueued && error.kind() == ErrorKind::out_of_memory) {
       refuse(index, error.what());  // what was enqueued before may still be under way
     }
@@ -113,7 +118,8 @@ void Group::prepare_device(std::size_t index) {
   }
 }
 
-// Uncounted executions: kernels are built for good, memory is touched. Devices alone get one at least, and first: probes follow.
+// Uncounted executions: kernels are built for good, memory is touched. Devices alone get one at
+// least, and first: probes follow.
 void Group::warm_up(bool alone) {
   for (Case& the_case : result_.cases) {
     if (the_case.alone() != alone) continue;
@@ -125,7 +131,8 @@ void Group::warm_up(bool alone) {
   }
 }
 
-// Of work in thousands of rounds, such as a training of half a minute, the first ones do where the whole takes a second or more.
+// Of work in thousands of rounds, such as a training of half a minute, the first ones do where the
+// whole takes a second or more.
 void Group::execute_uncounted(Case& the_case) {
   constexpr std::uint32_t kFirst = 256;
   constexpr Nanos kLong = std::chrono::seconds(1);
@@ -138,17 +145,20 @@ void Group::execute_uncounted(Case& the_case) {
   take_sample(the_case, false);
 }
 
-// Each device alone, then the first n of every count asked for at once: CPU cores slow each other down, GPUs share the host link.
+// Each device alone, then the first n of every count asked for at once: CPU cores slow each other
+// down, GPUs share the host link.
 void Group::probe() {
   predictor_.set_most_turns(given_.options.stop.probe_turns());
   if (!given_.options.given_estimates) {
     for (std::size_t i = 0; i < in_set_; ++i) probe_together(i, 1);
-    const std::set<std::size_t> counts(given_.options.device_counts.begin(), given_.options.device_counts.end());
+    const std::set<std::size_t> counts(given_.options.device_counts.begin(),
+                                       given_.options.device_counts.end());
     for (const std::size_t count : counts) {
       if (count > 1) probe_together(0, count);
     }
   }
-  for (Case& the_case : result_.cases) the_case.prediction.estimates = predictor_.estimate(the_case.devices);
+  for (Case& the_case : result_.cases)
+    the_case.prediction.estimates = predictor_.estimate(the_case.devices);
 }
 
 // Of the devices first .. first + count - 1 those that are left.
@@ -162,11 +172,13 @@ void Group::probe_together(std::size_t first, std::size_t count) {
     devices.push_back(i);
   }
   if (devices.empty() || stopped()) return;
-  const std::vector<DeviceFault> faults = predictor_.probe(given_.backend, given_.executor, devices, members);
+  const std::vector<DeviceFault> faults =
+      predictor_.probe(given_.backend, given_.executor, devices, members);
   for (const DeviceFault& fault : faults) {
     const std::size_t index = devices[fault.device.value];
     lose(index, fault.kind, fault.what);
-    Fault& noted = result_.faults.emplace_back(Fault{given_.devices[index].facts.id, kind_of(fault.kind), phase_, fault.what});
+    Fault& noted = result_.faults.emplace_back(
+        Fault{given_.devices[index].facts.id, kind_of(fault.kind), phase_, fault.what});
     noted.items_lost = fault.items_lost;
     noted.detection = fault.detection;
   }
@@ -188,11 +200,13 @@ void Group::predict(Case& the_case) {
   predictor_.predict(the_case.prediction, the_case.strategy(), the_case.history);
 }
 
-// Round after round, every second one backwards, so that a drift of the machine affects all cases alike.
+// Round after round, every second one backwards, so that a drift of the machine affects all cases
+// alike.
 void Group::sample_interleaved() {
   std::vector<std::size_t> order(result_.cases.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  constexpr std::size_t kEveryRound = 64, kThenOneIn = 16;  // progress is worked out of all samples so far
+  constexpr std::size_t kEveryRound = 64,
+                        kThenOneIn = 16;  // progress is worked out of all samples so far
   std::size_t round = 0;
   const std::size_t fewest = fewest_samples();
   for (bool open = true; open; std::reverse(order.begin(), order.end()), ++round) {
@@ -203,12 +217,14 @@ void Group::sample_interleaved() {
       open = true;
       if (round == 0 && the_case.times.size() > fewest) continue;
       if (stopped()) return;
-      if (!given_.backend.is_virtual() && idle_tracker_.starts_cold(the_case, given_.backend.now())) execute_uncounted(the_case);
+      if (!given_.backend.is_virtual() && idle_tracker_.starts_cold(the_case, given_.backend.now()))
+        execute_uncounted(the_case);
       if (the_case.closed) continue;
       take_sample(the_case, true);
       if (!the_case.closed && given_.options.stop.satisfied(the_case.times)) {
         // The last of a case as thoroughly as its first.
-        if (const auto last = check(the_case, true, the_case.devices); last.status == Verification::Outcome::Status::wrong)
+        if (const auto last = check(the_case, true, the_case.devices);
+            last.status == Verification::Outcome::Status::wrong)
           fail_wrong(the_case, last.why);
         the_case.closed = true;
       }
@@ -221,7 +237,8 @@ void Group::sample_interleaved() {
 Member Group::member(std::size_t index) {
   const Prepared& mine = result_.prepared[index];
   const bool compiles = given_.devices[index].facts.is_cpu() && !mine.executed;
-  return {given_.devices[index].open.get(), mine.program.get(), compiles ? given_.backend.limits().build : Nanos{}};
+  return {given_.devices[index].open.get(), mine.program.get(),
+          compiles ? given_.backend.limits().build : Nanos{}};
 }
 
 Nanos Group::patience(const Case& the_case) const {
@@ -231,7 +248,8 @@ Nanos Group::patience(const Case& the_case) const {
   return std::max(least, from_seconds(kPatience * seconds(expected->makespan)));
 }
 
-// Of no more than `most_rounds` rounds, if it goes in rounds: it has a result only if these are all.
+// Of no more than `most_rounds` rounds, if it goes in rounds: it has a result only if these are
+// all.
 void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) {
   connect_those_left();
   shrink_cases();  // devices may have been lost since
@@ -240,7 +258,8 @@ void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) 
   SampleRequest request;
   for (const std::size_t i : devices) request.members.push_back(member(i));
   SetEstimates& estimates = the_case.prediction.estimates;
-  if (estimates.devices.empty()) estimates = predictor_.estimate(the_case.devices);  // before the probes
+  if (estimates.devices.empty())
+    estimates = predictor_.estimate(the_case.devices);  // before the probes
   request.merge_device = fastest_of(estimates.devices);
   request.workload = &given_.workload;
   request.timeout = patience(the_case);
@@ -265,24 +284,31 @@ void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) 
   const Nanos begun = given_.backend.now() - begin;
   request.source = source.get();
   if (goes_in_rounds() && devices.size() > 1 && !peers_)
-    return refuse(the_case, "these devices cannot exchange data, which they have to after each round");
+    return refuse(the_case,
+                  "these devices cannot exchange data, which they have to after each round");
   exchange(request, the_case.prediction, the_case.devices);
   RawSample sample = given_.executor.run(request);
   if (goes_in_rounds()) sample = begin_again(the_case, request, std::move(sample), devices);
   if (sample.interrupted) return;  // stopped() comes next
   idle_tracker_.used(sample, devices);
-  if (!sample.faults.empty()) return take_disturbed(the_case, std::move(sample), std::move(devices));
-  if (sample.failure && sample.failure->kind() == ErrorKind::unsupported) return refuse(the_case, sample.failure->what());
+  if (!sample.faults.empty())
+    return take_disturbed(the_case, std::move(sample), std::move(devices));
+  if (sample.failure && sample.failure->kind() == ErrorKind::unsupported)
+    return refuse(the_case, sample.failure->what());
   if (sample.failure) return fail(the_case, sample.failure->what());
   for (const std::size_t i : devices) result_.prepared[i].executed = true;
   if (!request.merges) return shrink_cases();
-  const bool compared = given_.options.integrity != IntegrityLevel::off && given_.workload.shape().large_result;
-  const Verification::Outcome outcome = check(the_case, the_case.verify.method.empty() || compared, devices);
-  if (outcome.status == Verification::Outcome::Status::wrong) return fail_wrong(the_case, outcome.why);
+  const bool compared =
+      given_.options.integrity != IntegrityLevel::off && given_.workload.shape().large_result;
+  const Verification::Outcome outcome =
+      check(the_case, the_case.verify.method.empty() || compared, devices);
+  if (outcome.status == Verification::Outcome::Status::wrong)
+    return fail_wrong(the_case, outcome.why);
   if (outcome.status == Verification::Outcome::Status::unknown || !counts) return shrink_cases();
   if (!check_integrity(the_case, sample)) return;
   the_case.history.push_back(share_of(sample, devices.size()));
-  the_case.history.back().first = sample.moves.empty() ? source->first_shares() : sample.moves.back().shares;
+  the_case.history.back().first =
+      sample.moves.empty() ? source->first_shares() : sample.moves.back().shares;
   the_case.times.push_back(sample.makespan());
   the_case.decisions.push_back(the_case.choosing + begun + sample.decision);
   the_case.samples.push_back(std::move(sample));
@@ -300,17 +326,20 @@ bool Group::stopped() {
   const bool late = given_.give_up_at && given_.backend.now() >= *given_.give_up_at;
   const bool asked = given_.observer.stop_requested();
   if (!late && !asked) return false;
-  // A session that is complete has no journal any more: as long as a case has samples only there, it is not.
+  // A session that is complete has no journal any more: as long as a case has samples only there,
+  // it is not.
   const bool earlier = !asked && has_samples_of_earlier_runs_only();
   if (earlier && !result_.interrupted)
     given_.observer.warning(
-        "the time limit was reached before cases that have samples of earlier runs had one of this run: the run is not complete");
+        "the time limit was reached before cases that have samples of earlier runs had one of this "
+        "run: the run is not complete");
   result_.interrupted = asked || earlier;
   for (Case& the_case : result_.cases) {
     the_case.closed = true;
     if (!the_case.samples.empty() || the_case.status != Status::ok) continue;
     the_case.status = Status::skipped;
-    the_case.reason = asked ? "interrupted before its first sample" : "the time limit was reached before its first sample";
+    the_case.reason = asked ? "interrupted before its first sample"
+                            : "the time limit was reached before its first sample";
   }
   return true;
 }
@@ -331,17 +360,19 @@ void Group::probe_clock_again(std::size_t index) {
   } catch (const Error& error) {
     lose(index, error.kind(), error.what());
     if (error.kind() != ErrorKind::interrupted)
-      result_.faults.push_back({given_.devices[index].facts.id, kind_of(error.kind()), "clock", error.what()});
+      result_.faults.push_back(
+          {given_.devices[index].facts.id, kind_of(error.kind()), "clock", error.what()});
   }
 }
 
 std::size_t in_set(std::span<const SessionDevice> devices) {
-  return static_cast<std::size_t>(
-      std::count_if(devices.begin(), devices.end(), [](const SessionDevice& device) { return !device.reserve; }));
+  return static_cast<std::size_t>(std::count_if(
+      devices.begin(), devices.end(), [](const SessionDevice& device) { return !device.reserve; }));
 }
 
 void say_lost(const SessionDevice& device, SessionObserver& observer) {
-  observer.warning("device " + device.facts.id + " " + device.facts.name + " disabled: " + device.lost_why);
+  observer.warning("device " + device.facts.id + " " + device.facts.name +
+                   " disabled: " + device.lost_why);
 }
 
 GroupResult run_group(const GroupRequest& request) { return Group(request).run(); }

@@ -1,5 +1,5 @@
-// One problem in one mode on the session's devices: programs are made, samples of all cases are taken interleaved, results are
-// verified. lib/session/recorder.hpp makes records of the samples.
+// One problem in one mode on the session's devices: programs are made, samples of all cases are
+// taken interleaved, results are verified. lib/session/recorder.hpp makes records of the samples.
 #pragma once
 
 #include <map>
@@ -22,8 +22,9 @@ struct SessionDevice {
   Device facts;  // without its handicap
   Handicap handicap;
   std::unique_ptr<OpenDevice> open;
-  Bytes free_memory = 0;  // when it was opened: what is pinned later takes some of the first device's
-  bool reserve = false;   // not one of the set: opened when no device of the set is left
+  Bytes free_memory =
+      0;  // when it was opened: what is pinned later takes some of the first device's
+  bool reserve = false;  // not one of the set: opened when no device of the set is left
   bool lost = false;
   bool hung = false;      // lost without an answer: it is not opened again
   unsigned failures = 0;  // how often it was lost
@@ -37,30 +38,36 @@ const char* kind_of(ErrorKind kind);  // of a fault
 
 void say_lost(const SessionDevice& device, SessionObserver& observer);
 
-// One case: a strategy on some of the devices, or one device alone (what every speed-up is measured against).
+// One case: a strategy on some of the devices, or one device alone (what every speed-up is measured
+// against).
 struct Case {
   const StrategyChoice* choice = nullptr;  // none: alone
-  std::vector<std::size_t> devices;        // of the session, by DeviceIndex of the samples; fewer once some are lost
-  std::size_t asked = 0;                   // how many it was to have
+  std::vector<std::size_t>
+      devices;            // of the session, by DeviceIndex of the samples; fewer once some are lost
+  std::size_t asked = 0;  // how many it was to have
   Status status = Status::ok;
   std::string reason;
   bool closed = false;  // takes no more samples
   std::vector<RawSample> samples;
-  std::vector<Nanos> times;                 // makespans of `samples`, after those of earlier runs
-  std::vector<Nanos> decisions;             // choosing, begin and every next, of each of `times`
-  std::vector<std::uint32_t> earlier_runs;  // the runs that took the first of `times`; the others are this run's
+  std::vector<Nanos> times;      // makespans of `samples`, after those of earlier runs
+  std::vector<Nanos> decisions;  // choosing, begin and every next, of each of `times`
+  std::vector<std::uint32_t>
+      earlier_runs;  // the runs that took the first of `times`; the others are this run's
   // A sample in which a device was lost. It is not a measure of the case.
   struct Disturbed {
     RawSample sample;
     std::vector<std::size_t> devices;  // as `devices` then, and behind them who stepped in
     VerifyStatus verify = VerifyStatus::off;
-    std::string reason;                              // why it has no result
-    std::optional<std::size_t> samples_before = {};  // how many of the case were taken before it; none: it was to warm up
-    bool earlier = false;                            // of a run before this one: when its commands ran is not known
+    std::string reason;  // why it has no result
+    std::optional<std::size_t> samples_before =
+        {};                // how many of the case were taken before it; none: it was to warm up
+    bool earlier = false;  // of a run before this one: when its commands ran is not known
   };
   std::vector<Disturbed> disturbed;
-  std::size_t set_aside = 0;  // samples that are no part of `samples`, as devices were lost after them
-  struct Before {             // what was measured with devices that are lost since, and is not part of `samples`
+  std::size_t set_aside =
+      0;           // samples that are no part of `samples`, as devices were lost after them
+  struct Before {  // what was measured with devices that are lost since, and is not part of
+                   // `samples`
     std::vector<std::size_t> devices;
     std::vector<Nanos> times;
   };
@@ -94,7 +101,8 @@ struct GroupResult {
   std::vector<Fault> faults;                // of no case: set-up, probes, devices alone
   std::vector<std::string> exchange_notes;  // as Report has them
   bool interrupted = false;
-  bool lost_any = false;  // what a lost device may still read or write must not be freed: the workload's memory
+  bool lost_any =
+      false;  // what a lost device may still read or write must not be freed: the workload's memory
 };
 
 // A group and what it works with, all of which outlives it.
@@ -105,7 +113,8 @@ struct GroupRequest {
   const Problem& problem;
   Mode mode;
   Workload& workload;
-  std::vector<SessionDevice>& devices;  // those that fail are marked lost; those that had failed are opened again where they may be
+  std::vector<SessionDevice>& devices;  // those that fail are marked lost; those that had failed
+                                        // are opened again where they may be
   const SuiteRates& rates;
   Digests& digests;  // of the problem's verified results so far
   SessionObserver& observer;

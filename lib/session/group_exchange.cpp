@@ -22,7 +22,8 @@ std::vector<PeerPath> paths_in(PeerGroup& group) {
 
 void Group::connect() {
   const Exchanged exchanged = given_.workload.exchanged(given_.mode);
-  if (!exchanged.any() || (given_.options.peer == PeerPath::staged && exchanged.rounds == 0)) return;
+  if (!exchanged.any() || (given_.options.peer == PeerPath::staged && exchanged.rounds == 0))
+    return;
   std::vector<OpenDevice*> open;
   places_.assign(given_.devices.size(), 0);
   for (std::size_t i = 0; i < in_set_; ++i) {
@@ -35,12 +36,14 @@ void Group::connect() {
   try {
     if (!connect_by(given_.options.peer, open, exchanged)) return;
     const std::vector<PeerPath> paths = paths_in(*peers_);
-    const PeerLinks& known =
-        given_.options.given_estimates ? given_.options.given_estimates->exchange.links : given_.options.calibration.peers;
+    const PeerLinks& known = given_.options.given_estimates
+                                 ? given_.options.given_estimates->exchange.links
+                                 : given_.options.calibration.peers;
     const auto is_in_use = [&](PeerPath path) { return path == paths.front(); };
-    const bool held =
-        std::any_of(given_.devices.begin(), given_.devices.end(), [](const SessionDevice& one) { return one.handicap.holds(); });
-    if (const auto calibrated = paths_of(known); std::all_of(calibrated.begin(), calibrated.end(), is_in_use))
+    const bool held = std::any_of(given_.devices.begin(), given_.devices.end(),
+                                  [](const SessionDevice& one) { return one.handicap.holds(); });
+    if (const auto calibrated = paths_of(known);
+        std::all_of(calibrated.begin(), calibrated.end(), is_in_use))
       predictor_.set_exchange(exchange_estimate(exchanged, known, held));
   } catch (const Error& error) {  // each brings all it needs itself
     if (error.kind() != ErrorKind::interrupted) {
@@ -53,10 +56,13 @@ void Group::connect() {
   }
 }
 
-// False: there is nothing to gain by it. What cannot be done on the best path there is may be done by way of the host.
-bool Group::connect_by(std::optional<PeerPath> path, std::span<OpenDevice* const> devices, const Exchanged& exchanged) {
+// False: there is nothing to gain by it. What cannot be done on the best path there is may be done
+// by way of the host.
+bool Group::connect_by(std::optional<PeerPath> path, std::span<OpenDevice* const> devices,
+                       const Exchanged& exchanged) {
   peers_ = given_.backend.connect(devices, path);
-  result_.exchange_notes.insert(result_.exchange_notes.end(), peers_->notes().begin(), peers_->notes().end());
+  result_.exchange_notes.insert(result_.exchange_notes.end(), peers_->notes().begin(),
+                                peers_->notes().end());
   const std::vector<PeerPath> paths = paths_in(*peers_);
   if (exchanged.rounds == 0 && !is_worth_exchanging(paths, path)) {
     peers_.reset();
@@ -77,16 +83,20 @@ bool Group::connect_by(std::optional<PeerPath> path, std::span<OpenDevice* const
   return connect_by(PeerPath::staged, devices, exchanged);
 }
 
-// Only devices that are to be given work exchange data: what the others have nobody needs, and to send them something takes time.
-void Group::exchange(SampleRequest& request, const Prediction& prediction, std::span<const std::size_t> devices) {
+// Only devices that are to be given work exchange data: what the others have nobody needs, and to
+// send them something takes time.
+void Group::exchange(SampleRequest& request, const Prediction& prediction,
+                     std::span<const std::size_t> devices) {
   if (!peers_ || devices.size() < 2) return;
   request.exchanging = predictor_.exchanging(prediction, *request.source);
   if (std::count(request.exchanging.begin(), request.exchanging.end(), true) == 0) return;
-  for (const std::size_t i : devices) request.places.push_back({static_cast<std::uint32_t>(places_[i])});
+  for (const std::size_t i : devices)
+    request.places.push_back({static_cast<std::uint32_t>(places_[i])});
   request.peers = peers_.get();
 }
 
-// A device is lost: from now on each brings all it needs itself. What they share stays until the programs are gone.
+// A device is lost: from now on each brings all it needs itself. What they share stays until the
+// programs are gone.
 void Group::break_up() {
   if (!peers_) return;
   predictor_.set_exchange({});

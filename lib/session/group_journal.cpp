@@ -11,12 +11,17 @@ namespace mgpu {
 void Group::note(const JournalEntry& entry) { given_.observer.noted(entry, given_.backend.now()); }
 
 void Group::note_group() {
-  JournalGroup group{given_.number, std::string(given_.problem.suite->name) + ' ' + to_string(given_.mode), {}, {}, {}};
+  JournalGroup group{given_.number,
+                     std::string(given_.problem.suite->name) + ' ' + to_string(given_.mode),
+                     {},
+                     {},
+                     {}};
   group.settled = given_.problem.settled;
   for (const SessionDevice& device : given_.devices) group.devices.push_back(device.facts.id);
   for (const Case& the_case : result_.cases) {
-    group.cases.push_back(the_case.alone() ? "alone " + given_.devices[the_case.devices.front()].facts.id
-                                           : the_case.choice->label() + " on " + std::to_string(the_case.asked));
+    group.cases.push_back(the_case.alone()
+                              ? "alone " + given_.devices[the_case.devices.front()].facts.id
+                              : the_case.choice->label() + " on " + std::to_string(the_case.asked));
   }
   journaled_.resize(result_.cases.size());
   group_ = group;
@@ -31,7 +36,9 @@ void Group::note_sample(const Case& the_case, const std::string& digest) {
   sample.time = the_case.times.back();
   sample.decision = the_case.decisions.back();
   sample.share = the_case.history.back();
-  sample.recomputed = the_case.verify.recomputed - std::exchange(journaled_[sample.of_case].recomputed, the_case.verify.recomputed);
+  sample.recomputed =
+      the_case.verify.recomputed -
+      std::exchange(journaled_[sample.of_case].recomputed, the_case.verify.recomputed);
   sample.digest = digest;
   if (const auto& chosen = the_case.prediction.chosen) {
     sample.chosen = chosen->chosen.strategy->name;
@@ -40,7 +47,9 @@ void Group::note_sample(const Case& the_case, const std::string& digest) {
   note(std::move(sample));
 }
 
-void Group::note_failure(const Case& the_case) { note(JournalFailure{index_of(the_case), the_case.reason, the_case.verify}); }
+void Group::note_failure(const Case& the_case) {
+  note(JournalFailure{index_of(the_case), the_case.reason, the_case.verify});
+}
 
 // What was lost since this was last asked.
 void Group::note_losses() {
@@ -50,26 +59,32 @@ void Group::note_losses() {
     const Case& the_case = result_.cases[k];
     for (std::size_t& n = journaled_[k].disturbed; n < the_case.disturbed.size(); ++n) {
       const Case::Disturbed& one = the_case.disturbed[n];
-      note(JournalDisturbed{k, one.devices, one.sample.makespan(), one.verify, one.reason, one.samples_before});
+      note(JournalDisturbed{k, one.devices, one.sample.makespan(), one.verify, one.reason,
+                            one.samples_before});
     }
-    for (std::size_t& n = journaled_[k].faults; n < the_case.faults.size(); ++n) note(JournalFault{k, the_case.faults[n]});
+    for (std::size_t& n = journaled_[k].faults; n < the_case.faults.size(); ++n)
+      note(JournalFault{k, the_case.faults[n]});
   }
 }
 
-// After this run's own warming up, so that nothing is believed of an earlier run that this one would not find by itself: rates,
-// whether results are right. Samples of devices that the case does not have now are no samples of it.
+// After this run's own warming up, so that nothing is believed of an earlier run that this one
+// would not find by itself: rates, whether results are right. Samples of devices that the case does
+// not have now are no samples of it.
 void Group::take_up() {
   if (const GroupJournal* earlier = earlier_runs()) {
     if (earlier->group != group_)
-      throw Error(ErrorKind::input, "the journal has other cases of " + earlier->group.name + " than this run");
+      throw Error(ErrorKind::input,
+                  "the journal has other cases of " + earlier->group.name + " than this run");
     std::size_t foreign = 0;
     for (const JournalSample& sample : earlier->samples) foreign += take_up(sample) ? 0 : 1;
     if (foreign > 0) {
-      given_.observer.warning(std::to_string(foreign) + " samples of " + earlier->group.name +
-                              " from an earlier run are left out: their cases have other devices now");
+      given_.observer.warning(
+          std::to_string(foreign) + " samples of " + earlier->group.name +
+          " from an earlier run are left out: their cases have other devices now");
     }
     take_up_losses(*earlier);
-    for (const JournalFailure& failure : earlier->failures) {  // a result that was wrong once stays wrong
+    for (const JournalFailure& failure :
+         earlier->failures) {  // a result that was wrong once stays wrong
       Case& the_case = result_.cases[failure.of_case];
       the_case.verify = failure.verify;
       close_failed(the_case, failure.reason);
@@ -86,11 +101,14 @@ const GroupJournal* Group::earlier_runs() const {
 
 bool Group::has_samples_of_earlier_runs_only() const {
   const GroupJournal* earlier = earlier_runs();
-  return earlier && std::any_of(earlier->samples.begin(), earlier->samples.end(), [&](const JournalSample& sample) {
-           const Case* the_case = sample.of_case < result_.cases.size() ? &result_.cases[sample.of_case] : nullptr;
-           return the_case != nullptr && the_case->samples.empty() &&
-                  (the_case->status == Status::ok || the_case->status == Status::skipped);
-         });
+  return earlier &&
+         std::any_of(
+             earlier->samples.begin(), earlier->samples.end(), [&](const JournalSample& sample) {
+               const Case* the_case =
+                   sample.of_case < result_.cases.size() ? &result_.cases[sample.of_case] : nullptr;
+               return the_case != nullptr && the_case->samples.empty() &&
+                      (the_case->status == Status::ok || the_case->status == Status::skipped);
+             });
 }
 
 // What earlier runs lost comes first, as in the journal: faults name samples by their place in it.
@@ -99,11 +117,13 @@ void Group::take_up_losses(const GroupJournal& earlier) {
   for (const JournalDisturbed& one : earlier.disturbed) {
     RawSample sample;
     sample.end = one.time;
-    disturbed[one.of_case].push_back({std::move(sample), one.devices, one.verify, one.reason, one.samples_before, true});
+    disturbed[one.of_case].push_back(
+        {std::move(sample), one.devices, one.verify, one.reason, one.samples_before, true});
   }
   std::vector<std::vector<Fault>> faults(result_.cases.size());
   std::vector<Fault> of_no_case;
-  for (const JournalFault& one : earlier.faults) (one.of_case ? faults[*one.of_case] : of_no_case).push_back(one.fault);
+  for (const JournalFault& one : earlier.faults)
+    (one.of_case ? faults[*one.of_case] : of_no_case).push_back(one.fault);
   journaled_faults_ = of_no_case.size();
   result_.faults.insert(result_.faults.begin(), of_no_case.begin(), of_no_case.end());
   for (std::size_t k = 0; k < result_.cases.size(); ++k) {
@@ -112,7 +132,8 @@ void Group::take_up_losses(const GroupJournal& earlier) {
     for (Fault& mine : the_case.faults)
       if (mine.sample) *mine.sample += disturbed[k].size();
     the_case.faults.insert(the_case.faults.begin(), faults[k].begin(), faults[k].end());
-    std::move(the_case.disturbed.begin(), the_case.disturbed.end(), std::back_inserter(disturbed[k]));
+    std::move(the_case.disturbed.begin(), the_case.disturbed.end(),
+              std::back_inserter(disturbed[k]));
     the_case.disturbed = std::move(disturbed[k]);
   }
 }
@@ -140,15 +161,19 @@ bool Group::take_up(const JournalSample& sample) {
 // `auto` chooses once for all samples of a case, of all runs.
 void Group::keep_choice(Case& the_case, const JournalSample& sample) {
   Prediction& prediction = the_case.prediction;
-  if (prediction.chosen && prediction.chosen->chosen.strategy->name == sample.chosen && prediction.chosen->uses == sample.uses)
+  if (prediction.chosen && prediction.chosen->chosen.strategy->name == sample.chosen &&
+      prediction.chosen->uses == sample.uses)
     return;
   const auto all = all_strategies();
-  const auto strategy = std::find_if(all.begin(), all.end(), [&](const StrategyInfo& info) { return info.name == sample.chosen; });
+  const auto strategy = std::find_if(
+      all.begin(), all.end(), [&](const StrategyInfo& info) { return info.name == sample.chosen; });
   if (strategy == all.end() || sample.uses.size() != the_case.devices.size())
-    throw Error(ErrorKind::input, "the journal has a choice of auto that cannot be: " + sample.chosen);
+    throw Error(ErrorKind::input,
+                "the journal has a choice of auto that cannot be: " + sample.chosen);
   PlanChoice choice;
   choice.chosen.strategy = &*strategy;
-  choice.chosen.devices = static_cast<std::size_t>(std::count(sample.uses.begin(), sample.uses.end(), true));
+  choice.chosen.devices =
+      static_cast<std::size_t>(std::count(sample.uses.begin(), sample.uses.end(), true));
   choice.uses = sample.uses;
   choice.reasons = {"An earlier run chose it, whose samples are kept."};
   prediction.chosen = std::move(choice);
@@ -157,8 +182,8 @@ void Group::keep_choice(Case& the_case, const JournalSample& sample) {
   if (prediction.expected) prediction.chosen->chosen.predicted = prediction.expected->makespan;
 }
 
-// Samples that the shortest open case has: an interrupted round is finished first, so that sample k of all cases is of one
-// round or of two that follow each other.
+// Samples that the shortest open case has: an interrupted round is finished first, so that sample k
+// of all cases is of one round or of two that follow each other.
 std::size_t Group::fewest_samples() const {
   std::size_t fewest = ~std::size_t{0};
   for (const Case& the_case : result_.cases)

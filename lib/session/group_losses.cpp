@@ -1,4 +1,5 @@
-// What becomes of a group's devices and cases when something fails: who is lost, who goes on, what is kept apart.
+// What becomes of a group's devices and cases when something fails: who is lost, who goes on, what
+// is kept apart.
 #include <algorithm>
 #include <utility>
 
@@ -8,20 +9,25 @@
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kEnoughToStand = 3;  // with as many samples a case keeps its figures when one of its devices is lost
-constexpr unsigned kMostFailures = 3;      // of a device, after which it is not opened again
+constexpr std::size_t kEnoughToStand =
+    3;  // with as many samples a case keeps its figures when one of its devices is lost
+constexpr unsigned kMostFailures = 3;  // of a device, after which it is not opened again
 
 }  // namespace
 
 const char* kind_of(ErrorKind kind) {
-  return kind == ErrorKind::timeout ? "hang" : kind == ErrorKind::out_of_memory ? "out_of_memory" : "error";
+  return kind == ErrorKind::timeout         ? "hang"
+         : kind == ErrorKind::out_of_memory ? "out_of_memory"
+                                            : "error";
 }
 
-// A device that failed in an earlier group gets a new context, unless it hung or has failed too often.
+// A device that failed in an earlier group gets a new context, unless it hung or has failed too
+// often.
 void Group::open_again() {
   for (std::size_t i = 0; i < in_set_; ++i) {
     SessionDevice& device = given_.devices[i];
-    if (!device.lost || device.hung || device.failures == 0 || device.failures >= kMostFailures) continue;
+    if (!device.lost || device.hung || device.failures == 0 || device.failures >= kMostFailures)
+      continue;
     try {
       device.open = given_.backend.open(device.facts, device.handicap);
       device.free_memory = device.open->free_memory();
@@ -46,7 +52,8 @@ void Group::lose(std::size_t index, ErrorKind kind, const std::string& what) {
   give_up(index);
 }
 
-// After any error it is unknown what the device still does: unless it is known to be idle, memory that it may touch is never freed.
+// After any error it is unknown what the device still does: unless it is known to be idle, memory
+// that it may touch is never freed.
 void Group::give_up(std::size_t index) {
   SessionDevice& device = given_.devices[index];
   device.lost = true;
@@ -65,9 +72,10 @@ void Group::give_up(std::size_t index) {
 void Group::refuse(std::size_t index, const std::string& why) {
   Prepared& mine = result_.prepared[index];
   mine.capacity = {0, 0, 0, why};
-  given_.observer.warning("device " + given_.devices[index].facts.id + " takes no more part in " + given_.problem.suite->name +
-                          ": " + why);
-  if (given_.devices[index].open && try_drain(given_.backend, *given_.devices[index].open)) return mine.program.reset();
+  given_.observer.warning("device " + given_.devices[index].facts.id + " takes no more part in " +
+                          given_.problem.suite->name + ": " + why);
+  if (given_.devices[index].open && try_drain(given_.backend, *given_.devices[index].open))
+    return mine.program.reset();
   leak(std::move(mine.program));
   result_.lost_any = true;
 }
@@ -75,7 +83,8 @@ void Group::refuse(std::size_t index, const std::string& why) {
 // For a case none of whose devices is left: another device of the set, or else the one in reserve.
 std::optional<std::size_t> Group::stand_in(const Case& the_case) {
   for (std::size_t i = 0; i < in_set_; ++i) {
-    const bool has_it = std::find(the_case.devices.begin(), the_case.devices.end(), i) != the_case.devices.end();
+    const bool has_it =
+        std::find(the_case.devices.begin(), the_case.devices.end(), i) != the_case.devices.end();
     if (is_usable(i) && !has_it) return i;
   }
   if (given_.devices.size() == in_set_) return std::nullopt;
@@ -86,7 +95,8 @@ std::optional<std::size_t> Group::stand_in(const Case& the_case) {
     try {
       device.open = given_.backend.open(device.facts, device.handicap);
       device.free_memory = device.open->free_memory();
-      given_.observer.warning("no device of the set is left: device " + device.facts.id + " " + device.facts.name + " steps in");
+      given_.observer.warning("no device of the set is left: device " + device.facts.id + " " +
+                              device.facts.name + " steps in");
     } catch (const Error& error) {
       device.lost = true;
       device.lost_why = error.what();
@@ -94,7 +104,8 @@ std::optional<std::size_t> Group::stand_in(const Case& the_case) {
       return std::nullopt;
     }
   }
-  if (!result_.prepared[reserve].program && result_.prepared[reserve].capacity.reason.empty()) prepare_device(reserve);
+  if (!result_.prepared[reserve].program && result_.prepared[reserve].capacity.reason.empty())
+    prepare_device(reserve);
   return is_usable(reserve) ? std::optional(reserve) : std::nullopt;
 }
 
@@ -105,18 +116,22 @@ void Group::close_unsupported_cases() {
       if (given_.devices[i].lost || result_.prepared[i].program) continue;
       the_case.closed = true;
       the_case.status = Status::unsupported;
-      the_case.reason = "device " + given_.devices[i].facts.id + ": " + result_.prepared[i].capacity.reason;
+      the_case.reason =
+          "device " + given_.devices[i].facts.id + ": " + result_.prepared[i].capacity.reason;
       break;
     }
   }
 }
 
-// Cases go on with the devices that are left; what was measured with all of them stands, where it is enough.
+// Cases go on with the devices that are left; what was measured with all of them stands, where it
+// is enough.
 void Group::shrink_cases() {
   for (Case& the_case : result_.cases) {
     const auto gone = [&](std::size_t i) { return !is_usable(i); };
-    if (the_case.closed || std::none_of(the_case.devices.begin(), the_case.devices.end(), gone)) continue;
-    const std::size_t enough = given_.options.stop.exactly > 0 ? given_.options.stop.exactly : kEnoughToStand;
+    if (the_case.closed || std::none_of(the_case.devices.begin(), the_case.devices.end(), gone))
+      continue;
+    const std::size_t enough =
+        given_.options.stop.exactly > 0 ? given_.options.stop.exactly : kEnoughToStand;
     if (the_case.times.size() >= enough) {
       the_case.closed = true;
     } else {
@@ -142,16 +157,19 @@ void Group::shrink(Case& the_case) {
     const std::size_t i = before[n];
     if (is_usable(i)) continue;
     why = "device " + given_.devices[i].facts.id + ": " +
-          (given_.devices[i].lost ? "lost, " + given_.devices[i].lost_why : result_.prepared[i].capacity.reason);
+          (given_.devices[i].lost ? "lost, " + given_.devices[i].lost_why
+                                  : result_.prepared[i].capacity.reason);
     the_case.devices.erase(the_case.devices.begin() + static_cast<std::ptrdiff_t>(n));
-    if (!estimates.devices.empty()) estimates.devices.erase(estimates.devices.begin() + static_cast<std::ptrdiff_t>(n));
+    if (!estimates.devices.empty())
+      estimates.devices.erase(estimates.devices.begin() + static_cast<std::ptrdiff_t>(n));
   }
   if (the_case.devices.empty()) {
     const auto other = the_case.alone() ? std::nullopt : stand_in(the_case);
     if (!other) {
       the_case.devices = before;
       the_case.closed = true;
-      the_case.status = the_case.before || !the_case.disturbed.empty() ? Status::failed : Status::skipped;
+      the_case.status =
+          the_case.before || !the_case.disturbed.empty() ? Status::failed : Status::skipped;
       the_case.reason = why;
       return;
     }
@@ -162,7 +180,8 @@ void Group::shrink(Case& the_case) {
   if (!estimates.devices.empty()) predict(the_case);
 }
 
-// A device was lost: the sample is kept apart, and its result is verified as thoroughly as a first one.
+// A device was lost: the sample is kept apart, and its result is verified as thoroughly as a first
+// one.
 void Group::take_disturbed(Case& the_case, RawSample sample, std::vector<std::size_t> devices) {
   note_faults(the_case, sample, devices);
   Case::Disturbed disturbed{std::move(sample), std::move(devices), VerifyStatus::off, {}};
@@ -173,7 +192,9 @@ void Group::take_disturbed(Case& the_case, RawSample sample, std::vector<std::si
     const VerifyRecord before = the_case.verify;
     const Verification::Outcome outcome = check(the_case, true, disturbed.devices);
     disturbed.reason = outcome.why;
-    disturbed.verify = outcome.status == Verification::Outcome::Status::unknown ? VerifyStatus::off : the_case.verify.status;
+    disturbed.verify = outcome.status == Verification::Outcome::Status::unknown
+                           ? VerifyStatus::off
+                           : the_case.verify.status;
     if (disturbed.verify == VerifyStatus::failed) {
       the_case.disturbed.push_back(std::move(disturbed));
       return fail_wrong(the_case, outcome.why);
@@ -184,11 +205,13 @@ void Group::take_disturbed(Case& the_case, RawSample sample, std::vector<std::si
   shrink_cases();
 }
 
-void Group::note_faults(Case& the_case, const RawSample& sample, std::span<const std::size_t> devices) {
+void Group::note_faults(Case& the_case, const RawSample& sample,
+                        std::span<const std::size_t> devices) {
   for (const DeviceFault& fault : sample.faults) {
     const std::size_t index = devices[fault.device.value];
     const Recovery recovery = recovery_of(sample, fault);
-    Fault noted{given_.devices[index].facts.id, kind_of(fault.kind), fault.merging ? "merge" : phase_, fault.what};
+    Fault noted{given_.devices[index].facts.id, kind_of(fault.kind),
+                fault.merging ? "merge" : phase_, fault.what};
     noted.at = fault.at;
     noted.detection = fault.detection;
     noted.recovery = recovery.time;

@@ -1,4 +1,5 @@
-// Results of a group's samples: whether they are right, who computed what is not, and which bits are the right ones.
+// Results of a group's samples: whether they are right, who computed what is not, and which bits
+// are the right ones.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -8,8 +9,10 @@
 namespace mgpu {
 
 // A case whose result is wrong has no numbers, as one without a result.
-Verification::Outcome Group::check(Case& the_case, bool thorough, std::span<const std::size_t> devices) {
-  Verification::Outcome outcome = verification_.check(the_case.verify, ids_of(devices), thorough, [&] { return publish(devices); });
+Verification::Outcome Group::check(Case& the_case, bool thorough,
+                                   std::span<const std::size_t> devices) {
+  Verification::Outcome outcome = verification_.check(the_case.verify, ids_of(devices), thorough,
+                                                      [&] { return publish(devices); });
   if (!outcome.digest.empty()) ++the_case.digests[outcome.digest];
   return outcome;
 }
@@ -26,15 +29,17 @@ bool Group::publish(std::span<const std::size_t> devices) {
     } catch (const Error& error) {
       lose(i, error.kind(), error.what());
       if (error.kind() != ErrorKind::interrupted)
-        result_.faults.push_back({given_.devices[i].facts.id, kind_of(error.kind()), "publish", error.what()});
+        result_.faults.push_back(
+            {given_.devices[i].facts.id, kind_of(error.kind()), "publish", error.what()});
       return false;  // with it went what programs of work that goes in rounds share
     }
   }
   return true;
 }
 
-// Computes parts of the sample again on other devices of the case, if these are alike: others may give other last bits. False: the
-// case has failed, or goes on without a device that was lost meanwhile.
+// Computes parts of the sample again on other devices of the case, if these are alike: others may
+// give other last bits. False: the case has failed, or goes on without a device that was lost
+// meanwhile.
 bool Group::check_integrity(Case& the_case, const RawSample& sample) {
   // A slice by itself is not what it is between its neighbours.
   if (given_.workload.shape().rounds > 0) return true;
@@ -46,21 +51,27 @@ bool Group::check_integrity(Case& the_case, const RawSample& sample) {
   for (const std::size_t i : the_case.devices) ids.push_back(given_.devices[i].facts.id);
   const auto lost_one = [&] {
     return the_case.devices.size() != count ||
-           !std::all_of(the_case.devices.begin(), the_case.devices.end(), [&](auto i) { return is_usable(i); });
+           !std::all_of(the_case.devices.begin(), the_case.devices.end(),
+                        [&](auto i) { return is_usable(i); });
   };
   for (std::size_t n = 0; n < (full ? count : 1); ++n) {
     const std::size_t from = full ? n : the_case.times.size() % count, to = (from + 1) % count;
     const Opinion elsewhere = execute_again(the_case, sample, from, to);
     if (the_case.closed || lost_one()) return false;
     if (elsewhere.digest.empty())
-      return !given_.observer.stop_requested();  // it did not fit, say: the sample stands, and was not compared
+      return !given_.observer.stop_requested();  // it did not fit, say: the sample stands, and was
+                                                 // not compared
     if (elsewhere.digest == original.digest) {
       ++the_case.verify.recomputed;
       continue;
     }
-    const Opinion again = execute_again(the_case, sample, from, has_third ? (from + 2) % count : from);
-    std::string what = "devices " + ids[from] + " and " + ids[to] + " compute other bits of the same items";
-    if (from == to) what = "device " + ids[from] + " computes other bits of the same items when it is asked again";
+    const Opinion again =
+        execute_again(the_case, sample, from, has_third ? (from + 2) % count : from);
+    std::string what =
+        "devices " + ids[from] + " and " + ids[to] + " compute other bits of the same items";
+    if (from == to)
+      what =
+          "device " + ids[from] + " computes other bits of the same items when it is asked again";
     if (lost_one()) {  // the device that was to say which of them is wrong
       the_case.verify.status = VerifyStatus::failed;
       fail(the_case, what);
@@ -76,8 +87,10 @@ bool Group::check_integrity(Case& the_case, const RawSample& sample) {
   return true;
 }
 
-// The result with the items of device `from` of the case computed by `to`; none when a device is lost or the session stops.
-Opinion Group::execute_again(Case& the_case, const RawSample& sample, std::size_t from, std::size_t to) {
+// The result with the items of device `from` of the case computed by `to`; none when a device is
+// lost or the session stops.
+Opinion Group::execute_again(Case& the_case, const RawSample& sample, std::size_t from,
+                             std::size_t to) {
   ReplaySource source(slices_with(sample, the_case.devices.size(), from, to));
   SampleRequest request{&given_.workload, &source};
   for (const std::size_t i : the_case.devices) request.members.push_back(member(i));
@@ -92,13 +105,15 @@ Opinion Group::execute_again(Case& the_case, const RawSample& sample, std::size_
   }
   if (again.failure) {
     if (!std::exchange(said_not_computed_again_, true))
-      given_.observer.warning(std::string("results are not all computed again: ") + again.failure->what());
+      given_.observer.warning(std::string("results are not all computed again: ") +
+                              again.failure->what());
     return {};
   }
   if (given_.workload.shape().large_result && !publish(the_case.devices)) return {};
   Opinion opinion{given_.workload.digest(), true};
   if (opinion.digest != the_case.verify.digest || the_case.devices.size() == 2)
-    opinion.right = given_.workload.verify(VerifyLevel::full, given_.options.seed).status != Verdict::Status::failed;
+    opinion.right = given_.workload.verify(VerifyLevel::full, given_.options.seed).status !=
+                    Verdict::Status::failed;
   return opinion;
 }
 
@@ -136,21 +151,23 @@ void Group::fail_wrong(Case& the_case, const std::string& reason) {
   given_.observer.warning("device " + ids + " alone computes a wrong result: " + reason);
 }
 
-// A result whose bits differ from those of most is wrong even within the reference's bound: equal devices compute equal bits.
+// A result whose bits differ from those of most is wrong even within the reference's bound: equal
+// devices compute equal bits.
 void Group::agree_on_digests() {
   if (given_.options.verify == VerifyLevel::off) return;
   const std::string& agreed = given_.digests.agreed();
   std::vector<std::size_t> everybody(in_set_);
   std::iota(everybody.begin(), everybody.end(), std::size_t{0});
   for (Case& the_case : result_.cases) {
-    const auto other =
-        std::find_if(the_case.digests.begin(), the_case.digests.end(), [&](const auto& d) { return d.first != agreed; });
+    const auto other = std::find_if(the_case.digests.begin(), the_case.digests.end(),
+                                    [&](const auto& d) { return d.first != agreed; });
     if (other == the_case.digests.end() || the_case.status != Status::ok) continue;
     if (!all_alike(everybody)) {
       the_case.verify.method += "; devices of another kind give other last bits";
       continue;
     }
-    fail_wrong(the_case, "the result " + other->first + " differs from " + agreed + ", which most samples have");
+    fail_wrong(the_case, "the result " + other->first + " differs from " + agreed +
+                             ", which most samples have");
   }
 }
 

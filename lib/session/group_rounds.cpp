@@ -1,5 +1,5 @@
-// Work that goes in rounds, when a device is lost in the middle of a sample: its state is gone, those that are left exchange data
-// anew, and begin the sample again from the last checkpoint.
+// Work that goes in rounds, when a device is lost in the middle of a sample: its state is gone,
+// those that are left exchange data anew, and begin the sample again from the last checkpoint.
 #include <algorithm>
 #include <utility>
 
@@ -38,11 +38,12 @@ void Group::connect_anew() {
   }
 }
 
-// By those that are left of its devices, or else by another; as long as some are lost. `devices`: of the sample, to which a device
-// that steps in is added.
+// By those that are left of its devices, or else by another; as long as some are lost. `devices`:
+// of the sample, to which a device that steps in is added.
 RawSample Group::begin_again(const Case& the_case, const SampleRequest& first, RawSample sample,
                              std::vector<std::size_t>& devices) {
-  for (std::size_t known = 0; sample.failure && !sample.interrupted && known < sample.faults.size();) {
+  for (std::size_t known = 0;
+       sample.failure && !sample.interrupted && known < sample.faults.size();) {
     for (; known < sample.faults.size(); ++known) {
       const DeviceFault& fault = sample.faults[known];
       note_loss(devices[fault.device.value], fault);

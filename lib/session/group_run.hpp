@@ -1,5 +1,5 @@
-// The run of a group as a class: what lib/session/group.cpp (its order) and group_losses.cpp (what becomes of devices and cases
-// that fail) share. For nobody else.
+// The run of a group as a class: what lib/session/group.cpp (its order) and group_losses.cpp (what
+// becomes of devices and cases that fail) share. For nobody else.
 #pragma once
 
 #include <span>
@@ -43,21 +43,26 @@ class Group {
   void prepare();
   void open_again();
   void connect();
-  bool connect_by(std::optional<PeerPath> path, std::span<OpenDevice* const> devices, const Exchanged& exchanged);
+  bool connect_by(std::optional<PeerPath> path, std::span<OpenDevice* const> devices,
+                  const Exchanged& exchanged);
   void disconnect();
   void break_up();
-  void exchange(SampleRequest& request, const Prediction& prediction, std::span<const std::size_t> devices);
+  void exchange(SampleRequest& request, const Prediction& prediction,
+                std::span<const std::size_t> devices);
   // In group_rounds.cpp.
   bool goes_in_rounds() const;
   void connect_those_left();
   void connect_anew();
-  RawSample begin_again(const Case& the_case, const SampleRequest& first, RawSample sample, std::vector<std::size_t>& devices);
+  RawSample begin_again(const Case& the_case, const SampleRequest& first, RawSample sample,
+                        std::vector<std::size_t>& devices);
   void prepare_device(std::size_t index);
   void lose(std::size_t index, ErrorKind kind, const std::string& what);
   void give_up(std::size_t index);
   void refuse(std::size_t index, const std::string& why);
   void refuse(Case& the_case, const std::string& why);
-  bool is_usable(std::size_t index) const { return !given_.devices[index].lost && result_.prepared[index].program != nullptr; }
+  bool is_usable(std::size_t index) const {
+    return !given_.devices[index].lost && result_.prepared[index].program != nullptr;
+  }
   std::optional<std::size_t> stand_in(const Case& the_case);
   void close_unsupported_cases();
   void shrink_cases();
@@ -69,7 +74,10 @@ class Group {
   void predict();
   void predict(Case& the_case);
   void sample_interleaved();
-  void tell() { given_.observer.progress(progress_of(result_.cases, given_.problem, given_.mode, given_.options.stop)); }
+  void tell() {
+    given_.observer.progress(
+        progress_of(result_.cases, given_.problem, given_.mode, given_.options.stop));
+  }
   Member member(std::size_t index);
   Nanos patience(const Case& the_case) const;
   void execute_uncounted(Case& the_case);
@@ -100,11 +108,16 @@ class Group {
   bool take_up(const JournalSample& sample);
   void take_up_losses(const GroupJournal& earlier);
   const GroupJournal* earlier_runs() const;
-  bool has_samples_of_earlier_runs_only() const;  // some case: what it has would be gone with the journal
+  bool has_samples_of_earlier_runs_only()
+      const;  // some case: what it has would be gone with the journal
   void keep_choice(Case& the_case, const JournalSample& sample);
   std::size_t fewest_samples() const;
-  std::size_t index_of(const Case& the_case) const { return static_cast<std::size_t>(&the_case - result_.cases.data()); }
-  std::uint32_t run_number() const { return given_.options.continued ? given_.options.continued->run : 1; }
+  std::size_t index_of(const Case& the_case) const {
+    return static_cast<std::size_t>(&the_case - result_.cases.data());
+  }
+  std::uint32_t run_number() const {
+    return given_.options.continued ? given_.options.continued->run : 1;
+  }
 
   const GroupRequest given_;
   const std::size_t in_set_ = in_set(given_.devices);  // devices; what follows them is in reserve

@@ -8,7 +8,8 @@
 
 namespace mgpu {
 
-ReplaySource::ReplaySource(std::vector<std::vector<Slice>> slices) : slices_(std::move(slices)), given_(slices_.size(), 0) {
+ReplaySource::ReplaySource(std::vector<std::vector<Slice>> slices)
+    : slices_(std::move(slices)), given_(slices_.size(), 0) {
   for (const auto& list : slices_) left_ += list.size();
 }
 
@@ -32,7 +33,8 @@ void ReplaySource::lost(DeviceIndex, std::span<const Slice>) {
 
 void ReplaySource::joined(DeviceIndex) {}
 
-std::vector<std::vector<Slice>> slices_with(const RawSample& sample, std::size_t devices, std::size_t from, std::size_t to) {
+std::vector<std::vector<Slice>> slices_with(const RawSample& sample, std::size_t devices,
+                                            std::size_t from, std::size_t to) {
   std::vector<std::vector<Slice>> slices(devices);
   for (const RawSlice& slice : sample.slices) {
     const std::size_t by = slice.device.value == from ? to : slice.device.value;
@@ -42,12 +44,14 @@ std::vector<std::vector<Slice>> slices_with(const RawSample& sample, std::size_t
   return slices;
 }
 
-std::optional<std::size_t> outvoted(const Opinion& original, const Opinion& elsewhere, const Opinion& again, bool by_third,
-                                    std::size_t from, std::size_t to) {
+std::optional<std::size_t> outvoted(const Opinion& original, const Opinion& elsewhere,
+                                    const Opinion& again, bool by_third, std::size_t from,
+                                    std::size_t to) {
   if (!again.digest.empty() && again.digest == elsewhere.digest) return from;
   if (by_third && again.digest == original.digest) return to;
   if (from == to) return from;  // alone: it disagrees with itself
-  if (elsewhere.right != again.right && again.digest == original.digest) return elsewhere.right ? from : to;
+  if (elsewhere.right != again.right && again.digest == original.digest)
+    return elsewhere.right ? from : to;
   return std::nullopt;
 }
 

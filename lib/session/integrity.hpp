@@ -1,6 +1,7 @@
-// Integrity: what a device computed is computed again by another one, after the sample and outside its time. The slices of one
-// device go to another, all others stay where they were; equal devices give equal bits, so that a merged result with another digest
-// means that one of the two computed something else. Needs nothing of a suite but its digest, and works for results that are
+// Integrity: what a device computed is computed again by another one, after the sample and outside
+// its time. The slices of one device go to another, all others stay where they were; equal devices
+// give equal bits, so that a merged result with another digest means that one of the two computed
+// something else. Needs nothing of a suite but its digest, and works for results that are
 // accumulated.
 #pragma once
 
@@ -14,7 +15,8 @@
 
 namespace mgpu {
 
-// Gives each device the slices of its list, in order. A device that is lost ends the sample: Error(device) from the next question.
+// Gives each device the slices of its list, in order. A device that is lost ends the sample:
+// Error(device) from the next question.
 class ReplaySource final : public SliceSource {
  public:
   explicit ReplaySource(std::vector<std::vector<Slice>> slices);
@@ -31,7 +33,8 @@ class ReplaySource final : public SliceSource {
 };
 
 // The slices of a sample by the device that computed them, in order; those of `from` are `to`'s.
-std::vector<std::vector<Slice>> slices_with(const RawSample& sample, std::size_t devices, std::size_t from, std::size_t to);
+std::vector<std::vector<Slice>> slices_with(const RawSample& sample, std::size_t devices,
+                                            std::size_t from, std::size_t to);
 
 // A result, and whether the reference's bound allows it.
 struct Opinion {
@@ -39,11 +42,13 @@ struct Opinion {
   bool right = false;
 };
 
-// Which of two devices computed something else, `elsewhere` being other bits than `original`: the sample as it was; with the slices
-// of device `from` computed by `to`; and `again` by a third device, or by `from` once more. A third one outvotes the one that
-// disagrees with it. What `from` does once more only tells when it is something else than before; then it was wrong. Otherwise the
+// Which of two devices computed something else, `elsewhere` being other bits than `original`: the
+// sample as it was; with the slices of device `from` computed by `to`; and `again` by a third
+// device, or by `from` once more. A third one outvotes the one that disagrees with it. What `from`
+// does once more only tells when it is something else than before; then it was wrong. Otherwise the
 // reference decides, if it can. None: nobody can be named.
-std::optional<std::size_t> outvoted(const Opinion& original, const Opinion& elsewhere, const Opinion& again, bool by_third,
-                                    std::size_t from, std::size_t to);
+std::optional<std::size_t> outvoted(const Opinion& original, const Opinion& elsewhere,
+                                    const Opinion& again, bool by_third, std::size_t from,
+                                    std::size_t to);
 
 }  // namespace mgpu

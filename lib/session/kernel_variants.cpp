@@ -11,18 +11,21 @@ std::string tuned_work_of(const Problem& problem) {
   return work;
 }
 
-std::map<std::string, std::string> cached_variants(const Problem& problem, std::span<const Device> devices,
-                                                   const CalibrationStore& store, std::vector<std::string>& warnings) {
+std::map<std::string, std::string> cached_variants(const Problem& problem,
+                                                   std::span<const Device> devices,
+                                                   const CalibrationStore& store,
+                                                   std::vector<std::string>& warnings) {
   std::map<std::string, std::string> variants;
   if (!problem.suite->has_kernel_variants) return variants;
   for (const Device& device : devices) {
-    if (const auto cached = store.load_variant(device, tuned_work_of(problem), warnings)) variants[device.id] = cached->name;
+    if (const auto cached = store.load_variant(device, tuned_work_of(problem), warnings))
+      variants[device.id] = cached->name;
   }
   return variants;
 }
 
-void take_variants(Workload& workload, const std::map<std::string, std::string>& variants, const DeviceTraits& device,
-                   std::vector<std::string>& warnings) {
+void take_variants(Workload& workload, const std::map<std::string, std::string>& variants,
+                   const DeviceTraits& device, std::vector<std::string>& warnings) {
   const auto variant = variants.find(device.id);
   if (variant == variants.end() || workload.prefer(device, variant->second)) return;
   warnings.push_back("device " + device.id + ": it was tuned to \"" + variant->second +

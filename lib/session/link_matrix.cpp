@@ -8,7 +8,9 @@ namespace mgpu {
 namespace {
 
 constexpr std::uint32_t kHostKey = 0;
-std::uint32_t key_of(const std::optional<DeviceIndex>& source) { return source ? source->value + 1 : kHostKey; }
+std::uint32_t key_of(const std::optional<DeviceIndex>& source) {
+  return source ? source->value + 1 : kHostKey;
+}
 
 }  // namespace
 
@@ -18,7 +20,8 @@ struct LinkMatrix::Flow {
   Bytes offset = 0, size = 0;  // in the target, and as many from the source's begin
 };
 
-LinkMatrix::LinkMatrix(LinkSet& set, const LinkAmounts& amounts, const Repetitions& repetitions, bool in_use, LinksReport& report)
+LinkMatrix::LinkMatrix(LinkSet& set, const LinkAmounts& amounts, const Repetitions& repetitions,
+                       bool in_use, LinksReport& report)
     : set_(set), amounts_(amounts), repetitions_(repetitions), in_use_(in_use), report_(report) {
   memory_ = &set.host_memory(amounts.piece * (set.size() + 2));
   shared_ = &set.hold(set.group().allocate(amounts.piece));
@@ -33,7 +36,9 @@ void LinkMatrix::fill() {
     const auto words = host_region(device.value + 1);
     fill_words(key_of(device), words);
     const DeviceIndex only[] = {device};
-    set_.once(only, [this, words](DeviceIndex d) { set_.device(d).stream().upload(*sources_[d.value], 0, words); });
+    set_.once(only, [this, words](DeviceIndex d) {
+      set_.device(d).stream().upload(*sources_[d.value], 0, words);
+    });
   }
   fill_words(kHostKey, host_region(0));
 }
@@ -42,7 +47,8 @@ void LinkMatrix::enqueue(DeviceIndex device, std::span<const Flow> flows) {
   Stream& stream = set_.device(device).stream();
   std::vector<DeviceIndex> to, from;
   const auto each_piece = [&](const auto& enqueue_one) {
-    for (unsigned k = 0; k < amounts_.pieces; ++k) std::for_each(flows.begin(), flows.end(), enqueue_one);
+    for (unsigned k = 0; k < amounts_.pieces; ++k)
+      std::for_each(flows.begin(), flows.end(), enqueue_one);
   };
   // Downloads first: one waits for the uploads that were enqueued before it.
   each_piece([&](const Flow& flow) {
@@ -55,7 +61,8 @@ void LinkMatrix::enqueue(DeviceIndex device, std::span<const Flow> flows) {
   });
   each_piece([&](const Flow& flow) {
     if (flow.way.from == device && flow.way.to)
-      set_.peer(device).put(*sources_[device.value], 0, *shared_, *flow.way.to, flow.offset, flow.size);
+      set_.peer(device).put(*sources_[device.value], 0, *shared_, *flow.way.to, flow.offset,
+                            flow.size);
   });
   for (const auto& [way, offset, size] : flows) {
     if (!way.from || !way.to) continue;
@@ -92,8 +99,9 @@ std::uint64_t LinkMatrix::count_wrong(std::span<const Flow> flows) {
     if (flow.way.to) {
       const auto fetched = host_region(set_.size() + 1).first(flow.size);
       const DeviceIndex only[] = {*flow.way.to};
-      set_.once(only,
-                [this, flow, fetched](DeviceIndex d) { set_.device(d).stream().download(target(flow), flow.offset, fetched); });
+      set_.once(only, [this, flow, fetched](DeviceIndex d) {
+        set_.device(d).stream().download(target(flow), flow.offset, fetched);
+      });
       arrived = fetched;
     } else {
       arrived = host_region(flow.way.from->value + 1).first(flow.size);
@@ -116,15 +124,18 @@ LinkMoves LinkMatrix::move(std::span<const Way> ways, Bytes piece, std::vector<L
       if (end && std::find(who.begin(), who.end(), *end) == who.end()) who.push_back(*end);
   }
   poison(flows);
-  const auto samples = set_.together().measure(who, repetitions_, [this, flows](DeviceIndex device) { enqueue(device, flows); });
+  const auto samples = set_.together().measure(
+      who, repetitions_, [this, flows](DeviceIndex device) { enqueue(device, flows); });
   LinkMoves moves{piece * amounts_.pieces * ways.size(), whole_times(samples), count_wrong(flows)};
   if (shares == nullptr) return moves;
   for (std::size_t i = 0; i < who.size(); ++i) {
     LinkShare& share = shares->emplace_back();
     share.device = set_.traits(who[i]).id;
     for (const Way& way : ways)
-      if (way.from == who[i] || (!way.from && way.to == who[i])) share.bytes += piece * amounts_.pieces;
-    for (const TogetherSample& sample : samples) share.samples.push_back(sample[i].end - sample[i].begin);
+      if (way.from == who[i] || (!way.from && way.to == who[i]))
+        share.bytes += piece * amounts_.pieces;
+    for (const TogetherSample& sample : samples)
+      share.samples.push_back(sample[i].end - sample[i].begin);
   }
   return moves;
 }
@@ -134,10 +145,20 @@ void LinkMatrix::host() {
     const std::string id = set_.traits(device).id;
     const Way up{{}, device}, down{device, {}};
     const Way both[] = {up, down};
-    report_.transfers.push_back({LinkTraffic::one_way, kLinksHost, id, {}, true, move(std::span(&up, 1), amounts_.piece, nullptr)});
+    report_.transfers.push_back({LinkTraffic::one_way,
+                                 kLinksHost,
+                                 id,
+                                 {},
+                                 true,
+                                 move(std::span(&up, 1), amounts_.piece, nullptr)});
+    report_.transfers.push_back({LinkTraffic::one_way,
+                                 id,
+                                 kLinksHost,
+                                 {},
+                                 true,
+                                 move(std::span(&down, 1), amounts_.piece, nullptr)});
     report_.transfers.push_back(
-        {LinkTraffic::one_way, id, kLinksHost, {}, true, move(std::span(&down, 1), amounts_.piece, nullptr)});
-    report_.transfers.push_back({LinkTraffic::both_ways, kLinksHost, id, {}, true, move(both, amounts_.piece, nullptr)});
+        {LinkTraffic::both_ways, kLinksHost, id, {}, true, move(both, amounts_.piece, nullptr)});
   }
   if (set_.size() < 2) return;
   for (const LinkCrowd crowd : {LinkCrowd::up, LinkCrowd::down, LinkCrowd::up_and_down}) {
@@ -160,23 +181,26 @@ void LinkMatrix::pairs() {
       const Way way{from, to}, both[] = {way, {to, from}};
       const std::string one = set_.traits(from).id, other = set_.traits(to).id;
       const PeerPath path = set_.peer(from).path(to);
-      report_.transfers.push_back(
-          {LinkTraffic::one_way, one, other, path, in_use_, move(std::span(&way, 1), amounts_.piece, nullptr)});
+      report_.transfers.push_back({LinkTraffic::one_way, one, other, path, in_use_,
+                                   move(std::span(&way, 1), amounts_.piece, nullptr)});
       if (from < to)
-        report_.transfers.push_back({LinkTraffic::both_ways, one, other, path, in_use_, move(both, amounts_.piece, nullptr)});
+        report_.transfers.push_back({LinkTraffic::both_ways, one, other, path, in_use_,
+                                     move(both, amounts_.piece, nullptr)});
     }
   }
   // From the next device on, so that not all of them send to the same one first.
   for (std::uint32_t step = 1; step < set_.size(); ++step)
     for (const DeviceIndex from : set_.all())
-      every.push_back({from, DeviceIndex{static_cast<std::uint32_t>((from.value + step) % set_.size())}});
+      every.push_back(
+          {from, DeviceIndex{static_cast<std::uint32_t>((from.value + step) % set_.size())}});
   if (every.empty()) return;
   LinkAtOnce& row = report_.at_once.emplace_back();
   row.crowd = LinkCrowd::devices;
   row.path = set_.path_among(set_.all());
   row.in_use = in_use_;
   constexpr Bytes kPage = 4096;
-  row.moves = move(every, std::max(kPage, amounts_.piece / (set_.size() - 1) / kPage * kPage), &row.devices);
+  row.moves = move(every, std::max(kPage, amounts_.piece / (set_.size() - 1) / kPage * kPage),
+                   &row.devices);
 }
 
 LinkLatency LinkMatrix::latency_of(std::span<const DeviceIndex> who) {
@@ -203,8 +227,9 @@ void LinkMatrix::short_form() {
       if (!(one < other)) continue;
       const Way both[] = {{one, other}, {other, one}};
       const DeviceIndex pair[] = {one, other};
-      report_.transfers.push_back({LinkTraffic::both_ways, set_.traits(one).id, set_.traits(other).id, set_.peer(one).path(other),
-                                   in_use_, move(both, amounts_.piece, nullptr)});
+      report_.transfers.push_back({LinkTraffic::both_ways, set_.traits(one).id,
+                                   set_.traits(other).id, set_.peer(one).path(other), in_use_,
+                                   move(both, amounts_.piece, nullptr)});
       report_.latencies.push_back(latency_of(pair));
     }
   }

@@ -1,5 +1,6 @@
-// What moves between the host and devices and among devices, pair by pair and all at once, and how long an exchange of nothing
-// takes. Everything is checked: each source holds words of its own, each target is poisoned before.
+// What moves between the host and devices and among devices, pair by pair and all at once, and how
+// long an exchange of nothing takes. Everything is checked: each source holds words of its own,
+// each target is poisoned before.
 #pragma once
 
 #include "lib/report/links_record.hpp"
@@ -15,7 +16,8 @@ struct LinkAmounts {
 class LinkMatrix {
  public:
   // `in_use`: what the records say of the paths that the set has.
-  LinkMatrix(LinkSet& set, const LinkAmounts& amounts, const Repetitions& repetitions, bool in_use, LinksReport& report);
+  LinkMatrix(LinkSet& set, const LinkAmounts& amounts, const Repetitions& repetitions, bool in_use,
+             LinksReport& report);
 
   void fill();        // what is moved; first of all
   void host();        // each device and the host: up, down and both ways; all of them at once
@@ -33,7 +35,9 @@ class LinkMatrix {
   void poison(std::span<const Flow> flows);
   std::uint64_t count_wrong(std::span<const Flow> flows);
   void enqueue(DeviceIndex device, std::span<const Flow> flows);
-  std::span<std::byte> host_region(std::size_t i) { return memory_->bytes().subspan(i * amounts_.piece, amounts_.piece); }
+  std::span<std::byte> host_region(std::size_t i) {
+    return memory_->bytes().subspan(i * amounts_.piece, amounts_.piece);
+  }
   LinkLatency latency_of(std::span<const DeviceIndex> who);
 
   LinkSet& set_;
@@ -43,7 +47,8 @@ class LinkMatrix {
   LinksReport& report_;
   std::vector<Buffer*> sources_, targets_;  // by device; targets of what the host sends
   SharedMemory* shared_ = nullptr;          // targets of what devices send
-  HostMemory* memory_ = nullptr;            // a piece that is sent to every device, one a device that is sent by it, one for checks
+  HostMemory* memory_ = nullptr;  // a piece that is sent to every device, one a device that is sent
+                                  // by it, one for checks
 };
 
 }  // namespace mgpu

@@ -14,19 +14,22 @@ LinkSet::LinkSet(Backend& backend, std::vector<OpenDevice*> devices, std::option
   for (std::uint32_t i = 0; i < devices_.size(); ++i) all_.push_back({i});
 }
 
-OwnedLinkSet LinkSet::make(Backend& backend, std::vector<OpenDevice*> devices, std::optional<PeerPath> path) {
+OwnedLinkSet LinkSet::make(Backend& backend, std::vector<OpenDevice*> devices,
+                           std::optional<PeerPath> path) {
   return OwnedLinkSet(new LinkSet(backend, std::move(devices), path));
 }
 
 void LinkSet::End::operator()(LinkSet* set) const noexcept {
   std::unique_ptr<LinkSet> owned(set);
   bool at_rest = true;
-  for (OpenDevice* device : set->devices_) at_rest = (device->drained() || try_drain(set->backend_, *device)) && at_rest;
+  for (OpenDevice* device : set->devices_)
+    at_rest = (device->drained() || try_drain(set->backend_, *device)) && at_rest;
   if (!at_rest) leak(std::move(owned));
 }
 
 bool LinkSet::any_cpu() {
-  return std::any_of(devices_.begin(), devices_.end(), [](OpenDevice* d) { return d->resources().traits().cpu; });
+  return std::any_of(devices_.begin(), devices_.end(),
+                     [](OpenDevice* d) { return d->resources().traits().cpu; });
 }
 
 std::vector<std::string> LinkSet::ids(std::span<const DeviceIndex> of) {
@@ -48,6 +51,8 @@ std::string LinkSet::path_among(std::span<const DeviceIndex> of) {
   return path;
 }
 
-HostMemory& LinkSet::host_memory(Bytes size) { return hold(std::make_unique<HostMemory>(backend_, size, devices_, true)); }
+HostMemory& LinkSet::host_memory(Bytes size) {
+  return hold(std::make_unique<HostMemory>(backend_, size, devices_, true));
+}
 
 }  // namespace mgpu

@@ -1,5 +1,5 @@
-// The devices that `links` measures, connected, with what they use: freed in the right order, or leaked where a device does not
-// come to rest.
+// The devices that `links` measures, connected, with what they use: freed in the right order, or
+// leaked where a device does not come to rest.
 #pragma once
 
 #include <memory>
@@ -15,13 +15,15 @@ namespace mgpu {
 
 class LinkSet {
  public:
-  // Waits until the devices are at rest. A set with one that does not come to rest is left behind whole: commands may be using what
-  // it holds, and a thread inside a driver may yet come back to it.
+  // Waits until the devices are at rest. A set with one that does not come to rest is left behind
+  // whole: commands may be using what it holds, and a thread inside a driver may yet come back to
+  // it.
   struct End {
     void operator()(LinkSet* set) const noexcept;
   };
   // Of opened devices, which must outlive it. `path`: as Backend::connect has it, and its errors.
-  static std::unique_ptr<LinkSet, End> make(Backend& backend, std::vector<OpenDevice*> devices, std::optional<PeerPath> path);
+  static std::unique_ptr<LinkSet, End> make(Backend& backend, std::vector<OpenDevice*> devices,
+                                            std::optional<PeerPath> path);
   LinkSet(const LinkSet&) = delete;
   LinkSet& operator=(const LinkSet&) = delete;
 
@@ -40,7 +42,8 @@ class LinkSet {
   // "direct", "staged", "host"; "mixed" where pairs of these differ; empty for fewer than two.
   std::string path_among(std::span<const DeviceIndex> of);
 
-  // Until the end of this. What threads of together() use belongs here, as nothing else outlives one that does not return.
+  // Until the end of this. What threads of together() use belongs here, as nothing else outlives
+  // one that does not return.
   template <class T>
   T& hold(std::unique_ptr<T> object) {
     return holdings_.add(std::move(object));

@@ -14,18 +14,21 @@ namespace {
 constexpr Bytes kKiB = 1024, kMiB = 1024 * kKiB;
 
 Repetitions repetitions_of(const LinksOptions& options) {
-  if (options.quick) return {.warmup = 5, .least = 5, .most = 8, .budget = std::chrono::milliseconds(15)};
+  if (options.quick)
+    return {.warmup = 5, .least = 5, .most = 8, .budget = std::chrono::milliseconds(15)};
   return {};
 }
 
-// A piece that no cache of a GPU holds, and that takes a CPU some milliseconds; a repetition of some milliseconds.
+// A piece that no cache of a GPU holds, and that takes a CPU some milliseconds; a repetition of
+// some milliseconds.
 LinkAmounts amounts_of(LinkSet& set, bool quick) {
   const bool cpu = set.any_cpu();
   LinkAmounts amounts{cpu ? 16 * kMiB : 64 * kMiB, cpu ? 2u : 4u};
   if (quick) amounts = {cpu ? 2 * kMiB : 64 * kMiB, 1};
   for (const DeviceIndex device : set.all()) {
     const Bytes free = set.device(device).free_memory();  // three pieces are held
-    while (amounts.piece > kMiB && (amounts.piece * 4 > free || amounts.piece > set.traits(device).max_allocation))
+    while (amounts.piece > kMiB &&
+           (amounts.piece * 4 > free || amounts.piece > set.traits(device).max_allocation))
       amounts.piece /= 2;
   }
   return amounts;
@@ -38,7 +41,8 @@ std::vector<Bytes> default_sizes(LinkSet& set, bool quick) {
 }
 
 // Sizes that take more in one piece than the devices can share are left out.
-void leave_out_unshared(LinkSet& set, const LinksOptions& options, std::vector<Bytes>& sizes, LinksReport& report) {
+void leave_out_unshared(LinkSet& set, const LinksOptions& options, std::vector<Bytes>& sizes,
+                        LinksReport& report) {
   const Bytes most = set.group().most_shared();
   std::string left_out;
   std::erase_if(sizes, [&](Bytes size) {
@@ -47,18 +51,21 @@ void leave_out_unshared(LinkSet& set, const LinksOptions& options, std::vector<B
     return true;
   });
   if (left_out.empty()) return;
-  report.warnings.push_back("collectives of " + left_out + " are left out: on the " + set.path_among(set.all()) +
-                            " path devices share at most " + format_bytes(static_cast<double>(most)) +
+  report.warnings.push_back("collectives of " + left_out + " are left out: on the " +
+                            set.path_among(set.all()) + " path devices share at most " +
+                            format_bytes(static_cast<double>(most)) +
                             " in one piece; --peer staged has no such limit");
 }
 
 // Sizes that do not fit are replaced by the largest that does.
-std::vector<Bytes> fitting(std::vector<Bytes> sizes, const LargestCall& largest, LinksReport& report) {
+std::vector<Bytes> fitting(std::vector<Bytes> sizes, const LargestCall& largest,
+                           LinksReport& report) {
   if (sizes.empty()) return sizes;
   const Bytes asked = *std::max_element(sizes.begin(), sizes.end());
   if (asked <= largest.size) return sizes;
-  report.warnings.push_back("sizes up to " + format_bytes(static_cast<double>(asked)) + " were asked for: the memory of device " +
-                            largest.device + " allows " + format_bytes(static_cast<double>(largest.size)));
+  report.warnings.push_back("sizes up to " + format_bytes(static_cast<double>(asked)) +
+                            " were asked for: the memory of device " + largest.device + " allows " +
+                            format_bytes(static_cast<double>(largest.size)));
   std::erase_if(sizes, [&](Bytes size) { return size > largest.size; });
   if (sizes.empty() || sizes.back() != largest.size) sizes.push_back(largest.size);
   return sizes;
@@ -67,14 +74,16 @@ std::vector<Bytes> fitting(std::vector<Bytes> sizes, const LargestCall& largest,
 void measure_collectives(LinkSet& set, const LinksOptions& options, LinksReport& report,
                          const std::function<void(const std::string&)>& progress) {
   const LargestCall most = largest_call(set, options.ops, options.element);
-  std::vector<Bytes> sizes = options.sizes.empty() ? default_sizes(set, options.quick) : options.sizes;
+  std::vector<Bytes> sizes =
+      options.sizes.empty() ? default_sizes(set, options.quick) : options.sizes;
   leave_out_unshared(set, options, sizes, report);
   sizes = fitting(std::move(sizes), most, report);
   const Bytes largest = sizes.empty() ? 0 : *std::max_element(sizes.begin(), sizes.end());
-  CollectiveRuns& runs = set.hold(
-      std::make_unique<CollectiveRuns>(set, options.ops, options.element, options.reduction, largest, repetitions_of(options)));
+  CollectiveRuns& runs = set.hold(std::make_unique<CollectiveRuns>(
+      set, options.ops, options.element, options.reduction, largest, repetitions_of(options)));
   for (const Collective op : options.ops) {
-    progress(std::string(to_string(op)) + " on " + std::to_string(set.size()) + (set.size() == 1 ? " device" : " devices"));
+    progress(std::string(to_string(op)) + " on " + std::to_string(set.size()) +
+             (set.size() == 1 ? " device" : " devices"));
     if (op == Collective::barrier) {
       report.collectives.push_back(runs.measure(op, 0));
       continue;
@@ -86,7 +95,8 @@ void measure_collectives(LinkSet& set, const LinksOptions& options, LinksReport&
 void note_pairs(LinkSet& set, LinksReport& report) {
   for (const DeviceIndex from : set.all())
     for (const DeviceIndex to : set.all())
-      if (from != to) report.pairs.push_back({set.traits(from).id, set.traits(to).id, set.peer(from).path(to)});
+      if (from != to)
+        report.pairs.push_back({set.traits(from).id, set.traits(to).id, set.peer(from).path(to)});
   report.notes.assign(set.group().notes().begin(), set.group().notes().end());
 }
 
@@ -120,7 +130,8 @@ void measure_links(Backend& backend, const LinksOptions& options, LinksReport& r
   report.devices = options.devices;
   for (const Device& device : options.devices) {
     if (options.element == Element::f64 && !options.ops.empty() && !device.fp64)
-      throw Error(ErrorKind::unsupported, "device " + device.id + " has no f64; accepted by --element: u32, u64, f32");
+      throw Error(ErrorKind::unsupported,
+                  "device " + device.id + " has no f64; accepted by --element: u32, u64, f32");
     opened.open(device);
   }
   const std::size_t all = options.devices.size();
@@ -130,8 +141,8 @@ void measure_links(Backend& backend, const LinksOptions& options, LinksReport& r
     const OwnedLinkSet set = LinkSet::make(backend, opened.first(all), path);
     if (in_use) note_pairs(*set, report);
     if (!options.matrices) return;
-    LinkMatrix& matrix =
-        set->hold(std::make_unique<LinkMatrix>(*set, amounts_of(*set, options.quick), repetitions_of(options), in_use, report));
+    LinkMatrix& matrix = set->hold(std::make_unique<LinkMatrix>(
+        *set, amounts_of(*set, options.quick), repetitions_of(options), in_use, report));
     matrix.fill();
     if (in_use) {
       progress("host and devices");
@@ -143,7 +154,8 @@ void measure_links(Backend& backend, const LinksOptions& options, LinksReport& r
   };
   measure_matrix(options.path, true);
   const bool staged =
-      std::all_of(report.pairs.begin(), report.pairs.end(), [](const LinkPair& pair) { return pair.path == PeerPath::staged; });
+      std::all_of(report.pairs.begin(), report.pairs.end(),
+                  [](const LinkPair& pair) { return pair.path == PeerPath::staged; });
   if (!staged && !options.path && options.matrices) measure_matrix(PeerPath::staged, false);
   for (const std::size_t count : options.ops.empty() ? std::vector<std::size_t>() : counts) {
     const OwnedLinkSet set = LinkSet::make(backend, opened.first(count), options.path);

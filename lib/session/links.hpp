@@ -1,4 +1,5 @@
-// `links` from top to bottom: opens devices, connects them over each path that is of interest, and measures.
+// `links` from top to bottom: opens devices, connects them over each path that is of interest, and
+// measures.
 #pragma once
 
 #include <functional>
@@ -25,9 +26,9 @@ struct LinksOptions {
   bool quick = false;
 };
 
-// Fills in what is measured as it goes: what is there when it throws was measured. `progress` is told what comes next. Throws
-// Error(unsupported) where a pair lacks the path asked for or a device has no such elements, Error(out_of_memory), Error(device),
-// Error(timeout), Error(interrupted).
+// Fills in what is measured as it goes: what is there when it throws was measured. `progress` is
+// told what comes next. Throws Error(unsupported) where a pair lacks the path asked for or a device
+// has no such elements, Error(out_of_memory), Error(device), Error(timeout), Error(interrupted).
 void measure_links(Backend& backend, const LinksOptions& options, LinksReport& report,
                    const std::function<void(const std::string&)>& progress);
 

@@ -9,7 +9,8 @@
 namespace mgpu {
 namespace {
 
-// After an error: a device that hung, or may still be at work, is lost, with all that it was given. True: it is not.
+// After an error: a device that hung, or may still be at work, is lost, with all that it was given.
+// True: it is not.
 bool keep_or_lose(Backend& backend, SessionDevice& device, const Error& error, bool hung) {
   if (!hung && try_drain(backend, *device.open)) return true;
   device.lost = true;
@@ -21,11 +22,14 @@ bool keep_or_lose(Backend& backend, SessionDevice& device, const Error& error, b
 }
 
 // An error of the device; others only say that the device cannot do this problem.
-bool is_fault(const Error& error) { return error.kind() == ErrorKind::device || error.kind() == ErrorKind::timeout; }
+bool is_fault(const Error& error) {
+  return error.kind() == ErrorKind::device || error.kind() == ErrorKind::timeout;
+}
 
 // Of all CPUs that have a rate, at once. `at`: which one failed; null: none did.
-void measure_contention_of(Backend& backend, Executor& executor, Workload& workload, const std::string& work,
-                           std::span<SessionDevice> devices, SuiteRates& rates, std::size_t turns, SessionDevice*& at) {
+void measure_contention_of(Backend& backend, Executor& executor, Workload& workload,
+                           const std::string& work, std::span<SessionDevice> devices,
+                           SuiteRates& rates, std::size_t turns, SessionDevice*& at) {
   std::vector<CpuAtWork> cpus;
   std::vector<SessionDevice*> who;
   for (SessionDevice& device : devices) {
@@ -44,11 +48,14 @@ void measure_contention_of(Backend& backend, Executor& executor, Workload& workl
 }
 
 // Of the devices that have none. Throws Error(interrupted).
-void measure_rates(Backend& backend, Executor& executor, const Problem& problem, const std::map<std::string, std::string>& variants,
-                   std::span<SessionDevice> devices, bool cpus, SuiteRates& rates, const RateFailed& failed, std::size_t turns) {
+void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
+                   const std::map<std::string, std::string>& variants,
+                   std::span<SessionDevice> devices, bool cpus, SuiteRates& rates,
+                   const RateFailed& failed, std::size_t turns) {
   const std::string work = work_of(problem);
   const auto missing = [&](const SessionDevice& device) {
-    return !device.lost && device.open && device.facts.is_cpu() == cpus && !rates.contains({work, device.facts.id});
+    return !device.lost && device.open && device.facts.is_cpu() == cpus &&
+           !rates.contains({work, device.facts.id});
   };
   if (std::none_of(devices.begin(), devices.end(), missing)) return;
   ReferenceSizeWork reference;
@@ -57,10 +64,13 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
     if (missing(device)) room = std::min(room, room_on(device.facts));
   }
   const auto measure = [&](SessionDevice& device) {
-    if (reference.workloads.empty()) reference = work_of_reference_size(backend, problem, cpus, room);
+    if (reference.workloads.empty())
+      reference = work_of_reference_size(backend, problem, cpus, room);
     std::vector<std::string> ignored;  // the session has warned already
-    for (const auto& workload : reference.workloads) take_variants(*workload, variants, device.open->resources().traits(), ignored);
-    auto rate = measure_rate_at_reference_size(backend, executor, reference, *device.open, false, turns);
+    for (const auto& workload : reference.workloads)
+      take_variants(*workload, variants, device.open->resources().traits(), ignored);
+    auto rate =
+        measure_rate_at_reference_size(backend, executor, reference, *device.open, false, turns);
     if (!rate) return;
     if (device.handicap.slows_always()) {  // rates are of devices without handicap
       const double slow = device.handicap.slow;
@@ -76,7 +86,8 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
     for (SessionDevice& device : asked) {
       if (device.lost || !device.open) continue;
       const bool its_own = asked.size() == 1 && is_fault(error);
-      const bool kept = keep_or_lose(backend, device, error, its_own && error.kind() == ErrorKind::timeout);
+      const bool kept =
+          keep_or_lose(backend, device, error, its_own && error.kind() == ErrorKind::timeout);
       any |= !kept;
       if (error.kind() != ErrorKind::interrupted && (!kept || its_own)) failed(device, error);
     }
@@ -94,7 +105,8 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
   if (!cpus || reference.workloads.empty()) return;
   SessionDevice* at = nullptr;
   try {
-    measure_contention_of(backend, executor, *reference.workloads.front(), work, devices, rates, turns, at);
+    measure_contention_of(backend, executor, *reference.workloads.front(), work, devices, rates,
+                          turns, at);
   } catch (const Error& error) {
     after(error, at != nullptr ? std::span(at, 1) : devices);
   }
@@ -103,10 +115,12 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
 }  // namespace
 
 void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem,
-                           const std::map<std::string, std::string>& variants, std::span<SessionDevice> devices, SuiteRates& rates,
+                           const std::map<std::string, std::string>& variants,
+                           std::span<SessionDevice> devices, SuiteRates& rates,
                            const RateFailed& failed, std::size_t turns) {
   try {
-    for (const bool cpus : {false, true}) measure_rates(backend, executor, problem, variants, devices, cpus, rates, failed, turns);
+    for (const bool cpus : {false, true})
+      measure_rates(backend, executor, problem, variants, devices, cpus, rates, failed, turns);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::interrupted) throw;
   }
@@ -114,7 +128,8 @@ void measure_missing_rates(Backend& backend, Executor& executor, const Problem& 
 
 void forget_cpus(std::span<const SessionDevice> devices, SuiteRates& rates) {
   for (const SessionDevice& device : devices) {
-    if (device.facts.is_cpu()) std::erase_if(rates, [&](const auto& rate) { return rate.first.second == device.facts.id; });
+    if (device.facts.is_cpu())
+      std::erase_if(rates, [&](const auto& rate) { return rate.first.second == device.facts.id; });
   }
 }
 

@@ -36,8 +36,8 @@ SessionOptions options_of(const Problem& problem, std::span<const Device> device
   options.stop.exactly = kSamples;
   options.verify = VerifyLevel::off;
   options.telemetry = TelemetryPlaces{};
-  options.given_estimates =
-      SetEstimates{std::vector<DeviceEstimate>(devices.size()), 0, 0, {}};  // nothing: no probes, no predictions
+  options.given_estimates = SetEstimates{
+      std::vector<DeviceEstimate>(devices.size()), 0, 0, {}};  // nothing: no probes, no predictions
   return options;
 }
 
@@ -67,7 +67,8 @@ std::optional<std::string> why_not_kept(const Noise& noise) {
   return why;
 }
 
-std::optional<Noise> measure_noise(Backend& backend, const Problem& problem, std::span<const Device> devices) {
+std::optional<Noise> measure_noise(Backend& backend, const Problem& problem,
+                                   std::span<const Device> devices) {
   const SessionOptions options = options_of(problem, devices);
   std::vector<SessionDevice> open(devices.size());
   for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -87,7 +88,8 @@ std::optional<Noise> measure_noise(Backend& backend, const Problem& problem, std
   for (std::size_t time = 0; time < kTimes; ++time) {
     if (time >= kFewestMedians && backend.now() - begin > kMostTime) break;
     Digests digests;
-    const GroupResult group = run_group({backend, executor, options, problem, mode, *workload, open, rates, digests, observer});
+    const GroupResult group = run_group(
+        {backend, executor, options, problem, mode, *workload, open, rates, digests, observer});
     if (group.lost_any) leak(std::move(workload));  // transfers may be under way
     if (!observer.lost.empty()) throw Error(ErrorKind::device, observer.lost);
     kinds.resize(group.cases.size());
@@ -97,7 +99,8 @@ std::optional<Noise> measure_noise(Backend& backend, const Problem& problem, std
   const std::optional<double> share = noise_of(kinds);
   if (!share) return std::nullopt;
   return Noise{*share,
-               other_load(watch.take(), std::all_of(devices.begin(), devices.end(), [](const Device& d) { return d.is_cpu(); }))};
+               other_load(watch.take(), std::all_of(devices.begin(), devices.end(),
+                                                    [](const Device& d) { return d.is_cpu(); }))};
 }
 
 }  // namespace mgpu

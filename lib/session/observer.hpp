@@ -1,4 +1,5 @@
-// The interface by which a session reports progress, results and warnings, and asks whether it is to stop.
+// The interface by which a session reports progress, results and warnings, and asks whether it is
+// to stop.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +27,15 @@ class SessionObserver {
   virtual void warning(std::string_view text) = 0;
   virtual void output_failed(std::string_view text) {
     warning(text);
-  }                                                     // SessionOptions::result_file was not written, and will not be
+  }  // SessionOptions::result_file was not written, and will not be
   virtual void progress(const Progress& progress) = 0;  // often: throttle when printing
-  virtual void recorded(const Report& so_far) = 0;      // after the cases of one problem and mode: save it
-  virtual bool stop_requested() = 0;                    // asked between samples, and now and then in them: Ctrl-C
-  virtual void noted(const JournalEntry&, Nanos) {}     // between samples, at this time: for the journal
-  virtual void finished(std::size_t) {}                 // so many groups: the next report recorded has all of their rows
+  virtual void recorded(
+      const Report& so_far) = 0;      // after the cases of one problem and mode: save it
+  virtual bool stop_requested() = 0;  // asked between samples, and now and then in them: Ctrl-C
+  virtual void noted(const JournalEntry&, Nanos) {
+  }  // between samples, at this time: for the journal
+  virtual void finished(std::size_t) {
+  }  // so many groups: the next report recorded has all of their rows
 };
 
 }  // namespace mgpu

@@ -8,23 +8,25 @@
 namespace mgpu {
 namespace {
 
-// Large copies: no cache of a GPU holds them. Of many pairs each is measured with less, as filling and comparing takes the host
-// longer than devices need for the copies.
+// Large copies: no cache of a GPU holds them. Of many pairs each is measured with less, as filling
+// and comparing takes the host longer than devices need for the copies.
 LinkAmounts amounts_in_short(LinkSet& set) {
   constexpr std::size_t kFew = 4;  // devices
   constexpr Bytes kLeast = Bytes{1} << 20;
   LinkAmounts amounts{set.size() <= kFew ? 64 * kLeast : 16 * kLeast, 2};
   if (set.any_cpu()) amounts = {set.size() <= kFew ? 16 * kLeast : 8 * kLeast, 1};
   for (const DeviceIndex device : set.all()) {
-    while (amounts.piece > kLeast &&
-           (amounts.piece * 4 > set.device(device).free_memory() || amounts.piece > set.traits(device).max_allocation))
+    while (amounts.piece > kLeast && (amounts.piece * 4 > set.device(device).free_memory() ||
+                                      amounts.piece > set.traits(device).max_allocation))
       amounts.piece /= 2;
   }
   return amounts;
 }
 
-// Each copy takes the latency and what its bytes take; known to the host, all of them take as much longer as nothing does.
-double rate_beyond_latency(const LinkMoves& moves, const LinkLatency& nothing, Nanos latency, unsigned pieces) {
+// Each copy takes the latency and what its bytes take; known to the host, all of them take as much
+// longer as nothing does.
+double rate_beyond_latency(const LinkMoves& moves, const LinkLatency& nothing, Nanos latency,
+                           unsigned pieces) {
   const Nanos whole = *median_of(moves.samples);
   const Nanos copying = whole - *median_of(nothing.alone) - latency * pieces;
   return static_cast<double>(moves.bytes) / 2 / seconds(std::max({copying, whole / 2, Nanos{1}}));
@@ -37,7 +39,9 @@ PeerLinks measure_peer_links(Backend& backend, std::span<OpenDevice* const> devi
   LinkSet& set = *owned;
   const LinkAmounts amounts = amounts_in_short(set);
   LinksReport report;
-  LinkMatrix matrix(set, amounts, {.warmup = 3, .least = 5, .most = 20, .budget = std::chrono::milliseconds(15)}, true, report);
+  LinkMatrix matrix(set, amounts,
+                    {.warmup = 3, .least = 5, .most = 20, .budget = std::chrono::milliseconds(15)},
+                    true, report);
   matrix.fill();
   matrix.short_form();
   PeerLinks links(devices.size());
@@ -48,10 +52,12 @@ PeerLinks measure_peer_links(Backend& backend, std::span<OpenDevice* const> devi
       const LinkMoves& moves = report.transfers[pair].moves;
       const LinkLatency& nothing = report.latencies[pair++];
       if (moves.wrong > 0) {
-        throw Error(ErrorKind::device, "what " + set.traits(one).id + " and " + set.traits(other).id +
+        throw Error(ErrorKind::device, "what " + set.traits(one).id + " and " +
+                                           set.traits(other).id +
                                            " sent each other did not arrive as it was sent");
       }
-      const Nanos latency{static_cast<std::int64_t>(*queued_ns(nothing.queued, nothing.queued_calls))};
+      const Nanos latency{
+          static_cast<std::int64_t>(*queued_ns(nothing.queued, nothing.queued_calls))};
       const double rate = rate_beyond_latency(moves, nothing, latency, amounts.pieces);
       links.of(one.value, other.value) = {set.peer(one).path(other), rate, latency};
       links.of(other.value, one.value) = {set.peer(other).path(one), rate, latency};

@@ -12,8 +12,9 @@ namespace mgpu {
 namespace {
 
 [[noreturn]] void not_calibrated(const Device& device, const std::string& work) {
-  throw Error(ErrorKind::usage, "plan: device " + device.id + " has not been measured with " + work +
-                                    "; do so first: mgpu-bench calibrate, with the same devices and options");
+  throw Error(ErrorKind::usage,
+              "plan: device " + device.id + " has not been measured with " + work +
+                  "; do so first: mgpu-bench calibrate, with the same devices and options");
 }
 
 }  // namespace
@@ -23,7 +24,8 @@ std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& op
   const std::string work = work_of(problem);
   for (std::size_t i = 0; i < options.devices.size(); ++i) {
     const bool known = i < options.calibration.devices.size() && options.calibration.devices[i];
-    if (!known || !options.suite_rates.contains({work, options.devices[i].id})) not_calibrated(options.devices[i], work);
+    if (!known || !options.suite_rates.contains({work, options.devices[i].id}))
+      not_calibrated(options.devices[i], work);
   }
   const std::unique_ptr<Workload> workload = make_workload(problem, options.devices);
   std::vector<std::unique_ptr<OpenDevice>> open;
@@ -41,7 +43,8 @@ std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& op
       device.capacity = workload->capacity(open[i]->resources().traits(), mode);
       device.free_memory = open[i]->free_memory();
     }
-    Predictor predictor(*workload, mode, std::move(known), open.size(), link ? &*link : nullptr, nullptr);
+    Predictor predictor(*workload, mode, std::move(known), open.size(), link ? &*link : nullptr,
+                        nullptr);
     const PeerLinks& links = options.calibration.peers;
     const Exchanged exchanged = workload->exchanged(mode);
     const std::vector<PeerPath> paths = paths_of(links);
@@ -49,9 +52,10 @@ std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& op
     // Work that goes in rounds has no choice but to exchange.
     if (exchanged.rounds > 0 ? std::all_of(paths.begin(), paths.end(), is_asked)
                              : exchanged.any() && is_worth_exchanging(paths, options.peer))
-      predictor.set_exchange(exchange_estimate(
-          exchanged, links,
-          std::any_of(options.handicaps.begin(), options.handicaps.end(), [](const Handicap& h) { return h.holds(); })));
+      predictor.set_exchange(
+          exchange_estimate(exchanged, links,
+                            std::any_of(options.handicaps.begin(), options.handicaps.end(),
+                                        [](const Handicap& h) { return h.holds(); })));
     const SetEstimates estimates = predictor.estimate_from_calibration();
     planned.push_back({mode, estimates.devices, choose_plan(predictor.request(estimates))});
   }

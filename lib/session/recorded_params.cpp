@@ -12,7 +12,8 @@ ParamMap default_params_of(const SuiteInfo& suite) {
   problem.params.size = suite.default_size;
   problem.params.seed = SessionOptions{}.seed;
   for (const SuiteOption& option : suite.options)
-    if (option.kind != SuiteOption::Kind::flag) problem.params.options[option.name] = option.values.front();
+    if (option.kind != SuiteOption::Kind::flag)
+      problem.params.options[option.name] = option.values.front();
   const std::map<std::string, std::string> open = problem.params.options;
   if (suite.resolve != nullptr) suite.resolve(problem.params);
   ParamMap params = recorded_params(problem);
@@ -57,7 +58,8 @@ ParamMap recorded_params(const Problem& problem) {
 std::map<std::string, ParamMap> default_params(std::span<const Problem> problems) {
   std::map<std::string, ParamMap> all;
   for (const Problem& problem : problems)
-    if (!all.contains(problem.suite->name)) all[problem.suite->name] = default_params_of(*problem.suite);
+    if (!all.contains(problem.suite->name))
+      all[problem.suite->name] = default_params_of(*problem.suite);
   return all;
 }
 

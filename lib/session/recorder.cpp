@@ -15,22 +15,27 @@ namespace {
 
 std::size_t nearest_to(Nanos median, std::span<const Nanos> times) {
   const auto distance = [&](Nanos t) { return t > median ? t - median : median - t; };
-  const auto at = std::min_element(times.begin(), times.end(), [&](Nanos a, Nanos b) { return distance(a) < distance(b); });
+  const auto at = std::min_element(times.begin(), times.end(),
+                                   [&](Nanos a, Nanos b) { return distance(a) < distance(b); });
   return static_cast<std::size_t>(at - times.begin());
 }
 
 class Recorder {
  public:
-  Recorder(const GroupResult& group, const GroupRequest& request, Nanos pin, std::span<const TelemetryTrack> tracks)
+  Recorder(const GroupResult& group, const GroupRequest& request, Nanos pin,
+           std::span<const TelemetryTrack> tracks)
       : group_(group), given_(request), pin_(pin), tracks_(tracks) {}
 
   std::vector<RunRecord> all() const {
     std::vector<RunRecord> records;
-    std::size_t next = in_set(given_.devices);  // cases after those of single devices are in the order asked for
+    std::size_t next =
+        in_set(given_.devices);  // cases after those of single devices are in the order asked for
     for (const std::size_t count : given_.options.device_counts) {
       for (const StrategyChoice& choice : given_.options.strategies) {
-        const Case& the_case = choice.info->traits.single_device ? fastest_alone(count) : group_.cases[next++];
-        records.push_back(record(the_case, choice, the_case.alone() ? left_of(count) : the_case.devices));
+        const Case& the_case =
+            choice.info->traits.single_device ? fastest_alone(count) : group_.cases[next++];
+        records.push_back(
+            record(the_case, choice, the_case.alone() ? left_of(count) : the_case.devices));
         records.back().devices_asked = count;
       }
     }
@@ -38,33 +43,39 @@ class Recorder {
   }
 
  private:
-  // Of the first `count` devices alone, the case of lowest median; the first one when none has samples.
+  // Of the first `count` devices alone, the case of lowest median; the first one when none has
+  // samples.
   const Case& fastest_alone(std::size_t count) const {
     const Case* best = &group_.cases.front();
     for (std::size_t i = 1; i < count; ++i) {
       const Case& the_case = group_.cases[i];
       if (the_case.times.empty()) continue;
-      if (best->times.empty() || summarise(the_case.times).median < summarise(best->times).median) best = &the_case;
+      if (best->times.empty() || summarise(the_case.times).median < summarise(best->times).median)
+        best = &the_case;
     }
     return *best;
   }
 
-  // Of the first `count` devices, those that are not lost, or were measured before; all where there is none.
+  // Of the first `count` devices, those that are not lost, or were measured before; all where there
+  // is none.
   std::vector<std::size_t> left_of(std::size_t count) const {
     std::vector<std::size_t> all(count), left;
     std::iota(all.begin(), all.end(), std::size_t{0});
-    std::copy_if(all.begin(), all.end(), std::back_inserter(left),
-                 [&](std::size_t i) { return !given_.devices[i].lost || !group_.cases[i].times.empty(); });
+    std::copy_if(all.begin(), all.end(), std::back_inserter(left), [&](std::size_t i) {
+      return !given_.devices[i].lost || !group_.cases[i].times.empty();
+    });
     return left.empty() ? all : left;
   }
 
   std::optional<Nanos> alone(std::size_t device) const {
-    if (device >= in_set(given_.devices) || group_.cases[device].times.empty()) return std::nullopt;  // in reserve: not measured
+    if (device >= in_set(given_.devices) || group_.cases[device].times.empty())
+      return std::nullopt;  // in reserve: not measured
     return summarise(group_.cases[device].times).median;
   }
 
   // What `times` of these devices at once are of what they could do together.
-  std::optional<double> efficiency(std::span<const Nanos> times, std::span<const std::size_t> set) const {
+  std::optional<double> efficiency(std::span<const Nanos> times,
+                                   std::span<const std::size_t> set) const {
     double rates = 0;  // problems a second
     for (const std::size_t i : set) {
       const auto tau = alone(i);
@@ -80,31 +91,37 @@ class Recorder {
     run.faults = the_case.faults;
     const bool shrunk = the_case.devices.size() < the_case.asked;
     for (Fault& fault : run.faults) {
-      if (the_case.before) fault.efficiency_before = efficiency(the_case.before->times, the_case.before->devices);
-      (shrunk ? fault.efficiency_after : fault.efficiency_before) = efficiency(the_case.times, the_case.devices);
+      if (the_case.before)
+        fault.efficiency_before = efficiency(the_case.before->times, the_case.before->devices);
+      (shrunk ? fault.efficiency_after : fault.efficiency_before) =
+          efficiency(the_case.times, the_case.devices);
     }
     for (const Case::Disturbed& disturbed : the_case.disturbed) {
-      if (the_case.alone()) break;  // recorded in the session's faults, as a device alone has no row
+      if (the_case.alone())
+        break;  // recorded in the session's faults, as a device alone has no row
       DisturbedSample& sample = run.disturbed.emplace_back();
       sample.time = disturbed.sample.makespan();
       sample.verify = disturbed.verify;
       sample.reason = disturbed.reason;
       sample.samples_before = disturbed.samples_before;
-      for (const std::size_t i : disturbed.devices) sample.devices.push_back(given_.devices[i].facts.id);
+      for (const std::size_t i : disturbed.devices)
+        sample.devices.push_back(given_.devices[i].facts.id);
       if (!disturbed.sample.failure && !disturbed.earlier)
         sample.timeline = to_timeline(disturbed.sample, clocks_of(disturbed.devices));
     }
   }
 
   // `set`: the devices of the row; of a device alone, those it was chosen from.
-  RunRecord record(const Case& the_case, const StrategyChoice& choice, const std::vector<std::size_t>& set) const {
+  RunRecord record(const Case& the_case, const StrategyChoice& choice,
+                   const std::vector<std::size_t>& set) const {
     RunRecord run;
     run.suite = given_.problem.suite->name;
     run.params = recorded_params(given_.problem);
     run.strategy = choice.info->name;
     for (const StrategyParam& param : choice.info->params) {
       const double value = choice.params.at(param.name);
-      run.strategy_params[param.name] = param.choices.empty() ? ParamValue(value) : ParamValue(param.text(value));
+      run.strategy_params[param.name] =
+          param.choices.empty() ? ParamValue(value) : ParamValue(param.text(value));
     }
     for (const std::size_t i : set) run.devices.push_back(given_.devices[i].facts.id);
     run.mode = given_.mode;
@@ -114,10 +131,13 @@ class Recorder {
     const Shape& shape = given_.workload.shape();
     run.work = {shape.items, shape.ops, shape.bytes_in, shape.bytes_out};
     run.rate_unit = shape.rate_unit;
-    if (const auto noise = given_.options.noise.find(work_of(given_.problem)); noise != given_.options.noise.end())
+    if (const auto noise = given_.options.noise.find(work_of(given_.problem));
+        noise != given_.options.noise.end())
       run.noise_floor = noise->second;
     setup(run, set);
-    if (!the_case.samples.empty()) measured(run, the_case, set);  // it was to be resumed and took no sample: there are only times
+    if (!the_case.samples.empty())
+      measured(run, the_case,
+               set);  // it was to be resumed and took no sample: there are only times
     add_faults(run, the_case);
     return run;
   }
@@ -138,7 +158,8 @@ class Recorder {
     run.sample_runs = runs_of(the_case);
     // When commands of earlier runs ran is not known.
     const std::size_t earlier = the_case.earlier_runs.size();
-    run.sample_index = earlier + nearest_to(run.time.median, std::span(the_case.times).subspan(earlier));
+    run.sample_index =
+        earlier + nearest_to(run.time.median, std::span(the_case.times).subspan(earlier));
     const RawSample& shown = the_case.samples[run.sample_index - earlier];
     run.timeline = timeline_of(shown, the_case, set);
     run.merge = run.timeline.merge_end - run.timeline.merge_begin;
@@ -146,7 +167,8 @@ class Recorder {
     plan(run, the_case, set);
     const double time = seconds(run.time.median);
     run.rate = time > 0 ? given_.workload.shape().ops / time : 0;
-    run.warnings.insert(run.warnings.end(), run.verify.found.warnings.begin(), run.verify.found.warnings.end());
+    run.warnings.insert(run.warnings.end(), run.verify.found.warnings.begin(),
+                        run.verify.found.warnings.end());
     for (auto& milestone : run.verify.found.milestones)
       milestone.time = run.time.median * milestone.rounds / given_.workload.shape().rounds;
     const std::vector<DeviceParts> parts = device_parts(run.timeline);
@@ -159,18 +181,23 @@ class Recorder {
       input.roofline_fraction = roof->seconds / time;
     }
     run.metrics = compute_metrics(run.timeline, parts, input);
-    if (run.metrics.worst_round_imbalance_percent) run.worst_round = round_imbalance(run.timeline)->worst_round;
+    if (run.metrics.worst_round_imbalance_percent)
+      run.worst_round = round_imbalance(run.timeline)->worst_round;
     if (the_case.prediction.estimates.chain) add_chain(run);
     for (std::size_t k = 0; k < the_case.samples.size(); ++k)
-      if (!the_case.samples[k].moves.empty()) run.borders.push_back(borders(the_case, earlier + k, the_case.samples[k], set));
+      if (!the_case.samples[k].moves.empty())
+        run.borders.push_back(borders(the_case, earlier + k, the_case.samples[k], set));
     run.bottleneck = find_bottleneck(run.timeline);
-    for (std::size_t n = 0; n < set.size(); ++n) run.per_device.push_back(per_device(run, the_case, parts[n], set[n]));
+    for (std::size_t n = 0; n < set.size(); ++n)
+      run.per_device.push_back(per_device(run, the_case, parts[n], set[n]));
     for (std::size_t k = 0; k < earlier; ++k)
-      for (std::size_t n = 0; n < set.size(); ++n) run.per_device[n].busy_samples.push_back(busy_earlier(the_case, k, set[n]));
+      for (std::size_t n = 0; n < set.size(); ++n)
+        run.per_device[n].busy_samples.push_back(busy_earlier(the_case, k, set[n]));
     for (const RawSample& sample : the_case.samples) {
       const std::vector<DeviceParts> then = device_parts(timeline_of(sample, the_case, set));
       for (std::size_t n = 0; n < set.size(); ++n)
-        run.per_device[n].busy_samples.push_back(then[n].unknown.empty() ? std::optional(then[n].busy) : std::nullopt);
+        run.per_device[n].busy_samples.push_back(
+            then[n].unknown.empty() ? std::optional(then[n].busy) : std::nullopt);
     }
     std::vector<TimeWindow> windows(earlier);  // which nothing that was read lies near
     for (const RawSample& sample : the_case.samples) windows.push_back({sample.begin, sample.end});
@@ -180,23 +207,26 @@ class Recorder {
   static void add_chain(RunRecord& run) {
     run.chain = chain_phases(run.timeline);
     if (!run.chain || run.timeline.makespan <= Nanos{} || run.chain->busy <= Nanos{}) return;
-    run.metrics.filling_share = seconds(run.chain->filling + run.chain->draining) / seconds(run.timeline.makespan);
+    run.metrics.filling_share =
+        seconds(run.chain->filling + run.chain->draining) / seconds(run.timeline.makespan);
     run.metrics.period_ratio = seconds(run.chain->period) / seconds(run.chain->busy);
   }
 
   // Samples have shares by member, the record by device of the set.
-  static MovedBordersRecord borders(const Case& the_case, std::size_t number, const RawSample& sample,
-                                    std::span<const std::size_t> set) {
+  static MovedBordersRecord borders(const Case& the_case, std::size_t number,
+                                    const RawSample& sample, std::span<const std::size_t> set) {
     const auto by_device = [&](const std::vector<Items>& shares) {
       std::vector<Items> all(set.size());
-      for (std::size_t member = 0; member < std::min(shares.size(), the_case.devices.size()); ++member) {
+      for (std::size_t member = 0; member < std::min(shares.size(), the_case.devices.size());
+           ++member) {
         const auto at = std::find(set.begin(), set.end(), the_case.devices[member]);
         if (at != set.end()) all[static_cast<std::size_t>(at - set.begin())] = shares[member];
       }
       return all;
     };
     MovedBordersRecord record{number, by_device(sample.first_shares), {}};
-    for (const MovedBorders& move : sample.moves) record.moves.push_back({move.round, by_device(move.shares)});
+    for (const MovedBorders& move : sample.moves)
+      record.moves.push_back({move.round, by_device(move.shares)});
     return record;
   }
 
@@ -213,8 +243,10 @@ class Recorder {
     const auto at = std::find(the_case.devices.begin(), the_case.devices.end(), i);
     if (at == the_case.devices.end()) return Nanos{};
     constexpr Nanos slack = std::chrono::microseconds(100);  // as impossible_stamps has it
-    const Nanos busy = the_case.history[k].busy[static_cast<std::size_t>(at - the_case.devices.begin())];
-    return busy >= Nanos{} && busy <= the_case.times[k] + slack ? std::optional(busy) : std::nullopt;
+    const Nanos busy =
+        the_case.history[k].busy[static_cast<std::size_t>(at - the_case.devices.begin())];
+    return busy >= Nanos{} && busy <= the_case.times[k] + slack ? std::optional(busy)
+                                                                : std::nullopt;
   }
 
   // Of the devices that share the case's work. None where one was not calibrated, or is gone.
@@ -225,8 +257,10 @@ class Recorder {
     bool cpu = false;  // copies with its cores: no link
     const std::size_t count = the_case.devices.size();
     for (const std::size_t i : the_case.devices) {
-      if (i >= known.devices.size() || !known.devices[i] || !given_.devices[i].open) return std::nullopt;
-      devices.push_back({*known.devices[i], given_.workload.demand(given_.devices[i].open->resources().traits())});
+      if (i >= known.devices.size() || !known.devices[i] || !given_.devices[i].open)
+        return std::nullopt;
+      devices.push_back({*known.devices[i],
+                         given_.workload.demand(given_.devices[i].open->resources().traits())});
       link.up += known.devices[i]->pinned_up;
       link.down += known.devices[i]->pinned_down;
       cpu |= given_.devices[i].facts.is_cpu();
@@ -255,18 +289,21 @@ class Recorder {
     const Shape& shape = given_.workload.shape();
     if (the_case.devices == set) {  // the estimates of a device alone are only its own
       run.plan.estimates = estimates;
-      run.plan.work = {shape.items, shape.granularity, given_.workload.cost(given_.mode), shape.rounds};
+      run.plan.work = {shape.items, shape.granularity, given_.workload.cost(given_.mode),
+                       shape.rounds};
     }
     if (!chosen_plan) return;
     PlanChosen& chosen = run.plan.chosen.emplace();
     chosen.strategy = chosen_plan->chosen.strategy->name;
     for (std::size_t n = 0; n < the_case.devices.size(); ++n) {
-      if (chosen_plan->uses[n]) chosen.devices.push_back(given_.devices[the_case.devices[n]].facts.id);
+      if (chosen_plan->uses[n])
+        chosen.devices.push_back(given_.devices[the_case.devices[n]].facts.id);
     }
     chosen.reasons = chosen_plan->reasons;
   }
 
-  // When device i of the session was to be done; none where nothing was predicted or the case does not have it.
+  // When device i of the session was to be done; none where nothing was predicted or the case does
+  // not have it.
   static std::optional<Nanos> predicted_finish(const Case& the_case, std::size_t i) {
     const auto at = std::find(the_case.devices.begin(), the_case.devices.end(), i);
     const auto& expected = the_case.prediction.expected;
@@ -274,7 +311,8 @@ class Recorder {
     return expected->devices[static_cast<std::size_t>(at - the_case.devices.begin())].finish;
   }
 
-  PerDevice per_device(const RunRecord& run, const Case& the_case, const DeviceParts& parts, std::size_t i) const {
+  PerDevice per_device(const RunRecord& run, const Case& the_case, const DeviceParts& parts,
+                       std::size_t i) const {
     PerDevice mine;
     mine.device = given_.devices[i].facts.id;
     mine.alone = alone(i);
@@ -283,11 +321,16 @@ class Recorder {
       mine.alone_sample_runs = runs_of(group_.cases[i]);
     }
     mine.parts = parts;
-    mine.share = run.work.items > 0 ? static_cast<double>(parts.items) / static_cast<double>(run.work.items) : 0;
+    mine.share = run.work.items > 0
+                     ? static_cast<double>(parts.items) / static_cast<double>(run.work.items)
+                     : 0;
     mine.predicted = predicted_finish(the_case, i);
-    mine.utilisation = run.timeline.makespan > Nanos{} ? seconds(parts.compute) / seconds(run.timeline.makespan) : 0;
+    mine.utilisation = run.timeline.makespan > Nanos{}
+                           ? seconds(parts.compute) / seconds(run.timeline.makespan)
+                           : 0;
     mine.bytes_resident = group_.prepared[i].cost.allocated;
-    if (!group_.prepared[i].kernel_variant.empty()) mine.kernel_variant = group_.prepared[i].kernel_variant;
+    if (!group_.prepared[i].kernel_variant.empty())
+      mine.kernel_variant = group_.prepared[i].kernel_variant;
     return mine;
   }
 
@@ -298,7 +341,8 @@ class Recorder {
   }
 
   // Of all devices of the row, though a device alone ran without the others: those were idle.
-  Timeline timeline_of(const RawSample& sample, const Case& the_case, const std::vector<std::size_t>& set) const {
+  Timeline timeline_of(const RawSample& sample, const Case& the_case,
+                       const std::vector<std::size_t>& set) const {
     Timeline timeline = to_timeline(sample, clocks_of(the_case.devices));
     if (!the_case.alone()) return timeline;
     const auto at = std::find(set.begin(), set.end(), the_case.devices.front()) - set.begin();
@@ -312,7 +356,8 @@ class Recorder {
     uncertainty[self.value] = timeline.uncertainty.front();
     timeline.uncertainty = std::move(uncertainty);
     for (std::uint32_t i = 0; i < set.size(); ++i) {
-      if (i != self.value) timeline.spans.push_back({DeviceIndex{i}, HostState::idle, Nanos{}, timeline.makespan});
+      if (i != self.value)
+        timeline.spans.push_back({DeviceIndex{i}, HostState::idle, Nanos{}, timeline.makespan});
     }
     return timeline;
   }
@@ -325,8 +370,8 @@ class Recorder {
 
 }  // namespace
 
-std::vector<RunRecord> record_group(const GroupResult& group, const GroupRequest& request, Nanos setup_pin,
-                                    std::span<const TelemetryTrack> tracks) {
+std::vector<RunRecord> record_group(const GroupResult& group, const GroupRequest& request,
+                                    Nanos setup_pin, std::span<const TelemetryTrack> tracks) {
   return Recorder(group, request, setup_pin, tracks).all();
 }
 

@@ -12,8 +12,10 @@ std::optional<Roof> alone(const DeviceRoof& device) {
   const Capability& can = device.capability;
   const Demand& asks = device.demand;
   Roof slowest;
-  for (const Kind& kind : {Kind{"fp32", asks.fp32, can.fp32_flops}, Kind{"fp64", asks.fp64, can.fp64_flops},
-                           Kind{"int32", asks.int32, can.int32_ops}, Kind{"memory", asks.memory_bytes, can.memory_bytes_per_s}}) {
+  for (const Kind& kind :
+       {Kind{"fp32", asks.fp32, can.fp32_flops}, Kind{"fp64", asks.fp64, can.fp64_flops},
+        Kind{"int32", asks.int32, can.int32_ops},
+        Kind{"memory", asks.memory_bytes, can.memory_bytes_per_s}}) {
     if (!(kind.demand > 0)) continue;
     if (!(kind.rate > 0)) return std::nullopt;
     if (kind.demand / kind.rate > slowest.seconds) slowest = {kind.demand / kind.rate, kind.name};
@@ -35,7 +37,8 @@ std::optional<Roof> roof_of(std::span<const DeviceRoof> devices, const LinkRoof&
   }
   if (devices.empty()) return std::nullopt;
   Roof roof{1 / problems_per_s, fastest.kind};
-  for (const auto& [bytes, rate] : {std::pair{link.bytes_up, link.up}, std::pair{link.bytes_down, link.down}}) {
+  for (const auto& [bytes, rate] :
+       {std::pair{link.bytes_up, link.up}, std::pair{link.bytes_down, link.down}}) {
     if (bytes > 0 && rate > 0 && bytes / rate > roof.seconds) roof = {bytes / rate, "host link"};
   }
   return roof;

@@ -17,8 +17,8 @@ namespace mgpu {
 namespace {
 
 // Nothing is shared between contexts but the host memory the workloads pin.
-std::vector<SessionDevice> open_devices(Backend& backend, const SessionOptions& options, Report& report,
-                                        SessionObserver& observer) {
+std::vector<SessionDevice> open_devices(Backend& backend, const SessionOptions& options,
+                                        Report& report, SessionObserver& observer) {
   std::vector<SessionDevice> devices;
   std::string why;
   for (std::size_t i = 0; i < options.devices.size(); ++i) {
@@ -38,7 +38,8 @@ std::vector<SessionDevice> open_devices(Backend& backend, const SessionOptions& 
     }
     devices.push_back(std::move(device));
   }
-  if (std::all_of(devices.begin(), devices.end(), [](const SessionDevice& device) { return device.lost; })) {
+  if (std::all_of(devices.begin(), devices.end(),
+                  [](const SessionDevice& device) { return device.lost; })) {
     throw Error(ErrorKind::no_device, "no device could be opened: " + why);
   }
   if (options.reserve) {
@@ -68,7 +69,8 @@ void note_clocks(Report& report, const GroupResult& group) {
 // Groups have mostly the same to say of how their devices exchange data.
 void note_exchange(Report& report, const GroupResult& group) {
   for (const std::string& note : group.exchange_notes) {
-    if (std::find(report.exchange_notes.begin(), report.exchange_notes.end(), note) == report.exchange_notes.end())
+    if (std::find(report.exchange_notes.begin(), report.exchange_notes.end(), note) ==
+        report.exchange_notes.end())
       report.exchange_notes.push_back(note);
   }
 }
@@ -86,7 +88,8 @@ bool can_do(const SuiteInfo& suite, Mode mode) {
 
 std::size_t groups_of(const Problem& problem, const SessionOptions& options) {
   return static_cast<std::size_t>(
-      std::count_if(options.modes.begin(), options.modes.end(), [&](Mode mode) { return can_do(*problem.suite, mode); }));
+      std::count_if(options.modes.begin(), options.modes.end(),
+                    [&](Mode mode) { return can_do(*problem.suite, mode); }));
 }
 
 std::size_t count_groups(const SessionOptions& options) {
@@ -95,11 +98,13 @@ std::size_t count_groups(const SessionOptions& options) {
   return groups;
 }
 
-// Rows of finished groups may name devices that this run does not have: the reserve of an earlier one.
+// Rows of finished groups may name devices that this run does not have: the reserve of an earlier
+// one.
 void take_over_devices(Report& report, std::span<const DeviceRecord> earlier) {
   for (const DeviceRecord& record : earlier) {
-    const auto same = std::find_if(report.devices.begin(), report.devices.end(),
-                                   [&](const DeviceRecord& mine) { return mine.device.id == record.device.id; });
+    const auto same =
+        std::find_if(report.devices.begin(), report.devices.end(),
+                     [&](const DeviceRecord& mine) { return mine.device.id == record.device.id; });
     if (same == report.devices.end()) {
       report.devices.push_back(record);
     } else {
@@ -109,10 +114,13 @@ void take_over_devices(Report& report, std::span<const DeviceRecord> earlier) {
 }
 
 // In a group that is under way, among `count` from number `first` on; null: in none.
-const std::map<std::string, std::string>* settled_earlier(const SessionOptions& options, std::size_t first, std::size_t count) {
+const std::map<std::string, std::string>* settled_earlier(const SessionOptions& options,
+                                                          std::size_t first, std::size_t count) {
   if (!options.continued) return nullptr;
   const auto at = options.continued->under_way.lower_bound(first);
-  return at == options.continued->under_way.end() || at->first >= first + count ? nullptr : &at->second.group.settled;
+  return at == options.continued->under_way.end() || at->first >= first + count
+             ? nullptr
+             : &at->second.group.settled;
 }
 
 // What an earlier run verified of this problem in another mode.
@@ -127,9 +135,11 @@ void note_digests(Digests& digests, std::span<const RunRecord> rows) {
 
 }  // namespace
 
-Report run_session(Backend& backend, const SessionOptions& options, Report report, SessionObserver& observer) {
-  const LimitsInForce limits(backend, {options.case_timeout.value_or(WaitLimits{}.answer), options.build_timeout,
-                                       [&observer] { return observer.stop_requested(); }});
+Report run_session(Backend& backend, const SessionOptions& options, Report report,
+                   SessionObserver& observer) {
+  const LimitsInForce limits(
+      backend, {options.case_timeout.value_or(WaitLimits{}.answer), options.build_timeout,
+                [&observer] { return observer.stop_requested(); }});
   std::vector<SessionDevice> devices;
   try {
     devices = open_devices(backend, options, report, observer);
@@ -142,10 +152,12 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
   const std::vector<DeviceRecord> earlier_devices = std::exchange(report.devices, {});
   for (std::size_t i = 0; i < options.devices.size(); ++i) {
     const auto& known = options.calibration.devices;
-    report.devices.push_back({devices[i].facts, i, {}, i < known.size() ? known[i] : std::nullopt, devices[i].handicap});
+    report.devices.push_back(
+        {devices[i].facts, i, {}, i < known.size() ? known[i] : std::nullopt, devices[i].handicap});
   }
   take_over_devices(report, earlier_devices);
-  const auto give_up_at = options.time_limit ? std::optional(backend.now() + *options.time_limit) : std::nullopt;
+  const auto give_up_at =
+      options.time_limit ? std::optional(backend.now() + *options.time_limit) : std::nullopt;
   Executor executor(backend, devices.size());
   Watch watch(backend, options, report.telemetry);
 
@@ -157,14 +169,17 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
   SuiteRates rates = options.suite_rates;
   forget_cpus(devices, rates);
   for (std::size_t index = 0; index < options.problems.size(); ++index) {
-    if (const std::size_t own = groups_of(options.problems[index], options); own == 0 || number + own <= finished) {
+    if (const std::size_t own = groups_of(options.problems[index], options);
+        own == 0 || number + own <= finished) {
       number += own;
       continue;
     }
-    const Problem problem = settled(options.problems[index], backend, devices, options.peer,
-                                    settled_earlier(options, number, groups_of(options.problems[index], options)), observer);
+    const Problem problem = settled(
+        options.problems[index], backend, devices, options.peer,
+        settled_earlier(options, number, groups_of(options.problems[index], options)), observer);
     std::unique_ptr<Workload> workload = make_workload(problem, options.devices);
-    const auto variants = index < options.variants.size() ? options.variants[index] : std::map<std::string, std::string>();
+    const auto variants = index < options.variants.size() ? options.variants[index]
+                                                          : std::map<std::string, std::string>();
     take_cached_variants(*workload, variants, devices, observer);
     std::vector<OpenDevice*> open;
     for (const SessionDevice& device : devices) {
@@ -180,12 +195,14 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
         if (device.lost) {
           say_lost(device, observer);
         } else {
-          observer.warning("device " + device.facts.id + " failed while its rate was measured: " + error.what());
+          observer.warning("device " + device.facts.id +
+                           " failed while its rate was measured: " + error.what());
         }
         report.faults.push_back({device.facts.id, kind_of(error.kind()), "probe", error.what()});
       };
       try {
-        measure_missing_rates(backend, executor, problem, variants, std::span(devices).first(in_set(devices)), rates, failed,
+        measure_missing_rates(backend, executor, problem, variants,
+                              std::span(devices).first(in_set(devices)), rates, failed,
                               options.stop.probe_turns());
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::interrupted) throw;  // the cases will say so
@@ -195,7 +212,8 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     for (const Mode mode : options.modes) {
       if (!can_do(*problem.suite, mode)) continue;
       if (number < finished) {
-        note_digests(digests, std::span(report.runs).subspan(number++ * rows_of_a_group, rows_of_a_group));
+        note_digests(digests,
+                     std::span(report.runs).subspan(number++ * rows_of_a_group, rows_of_a_group));
         continue;
       }
       const GroupRequest request{backend, executor, options, problem, mode,       *workload,
@@ -209,13 +227,15 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
       report.cluster = backend.cluster();
       lost_any |= group.lost_any;
       const std::vector<TelemetryTrack> tracks = watch.take();
-      for (RunRecord& run : record_group(group, request, pin, tracks)) report.runs.push_back(std::move(run));
+      for (RunRecord& run : record_group(group, request, pin, tracks))
+        report.runs.push_back(std::move(run));
       interrupted |= group.interrupted;
       if (!interrupted) observer.finished(number);
       observer.recorded(report);
       if (interrupted) break;
     }
-    if (lost_any) {  // transfers of the lost may still be under way: like their handles, the memory they use is leaked
+    if (lost_any) {  // transfers of the lost may still be under way: like their handles, the memory
+                     // they use is leaked
       leak(std::move(pinned));
       leak(std::move(workload));
     }

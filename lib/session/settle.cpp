@@ -7,7 +7,8 @@ namespace mgpu {
 namespace {
 
 // Null: they cannot exchange data.
-std::unique_ptr<PeerGroup> group_of(Backend& backend, std::span<OpenDevice* const> devices, std::optional<PeerPath> path) {
+std::unique_ptr<PeerGroup> group_of(Backend& backend, std::span<OpenDevice* const> devices,
+                                    std::optional<PeerPath> path) {
   if (devices.size() < 2) return nullptr;
   try {
     return backend.connect(devices, path);
@@ -19,8 +20,9 @@ std::unique_ptr<PeerGroup> group_of(Backend& backend, std::span<OpenDevice* cons
 
 }  // namespace
 
-Problem settled(const Problem& problem, Backend& backend, std::span<const SessionDevice> devices, std::optional<PeerPath> path,
-                const std::map<std::string, std::string>* earlier, SessionObserver& observer) {
+Problem settled(const Problem& problem, Backend& backend, std::span<const SessionDevice> devices,
+                std::optional<PeerPath> path, const std::map<std::string, std::string>* earlier,
+                SessionObserver& observer) {
   Problem settled = problem;
   if (problem.suite->settle == nullptr) return settled;
   if (earlier != nullptr) {
@@ -40,12 +42,14 @@ Problem settled(const Problem& problem, Backend& backend, std::span<const Sessio
     problem.suite->settle(settled.params, resources, group.get());
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::interrupted)  // of that the cases will say so
-      observer.warning(problem.suite->name + ": what its options leave open could not be measured: " + error.what());
+      observer.warning(problem.suite->name +
+                       ": what its options leave open could not be measured: " + error.what());
     settled.params = problem.params;
   }
   for (const auto& [name, value] : settled.params.options) {
     const auto asked = problem.params.options.find(name);
-    if (asked == problem.params.options.end() || asked->second != value) settled.settled[name] = value;
+    if (asked == problem.params.options.end() || asked->second != value)
+      settled.settled[name] = value;
   }
   return settled;
 }

@@ -8,14 +8,16 @@
 
 namespace mgpu {
 
-// The time of the samples that the open cases will still take by the stop rule, if they last as long as those so far. None before
-// every open case has a sample.
+// The time of the samples that the open cases will still take by the stop rule, if they last as
+// long as those so far. None before every open case has a sample.
 std::optional<Nanos> sampling_left(std::span<const Case> cases, const StopRule& stop);
 
-Progress progress_of(std::span<const Case> cases, const Problem& problem, Mode mode, const StopRule& stop);
+Progress progress_of(std::span<const Case> cases, const Problem& problem, Mode mode,
+                     const StopRule& stop);
 
-// Passes on a group's progress, with the time of the groups after it added to the time left: each is taken to last as long as the
-// mean of those that are done, or, while there is none, as this one.
+// Passes on a group's progress, with the time of the groups after it added to the time left: each
+// is taken to last as long as the mean of those that are done, or, while there is none, as this
+// one.
 class WholeSession final : public SessionObserver {
  public:
   // `groups`: problems times modes, of the session; those that an earlier run finished left out.

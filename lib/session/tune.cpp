@@ -12,7 +12,8 @@
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kRounds = 3;    // of every variant, interleaved: the best counts, as other load only ever slows
+constexpr std::size_t kRounds =
+    3;  // of every variant, interleaved: the best counts, as other load only ever slows
 constexpr double kWorthwhile = 1.02;  // less than that over the default variant is noise
 constexpr double kHopeless = 0.8;     // of the best so far: measured once, no more
 
@@ -20,7 +21,8 @@ constexpr double kHopeless = 0.8;     // of the best so far: measured once, no m
 std::vector<Problem> problems_of(const SuiteInfo& suite, bool cpu) {
   std::vector<Problem> all{{&suite, {}}};
   for (const std::string& name : suite.tuned_options) {
-    const auto option = std::find_if(suite.options.begin(), suite.options.end(), [&](const auto& o) { return o.name == name; });
+    const auto option = std::find_if(suite.options.begin(), suite.options.end(),
+                                     [&](const auto& o) { return o.name == name; });
     std::vector<Problem> more;
     for (const Problem& problem : all) {
       for (const std::string& value : option->values) {
@@ -67,7 +69,8 @@ class Tuner {
       variant.ops_per_s = std::max(variant.ops_per_s, rate->ops_per_s);
       best_ = std::max(best_, variant.ops_per_s);
     } catch (const Error& error) {
-      const bool over = error.kind() == ErrorKind::timeout || error.kind() == ErrorKind::interrupted;
+      const bool over =
+          error.kind() == ErrorKind::timeout || error.kind() == ErrorKind::interrupted;
       if (over || !try_drain(backend_, device_)) throw;
       refuse(variant, error.what());
     }
@@ -97,16 +100,19 @@ class Tuner {
 
 // The fastest; the default unless another is clearly faster.
 CachedVariant chosen(const std::vector<TriedVariant>& tried) {
-  const auto best =
-      std::max_element(tried.begin(), tried.end(), [](const auto& a, const auto& b) { return a.ops_per_s < b.ops_per_s; });
+  const auto best = std::max_element(tried.begin(), tried.end(), [](const auto& a, const auto& b) {
+    return a.ops_per_s < b.ops_per_s;
+  });
   if (best == tried.end() || best->ops_per_s == 0) return {};
-  const TriedVariant& taken = best->ops_per_s < kWorthwhile * tried.front().ops_per_s ? tried.front() : *best;
+  const TriedVariant& taken =
+      best->ops_per_s < kWorthwhile * tried.front().ops_per_s ? tried.front() : *best;
   return {taken.name, taken.ops_per_s};
 }
 
 // False: it failed, and may still be at work on the workload.
-bool tune_device(Backend& backend, Executor& executor, Workload& workload, const Device& device, Tuning& tuning,
-                 const CalibrationStore& store, std::vector<std::string>& warnings) {
+bool tune_device(Backend& backend, Executor& executor, Workload& workload, const Device& device,
+                 Tuning& tuning, const CalibrationStore& store,
+                 std::vector<std::string>& warnings) {
   std::unique_ptr<OpenDevice> open;
   try {
     open = backend.open(device);
@@ -115,7 +121,8 @@ bool tune_device(Backend& backend, Executor& executor, Workload& workload, const
     tuning.tried = Tuner(backend, executor, workload, *open).run(variants);
     tuning.measured = true;
     tuning.variant = chosen(tuning.tried);
-    if (!tuning.variant.name.empty()) store.save_variant(device, tuning.work, tuning.variant, warnings);
+    if (!tuning.variant.name.empty())
+      store.save_variant(device, tuning.work, tuning.variant, warnings);
   } catch (const Error& error) {
     warnings.push_back(tuning.work + " is not tuned on " + device.id + ": " + error.what());
     if (open && !try_drain(backend, *open)) {
@@ -127,12 +134,14 @@ bool tune_device(Backend& backend, Executor& executor, Workload& workload, const
 }
 
 // What was just measured on another device of the same kind: equal devices are tuned once.
-const Tuning* alike(const std::vector<Tuning>& all, std::span<const Device> devices, const Device& device,
-                    const std::string& work) {
+const Tuning* alike(const std::vector<Tuning>& all, std::span<const Device> devices,
+                    const Device& device, const std::string& work) {
   for (const Tuning& tuning : all) {
     if (tuning.work != work || tuning.tried.empty()) continue;
-    const auto other = std::find_if(devices.begin(), devices.end(), [&](const Device& d) { return d.id == tuning.device; });
-    if (other->platform == device.platform && other->name == device.name && other->compute_units == device.compute_units &&
+    const auto other = std::find_if(devices.begin(), devices.end(),
+                                    [&](const Device& d) { return d.id == tuning.device; });
+    if (other->platform == device.platform && other->name == device.name &&
+        other->compute_units == device.compute_units &&
         other->driver_version == device.driver_version)
       return &tuning;
   }
@@ -141,8 +150,9 @@ const Tuning* alike(const std::vector<Tuning>& all, std::span<const Device> devi
 
 }  // namespace
 
-std::vector<Tuning> tune_suites(Backend& backend, std::span<const Device> devices, std::span<const SuiteInfo> suites,
-                                const CalibrationStore& store, bool afresh, std::vector<std::string>& warnings) {
+std::vector<Tuning> tune_suites(Backend& backend, std::span<const Device> devices,
+                                std::span<const SuiteInfo> suites, const CalibrationStore& store,
+                                bool afresh, std::vector<std::string>& warnings) {
   std::vector<Tuning> all;
   Executor executor(backend, 1);
   for (const SuiteInfo& suite : suites) {
@@ -154,7 +164,8 @@ std::vector<Tuning> tune_suites(Backend& backend, std::span<const Device> device
           if (device.is_cpu() != cpus) continue;
           Tuning tuning{tuned_work_of(problem), device.id, {}, {}, false, {}};
           const Tuning* like = alike(all, devices, device, tuning.work);
-          const auto cached = afresh ? std::nullopt : store.load_variant(device, tuning.work, warnings);
+          const auto cached =
+              afresh ? std::nullopt : store.load_variant(device, tuning.work, warnings);
           if (!workload) workload = suite.make(problem.params);
           const Shape& shape = workload->shape();  // as rates of suites have it
           tuning.unit = shape.work_unit.empty() ? shape.rate_unit : shape.work_unit;
@@ -163,7 +174,8 @@ std::vector<Tuning> tune_suites(Backend& backend, std::span<const Device> device
           } else if (like != nullptr) {
             tuning.variant = like->variant;
             tuning.measured = true;
-            if (!tuning.variant.name.empty()) store.save_variant(device, tuning.work, tuning.variant, warnings);
+            if (!tuning.variant.name.empty())
+              store.save_variant(device, tuning.work, tuning.variant, warnings);
           } else if (!tune_device(backend, executor, *workload, device, tuning, store, warnings)) {
             leak(std::move(workload));
           }

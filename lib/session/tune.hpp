@@ -1,5 +1,6 @@
-// `calibrate --tune`: measures all kernel variants of a suite on a device, has each verified against the suite's reference, and
-// caches the fastest. How it is cached is in lib/report/calibration_store.hpp.
+// `calibrate --tune`: measures all kernel variants of a suite on a device, has each verified
+// against the suite's reference, and caches the fastest. How it is cached is in
+// lib/report/calibration_store.hpp.
 #pragma once
 
 #include <span>
@@ -19,7 +20,8 @@ struct TriedVariant {
   std::string why;       // why it is not
 };
 
-// A suite's work on a device; `variant` is empty where there was nothing to choose, or nothing worked.
+// A suite's work on a device; `variant` is empty where there was nothing to choose, or nothing
+// worked.
 struct Tuning {
   std::string work, device;
   std::string unit;  // of the rates
@@ -28,9 +30,11 @@ struct Tuning {
   std::vector<TriedVariant> tried;  // when measured: the default variant first
 };
 
-// Every suite that has variants, on every device, in the size `calibrate` takes: from the store, or (all, if `afresh`) measured and
-// cached. What fails adds to `warnings`. Blocks: some seconds a variant.
-std::vector<Tuning> tune_suites(Backend& backend, std::span<const Device> devices, std::span<const SuiteInfo> suites,
-                                const CalibrationStore& store, bool afresh, std::vector<std::string>& warnings);
+// Every suite that has variants, on every device, in the size `calibrate` takes: from the store, or
+// (all, if `afresh`) measured and cached. What fails adds to `warnings`. Blocks: some seconds a
+// variant.
+std::vector<Tuning> tune_suites(Backend& backend, std::span<const Device> devices,
+                                std::span<const SuiteInfo> suites, const CalibrationStore& store,
+                                bool afresh, std::vector<std::string>& warnings);
 
 }  // namespace mgpu

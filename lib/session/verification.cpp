@@ -8,11 +8,13 @@
 namespace mgpu {
 
 bool Digests::knows(const std::string& digest) const {
-  return std::any_of(all_.begin(), all_.end(), [&](const One& one) { return one.digest == digest; });
+  return std::any_of(all_.begin(), all_.end(),
+                     [&](const One& one) { return one.digest == digest; });
 }
 
 void Digests::note(const std::string& digest, const std::string& of_case) {
-  auto at = std::find_if(all_.begin(), all_.end(), [&](const One& one) { return one.digest == digest; });
+  auto at =
+      std::find_if(all_.begin(), all_.end(), [&](const One& one) { return one.digest == digest; });
   if (at == all_.end()) at = all_.insert(all_.end(), {digest, {}, 0});
   at->cases.insert(of_case);
   ++at->samples;
@@ -22,25 +24,29 @@ const std::string& Digests::agreed() const {
   static const std::string none;
   if (all_.empty()) return none;
   const auto fewer = [](const One& a, const One& b) {
-    return a.cases.size() != b.cases.size() ? a.cases.size() < b.cases.size() : a.samples < b.samples;
+    return a.cases.size() != b.cases.size() ? a.cases.size() < b.cases.size()
+                                            : a.samples < b.samples;
   };
   return std::max_element(all_.begin(), all_.end(), fewer)->digest;
 }
 
 std::size_t Digests::samples_of(const std::string& digest) const {
-  const auto at = std::find_if(all_.begin(), all_.end(), [&](const One& one) { return one.digest == digest; });
+  const auto at =
+      std::find_if(all_.begin(), all_.end(), [&](const One& one) { return one.digest == digest; });
   return at == all_.end() ? 0 : at->samples;
 }
 
-Verification::Outcome Verification::check(VerifyRecord& record, const std::string& of_case, bool thorough,
-                                          const std::function<bool()>& publish) {
+Verification::Outcome Verification::check(VerifyRecord& record, const std::string& of_case,
+                                          bool thorough, const std::function<bool()>& publish) {
   using enum Outcome::Status;
   const bool large = workload_.shape().large_result;
   if (large && !thorough) return {};
-  const Outcome lost{unknown, "a device was lost before its part of the result was on the host", {}};
+  const Outcome lost{
+      unknown, "a device was lost before its part of the result was on the host", {}};
   if (large && !publish()) return lost;
   Outcome outcome{right, {}, workload_.digest()};
-  const bool compare = options_.verify != VerifyLevel::off && (thorough || !digests_.knows(outcome.digest));
+  const bool compare =
+      options_.verify != VerifyLevel::off && (thorough || !digests_.knows(outcome.digest));
   if (compare && !large && options_.verify == VerifyLevel::sample && !publish()) return lost;
   record.digest = outcome.digest;
   ++record.checked;
@@ -57,8 +63,10 @@ Verification::Outcome Verification::check(VerifyRecord& record, const std::strin
     if (record.status == VerifyStatus::failed) return {wrong, verdict.message, outcome.digest};
   }
   digests_.note(outcome.digest, of_case);
-  constexpr std::size_t enough = 2;  // samples that agree: the first of all may be wrong in its last bits
-  if (outcome.digest == digests_.agreed() && digests_.samples_of(outcome.digest) >= enough) write_result();
+  constexpr std::size_t enough =
+      2;  // samples that agree: the first of all may be wrong in its last bits
+  if (outcome.digest == digests_.agreed() && digests_.samples_of(outcome.digest) >= enough)
+    write_result();
   return outcome;
 }
 

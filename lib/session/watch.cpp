@@ -10,22 +10,27 @@
 namespace mgpu {
 namespace {
 
-// A look at an H200 and its host takes 3 to 11 ms, spent waiting for the driver: samples take no longer (results/telemetry.md).
+// A look at an H200 and its host takes 3 to 11 ms, spent waiting for the driver: samples take no
+// longer (results/telemetry.md).
 constexpr Nanos kInterval = std::chrono::milliseconds(50);
-// How far from a short sample a reading may be to describe it: the host is read at every fourth look.
+// How far from a short sample a reading may be to describe it: the host is read at every fourth
+// look.
 constexpr Nanos kReach = 5 * kInterval;
 
-// Of all cores. On CPUs others take what is measured; with GPUs a worker per device is all that needs the host.
+// Of all cores. On CPUs others take what is measured; with GPUs a worker per device is all that
+// needs the host.
 constexpr double kOtherLoadCpu = 0.1, kOtherLoadHost = 0.5;
 
-// Without figures that differ from case to case, so that a table can say it once for all cases; the record has them.
+// Without figures that differ from case to case, so that a table can say it once for all cases; the
+// record has them.
 void warn(RunRecord& run, const TelemetryFigures& figures, bool cpus) {
   if (figures.throttle != 0)
-    run.warnings.push_back(
-        fmt::format("{}: clocks were held down: {}", figures.of, fmt::join(throttle_words(figures.throttle), ", ")));
+    run.warnings.push_back(fmt::format("{}: clocks were held down: {}", figures.of,
+                                       fmt::join(throttle_words(figures.throttle), ", ")));
   if (const auto load = other_load(figures, cpus)) run.warnings.push_back(*load);
   const auto& others = figures[Gauge::other_processes];
-  if (others && others->max > 0) run.warnings.push_back(figures.of + ": other processes compute on it");
+  if (others && others->max > 0)
+    run.warnings.push_back(figures.of + ": other processes compute on it");
 }
 
 }  // namespace
@@ -41,22 +46,27 @@ Watch::Watch(Backend& backend, const SessionOptions& options, TelemetryRecord& r
     return;
   }
   std::vector<WatchedThing> things = find_telemetry(options.devices, *options.telemetry);
-  if (std::none_of(things.begin(), things.end(), [](const WatchedThing& thing) { return thing.reader != nullptr; })) {
+  if (std::none_of(things.begin(), things.end(),
+                   [](const WatchedThing& thing) { return thing.reader != nullptr; })) {
     record.reason = things.front().reason;
     return;
   }
   record.interval = kInterval;
-  for (const WatchedThing& thing : things) record.watched.push_back({thing.of, thing.source, thing.reason});
+  for (const WatchedThing& thing : things)
+    record.watched.push_back({thing.of, thing.source, thing.reason});
   telemetry_ = std::make_unique<Telemetry>(std::move(things), [&backend] { return backend.now(); });
   telemetry_->start(kInterval);
 }
 
-std::vector<TelemetryTrack> Watch::take() { return telemetry_ ? telemetry_->take() : std::vector<TelemetryTrack>{}; }
+std::vector<TelemetryTrack> Watch::take() {
+  return telemetry_ ? telemetry_->take() : std::vector<TelemetryTrack>{};
+}
 
 std::optional<std::string> other_load(const TelemetryFigures& host, bool cpus) {
   const auto& load = host[Gauge::other_load];
   if (!load || load->mean <= (cpus ? kOtherLoadCpu : kOtherLoadHost)) return std::nullopt;
-  return fmt::format("other programs used about {:.0f} % of the cores", std::round(load->mean * 10) * 10);
+  return fmt::format("other programs used about {:.0f} % of the cores",
+                     std::round(load->mean * 10) * 10);
 }
 
 std::optional<std::string> other_load(std::span<const TelemetryTrack> tracks, bool cpus) {
@@ -68,9 +78,11 @@ std::optional<std::string> other_load(std::span<const TelemetryTrack> tracks, bo
   return std::nullopt;
 }
 
-void add_telemetry(RunRecord& run, std::span<const TimeWindow> samples, std::span<const TelemetryTrack> tracks, bool cpus) {
+void add_telemetry(RunRecord& run, std::span<const TimeWindow> samples,
+                   std::span<const TelemetryTrack> tracks, bool cpus) {
   for (const TelemetryTrack& track : tracks) {
-    const bool own = track.of == kHost || std::find(run.devices.begin(), run.devices.end(), track.of) != run.devices.end();
+    const bool own = track.of == kHost || std::find(run.devices.begin(), run.devices.end(),
+                                                    track.of) != run.devices.end();
     if (!own) continue;
     run.telemetry.push_back(summarise_telemetry(track, samples, kReach));
     warn(run, run.telemetry.back(), cpus);

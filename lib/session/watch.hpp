@@ -1,4 +1,5 @@
-// Telemetry of a session: what is watched while it runs, and what of that goes into a record, warnings on it among them.
+// Telemetry of a session: what is watched while it runs, and what of that goes into a record,
+// warnings on it among them.
 #pragma once
 
 #include <memory>
@@ -11,8 +12,9 @@
 
 namespace mgpu {
 
-// From its making to its end the machine and the session's devices are looked at every 50 ms, when the options ask for it and time
-// is real. `record` gets what is watched, by what, and why something is not.
+// From its making to its end the machine and the session's devices are looked at every 50 ms, when
+// the options ask for it and time is real. `record` gets what is watched, by what, and why
+// something is not.
 class Watch {
  public:
   Watch(Backend& backend, const SessionOptions& options, TelemetryRecord& record);
@@ -22,15 +24,16 @@ class Watch {
   std::unique_ptr<Telemetry> telemetry_;
 };
 
-// "other programs used about 70 % of the cores", where so much disturbs measurements. `host`: figures of kHost; `cpus`: it ran on
-// CPUs alone.
+// "other programs used about 70 % of the cores", where so much disturbs measurements. `host`:
+// figures of kHost; `cpus`: it ran on CPUs alone.
 std::optional<std::string> other_load(const TelemetryFigures& host, bool cpus);
 
 // The same of all the time that the tracks are of, without looking at any samples.
 std::optional<std::string> other_load(std::span<const TelemetryTrack> tracks, bool cpus);
 
-// Fills in a case's figures, those of the sample shown, and warnings: clocks held down, other load. `samples` in the
-// order of the record's; `cpus`: it ran on CPUs alone.
-void add_telemetry(RunRecord& run, std::span<const TimeWindow> samples, std::span<const TelemetryTrack> tracks, bool cpus);
+// Fills in a case's figures, those of the sample shown, and warnings: clocks held down, other load.
+// `samples` in the order of the record's; `cpus`: it ran on CPUs alone.
+void add_telemetry(RunRecord& run, std::span<const TimeWindow> samples,
+                   std::span<const TelemetryTrack> tracks, bool cpus);
 
 }  // namespace mgpu

@@ -1,5 +1,5 @@
-// The first exception that the threads of a loop throw, kept for whoever started the loop: one that left a thread would end the
-// process.
+// The first exception that the threads of a loop throw, kept for whoever started the loop: one that
+// left a thread would end the process.
 #pragma once
 
 #include <atomic>
@@ -22,8 +22,8 @@ class FirstError {
   }
   bool there() const { return there_.load(std::memory_order_relaxed); }
 
-  // When all threads are done: throws what was kept, if anything, and forgets it. Always an Error: exhausted host memory is
-  // out_of_memory, any other exception internal.
+  // When all threads are done: throws what was kept, if anything, and forgets it. Always an Error:
+  // exhausted host memory is out_of_memory, any other exception internal.
   void rethrow() {
     if (!there_) return;
     const std::exception_ptr error = std::exchange(error_, nullptr);

@@ -22,16 +22,19 @@ struct Named {
 };
 
 Error bad(const Named& named, const std::string& why) {
-  return Error(ErrorKind::input, named.option + (" " + named.file.string()) + ": " + why + "; accepted: .npy of " +
-                                     (named.least == 2 ? "two" : "one to three") + " dimensions, C order, " +
-                                     (named.numbers == NpyNumbers::int32 ? "int32 (<i4)" : "float32 (<f4) or float64 (<f8)"));
+  return Error(
+      ErrorKind::input,
+      named.option + (" " + named.file.string()) + ": " + why + "; accepted: .npy of " +
+          (named.least == 2 ? "two" : "one to three") + " dimensions, C order, " +
+          (named.numbers == NpyNumbers::int32 ? "int32 (<i4)" : "float32 (<f4) or float64 (<f8)"));
 }
 
 struct Header {
   NpyArray array;
   Bytes data = 0;  // where the elements begin
   std::uint64_t rows() const {
-    return std::accumulate(array.extents.begin(), array.extents.end() - 1, std::uint64_t{1}, std::multiplies<>());
+    return std::accumulate(array.extents.begin(), array.extents.end() - 1, std::uint64_t{1},
+                           std::multiplies<>());
   }
   NpyShape shape() const { return {rows(), array.extents.back(), array.element}; }
 };
@@ -67,7 +70,8 @@ std::vector<std::uint64_t> counts_in(std::string_view text) {
 
 NpyArray parse_dictionary(const Named& named, std::string_view text) {
   NpyArray array;
-  const std::string_view type = value_of(text, "descr"), order = value_of(text, "fortran_order"), extent = value_of(text, "shape");
+  const std::string_view type = value_of(text, "descr"), order = value_of(text, "fortran_order"),
+                         extent = value_of(text, "shape");
   const bool real = named.numbers == NpyNumbers::real;
   if (type.starts_with(real ? "'<f4'" : "'<i4'")) {
     array.element = 4;
@@ -76,12 +80,15 @@ NpyArray parse_dictionary(const Named& named, std::string_view text) {
   } else {
     throw bad(named, "elements of type " + in_quotes(type.substr(0, type.find_first_of(",}"))));
   }
-  if (!order.starts_with("False")) throw bad(named, order.starts_with("True") ? "Fortran order" : "no order");
+  if (!order.starts_with("False"))
+    throw bad(named, order.starts_with("True") ? "Fortran order" : "no order");
   array.extents = counts_in(extent);
   const std::string said = "shape " + in_quotes(extent.substr(0, extent.find(')') + 1));
-  if (array.extents.size() < named.least || array.extents.size() > named.most) throw bad(named, said);
+  if (array.extents.size() < named.least || array.extents.size() > named.most)
+    throw bad(named, said);
   // So that no product overflows.
-  const std::uint64_t most = array.extents.size() < 3 ? std::uint64_t{1} << 31 : std::uint64_t{1} << 20;
+  const std::uint64_t most =
+      array.extents.size() < 3 ? std::uint64_t{1} << 31 : std::uint64_t{1} << 20;
   for (const std::uint64_t count : array.extents)
     if (count > most) throw bad(named, said + " is too large");
   return array;
@@ -93,7 +100,8 @@ Header read_header(const Named& named) {
   if (!in) throw bad(named, "cannot be read");
   unsigned char start[12] = {};
   in.read(reinterpret_cast<char*>(start), 10);
-  if (in.gcount() != 10 || std::string_view(reinterpret_cast<char*>(start), 6) != "\x93NUMPY") throw bad(named, "not a .npy file");
+  if (in.gcount() != 10 || std::string_view(reinterpret_cast<char*>(start), 6) != "\x93NUMPY")
+    throw bad(named, "not a .npy file");
   Bytes length = start[8] | start[9] << 8, begin = 10;
   if (start[6] > 1) {  // versions 2 and 3 have four bytes of length
     in.read(reinterpret_cast<char*>(start) + 10, 2);
@@ -109,8 +117,10 @@ Header read_header(const Named& named) {
   const Bytes size = std::filesystem::file_size(file, error);
   const NpyShape shape = header.shape();
   if (error || size != header.data + shape.bytes()) {
-    throw bad(named, "it has " + std::to_string(size) + " bytes, not the " + std::to_string(header.data + shape.bytes()) +
-                         " of a " + std::to_string(shape.rows) + " x " + std::to_string(shape.columns) + " matrix");
+    throw bad(named, "it has " + std::to_string(size) + " bytes, not the " +
+                         std::to_string(header.data + shape.bytes()) + " of a " +
+                         std::to_string(shape.rows) + " x " + std::to_string(shape.columns) +
+                         " matrix");
   }
   return header;
 }
@@ -127,7 +137,8 @@ NpyArray read_npy_array(const std::filesystem::path& file, const char* option) {
   return read_header({file, option, NpyNumbers::real, 1, 3}).array;
 }
 
-void read_npy(const std::filesystem::path& file, const NpyShape& shape, std::span<std::byte> to, const char* option) {
+void read_npy(const std::filesystem::path& file, const NpyShape& shape, std::span<std::byte> to,
+              const char* option) {
   const Named named{file, option, shape.numbers, 1, 3};
   const Header header = read_header(named);
   const NpyShape now = header.shape();
@@ -139,18 +150,21 @@ void read_npy(const std::filesystem::path& file, const NpyShape& shape, std::spa
   if (!in) throw bad(named, "cannot be read to its end");
 }
 
-void write_npy(const std::filesystem::path& file, const NpyShape& shape, std::span<const std::byte> elements) {
+void write_npy(const std::filesystem::path& file, const NpyShape& shape,
+               std::span<const std::byte> elements) {
   std::string text = std::string("{'descr': '") +
                      (shape.numbers == NpyNumbers::int32 ? "<i4"
                       : shape.element == 8               ? "<f8"
                                                          : "<f4") +
-                     "', 'fortran_order': False, 'shape': (" + std::to_string(shape.rows) + ", " + std::to_string(shape.columns) +
-                     "), }";
+                     "', 'fortran_order': False, 'shape': (" + std::to_string(shape.rows) + ", " +
+                     std::to_string(shape.columns) + "), }";
   while ((10 + text.size() + 1) % 64 != 0) text += ' ';  // NumPy aligns the elements for mapping
   text += '\n';
   write_result_file(file, [&](std::ostream& out) {
-    out << "\x93NUMPY" << '\x01' << '\x00' << static_cast<char>(text.size() & 0xff) << static_cast<char>(text.size() >> 8) << text;
-    out.write(reinterpret_cast<const char*>(elements.data()), static_cast<std::streamsize>(elements.size()));
+    out << "\x93NUMPY" << '\x01' << '\x00' << static_cast<char>(text.size() & 0xff)
+        << static_cast<char>(text.size() >> 8) << text;
+    out.write(reinterpret_cast<const char*>(elements.data()),
+              static_cast<std::streamsize>(elements.size()));
   });
 }
 

@@ -20,7 +20,8 @@ class Pages {
  public:
   // Throws Error(out_of_memory): no host memory for `what`.
   Pages(Bytes size, const std::string& what)
-      : data_(static_cast<std::byte*>(std::aligned_alloc(page_bytes, std::max(page_bytes, in_pages(size))))) {
+      : data_(static_cast<std::byte*>(
+            std::aligned_alloc(page_bytes, std::max(page_bytes, in_pages(size))))) {
     if (!data_) throw Error(ErrorKind::out_of_memory, "no host memory for " + what);
   }
   std::byte* data() const { return data_.get(); }

@@ -15,13 +15,14 @@ namespace mgpu {
 struct Problem {
   const SuiteInfo* suite = nullptr;
   SuiteParams params;
-  std::map<std::string, std::string> settled = {};  // of its options, those that SuiteInfo::settle changed, as they are
+  std::map<std::string, std::string> settled =
+      {};  // of its options, those that SuiteInfo::settle changed, as they are
 };
 
 std::vector<DeviceMemory> memory_of(std::span<const Device> devices);
 
-// To be solved by these devices. Their memory is what the problem says of as many, where it says it: some may have less than they
-// report.
+// To be solved by these devices. Their memory is what the problem says of as many, where it says
+// it: some may have less than they report.
 std::unique_ptr<Workload> make_workload(const Problem& problem, std::span<const Device> devices);
 
 // Of its suite, by what its options name. Throws what SuiteInfo::check throws.

@@ -1,5 +1,5 @@
-// The abstract device a suite may use: buffers, kernels and a stream of commands. lib/exec implements it for OpenCL and for the
-// fake backend; suites never see either.
+// The abstract device a suite may use: buffers, kernels and a stream of commands. lib/exec
+// implements it for OpenCL and for the fake backend; suites never see either.
 #pragma once
 
 #include <array>
@@ -28,7 +28,8 @@ class Buffer {
   virtual Bytes size() const = 0;
 };
 
-// What a kernel's compiler says of one of its parameters. `type` is as in the source, "float*" for a pointer; `name` may be empty.
+// What a kernel's compiler says of one of its parameters. `type` is as in the source, "float*" for
+// a pointer; `name` may be empty.
 struct KernelParameter {
   enum class Space { value, global, constant, local };
   std::string name, type;
@@ -53,13 +54,16 @@ struct KernelSource {
 struct LocalBytes {  // a __local argument of this size
   Bytes size = 0;
 };
-struct ValueBytes {  // an argument by value of any type, as its bytes; they must be there until it is launched
+struct ValueBytes {  // an argument by value of any type, as its bytes; they must be there until it
+                     // is launched
   std::span<const std::byte> bytes;
 };
 // By position. 64-bit counts are ulong in the kernel; size_t cannot be a kernel argument.
-using KernelArg = std::variant<Buffer*, LocalBytes, std::uint32_t, std::int32_t, std::uint64_t, float, double, ValueBytes>;
+using KernelArg = std::variant<Buffer*, LocalBytes, std::uint32_t, std::int32_t, std::uint64_t,
+                               float, double, ValueBytes>;
 
-struct Grid {  // work-items in all and in a work-group, per dimension; global must be a multiple of local
+struct Grid {  // work-items in all and in a work-group, per dimension; global must be a multiple of
+               // local
   std::array<std::size_t, 3> global{1, 1, 1};
   std::array<std::size_t, 3> local{1, 1, 1};   // all 0: the device chooses
   std::array<std::size_t, 3> offset{0, 0, 0};  // what get_global_id begins with
@@ -70,9 +74,10 @@ struct Rows {  // `count` pieces of `length` bytes, `..._stride` bytes from one 
   Bytes device_offset = 0, device_stride = 0, host_stride = 0;
 };
 
-// Three in-order queues of one device: upload, compute, download. A launch starts after the uploads enqueued before it, and within
-// a slice (or a collect) a download after the launches before it; nothing else is ordered between the queues. Nothing blocks; host
-// memory given to upload or download must stay valid and untouched until the slice is finished. Failures throw Error(device),
+// Three in-order queues of one device: upload, compute, download. A launch starts after the uploads
+// enqueued before it, and within a slice (or a collect) a download after the launches before it;
+// nothing else is ordered between the queues. Nothing blocks; host memory given to upload or
+// download must stay valid and untouched until the slice is finished. Failures throw Error(device),
 // Error(out_of_memory).
 class Stream {
  public:
@@ -83,18 +88,21 @@ class Stream {
     launch(kernel, grid, std::span<const KernelArg>(args.begin(), args.size()));
   }
   virtual void download(Buffer& from, Bytes offset, std::span<std::byte> to) = 0;
-  // The next `count` commands are launches, and one command of the timeline, from the begin of the first to the end of the last; a
-  // device may time each all the same. A time stamp costs the host of an H200 7 us, and the device 2.
+  // The next `count` commands are launches, and one command of the timeline, from the begin of the
+  // first to the end of the last; a device may time each all the same. A time stamp costs the host
+  // of an H200 7 us, and the device 2.
   virtual void begin_series(unsigned /*count*/) {}
 
   // A rectangle of a larger matrix on either side. One by one, unless the device can do better.
   virtual void upload_rows(Buffer& to, const std::byte* from, const Rows& rows) {
     for (Bytes i = 0; i < rows.count; ++i)
-      upload(to, rows.device_offset + i * rows.device_stride, {from + i * rows.host_stride, rows.length});
+      upload(to, rows.device_offset + i * rows.device_stride,
+             {from + i * rows.host_stride, rows.length});
   }
   virtual void download_rows(Buffer& from, std::byte* to, const Rows& rows) {
     for (Bytes i = 0; i < rows.count; ++i)
-      download(from, rows.device_offset + i * rows.device_stride, {to + i * rows.host_stride, rows.length});
+      download(from, rows.device_offset + i * rows.device_stride,
+               {to + i * rows.host_stride, rows.length});
   }
 };
 
@@ -109,13 +117,17 @@ struct DeviceTraits {
   std::size_t max_work_group = 1;
   Bytes global_memory = 0, max_allocation = 0, local_memory = 0;
   bool fp64 = false;
-  bool fp32_denormals = true;  // false: fp32 operands and results below the smallest normal number may be taken for zero
-  Bytes buffer_alignment = 0;  // parts of a buffer begin at multiples of it (DeviceResources::part); 0: none can be made
-  bool held = false;           // it stops between kernels, on purpose: what takes long is to be seen kernel by kernel
-  bool fp64_tensor = false;    // multiplies fp64 in small matrices as fast as fp32 one by one
+  bool fp32_denormals = true;  // false: fp32 operands and results below the smallest normal number
+                               // may be taken for zero
+  Bytes buffer_alignment =
+      0;  // parts of a buffer begin at multiples of it (DeviceResources::part); 0: none can be made
+  bool held = false;  // it stops between kernels, on purpose: what takes long is to be seen kernel
+                      // by kernel
+  bool fp64_tensor = false;  // multiplies fp64 in small matrices as fast as fp32 one by one
 };
 
-// Used at set-up, never inside a sample. Allocations count against the device's memory: Error(out_of_memory) when it is full.
+// Used at set-up, never inside a sample. Allocations count against the device's memory:
+// Error(out_of_memory) when it is full.
 class DeviceResources {
  public:
   virtual ~DeviceResources() = default;
@@ -123,24 +135,30 @@ class DeviceResources {
   virtual std::unique_ptr<Buffer> allocate(Bytes size) = 0;
   // The device's end of the group that it exchanges data in; null: it is in none.
   virtual Peer* peer() { return nullptr; }
-  // `file` is a name in kernels/, `options` are -D definitions. Built programs are cached on disk by device, driver, text and
-  // options.
-  virtual std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) = 0;
-  // Likewise of a text that is not among kernels/, which is not cached, as it may include files. A text that does not build:
-  // Error(unsupported) with what the compiler says.
-  virtual std::unique_ptr<Kernel> foreign_kernel(const KernelSource& source, std::string_view entry, const std::string& options);
-  // `size` bytes of a buffer of this device, from `offset` on, as a buffer of its own, which must not outlive the whole. Of parts
-  // that overlap the youngest is to be freed first (suites/kernel/parts.hpp says why).
+  // `file` is a name in kernels/, `options` are -D definitions. Built programs are cached on disk
+  // by device, driver, text and options.
+  virtual std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry,
+                                         const std::string& options) = 0;
+  // Likewise of a text that is not among kernels/, which is not cached, as it may include files. A
+  // text that does not build: Error(unsupported) with what the compiler says.
+  virtual std::unique_ptr<Kernel> foreign_kernel(const KernelSource& source, std::string_view entry,
+                                                 const std::string& options);
+  // `size` bytes of a buffer of this device, from `offset` on, as a buffer of its own, which must
+  // not outlive the whole. Of parts that overlap the youngest is to be freed first
+  // (suites/kernel/parts.hpp says why).
   virtual std::unique_ptr<Buffer> part(Buffer& whole, Bytes offset, Bytes size);
-  // Enqueues `commands` on the device, waits for them and says how long its kernels took: for kernels that have to show that they
-  // work, and which of several is fastest. Nothing where commands cannot be run at set-up. Throws Error(device), Error(timeout).
+  // Enqueues `commands` on the device, waits for them and says how long its kernels took: for
+  // kernels that have to show that they work, and which of several is fastest. Nothing where
+  // commands cannot be run at set-up. Throws Error(device), Error(timeout).
   virtual std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) {
     (void)commands;
     return std::nullopt;
   }
 };
 
-inline std::unique_ptr<Kernel> DeviceResources::foreign_kernel(const KernelSource& source, std::string_view, const std::string&) {
+inline std::unique_ptr<Kernel> DeviceResources::foreign_kernel(const KernelSource& source,
+                                                               std::string_view,
+                                                               const std::string&) {
   throw Error(ErrorKind::unsupported, "this device builds no kernels but its own: " + source.name);
 }
 

@@ -1,4 +1,5 @@
-// A loop over independent indices, as lib/workload/parallel_for.hpp, on threads that stay: for loops of less than a millisecond.
+// A loop over independent indices, as lib/workload/parallel_for.hpp, on threads that stay: for
+// loops of less than a millisecond.
 #pragma once
 
 #include <atomic>
@@ -13,7 +14,8 @@ namespace mgpu {
 
 class ThreadTeam {
  public:
-  // Of at most so many threads (at least one), of which whoever calls for_each() is one. The others start with the first loop.
+  // Of at most so many threads (at least one), of which whoever calls for_each() is one. The others
+  // start with the first loop.
   explicit ThreadTeam(unsigned threads) : others_(threads > 1 ? threads - 1 : 0) {}
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
@@ -22,8 +24,9 @@ class ThreadTeam {
     wake();
   }
 
-  // Calls body(i) once for each i < n; returns when all are done. One loop at a time. Where body throws, on whichever thread, no
-  // further index is begun and the first exception is thrown here as Error; the team is as good as new.
+  // Calls body(i) once for each i < n; returns when all are done. One loop at a time. Where body
+  // throws, on whichever thread, no further index is begun and the first exception is thrown here
+  // as Error; the team is as good as new.
   template <class Body>
   void for_each(std::uint64_t n, const Body& body) {
     start();
@@ -34,7 +37,8 @@ class ThreadTeam {
     open_ = true;
     wake();
     work();
-    // Whoever comes from now on sees it closed; those that came before are waited for (all accesses are in one order).
+    // Whoever comes from now on sees it closed; those that came before are waited for (all accesses
+    // are in one order).
     open_ = false;
     while (helping_ > 0) std::this_thread::yield();
     error_.rethrow();
@@ -44,7 +48,8 @@ class ThreadTeam {
   void start() {
     try {
       while (threads_.size() < others_) threads_.emplace_back([this] { help(); });
-    } catch (const std::system_error&) {  // the system has no more threads to give: the loops go on with these
+    } catch (const std::system_error&) {  // the system has no more threads to give: the loops go on
+                                          // with these
       others_ = threads_.size();
     }
   }

@@ -1,5 +1,6 @@
-// Asks every strategy how it would split work over a fast and a slow device, and lists suites and OpenCL devices: one use each of
-// the layers plan, exec, suites and kernels of an installed mgpu-bench.
+// Asks every strategy how it would split work over a fast and a slow device, and lists suites and
+// OpenCL devices: one use each of the layers plan, exec, suites and kernels of an installed
+// mgpu-bench.
 #include <cstdio>
 #include <exception>
 
@@ -21,15 +22,18 @@ void plan() {
   for (const mgpu::StrategyChoice& choice : mgpu::parse_strategies("all")) {
     const auto source = choice.info->make(choice.params)->begin(request, {});
     const mgpu::Simulation simulation = mgpu::simulate(request, *source);
-    std::printf(
-        "%-14s %7.1f ms, %llu + %llu items\n", choice.label().c_str(), 1e-6 * static_cast<double>(simulation.makespan.count()),
-        static_cast<unsigned long long>(simulation.devices[0].items), static_cast<unsigned long long>(simulation.devices[1].items));
+    std::printf("%-14s %7.1f ms, %llu + %llu items\n", choice.label().c_str(),
+                1e-6 * static_cast<double>(simulation.makespan.count()),
+                static_cast<unsigned long long>(simulation.devices[0].items),
+                static_cast<unsigned long long>(simulation.devices[1].items));
   }
 }
 
 void list() {
-  for (const mgpu::SuiteInfo& suite : mgpu::all_suites()) std::printf("suite %s\n", suite.name.c_str());
-  for (const mgpu::Device& device : mgpu::make_cl_backend({mgpu::embedded_kernels(), {}})->enumerate().devices) {
+  for (const mgpu::SuiteInfo& suite : mgpu::all_suites())
+    std::printf("suite %s\n", suite.name.c_str());
+  for (const mgpu::Device& device :
+       mgpu::make_cl_backend({mgpu::embedded_kernels(), {}})->enumerate().devices) {
     std::printf("device %s %s\n", device.id.c_str(), device.name.c_str());
   }
 }

@@ -31,7 +31,8 @@ std::optional<Verdict> Arrivals::look(const char* what) {
   const auto missing = std::count(arrived_.begin(), arrived_.end(), false);
   if (missing == 0) return std::nullopt;
   return Verdict{Verdict::Status::failed, std::string("whether all ") + what + " arrived",
-                 std::to_string(missing) + " of " + std::to_string(arrived_.size()) + ' ' + what + " did not arrive on the host"};
+                 std::to_string(missing) + " of " + std::to_string(arrived_.size()) + ' ' + what +
+                     " did not arrive on the host"};
 }
 
 }  // namespace mgpu

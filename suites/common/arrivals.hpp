@@ -14,14 +14,16 @@ namespace mgpu {
 
 class Arrivals {
  public:
-  Arrivals(Items items, unsigned host_threads) : host_threads_(host_threads), arrived_(items, false) {}
+  Arrivals(Items items, unsigned host_threads)
+      : host_threads_(host_threads), arrived_(items, false) {}
 
-  // Results are poisoned once they were looked at, so that one nobody computes again cannot pass; before every sample that would cost
-  // as much as the transfers. All bits are set: not a number.
+  // Results are poisoned once they were looked at, so that one nobody computes again cannot pass;
+  // before every sample that would cost as much as the transfers. All bits are set: not a number.
   void begin_sample(std::span<std::byte> results);
   std::uint64_t sample() const { return sample_; }  // its number
   void arrived(std::span<const Slice> slices);      // from several threads at once
-  // Before results are verified: a verdict already where some did not arrive, in words such as "parts of C".
+  // Before results are verified: a verdict already where some did not arrive, in words such as
+  // "parts of C".
   std::optional<Verdict> look(const char* what);
 
  private:

@@ -1,6 +1,6 @@
-// The fixed binary tree over blocks (or items) along which partial results are combined, so that a result is the same bits however
-// the ranges fell: nodes, covers of ranges, and what is known of the tree. Pure; what a node's value is and how two combine is in
-// each suite.
+// The fixed binary tree over blocks (or items) along which partial results are combined, so that a
+// result is the same bits however the ranges fell: nodes, covers of ranges, and what is known of
+// the tree. Pure; what a node's value is and how two combine is in each suite.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ constexpr std::uint32_t reversed(std::uint32_t n, unsigned bits) {
   return r;
 }
 
-// Node `index` of level `level` over the items: covers [index << level, min((index + 1) << level, items)). An odd node at the end
-// of a level is its parent's value unchanged.
+// Node `index` of level `level` over the items: covers [index << level, min((index + 1) << level,
+// items)). An odd node at the end of a level is its parent's value unchanged.
 struct TreeNode {
   unsigned level = 0;
   Items index = 0;
@@ -35,7 +35,8 @@ struct TreeNode {
   bool operator==(const TreeNode&) const = default;
 };
 
-// The fewest nodes of the tree over `items` that cover [begin, end) exactly, in order. end <= items.
+// The fewest nodes of the tree over `items` that cover [begin, end) exactly, in order. end <=
+// items.
 std::vector<TreeNode> cover(Items begin, Items end, Items items);
 
 struct Range {
@@ -58,14 +59,17 @@ class PartialTree {
   void clear() {
     for (auto& level : levels_) std::fill(level.begin(), level.end(), Entry{});
   }
-  void set(const TreeNode& node, const Value& value) { levels_.at(node.level).at(node.index) = {true, value}; }
+  void set(const TreeNode& node, const Value& value) {
+    levels_.at(node.level).at(node.index) = {true, value};
+  }
   const Value* find(const TreeNode& node) const {  // null: not known
     const Entry& entry = levels_.at(node.level).at(node.index);
     return entry.known ? &entry.value : nullptr;
   }
   unsigned root_level() const { return static_cast<unsigned>(levels_.size()) - 1; }
   Items items() const { return items_; }
-  // The known nodes that are under no other known node, in order. Throws Error(internal) unless they cover all items.
+  // The known nodes that are under no other known node, in order. Throws Error(internal) unless
+  // they cover all items.
   std::vector<TreeNode> frontier() const {
     std::vector<TreeNode> nodes;
     append_frontier({root_level(), 0}, nodes);
@@ -82,7 +86,9 @@ class PartialTree {
       out.push_back(node);
       return;
     }
-    if (node.level == 0) throw Error(ErrorKind::internal, "merge: item " + std::to_string(node.index) + " has no result");
+    if (node.level == 0)
+      throw Error(ErrorKind::internal,
+                  "merge: item " + std::to_string(node.index) + " has no result");
     const TreeNode left{node.level - 1, node.index * 2}, right{node.level - 1, node.index * 2 + 1};
     append_frontier(left, out);
     if (right.begin() < items_) append_frontier(right, out);

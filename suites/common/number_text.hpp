@@ -10,7 +10,8 @@ namespace mgpu {
 template <class Real>
 std::string number_text(Real x) {
   char text[40];
-  std::snprintf(text, sizeof text, "%.*g", std::numeric_limits<Real>::max_digits10, static_cast<double>(x));
+  std::snprintf(text, sizeof text, "%.*g", std::numeric_limits<Real>::max_digits10,
+                static_cast<double>(x));
   return text;
 }
 

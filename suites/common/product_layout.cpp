@@ -9,10 +9,11 @@
 namespace mgpu::product {
 namespace {
 
-constexpr Bytes largest_slot = Bytes{2} << 30;  // end to end there is nothing to gain from larger slices
-constexpr Bytes least = 64;                     // no buffer is empty
-// Waves bring their rows and columns anew each, so the larger the better; but there must be some to be copied while others are
-// computed.
+constexpr Bytes largest_slot = Bytes{2}
+                               << 30;  // end to end there is nothing to gain from larger slices
+constexpr Bytes least = 64;            // no buffer is empty
+// Waves bring their rows and columns anew each, so the larger the better; but there must be some to
+// be copied while others are computed.
 constexpr Items fewest_waves = 8;
 
 std::uint64_t round_up(std::uint64_t n, std::uint64_t to) { return (n + to - 1) / to * to; }
@@ -20,7 +21,8 @@ std::uint64_t round_up(std::uint64_t n, std::uint64_t to) { return (n + to - 1) 
 std::string in_words(Bytes bytes) { return format_bytes(static_cast<double>(bytes)); }
 
 // Less at a time, until it fits. `fits` 0: nothing does.
-Capacity fitted(const DeviceTraits& device, const ProductSizes& sizes, const Geometry& geometry, Mode mode, const TileKernel& kernel) {
+Capacity fitted(const DeviceTraits& device, const ProductSizes& sizes, const Geometry& geometry,
+                Mode mode, const TileKernel& kernel) {
   Capacity capacity;
   capacity.fits = geometry.items();
   Layout plan = layout(sizes, geometry, kernel, mode, capacity.fits);
@@ -28,13 +30,15 @@ Capacity fitted(const DeviceTraits& device, const ProductSizes& sizes, const Geo
     capacity.fits = to;
     plan = layout(sizes, geometry, kernel, mode, to);
   };
-  if (mode == Mode::end_to_end && sizes.axis == Axis::tiles && !plan.fits(device) && geometry.items() > 1)
+  if (mode == Mode::end_to_end && sizes.axis == Axis::tiles && !plan.fits(device) &&
+      geometry.items() > 1)
     shrink(std::max<Items>(1, geometry.items() / fewest_waves));
   const auto too_large = [&] {
     const Bytes slot = (plan.slot_rows ? plan.a : plan.b) + plan.c + plan.paths;
     return !plan.fits(device) || (!plan.waves() && slot > largest_slot);
   };
-  while ((plan.slot_rows || plan.slot_columns) && capacity.fits > 1 && too_large()) shrink((capacity.fits + 1) / 2);
+  while ((plan.slot_rows || plan.slot_columns) && capacity.fits > 1 && too_large())
+    shrink((capacity.fits + 1) / 2);
   capacity.resident = plan.total();
   if (plan.fits(device)) return capacity;
   capacity.fits = 0;
@@ -46,32 +50,40 @@ Capacity fitted(const DeviceTraits& device, const ProductSizes& sizes, const Geo
                      : plan.waves()         ? ""
                                             : "; --axis tiles brings parts of A and of B in waves";
   const Bytes usable = device.global_memory / 10 * 9;
-  capacity.reason = std::string(what) + " do not fit: they take " + in_words(plan.total()) + ", the largest buffer " +
-                    in_words(plan.largest()) + "; the device has " + in_words(usable) + " to give and buffers of at most " +
+  capacity.reason = std::string(what) + " do not fit: they take " + in_words(plan.total()) +
+                    ", the largest buffer " + in_words(plan.largest()) + "; the device has " +
+                    in_words(usable) + " to give and buffers of at most " +
                     in_words(device.max_allocation) + hint;
   return capacity;
 }
 
 }  // namespace
 
-Bytes Layout::largest() const { return std::max({a, b, c, c_in, paths, packed_a, packed_b, tiles}); }
+Bytes Layout::largest() const {
+  return std::max({a, b, c, c_in, paths, packed_a, packed_b, tiles});
+}
 
 Bytes Layout::total() const {
-  return a_buffers() * (a + packed_a) + b_buffers() * (b + packed_b) + c_buffers() * (c + c_in + paths) + tile_buffers() * tiles;
+  return a_buffers() * (a + packed_a) + b_buffers() * (b + packed_b) +
+         c_buffers() * (c + c_in + paths) + tile_buffers() * tiles;
 }
 
 bool Layout::fits(const DeviceTraits& device) const {
   return largest() <= device.max_allocation && total() <= device.global_memory / 10 * 9;
 }
 
-Layout layout(const ProductSizes& sizes, const Geometry& geometry, const TileKernel& kernel, Mode mode, Items fits) {
+Layout layout(const ProductSizes& sizes, const Geometry& geometry, const TileKernel& kernel,
+              Mode mode, Items fits) {
   Layout plan;
-  const bool waves = mode == Mode::end_to_end && sizes.axis == Axis::tiles && fits < geometry.items();
+  const bool waves =
+      mode == Mode::end_to_end && sizes.axis == Axis::tiles && fits < geometry.items();
   plan.slot_rows = waves || (mode == Mode::end_to_end && sizes.axis == Axis::rows);
   plan.slot_columns = waves || (mode == Mode::end_to_end && sizes.axis == Axis::cols);
   const WaveSize size = waves ? largest_wave(geometry, fits) : WaveSize{fits, fits};
-  const std::uint64_t rows = plan.slot_rows ? std::min(sizes.rows, size.rows * geometry.edge()) : sizes.rows;
-  const std::uint64_t columns = plan.slot_columns ? std::min(sizes.columns, size.columns * geometry.edge()) : sizes.columns;
+  const std::uint64_t rows =
+      plan.slot_rows ? std::min(sizes.rows, size.rows * geometry.edge()) : sizes.rows;
+  const std::uint64_t columns =
+      plan.slot_columns ? std::min(sizes.columns, size.columns * geometry.edge()) : sizes.columns;
   const Bytes element = sizes.element;
   const std::uint64_t inner = sizes.summed();
   plan.a = std::max(least, rows * inner * element);
@@ -79,18 +91,22 @@ Layout layout(const ProductSizes& sizes, const Geometry& geometry, const TileKer
   plan.c = std::max(least, rows * columns * element);
   plan.c_in = sizes.reads_c ? plan.c : 0;
   plan.paths = sizes.path_element > 0 ? std::max(least, rows * columns * sizes.path_element) : 0;
-  if (kernel.panel_rows > 0) plan.packed_a = std::max(least, round_up(rows, kernel.panel_rows) * kernel.packed_inner(inner) * element);
-  if (kernel.panel_columns > 0) plan.packed_b = std::max(least, round_up(columns, kernel.panel_columns) * inner * element);
+  if (kernel.panel_rows > 0)
+    plan.packed_a =
+        std::max(least, round_up(rows, kernel.panel_rows) * kernel.packed_inner(inner) * element);
+  if (kernel.panel_columns > 0)
+    plan.packed_b = std::max(least, round_up(columns, kernel.panel_columns) * inner * element);
   const std::uint64_t tile_rows = (rows + kernel.tile_rows - 1) / kernel.tile_rows;
   const std::uint64_t tile_columns = (columns + kernel.tile_columns - 1) / kernel.tile_columns;
   const std::uint64_t all_rows = (sizes.rows + kernel.tile_rows - 1) / kernel.tile_rows;
   const std::uint64_t all_columns = (sizes.columns + kernel.tile_columns - 1) / kernel.tile_columns;
-  plan.tiles = std::max<Bytes>(least, (waves ? tile_rows * tile_columns : all_rows * all_columns) * sizeof(std::uint32_t));
+  plan.tiles = std::max<Bytes>(
+      least, (waves ? tile_rows * tile_columns : all_rows * all_columns) * sizeof(std::uint32_t));
   return plan;
 }
 
-Capacity capacity(const DeviceTraits& device, const ProductSizes& sizes, const Geometry& geometry, Mode mode,
-                  const std::vector<TileKernel>& candidates) {
+Capacity capacity(const DeviceTraits& device, const ProductSizes& sizes, const Geometry& geometry,
+                  Mode mode, const std::vector<TileKernel>& candidates) {
   Capacity capacity;
   for (const TileKernel& kernel : candidates) {
     capacity = fitted(device, sizes, geometry, mode, kernel);
@@ -99,13 +115,14 @@ Capacity capacity(const DeviceTraits& device, const ProductSizes& sizes, const G
   if (capacity.fits == 0) return capacity;
   capacity.pipeline = capacity.fits;
   if (mode == Mode::end_to_end) {
-    // Sixteen pieces, so that copies overlap compute; but none of fewer tiles of 128 x 128 than fill a large GPU twice, and not
-    // below what a CPU core computes in a millisecond or so.
-    const double item =
-        static_cast<double>(sizes.rows) * static_cast<double>(sizes.columns) / static_cast<double>(geometry.items());
+    // Sixteen pieces, so that copies overlap compute; but none of fewer tiles of 128 x 128 than
+    // fill a large GPU twice, and not below what a CPU core computes in a millisecond or so.
+    const double item = static_cast<double>(sizes.rows) * static_cast<double>(sizes.columns) /
+                        static_cast<double>(geometry.items());
     const double least_elements = device.cpu ? 64.0 * 256 : 264.0 * 128 * 128;
     const auto enough = static_cast<Items>(std::max(1.0, least_elements / std::max(item, 1.0)));
-    capacity.pipeline = std::clamp<Items>(std::max((geometry.items() + 15) / 16, enough), 1, capacity.fits);
+    capacity.pipeline =
+        std::clamp<Items>(std::max((geometry.items() + 15) / 16, enough), 1, capacity.fits);
   }
   return capacity;
 }

@@ -1,4 +1,5 @@
-// A, B, C on the right, C, and what may go with it, in host memory: one page-aligned stretch, so that it is pinned in place as a whole.
+// A, B, C on the right, C, and what may go with it, in host memory: one page-aligned stretch, so
+// that it is pinned in place as a whole.
 #pragma once
 
 #include <cstddef>
@@ -28,10 +29,14 @@ class ProductMemory {
   std::span<const std::byte> all() const { return {pages_.data(), size_}; }
   std::span<const std::byte> a() const { return all().subspan(0, a_size_); }
   std::span<const std::byte> b() const { return all().subspan(b_at_, b_size_); }
-  std::span<const std::byte> c_in() const { return all().subspan(c_in_at_, c_in_size_); }  // empty when none is read
+  std::span<const std::byte> c_in() const {
+    return all().subspan(c_in_at_, c_in_size_);
+  }  // empty when none is read
   std::span<std::byte> c() { return {pages_.data() + c_at_, c_size_}; }
   std::span<const std::byte> c() const { return all().subspan(c_at_, c_size_); }
-  std::span<std::byte> paths() { return {pages_.data() + c_at_ + c_size_, paths_size_}; }  // empty when there are none
+  std::span<std::byte> paths() {
+    return {pages_.data() + c_at_ + c_size_, paths_size_};
+  }  // empty when there are none
   std::span<const std::byte> paths() const { return all().subspan(c_at_ + c_size_, paths_size_); }
   // C and what goes with it.
   std::span<std::byte> results() { return {pages_.data() + c_at_, c_size_ + paths_size_}; }
@@ -39,7 +44,9 @@ class ProductMemory {
 
  protected:
   // For whoever fills the operands.
-  std::span<std::byte> operand(std::span<const std::byte> of) { return {pages_.data() + (of.data() - pages_.data()), of.size()}; }
+  std::span<std::byte> operand(std::span<const std::byte> of) {
+    return {pages_.data() + (of.data() - pages_.data()), of.size()};
+  }
 
  private:
   Bytes a_size_, b_at_, b_size_, c_in_at_, c_in_size_, c_at_, c_size_, paths_size_, size_;

@@ -13,25 +13,30 @@ Rect whole(const ProductSizes& sizes) { return {0, sizes.rows, 0, sizes.columns}
 }  // namespace
 
 Grid pack_rows_grid(const TileKernel& kernel, std::uint64_t rows, std::uint64_t inner) {
-  if (!kernel.packs_in_blocks) return {{(rows + kernel.panel_rows - 1) / kernel.panel_rows, 1, 1}, {1, 1, 1}};
+  if (!kernel.packs_in_blocks)
+    return {{(rows + kernel.panel_rows - 1) / kernel.panel_rows, 1, 1}, {1, 1, 1}};
   constexpr std::uint64_t block_k = 32, threads = 256;  // of the kernel
   const std::uint64_t block_rows = std::min(64u, kernel.panel_rows);
-  return {{(inner + block_k - 1) / block_k * threads, (rows + block_rows - 1) / block_rows, 1}, {threads, 1, 1}};
+  return {{(inner + block_k - 1) / block_k * threads, (rows + block_rows - 1) / block_rows, 1},
+          {threads, 1, 1}};
 }
 
-ProductProgram::ProductProgram(ProductWorkload& workload, DeviceResources& device, Mode mode, Items fits, const TileKernel& kernel)
+ProductProgram::ProductProgram(ProductWorkload& workload, DeviceResources& device, Mode mode,
+                               Items fits, const TileKernel& kernel)
     : workload_(workload),
       sizes_(workload.sizes()),
       geometry_(workload.geometry()),
       mode_(mode),
       kernel_(kernel),
       layout_(layout(sizes_, geometry_, kernel, mode, fits)),
-      table_(layout_.waves() ? TileTable{} : tile_table(geometry_, kernel.tile_rows, kernel.tile_columns)) {
+      table_(layout_.waves() ? TileTable{}
+                             : tile_table(geometry_, kernel.tile_rows, kernel.tile_columns)) {
   const auto allocate = [&](std::unique_ptr<Buffer>(&buffers)[2], unsigned count, Bytes size) {
     for (unsigned i = 0; i < count && size > 0; ++i) buffers[i] = device.allocate(size);
   };
   // What every device needs whole may be memory that they all put into.
-  if (Peer* peer = device.peer(); peer != nullptr && mode_ == Mode::end_to_end && workload_.replicated() != nullptr) {
+  if (Peer* peer = device.peer();
+      peer != nullptr && mode_ == Mode::end_to_end && workload_.replicated() != nullptr) {
     place_ = peer->self();
     shared_ = &workload_.replicated()->piece(place_);
   }
@@ -49,7 +54,8 @@ Rows ProductProgram::rows_of_c(const Rect& rect, unsigned slot, Bytes element) c
   const Bytes stride = sizes_.columns * element;
   if (layout_.waves()) {
     const Wave& wave = waves_[slot];
-    const std::uint64_t at = wave.place_of_row(rect.row) * wave.column_count + wave.place_of_column(rect.column);
+    const std::uint64_t at =
+        wave.place_of_row(rect.row) * wave.column_count + wave.place_of_column(rect.column);
     return {rect.columns * element, rect.rows, at * element, wave.column_count * element, stride};
   }
   const bool own = layout_.slot_rows || layout_.slot_columns;
@@ -57,26 +63,32 @@ Rows ProductProgram::rows_of_c(const Rect& rect, unsigned slot, Bytes element) c
           layout_.slot_columns ? rect.columns * element : stride, stride};
 }
 
-std::uint64_t ProductProgram::place_of_c(const Rect& rect) const { return rect.row * sizes_.columns + rect.column; }
+std::uint64_t ProductProgram::place_of_c(const Rect& rect) const {
+  return rect.row * sizes_.columns + rect.column;
+}
 
-void ProductProgram::upload_a(std::uint64_t first, std::uint64_t end, std::uint64_t to, unsigned slot, Stream& stream) {
+void ProductProgram::upload_a(std::uint64_t first, std::uint64_t end, std::uint64_t to,
+                              unsigned slot, Stream& stream) {
   const Bytes row = sizes_.inner * sizes_.element;
   if (sizes_.summed() == 0 || first >= end) return;
-  stream.upload(*a(slot), to * row, workload_.memory().a().subspan(first * row, (end - first) * row));
+  stream.upload(*a(slot), to * row,
+                workload_.memory().a().subspan(first * row, (end - first) * row));
 }
 
 // To column `to` of a buffer that is `width` wide.
-void ProductProgram::upload_b(std::uint64_t first, std::uint64_t end, std::uint64_t to, std::uint64_t width, unsigned slot,
-                             Stream& stream) {
+void ProductProgram::upload_b(std::uint64_t first, std::uint64_t end, std::uint64_t to,
+                              std::uint64_t width, unsigned slot, Stream& stream) {
   const Bytes element = sizes_.element;
   if (sizes_.summed() == 0 || first >= end) return;
   stream.upload_rows(*b(slot), workload_.memory().b().data() + first * element,
-                     {(end - first) * element, sizes_.inner, to * element, width * element, sizes_.columns * element});
+                     {(end - first) * element, sizes_.inner, to * element, width * element,
+                      sizes_.columns * element});
 }
 
 void ProductProgram::upload_c(const Rect& rect, unsigned slot, Stream& stream) {
   if (!sizes_.reads_c) return;
-  stream.upload_rows(*c_in_[slot], workload_.memory().c_in().data() + place_of_c(rect) * sizes_.element,
+  stream.upload_rows(*c_in_[slot],
+                     workload_.memory().c_in().data() + place_of_c(rect) * sizes_.element,
                      rows_of_c(rect, slot, sizes_.element));
 }
 
@@ -86,11 +98,13 @@ void ProductProgram::load(Stream& stream) {
   upload_c(whole(sizes_), 0, stream);
 }
 
-// What every slice needs. Packing is part of the product, as it is in every library: inside the sample, resident or not.
+// What every slice needs. Packing is part of the product, as it is in every library: inside the
+// sample, resident or not.
 void ProductProgram::prepare(Stream& stream) {
   done_.clear();
   sample_ = workload_.sample();
-  if (!tiles_there_ && !table_.tiles.empty()) stream.upload(*tiles_[0], 0, std::as_bytes(std::span(table_.tiles)));
+  if (!tiles_there_ && !table_.tiles.empty())
+    stream.upload(*tiles_[0], 0, std::as_bytes(std::span(table_.tiles)));
   tiles_there_ = true;
   const Axis axis = sizes_.axis;
   if (axis == Axis::tiles) {  // as the slices need it
@@ -116,14 +130,17 @@ void ProductProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) 
   const unsigned slot_c = layout_.c_buffers() > 1 ? slot : 0;
   const bool end_to_end = mode_ == Mode::end_to_end;
   if (layout_.waves()) {
-    waves_[slot] = wave_of(geometry_, slice.begin, slice.end, kernel_.tile_rows, kernel_.tile_columns);
+    waves_[slot] =
+        wave_of(geometry_, slice.begin, slice.end, kernel_.tile_rows, kernel_.tile_columns);
     stream.upload(*tiles_[slot], 0, std::as_bytes(std::span(waves_[slot].tiles)));
   }
   for (const Rect& rect : rects) {
     if (end_to_end) upload_c(rect, slot_c, stream);
     if (sizes_.axis == Axis::tiles && !layout_.waves()) bring_panels(rect, stream);
   }
-  launch(layout_.waves() ? bring_wave(slot, stream) : bring_slice(slice, rects.front(), slot, stream), slot, stream);
+  launch(
+      layout_.waves() ? bring_wave(slot, stream) : bring_slice(slice, rects.front(), slot, stream),
+      slot, stream);
   if (end_to_end) {
     for (const Rect& rect : rects) download_c(rect, slot_c, stream);
   } else {
@@ -131,7 +148,8 @@ void ProductProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) 
   }
 }
 
-ProductProgram::Part ProductProgram::bring_slice(const Slice& slice, const Rect& rect, unsigned slot, Stream& stream) {
+ProductProgram::Part ProductProgram::bring_slice(const Slice& slice, const Rect& rect,
+                                                 unsigned slot, Stream& stream) {
   const std::uint64_t row_end = rect.row + rect.rows, column_end = rect.column + rect.columns;
   if (layout_.slot_rows) {
     upload_a(rect.row, row_end, 0, slot, stream);
@@ -145,7 +163,8 @@ ProductProgram::Part ProductProgram::bring_slice(const Slice& slice, const Rect&
   } else if (sizes_.axis == Axis::cols) {
     fill_column_panels(rect.column, column_end, sizes_.columns, 0, stream);
   }
-  // Along a Z-curve tiles are near each other as they are numbered; else the kernel goes through a band of items at a time.
+  // Along a Z-curve tiles are near each other as they are numbered; else the kernel goes through a
+  // band of items at a time.
   const std::uint32_t begin = table_.first[slice.begin], tiles = table_.first[slice.end] - begin;
   const std::uint32_t items = u32(slice.size()), each = tiles / items;
   const bool alike = sizes_.axis != Axis::tiles && each * items == tiles;
@@ -163,21 +182,26 @@ ProductProgram::Part ProductProgram::bring_slice(const Slice& slice, const Rect&
 // The rows and columns that the wave gathers. Its tiles are numbered along a Z-curve too.
 ProductProgram::Part ProductProgram::bring_wave(unsigned slot, Stream& stream) {
   const Wave& wave = waves_[slot];
-  for (const Stretch& rows : wave.rows) upload_a(rows.from, rows.from + rows.count, rows.to, slot, stream);
+  for (const Stretch& rows : wave.rows)
+    upload_a(rows.from, rows.from + rows.count, rows.to, slot, stream);
   for (const Stretch& columns : wave.columns)
-    upload_b(columns.from, columns.from + columns.count, columns.to, wave.column_count, slot, stream);
+    upload_b(columns.from, columns.from + columns.count, columns.to, wave.column_count, slot,
+             stream);
   fill_row_panels(0, wave.row_count, wave.row_count, slot, stream);
   fill_column_panels(0, wave.column_count, wave.column_count, slot, stream);
-  return {tiles_[slot].get(), 0, 1, u32(wave.tiles.size()), wave.row_count, wave.column_count, 0, 0, wave.column_count};
+  return {tiles_[slot].get(), 0, 1, u32(wave.tiles.size()), wave.row_count,
+          wave.column_count,  0, 0, wave.column_count};
 }
 
-// The rows of A and columns of B that a block of C needs, unless a slice of this sample has brought (resident: packed) them
-// already. They stay where they are, so later slices may rely on them: a launch starts after all uploads enqueued before it.
+// The rows of A and columns of B that a block of C needs, unless a slice of this sample has brought
+// (resident: packed) them already. They stay where they are, so later slices may rely on them: a
+// launch starts after all uploads enqueued before it.
 void ProductProgram::bring_panels(const Rect& rect, Stream& stream) {
   const std::uint64_t edge = geometry_.edge();
   const bool bring = mode_ == Mode::end_to_end;
   // Neighbours in one copy: rows of B of 256 floats alone are too short for the link.
-  const auto missing = [&](std::vector<bool>& there, std::uint64_t first, std::uint64_t end, const auto& take) {
+  const auto missing = [&](std::vector<bool>& there, std::uint64_t first, std::uint64_t end,
+                           const auto& take) {
     for (std::uint64_t at = first; at < end;) {
       std::uint64_t stop = at;
       while (stop < end && !there[stop / edge]) {
@@ -192,31 +216,35 @@ void ProductProgram::bring_panels(const Rect& rect, Stream& stream) {
     if (bring) upload_a(first, end, first, 0, stream);
     fill_row_panels(first, end, sizes_.rows, 0, stream);
   });
-  missing(column_panels_, rect.column, rect.column + rect.columns, [&](std::uint64_t first, std::uint64_t end) {
-    if (bring) upload_b(first, end, first, sizes_.columns, 0, stream);
-    fill_column_panels(first, end, sizes_.columns, 0, stream);
-  });
+  missing(column_panels_, rect.column, rect.column + rect.columns,
+          [&](std::uint64_t first, std::uint64_t end) {
+            if (bring) upload_b(first, end, first, sizes_.columns, 0, stream);
+            fill_column_panels(first, end, sizes_.columns, 0, stream);
+          });
 }
 
 // Rows first .. end of the `count` in the buffer.
-void ProductProgram::fill_row_panels(std::uint64_t first, std::uint64_t end, std::uint64_t count, unsigned slot, Stream& stream) {
+void ProductProgram::fill_row_panels(std::uint64_t first, std::uint64_t end, std::uint64_t count,
+                                     unsigned slot, Stream& stream) {
   if (kernel_.panel_rows == 0 || sizes_.summed() == 0 || first >= end) return;
-  pack_rows(pack_rows_grid(kernel_, end - first, kernel_.packed_inner(sizes_.inner)), *a(slot), *packed_a_[slot], u32(first),
-            u32(count), stream);
+  pack_rows(pack_rows_grid(kernel_, end - first, kernel_.packed_inner(sizes_.inner)), *a(slot),
+            *packed_a_[slot], u32(first), u32(count), stream);
 }
 
-void ProductProgram::fill_column_panels(std::uint64_t first, std::uint64_t end, std::uint64_t count, unsigned slot,
-                                        Stream& stream) {
+void ProductProgram::fill_column_panels(std::uint64_t first, std::uint64_t end, std::uint64_t count,
+                                        unsigned slot, Stream& stream) {
   constexpr std::uint64_t at_once = 64;  // k of a work-group of the kernel
   const unsigned panel = kernel_.panel_columns;
   if (panel == 0 || sizes_.summed() == 0 || first >= end) return;
-  pack_columns({{(end - first + panel - 1) / panel, (sizes_.inner + at_once - 1) / at_once, 1}, {1, 1, 1}}, *b(slot),
-               *packed_b_[slot], u32(first), u32(count), stream);
+  pack_columns(
+      {{(end - first + panel - 1) / panel, (sizes_.inner + at_once - 1) / at_once, 1}, {1, 1, 1}},
+      *b(slot), *packed_b_[slot], u32(first), u32(count), stream);
 }
 
 void ProductProgram::launch(const Part& part, unsigned slot, Stream& stream) {
   if (part.count() == 0) return;
-  const unsigned slot_a = layout_.slot_rows ? slot : 0, slot_b = layout_.slot_columns ? slot : 0, slot_c = std::max(slot_a, slot_b);
+  const unsigned slot_a = layout_.slot_rows ? slot : 0, slot_b = layout_.slot_columns ? slot : 0,
+                 slot_c = std::max(slot_a, slot_b);
   Buffers buffers{};
   buffers.a = kernel_.panel_rows > 0 ? packed_a_[slot_a].get() : a(slot_a);
   buffers.b = kernel_.panel_columns > 0 ? packed_b_[slot_b].get() : b(slot_b);
@@ -229,7 +257,8 @@ void ProductProgram::launch(const Part& part, unsigned slot, Stream& stream) {
 void ProductProgram::download_c(const Rect& rect, unsigned slot, Stream& stream) {
   if (rect.rows == 0 || rect.columns == 0) return;
   const auto bring = [&](Buffer& from, std::span<std::byte> to, Bytes element) {
-    stream.download_rows(from, to.data() + place_of_c(rect) * element, rows_of_c(rect, slot, element));
+    stream.download_rows(from, to.data() + place_of_c(rect) * element,
+                         rows_of_c(rect, slot, element));
   };
   bring(*c_[slot], workload_.memory().c(), sizes_.element);
   if (paths_[slot]) bring(*paths_[slot], workload_.memory().paths(), sizes_.path_element);

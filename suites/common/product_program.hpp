@@ -13,8 +13,8 @@ Grid pack_rows_grid(const TileKernel& kernel, std::uint64_t rows, std::uint64_t 
 
 // Which of `candidates` can be had with slices of at most `fits` items.
 template <class Variant>
-std::vector<Variant> that_fit(std::vector<Variant> candidates, const DeviceTraits& device, const ProductWorkload& workload, Mode mode,
-                              Items fits) {
+std::vector<Variant> that_fit(std::vector<Variant> candidates, const DeviceTraits& device,
+                              const ProductWorkload& workload, Mode mode, Items fits) {
   std::erase_if(candidates, [&](const Variant& variant) {
     return !layout(workload.sizes(), workload.geometry(), variant, mode, fits).fits(device);
   });
@@ -24,19 +24,24 @@ std::vector<Variant> that_fit(std::vector<Variant> candidates, const DeviceTrait
 // A suite's own part: which kernels there are, and their arguments.
 class ProductProgram : public DeviceProgram {
  public:
-  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory), Error(device).
-  ProductProgram(ProductWorkload& workload, DeviceResources& device, Mode mode, Items fits, const TileKernel& kernel);
+  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory),
+  // Error(device).
+  ProductProgram(ProductWorkload& workload, DeviceResources& device, Mode mode, Items fits,
+                 const TileKernel& kernel);
 
   void load(Stream& stream) override;
   void prepare(Stream& stream) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
-  Brings brings() const override { return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish; }
+  Brings brings() const override {
+    return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
+  }
   void finished(const Slice& slice) override;
   void publish(Stream& stream) override;  // resident: the device's part of C
   void published() override;
 
  protected:
-  // What a launch computes, in the rows and columns of its buffers: all of the problem, the slice's, or a wave's.
+  // What a launch computes, in the rows and columns of its buffers: all of the problem, the
+  // slice's, or a wave's.
   struct Part {
     Buffer* tiles;
     std::uint32_t first, items, each;  // of the tiles
@@ -48,10 +53,12 @@ class ProductProgram : public DeviceProgram {
   };
   // Computes the tiles of `part`, of which there are some.
   virtual void multiply(const Part& part, const Buffers& buffers, Stream& stream) = 0;
-  // Rows (columns) from `first` on of the `count` in the buffer `from` into their panels of `to`; `grid` covers them.
-  virtual void pack_rows(const Grid& grid, Buffer& from, Buffer& to, std::uint32_t first, std::uint32_t count, Stream& stream) = 0;
-  virtual void pack_columns(const Grid& grid, Buffer& from, Buffer& to, std::uint32_t first, std::uint32_t count,
-                            Stream& stream) = 0;
+  // Rows (columns) from `first` on of the `count` in the buffer `from` into their panels of `to`;
+  // `grid` covers them.
+  virtual void pack_rows(const Grid& grid, Buffer& from, Buffer& to, std::uint32_t first,
+                         std::uint32_t count, Stream& stream) = 0;
+  virtual void pack_columns(const Grid& grid, Buffer& from, Buffer& to, std::uint32_t first,
+                            std::uint32_t count, Stream& stream) = 0;
 
   const ProductSizes& sizes() const { return sizes_; }
 
@@ -60,15 +67,20 @@ class ProductProgram : public DeviceProgram {
   bool gathers(Axis axis) const { return shared_ != nullptr && sizes_.axis == axis; }
   Buffer* a(unsigned slot) { return gathers(Axis::cols) ? shared_ : a_[slot].get(); }
   Buffer* b(unsigned slot) { return gathers(Axis::rows) ? shared_ : b_[slot].get(); }
-  // Where a rectangle of C, or of what goes with it in `element` bytes each, lies on the device and on the host.
+  // Where a rectangle of C, or of what goes with it in `element` bytes each, lies on the device and
+  // on the host.
   Rows rows_of_c(const Rect& rect, unsigned slot, Bytes element) const;
   std::uint64_t place_of_c(const Rect& rect) const;  // in host memory, in elements
-  void upload_a(std::uint64_t first, std::uint64_t end, std::uint64_t to, unsigned slot, Stream& stream);  // rows
-  void upload_b(std::uint64_t first, std::uint64_t end, std::uint64_t to, std::uint64_t width, unsigned slot, Stream& stream);
+  void upload_a(std::uint64_t first, std::uint64_t end, std::uint64_t to, unsigned slot,
+                Stream& stream);  // rows
+  void upload_b(std::uint64_t first, std::uint64_t end, std::uint64_t to, std::uint64_t width,
+                unsigned slot, Stream& stream);
   void upload_c(const Rect& rect, unsigned slot, Stream& stream);
   void bring_panels(const Rect& rect, Stream& stream);
-  void fill_row_panels(std::uint64_t first, std::uint64_t end, std::uint64_t count, unsigned slot, Stream& stream);
-  void fill_column_panels(std::uint64_t first, std::uint64_t end, std::uint64_t count, unsigned slot, Stream& stream);
+  void fill_row_panels(std::uint64_t first, std::uint64_t end, std::uint64_t count, unsigned slot,
+                       Stream& stream);
+  void fill_column_panels(std::uint64_t first, std::uint64_t end, std::uint64_t count,
+                          unsigned slot, Stream& stream);
   Part bring_slice(const Slice& slice, const Rect& rect, unsigned slot, Stream& stream);
   Part bring_wave(unsigned slot, Stream& stream);
   void launch(const Part& part, unsigned slot, Stream& stream);
@@ -81,15 +93,17 @@ class ProductProgram : public DeviceProgram {
   const TileKernel kernel_;
   const Layout layout_;
   const TileTable table_;  // empty for waves, which have their own
-  std::unique_ptr<Buffer> a_[2], b_[2], c_[2], c_in_[2], paths_[2], packed_a_[2], packed_b_[2], tiles_[2];
+  std::unique_ptr<Buffer> a_[2], b_[2], c_[2], c_in_[2], paths_[2], packed_a_[2], packed_b_[2],
+      tiles_[2];
   DeviceIndex place_;         // in the group that the device exchanges data in
   Buffer* shared_ = nullptr;  // of the workload: the operand that is gathered; null: none is
   bool tiles_there_ = false;
 
-  std::vector<Slice> done_;                       // since prepare, resident
-  std::uint64_t sample_ = 0;                      // of the workload, at prepare
-  std::vector<bool> row_panels_, column_panels_;  // tiles: which of A and B are on the device, or packed there, in this sample
-  Wave waves_[2];                                 // by slot
+  std::vector<Slice> done_;   // since prepare, resident
+  std::uint64_t sample_ = 0;  // of the workload, at prepare
+  std::vector<bool> row_panels_,
+      column_panels_;  // tiles: which of A and B are on the device, or packed there, in this sample
+  Wave waves_[2];      // by slot
 };
 
 }  // namespace mgpu::product

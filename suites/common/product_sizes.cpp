@@ -5,26 +5,30 @@
 namespace mgpu::product {
 
 Bytes ProductSizes::host_bytes() const {
-  return in_pages(a_bytes()) + in_pages(b_bytes()) + in_pages(c_in_bytes()) + in_pages(c_bytes() + path_bytes()) + page_bytes;
+  return in_pages(a_bytes()) + in_pages(b_bytes()) + in_pages(c_in_bytes()) +
+         in_pages(c_bytes() + path_bytes()) + page_bytes;
 }
 
 Shape shape_of(const ProductSizes& sizes, double ops_each, const char* rate_unit) {
   const Geometry geometry = Geometry::of(sizes.rows, sizes.columns, sizes.axis);
   Shape shape;
   shape.large_result = true;
-  const auto per_item = [&](Bytes bytes) { return static_cast<double>(bytes) / static_cast<double>(geometry.items()); };
+  const auto per_item = [&](Bytes bytes) {
+    return static_cast<double>(bytes) / static_cast<double>(geometry.items());
+  };
   const Bytes a = sizes.a_bytes(), b = sizes.b_bytes(), out = sizes.c_bytes() + sizes.path_bytes();
   shape.items = geometry.items();
-  shape.ops = ops_each * static_cast<double>(sizes.rows) * static_cast<double>(sizes.columns) * static_cast<double>(sizes.inner);
+  shape.ops = ops_each * static_cast<double>(sizes.rows) * static_cast<double>(sizes.columns) *
+              static_cast<double>(sizes.inner);
   shape.rate_unit = rate_unit;
   shape.bytes_in = a + b + sizes.c_in_bytes();
   shape.bytes_out = out;
   shape.cost.ops = shape.ops / static_cast<double>(geometry.items());
   shape.cost.out_bytes = per_item(out);
-  // By tiles, a device is sent what its tiles touch: for a compact part of n devices about 1 / sqrt(n) of A and of B; their share
-  // alone is counted here.
-  shape.cost.in_bytes =
-      per_item(sizes.c_in_bytes() + (sizes.axis == Axis::cols ? 0 : a) + (sizes.axis == Axis::rows ? 0 : b));
+  // By tiles, a device is sent what its tiles touch: for a compact part of n devices about 1 /
+  // sqrt(n) of A and of B; their share alone is counted here.
+  shape.cost.in_bytes = per_item(sizes.c_in_bytes() + (sizes.axis == Axis::cols ? 0 : a) +
+                                 (sizes.axis == Axis::rows ? 0 : b));
   shape.cost.replicated = sizes.axis == Axis::rows ? b : sizes.axis == Axis::cols ? a : 0;
   return shape;
 }

@@ -1,5 +1,5 @@
-// What products of matrices have in common as Workloads: what came back of C, what devices gather, what is poisoned. What runs on a
-// device is in product_program.hpp.
+// What products of matrices have in common as Workloads: what came back of C, what devices gather,
+// what is poisoned. What runs on a device is in product_program.hpp.
 #pragma once
 
 #include <optional>
@@ -34,7 +34,9 @@ class ProductWorkload : public Workload {
   // By rows B, by columns A, where devices gather it; null: each brings all of it itself.
   ReplicatedInput* replicated() { return replicated_ ? &*replicated_ : nullptr; }
   std::uint64_t sample() const { return arrivals_.sample(); }
-  void arrived(std::span<const Slice> slices) { arrivals_.arrived(slices); }  // these items of C are on the host
+  void arrived(std::span<const Slice> slices) {
+    arrivals_.arrived(slices);
+  }  // these items of C are on the host
 
  protected:
   ProductWorkload(const ProductSizes& sizes, Shape shape, unsigned host_threads);

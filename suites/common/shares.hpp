@@ -1,4 +1,5 @@
-// Shares of work that goes in rounds: who lies beside whom, and where shares lie that end along two axes.
+// Shares of work that goes in rounds: who lies beside whom, and where shares lie that end along two
+// axes.
 #pragma once
 
 #include <span>
@@ -11,15 +12,16 @@ namespace mgpu {
 // The owner of this share among several, null where there are none.
 const Owner* owner_of(std::span<const Owner> owners, const Slice& share);
 
-// Who owns the layers before and after a share; null: nobody else. Periodic: the first one's lie after the last one's.
+// Who owns the layers before and after a share; null: nobody else. Periodic: the first one's lie
+// after the last one's.
 struct Neighbours {
   const Owner *before = nullptr, *after = nullptr;
   std::vector<DeviceIndex> devices() const;  // each once
 };
 Neighbours neighbours_of(std::span<const Owner> owners, const Slice& share, bool periodic);
 
-// Items that are pieces of layers, `columns` of them across the width of each, numbered down the first column of pieces, then down
-// the next.
+// Items that are pieces of layers, `columns` of them across the width of each, numbered down the
+// first column of pieces, then down the next.
 struct PiecesOfLayers {
   std::uint64_t layers = 0, width = 0, columns = 1;
 };

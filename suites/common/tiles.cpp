@@ -10,7 +10,8 @@ Geometry Geometry::of(std::uint64_t rows, std::uint64_t columns, Axis axis) {
   made.rows_ = rows;
   made.columns_ = columns;
   made.axis_ = axis;
-  // Items as fine as a kernel's tile that still fills a large GPU: 128 x 128 from 256 of them on, below that smaller ones.
+  // Items as fine as a kernel's tile that still fills a large GPU: 128 x 128 from 256 of them on,
+  // below that smaller ones.
   const double elements = static_cast<double>(rows) * static_cast<double>(columns);
   made.edge_ = elements >= 2048.0 * 2048 ? 128 : elements >= 512.0 * 512 ? 64 : 32;
   constexpr Items most_items = Items{1} << 16;
@@ -38,8 +39,10 @@ Geometry Geometry::of_rows(std::uint64_t rows, std::uint64_t columns, std::uint6
   return made;
 }
 
-Rect Geometry::clipped(std::uint64_t row, std::uint64_t column, std::uint64_t rows, std::uint64_t columns) const {
-  const std::uint64_t row_end = std::min(rows_, row + rows), column_end = std::min(columns_, column + columns);
+Rect Geometry::clipped(std::uint64_t row, std::uint64_t column, std::uint64_t rows,
+                       std::uint64_t columns) const {
+  const std::uint64_t row_end = std::min(rows_, row + rows),
+                      column_end = std::min(columns_, column + columns);
   return {row, row_end - std::min(row, row_end), column, column_end - std::min(column, column_end)};
 }
 
@@ -57,9 +60,10 @@ std::vector<Rect> Geometry::cover(Items begin, Items end) const {
   return out;
 }
 
-// The block of size x size tiles at (row, column), whose tiles inside the grid are numbered from `rank` on.
-void Geometry::cover_block(std::uint64_t row, std::uint64_t column, std::uint64_t size, Items& rank, Items begin, Items end,
-                           std::vector<Rect>& out) const {
+// The block of size x size tiles at (row, column), whose tiles inside the grid are numbered from
+// `rank` on.
+void Geometry::cover_block(std::uint64_t row, std::uint64_t column, std::uint64_t size, Items& rank,
+                           Items begin, Items end, std::vector<Rect>& out) const {
   if (row >= grid_rows_ || column >= grid_columns_ || rank >= end) return;
   const Items count = std::min(size, grid_rows_ - row) * std::min(size, grid_columns_ - column);
   if (rank + count <= begin) {
@@ -78,7 +82,8 @@ void Geometry::cover_block(std::uint64_t row, std::uint64_t column, std::uint64_
   cover_block(row + half, column + half, half, rank, begin, end, out);
 }
 
-TileTable tile_table(const Geometry& geometry, std::uint64_t tile_rows, std::uint64_t tile_columns) {
+TileTable tile_table(const Geometry& geometry, std::uint64_t tile_rows,
+                     std::uint64_t tile_columns) {
   TileTable table;
   table.first.push_back(0);
   for (Items item = 0; item < geometry.items(); ++item) {

@@ -6,8 +6,10 @@
 namespace mgpu::product {
 namespace {
 
-// The stretches of 0 .. end that items of `edge` cover, where needed[i] says whether item i does; their length in all.
-std::uint64_t gather(const std::vector<bool>& needed, std::uint64_t edge, std::uint64_t end, std::vector<Stretch>& out) {
+// The stretches of 0 .. end that items of `edge` cover, where needed[i] says whether item i does;
+// their length in all.
+std::uint64_t gather(const std::vector<bool>& needed, std::uint64_t edge, std::uint64_t end,
+                     std::vector<Stretch>& out) {
   std::uint64_t to = 0;
   for (std::uint64_t i = 0; i < needed.size(); ++i) {
     if (!needed[i]) continue;
@@ -23,8 +25,9 @@ std::uint64_t gather(const std::vector<bool>& needed, std::uint64_t edge, std::u
 }
 
 std::uint64_t place_of(const std::vector<Stretch>& stretches, std::uint64_t at) {
-  const auto after = std::upper_bound(stretches.begin(), stretches.end(), at,
-                                      [](std::uint64_t value, const Stretch& stretch) { return value < stretch.from; });
+  const auto after = std::upper_bound(
+      stretches.begin(), stretches.end(), at,
+      [](std::uint64_t value, const Stretch& stretch) { return value < stretch.from; });
   const Stretch& in = *(after - 1);
   return in.to + (at - in.from);
 }
@@ -32,9 +35,12 @@ std::uint64_t place_of(const std::vector<Stretch>& stretches, std::uint64_t at) 
 }  // namespace
 
 std::uint64_t Wave::place_of_row(std::uint64_t row) const { return place_of(rows, row); }
-std::uint64_t Wave::place_of_column(std::uint64_t column) const { return place_of(columns, column); }
+std::uint64_t Wave::place_of_column(std::uint64_t column) const {
+  return place_of(columns, column);
+}
 
-Wave wave_of(const Geometry& geometry, Items begin, Items end, std::uint64_t tile_rows, std::uint64_t tile_columns) {
+Wave wave_of(const Geometry& geometry, Items begin, Items end, std::uint64_t tile_rows,
+             std::uint64_t tile_columns) {
   const std::uint64_t edge = geometry.edge();
   std::vector<bool> rows(geometry.grid_rows(), false), columns(geometry.grid_columns(), false);
   std::vector<Rect> rects;
@@ -46,7 +52,8 @@ Wave wave_of(const Geometry& geometry, Items begin, Items end, std::uint64_t til
   wave.row_count = gather(rows, edge, geometry.rows(), wave.rows);
   wave.column_count = gather(columns, edge, geometry.columns(), wave.columns);
   for (const Rect& rect : rects) {
-    const std::uint64_t row = wave.place_of_row(rect.row), column = wave.place_of_column(rect.column);
+    const std::uint64_t row = wave.place_of_row(rect.row),
+                        column = wave.place_of_column(rect.column);
     for (std::uint64_t r = row; r < row + rect.rows; r += tile_rows) {
       for (std::uint64_t c = column; c < column + rect.columns; c += tile_columns)
         wave.tiles.push_back(static_cast<std::uint32_t>(r / tile_rows << 16 | c / tile_columns));

@@ -15,13 +15,14 @@ namespace {
 using boost::math::trigamma;
 using real = long double;
 
-// -psi2(x) for x >= 40, the derivative of trigamma's asymptotic series (Abramowitz, Stegun: Handbook of Mathematical Functions,
-// 6.4.13), whose first term left out is 3e-24 of it.
+// -psi2(x) for x >= 40, the derivative of trigamma's asymptotic series (Abramowitz, Stegun:
+// Handbook of Mathematical Functions, 6.4.13), whose first term left out is 3e-24 of it.
 real minus_psi2(real x) {
   constexpr int terms = 7;
   static const std::array<real, terms> coefficients = [] {
     std::array<real, terms> made;
-    for (int k = 0; k < terms; ++k) made[static_cast<std::size_t>(k)] = (2 * k + 3) * boost::math::bernoulli_b2n<real>(k + 1);
+    for (int k = 0; k < terms; ++k)
+      made[static_cast<std::size_t>(k)] = (2 * k + 3) * boost::math::bernoulli_b2n<real>(k + 1);
     return made;
   }();
   const real z = 1 / x, square = z * z;
@@ -79,7 +80,8 @@ struct Maker {  // of the matrices of as many parameters as there are
     const real all = sum_of_others(alpha, alpha.size()), common = trigamma(all);
     for (std::size_t i = 0; i < alpha.size(); ++i) {
       const real others = sum_of_others(alpha, i);
-      add(others <= alpha[i] ? trigamma_difference(alpha[i], others) : trigamma(alpha[i]) - common, units);
+      add(others <= alpha[i] ? trigamma_difference(alpha[i], others) : trigamma(alpha[i]) - common,
+          units);
       for (std::size_t j = i + 1; j < alpha.size(); ++j) add(-common, units);
     }
   }
@@ -94,10 +96,12 @@ struct Maker {  // of the matrices of as many parameters as there are
     const real all = sum_of_others(parts, parts.size());
     const real others = sum_of_others(parts, static_cast<std::size_t>(largest - logits.begin()));
     real mean = 0;  // of `below`, of all but the largest
-    for (std::size_t i = 0; i < parts.size(); ++i) mean += others > 0 ? parts[i] / others * below[i] : 0;
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      mean += others > 0 ? parts[i] / others * below[i] : 0;
     for (std::size_t i = 0; i < parts.size(); ++i) {
       for (std::size_t j = i; j < parts.size(); ++j) {
-        const real value = i == j ? parts[i] / all * (sum_of_others(parts, i) / all) : -(parts[i] / all) * (parts[j] / all);
+        const real value = i == j ? parts[i] / all * (sum_of_others(parts, i) / all)
+                                  : -(parts[i] / all) * (parts[j] / all);
         add(value, units + below[i] + below[j] + 2 * mean);
       }
     }
@@ -105,7 +109,8 @@ struct Maker {  // of the matrices of as many parameters as there are
 
   void free_categorical(const std::vector<real>& p, real units, real units_of_sum) {
     const real left = what_is_left(p), common = 1 / left;
-    const real of_left = units_of_sum * std::min<real>(1, static_cast<real>(p.size()) * unit / left);
+    const real of_left =
+        units_of_sum * std::min<real>(1, static_cast<real>(p.size()) * unit / left);
     for (std::size_t i = 0; i < p.size(); ++i) {
       add(1 / p[i] + common, units + of_left);
       for (std::size_t j = i + 1; j < p.size(); ++j) add(common, units + of_left);
@@ -115,8 +120,8 @@ struct Maker {  // of the matrices of as many parameters as there are
 
 }  // namespace
 
-// 1 - sum p, where the sum's roundings are added up too (Neumaier: Rundungsfehleranalyse einiger Verfahren zur Summation endlicher
-// Summen, 1974).
+// 1 - sum p, where the sum's roundings are added up too (Neumaier: Rundungsfehleranalyse einiger
+// Verfahren zur Summation endlicher Summen, 1974).
 long double what_is_left(const std::vector<long double>& p) {
   real sum = 1, lost = 0;
   for (const real x : p) {
@@ -127,8 +132,10 @@ long double what_is_left(const std::vector<long double>& p) {
   return sum + lost;
 }
 
-// Where d is not a small part of x the difference itself is good to 1e-18; else the first terms of the sum over (x + k)^-2 - (x + d
-// + k)^-2, and of what is left the integral of -psi2, whose integrand is so smooth that Gauss's rule of 7 points is off by 1e-21.
+// Where d is not a small part of x the difference itself is good to 1e-18; else the first terms of
+// the sum over (x + k)^-2 - (x + d
+// + k)^-2, and of what is left the integral of -psi2, whose integrand is so smooth that Gauss's
+// rule of 7 points is off by 1e-21.
 long double trigamma_difference(long double x, long double d) {
   if (d >= x / 8) return trigamma(x) - trigamma(x + d);
   real sum = 0;
@@ -136,12 +143,13 @@ long double trigamma_difference(long double x, long double d) {
     const real end = x + d;
     sum += d / (x * end) * ((x + end) / (x * end));
   }
-  return sum +
-         d * boost::math::quadrature::gauss<real, 7>::integrate([&](real s) { return minus_psi2(x + d * s); }, real{0}, real{1});
+  return sum + d * boost::math::quadrature::gauss<real, 7>::integrate(
+                       [&](real s) { return minus_psi2(x + d * s); }, real{0}, real{1});
 }
 
-// Large x: psi1(x) is the integral of t^(x - 1) (-ln t) / (1 - t) over 0 .. 1, and -ln t the sum of (1 - t)^k / k, so that psi1(x)
-// is the sum of (k - 1)! / (k x (x + 1) .. (x + k - 1)). The first of these terms, all positive, is 1 / x.
+// Large x: psi1(x) is the integral of t^(x - 1) (-ln t) / (1 - t) over 0 .. 1, and -ln t the sum of
+// (1 - t)^k / k, so that psi1(x) is the sum of (k - 1)! / (k x (x + 1) .. (x + k - 1)). The first
+// of these terms, all positive, is 1 / x.
 long double trigamma_less_reciprocal(long double x) {
   if (x < 16) return trigamma(x) - 1 / x;
   real term = 1 / x, sum = 0;
@@ -157,10 +165,11 @@ ReferenceMatrix closed_reference(const Problem& problem, const std::vector<doubl
   constexpr real units = 16;
   const real of_sum = static_cast<real>(v.size()) / 8 + 8;
   Maker maker;
-  maker.unit =
-      problem.wide ? std::numeric_limits<double>::epsilon() / 2 : static_cast<real>(std::numeric_limits<float>::epsilon() / 2);
+  maker.unit = problem.wide ? std::numeric_limits<double>::epsilon() / 2
+                            : static_cast<real>(std::numeric_limits<float>::epsilon() / 2);
   if (parameters(problem.family)) {
-    for (const real value : small_matrix(problem.family, v.front(), v.back())) maker.add(value, units);
+    for (const real value : small_matrix(problem.family, v.front(), v.back()))
+      maker.add(value, units);
   } else if (problem.family == Family::dirichlet) {
     maker.dirichlet(v, units + of_sum);
   } else if (problem.family == Family::categorical) {

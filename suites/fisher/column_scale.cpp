@@ -41,18 +41,22 @@ class Scaling {
     if (const std::string refused = why_not(exponents); !refused.empty()) return {{}, refused};
     for_chunks([&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t row = begin; row < end; ++row) {
-        for (std::uint64_t k = 0; k < width_; ++k) values_[row * width_ + k] = std::ldexp(values_[row * width_ + k], -exponents[k]);
+        for (std::uint64_t k = 0; k < width_; ++k)
+          values_[row * width_ + k] = std::ldexp(values_[row * width_ + k], -exponents[k]);
       }
     });
-    for (std::uint64_t e = 0; e < params_count_; ++e) params_[e] = std::ldexp(params_[e], exponents[e % width_]);
+    for (std::uint64_t e = 0; e < params_count_; ++e)
+      params_[e] = std::ldexp(params_[e], exponents[e % width_]);
     return {exponents, ""};
   }
 
  private:
   template <class Body>
   void for_chunks(const Body& body) const {
-    parallel_for((problem_.points + rows_at_once - 1) / rows_at_once, threads_,
-                 [&](std::uint64_t chunk) { body(chunk * rows_at_once, std::min(problem_.points, (chunk + 1) * rows_at_once)); });
+    parallel_for(
+        (problem_.points + rows_at_once - 1) / rows_at_once, threads_, [&](std::uint64_t chunk) {
+          body(chunk * rows_at_once, std::min(problem_.points, (chunk + 1) * rows_at_once));
+        });
   }
 
   // The largest and the smallest finite magnitude of each column but for 0.
@@ -77,24 +81,27 @@ class Scaling {
   }
 
   std::string why_not(const std::vector<int>& exponents) const {
-    const std::string precision = problem_.wide ? "fp64" : "fp32", or_wide = problem_.wide ? "" : "; accepted: --precision fp64";
+    const std::string precision = problem_.wide ? "fp64" : "fp32",
+                      or_wide = problem_.wide ? "" : "; accepted: --precision fp64";
     for (std::uint64_t k = 0; k < width_; ++k) {
       if (exponents[k] == 0) continue;
-      const std::string column = "column " + std::to_string(k) + " of the input has numbers from " + number_text(smallest_[k]) +
-                                 " to " + number_text(largest_[k]);
+      const std::string column = "column " + std::to_string(k) + " of the input has numbers from " +
+                                 number_text(smallest_[k]) + " to " + number_text(largest_[k]);
       if (std::ldexp(smallest_[k], -exponents[k]) < std::numeric_limits<Real>::min())
         return column + ": sums of their products do not fit " + precision + or_wide;
       // The mean of squares of what is brought near 1, times 2^(2 exponent).
       if (2 * exponents[k] + 2 >= std::numeric_limits<double>::max_exponent &&
-          !std::isfinite(static_cast<double>(std::ldexp(mean_square(k, exponents[k]), 2 * exponents[k]))))
+          !std::isfinite(
+              static_cast<double>(std::ldexp(mean_square(k, exponents[k]), 2 * exponents[k]))))
         return column + ": the mean of their squares is more than float64 holds, which is 1.8e308";
     }
     for (std::uint64_t e = 0; e < params_count_; ++e) {
       const int exponent = exponents[e % width_];
       const Real scaled = std::ldexp(params_[e], exponent);
       if (std::isfinite(scaled) && std::ldexp(scaled, -exponent) == params_[e]) continue;
-      return "parameter " + number_text(params_[e]) + " times 2^" + std::to_string(exponent) + ", which column " +
-             std::to_string(e % width_) + " of the input is divided by, does not fit " + precision + or_wide;
+      return "parameter " + number_text(params_[e]) + " times 2^" + std::to_string(exponent) +
+             ", which column " + std::to_string(e % width_) +
+             " of the input is divided by, does not fit " + precision + or_wide;
     }
     return "";
   }
@@ -102,7 +109,8 @@ class Scaling {
   long double mean_square(std::uint64_t column, int exponent) const {
     long double sum = 0;
     for (std::uint64_t row = 0; row < problem_.points; ++row) {
-      const long double x = std::ldexp(static_cast<long double>(values_[row * width_ + column]), -exponent);
+      const long double x =
+          std::ldexp(static_cast<long double>(values_[row * width_ + column]), -exponent);
       sum += std::isfinite(x) ? x * x : 0;
     }
     return sum / static_cast<long double>(problem_.points);
@@ -119,7 +127,8 @@ class Scaling {
 }  // namespace
 
 ColumnScale scale_columns(const Problem& problem, HostData& data, unsigned threads) {
-  return problem.wide ? Scaling<double>(problem, data, threads).scale() : Scaling<float>(problem, data, threads).scale();
+  return problem.wide ? Scaling<double>(problem, data, threads).scale()
+                      : Scaling<float>(problem, data, threads).scale();
 }
 
 }  // namespace mgpu::fisher

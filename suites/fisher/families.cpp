@@ -5,7 +5,8 @@
 namespace mgpu::fisher {
 
 Family family_of(std::string_view name) {
-  return static_cast<Family>(std::find(family_names.begin(), family_names.end(), name) - family_names.begin());
+  return static_cast<Family>(std::find(family_names.begin(), family_names.end(), name) -
+                             family_names.begin());
 }
 
 std::optional<unsigned> parameters(Family family) {

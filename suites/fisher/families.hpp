@@ -1,5 +1,5 @@
-// The distributions whose Fisher matrix is known in closed form: names, parameters and where they lie. The formulas are in
-// kernels/fisher_closed.cl and, independently, in points_reference.cpp.
+// The distributions whose Fisher matrix is known in closed form: names, parameters and where they
+// lie. The formulas are in kernels/fisher_closed.cl and, independently, in points_reference.cpp.
 #pragma once
 
 #include <array>
@@ -25,8 +25,9 @@ enum class Family {
   binomial           // p, of 10 trials
 };
 constexpr std::array<std::string_view, 13> family_names{
-    "normal",           "normal-variance", "gamma",     "gamma-mean",  "beta",    "dirichlet", "categorical",
-    "categorical-free", "poisson",         "geometric", "exponential", "laplace", "binomial"};
+    "normal",      "normal-variance",  "gamma",   "gamma-mean", "beta",        "dirichlet",
+    "categorical", "categorical-free", "poisson", "geometric",  "exponential", "laplace",
+    "binomial"};
 constexpr unsigned binomial_trials = 10;
 
 Family family_of(std::string_view name);

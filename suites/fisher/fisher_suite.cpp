@@ -14,16 +14,19 @@ namespace {
 using namespace fisher;
 
 Bytes host_bytes(const SuiteParams& params) {
-  if (params.size > most_points) return ~Bytes{0};  // fits nowhere: the check for memory then names the largest that does
+  if (params.size > most_points)
+    return ~Bytes{0};  // fits nowhere: the check for memory then names the largest that does
   const Problem problem = problem_of(params);
-  return problem.regime == Regime::empirical ? GramWorkload::host_bytes(problem) : PointsWorkload::host_bytes(problem);
+  return problem.regime == Regime::empirical ? GramWorkload::host_bytes(problem)
+                                             : PointsWorkload::host_bytes(problem);
 }
 
 void check(const SuiteParams& params) { problem_of(params); }
 
 void resolve(SuiteParams& params) {
   const Problem problem = problem_of(params);
-  const bool empirical = problem.regime == Regime::empirical, closed = problem.regime == Regime::closed;
+  const bool empirical = problem.regime == Regime::empirical,
+             closed = problem.regime == Regime::closed;
   params.options["dim"] = std::to_string(problem.width);
   if (!closed)
     params.options["model"] = problem.model == Model::scores     ? "scores"
@@ -31,14 +34,16 @@ void resolve(SuiteParams& params) {
                               : problem.model == Model::softmax  ? "softmax"
                                                                  : "gaussian";
   if (problem.regime == Regime::models) params.options["scores"] = std::to_string(problem.scores);
-  if (empirical && problem.model == Model::softmax) params.options["classes"] = std::to_string(problem.classes);
+  if (empirical && problem.model == Model::softmax)
+    params.options["classes"] = std::to_string(problem.classes);
 }
 
 std::uint64_t points_of_input(SuiteParams& params) { return read_npy_shape(*params.input).rows; }
 
 Shape shape(const SuiteParams& params) {
   const Problem problem = problem_of(params);
-  return problem.regime == Regime::empirical ? GramWorkload::shape_of(problem) : PointsWorkload::shape_of(problem);
+  return problem.regime == Regime::empirical ? GramWorkload::shape_of(problem)
+                                             : PointsWorkload::shape_of(problem);
 }
 
 std::unique_ptr<Workload> make(const SuiteParams& params) {
@@ -52,48 +57,64 @@ SuiteInfo fisher_suite() {
   using Kind = SuiteOption::Kind;
   SuiteInfo info;
   info.name = "fisher";
-  info.summary = "Fisher information: of one model from its scores, or at many points of a manifold; split by points";
+  info.summary =
+      "Fisher information: of one model from its scores, or at many points of a manifold; split by "
+      "points";
   info.size_name = "points";
   info.default_size = std::uint64_t{1} << 16;
   info.quick_size = std::uint64_t{1} << 13;
   info.full_size = std::uint64_t{1} << 18;
-  // 2^18 points of a closed form of 2 are 5 MB, and 2^27 took 1.4 times as long a point. Of 256 scores they are 256 MiB, 192
-  // work-groups for the 132 multiprocessors of an H200: 7 % more time a tile than 2^22.
+  // 2^18 points of a closed form of 2 are 5 MB, and 2^27 took 1.4 times as long a point. Of 256
+  // scores they are 256 MiB, 192 work-groups for the 132 multiprocessors of an H200: 7 % more time
+  // a tile than 2^22.
   info.full_bytes = Bytes{1} << 30;
   info.options = {
       {"regime",
-       "empirical: one matrix, the mean of s s^T over score vectors s; models: a matrix at each point, from scores drawn there; "
+       "empirical: one matrix, the mean of s s^T over score vectors s; models: a matrix at each "
+       "point, from scores drawn there; "
        "closed: a "
        "matrix at each point in closed form",
        {"empirical", "models", "closed"}},
       {"model",
-       "empirical: rows of the input are scores, or a design matrix of logistic or softmax regression (expected Fisher matrix); "
+       "empirical: rows of the input are scores, or a design matrix of logistic or softmax "
+       "regression (expected Fisher matrix); "
        "models: "
-       "softmax (categorical, logits), logistic or gaussian ((mu, sigma) of each coordinate). auto: scores, softmax",
+       "softmax (categorical, logits), logistic or gaussian ((mu, sigma) of each coordinate). "
+       "auto: scores, softmax",
        {"auto", "scores", "logistic", "softmax", "gaussian"}},
       {"family", "of --regime closed", {family_names.begin(), family_names.end()}},
       {"precision", "of inputs and sums; an empirical F is float64 in any case", {"fp32", "fp64"}},
       {"dim",
-       "numbers of a point, which is the dimension of F but for softmax regression; auto: 256 (softmax regression 64), models 32, "
+       "numbers of a point, which is the dimension of F but for softmax regression; auto: 256 "
+       "(softmax regression 64), models 32, "
        "closed 16",
        {"auto"},
        Kind::count},
-      {"classes", "of empirical softmax regression, whose F has --dim times as many rows; auto: 4", {"auto"}, Kind::count},
+      {"classes",
+       "of empirical softmax regression, whose F has --dim times as many rows; auto: 4",
+       {"auto"},
+       Kind::count},
       {"scores", "drawn at each point of --regime models; auto: 256", {"auto"}, Kind::count},
       {"params",
-       "a .npy file with the parameters of logistic (1 x dim) or softmax (classes x dim) regression; none: seeded",
+       "a .npy file with the parameters of logistic (1 x dim) or softmax (classes x dim) "
+       "regression; none: seeded",
        {"none"},
        Kind::file},
       {"kernel",
-       "the fastest that works, or plain OpenCL C: auto sums matrices of models logistic and gaussian up to --dim 32 on fp64 "
+       "the fastest that works, or plain OpenCL C: auto sums matrices of models logistic and "
+       "gaussian up to --dim 32 on fp64 "
        "tensor "
        "cores "
        "where there are, whose last bits are others",
        {"auto", "portable"}},
-      {"data", "seeded scores: uniform in (-1, 1), or integers from -4 to 4, of which sums are exact", {"uniform", "integers"}},
+      {"data",
+       "seeded scores: uniform in (-1, 1), or integers from -4 to 4, of which sums are exact",
+       {"uniform", "integers"}},
   };
   info.modes = {Mode::resident, Mode::end_to_end};
-  info.input = "a .npy file of the --precision, a row a score vector, a row of the design matrix, or a point";
+  info.input =
+      "a .npy file of the --precision, a row a score vector, a row of the design matrix, or a "
+      "point";
   info.host_bytes = host_bytes;
   info.size_of_input = points_of_input;
   info.check = check;

@@ -1,4 +1,5 @@
-// Where the devices of a peer group put the nodes of their partial matrices, and who of them adds up which elements.
+// Where the devices of a peer group put the nodes of their partial matrices, and who of them adds
+// up which elements.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,8 @@ class GramExchange {
   std::span<const DeviceIndex> members() const { return members_; }
   // Does what this device makes stay there until all members have made theirs?
   bool combines(DeviceIndex device) const {
-    return members_.size() > 1 && std::find(members_.begin(), members_.end(), device) != members_.end();
+    return members_.size() > 1 &&
+           std::find(members_.begin(), members_.end(), device) != members_.end();
   }
   // Of the `triangle` elements of a matrix, those that a member adds up.
   Part part(DeviceIndex member, std::uint64_t triangle) const {
@@ -45,7 +47,8 @@ class GramExchange {
   std::vector<block_tree::TreeNode> all_nodes() {
     const std::scoped_lock lock(mutex_);
     std::vector<block_tree::TreeNode> all;
-    for (const auto& [device, nodes] : of_devices_) all.insert(all.end(), nodes.begin(), nodes.end());
+    for (const auto& [device, nodes] : of_devices_)
+      all.insert(all.end(), nodes.begin(), nodes.end());
     return all;
   }
 

@@ -17,8 +17,9 @@ struct Tile {  // of kernels/fisher_gram.cl
 };
 constexpr unsigned rows_a_stage = 8;
 
-// Matrices of fewer than 128 columns take the smallest tile that holds them. 8 x 8 sums a work-item are best on an H200: in fp32,
-// of 2^18 x 1024, 41.5 TFLOP/s, where the 16 x 8 that suit products reach 39.7. results/fisher.md has what else was tried.
+// Matrices of fewer than 128 columns take the smallest tile that holds them. 8 x 8 sums a work-item
+// are best on an H200: in fp32, of 2^18 x 1024, 41.5 TFLOP/s, where the 16 x 8 that suit products
+// reach 39.7. results/fisher.md has what else was tried.
 Tile tile_for(const Problem& problem, bool async) {
   if (problem.wide) {
     return problem.dim > 64   ? Tile{128, 8, 8, 2, 4, async ? 3u : 2u}
@@ -26,7 +27,8 @@ Tile tile_for(const Problem& problem, bool async) {
                               : Tile{32, 4, 8, 1, 1, async ? 3u : 2u};
   }
   if (problem.dim > 64) return {128, 8, 8, 2, 4, async ? 4u : 2u};
-  return problem.dim > 32 ? Tile{64, 8, 8, 1, 2, async ? 4u : 2u} : Tile{32, 4, 8, 1, 1, async ? 3u : 2u};
+  return problem.dim > 32 ? Tile{64, 8, 8, 1, 2, async ? 4u : 2u}
+                          : Tile{32, 4, 8, 1, 1, async ? 3u : 2u};
 }
 
 GramVariant gpu_variant(const Problem& problem, bool async) {
@@ -36,9 +38,10 @@ GramVariant gpu_variant(const Problem& problem, bool async) {
   made.tile = tile.edge;
   made.threads = tile.threads();
   made.to_be_tried = async;
-  made.options = define("REAL64", problem.wide) + define("B", tile.edge) + define("BK", rows_a_stage) +
-                 define("TM", tile.mine_rows) + define("TN", tile.mine_columns) + define("WM", tile.warps_m) +
-                 define("WN", tile.warps_n) + define("STAGES", tile.stages) + define("ASYNC", async);
+  made.options =
+      define("REAL64", problem.wide) + define("B", tile.edge) + define("BK", rows_a_stage) +
+      define("TM", tile.mine_rows) + define("TN", tile.mine_columns) + define("WM", tile.warps_m) +
+      define("WN", tile.warps_n) + define("STAGES", tile.stages) + define("ASYNC", async);
   return made;
 }
 
@@ -48,28 +51,35 @@ GramVariant cpu_variant(const DeviceTraits& device, const Problem& problem) {
   made.file = "fisher_gram_cpu.cl";
   made.tile = 64;
   // 16 sums, 2 of the columns and 1 of the rows: of 32 registers, or half of that of 16.
-  made.options = define("REAL64", problem.wide) + define("W", lanes) + define("MR", device.float_width >= 16 ? 8 : 4) +
-                 define("B", made.tile) + define("BK", 64);
+  made.options = define("REAL64", problem.wide) + define("W", lanes) +
+                 define("MR", device.float_width >= 16 ? 8 : 4) + define("B", made.tile) +
+                 define("BK", 64);
   return made;
 }
 
-// Two blocks, the second ragged, of a matrix ragged on both sides and larger than one tile, against the chain of fma on the host.
+// Two blocks, the second ragged, of a matrix ragged on both sides and larger than one tile, against
+// the chain of fma on the host.
 template <class Real>
 bool shows_the_right_bits(DeviceResources& device, const GramVariant& variant, Kernel& kernel) {
-  const std::uint32_t columns = variant.tile + 5, stride = (columns + 3) / 4 * 4, block_rows = 24, rows = 43, tiles = 3;
+  const std::uint32_t columns = variant.tile + 5, stride = (columns + 3) / 4 * 4, block_rows = 24,
+                      rows = 43, tiles = 3;
   const std::size_t tile_size = std::size_t{variant.tile} * variant.tile;
   std::vector<Real> s(rows * stride), out(2 * tiles * tile_size, Real{-1});
   std::uint32_t state = 12345;
   for (Real& x : s) {
-    state = state * 1664525u + 1013904223u;  // Numerical Recipes' quick generator: any mixed signs and exponents will do
+    state =
+        state * 1664525u +
+        1013904223u;  // Numerical Recipes' quick generator: any mixed signs and exponents will do
     x = static_cast<Real>(static_cast<std::int32_t>(state)) *
         static_cast<Real>(std::ldexp(1.0, -20 - static_cast<int>(state >> 20 & 31)));
   }
-  const auto ds = device.allocate(s.size() * sizeof(Real)), dout = device.allocate(out.size() * sizeof(Real));
+  const auto ds = device.allocate(s.size() * sizeof(Real)),
+             dout = device.allocate(out.size() * sizeof(Real));
   const auto ran = device.try_out([&](Stream& stream) {
     stream.upload(*ds, 0, std::as_bytes(std::span(s)));
-    stream.launch(kernel, {{std::size_t{tiles} * variant.threads, 2, 1}, {variant.threads, 1, 1}},
-                  {ds.get(), stride, std::uint64_t{0}, std::uint64_t{rows}, block_rows, columns, dout.get()});
+    stream.launch(
+        kernel, {{std::size_t{tiles} * variant.threads, 2, 1}, {variant.threads, 1, 1}},
+        {ds.get(), stride, std::uint64_t{0}, std::uint64_t{rows}, block_rows, columns, dout.get()});
     stream.download(*dout, 0, std::as_writable_bytes(std::span(out)));
   });
   if (!ran) return false;
@@ -77,9 +87,11 @@ bool shows_the_right_bits(DeviceResources& device, const GramVariant& variant, K
     for (std::uint32_t i = 0; i < columns; ++i) {
       for (std::uint32_t j = i; j < columns; ++j) {
         Real sum = 0;
-        for (std::uint32_t k = block * block_rows; k < std::min(rows, (block + 1) * block_rows); ++k)
+        for (std::uint32_t k = block * block_rows; k < std::min(rows, (block + 1) * block_rows);
+             ++k)
           sum = std::fma(s[k * stride + i], s[k * stride + j], sum);
-        const std::uint32_t ti = i / variant.tile, tj = j / variant.tile, tile = block * tiles + tj * (tj + 1) / 2 + ti;
+        const std::uint32_t ti = i / variant.tile, tj = j / variant.tile,
+                            tile = block * tiles + tj * (tj + 1) / 2 + ti;
         const Real got = out[tile * tile_size + i % variant.tile * variant.tile + j % variant.tile];
         if (std::memcmp(&sum, &got, sizeof sum) != 0) return false;
       }
@@ -106,17 +118,20 @@ std::vector<GramVariant> gram_variants(const DeviceTraits& device, const Problem
     if (async && !device.nvidia) continue;
     const Tile tile = tile_for(problem, async);
     const Bytes local = tile.stages * rows_a_stage * 2 * tile.edge * problem.element();
-    if (tile.threads() <= device.max_work_group && local <= device.local_memory) all.push_back(gpu_variant(problem, async));
+    if (tile.threads() <= device.max_work_group && local <= device.local_memory)
+      all.push_back(gpu_variant(problem, async));
   }
   return all;
 }
 
-std::unique_ptr<Kernel> exact_kernel(DeviceResources& device, const char* file, const char* entry, const std::string& options) {
+std::unique_ptr<Kernel> exact_kernel(DeviceResources& device, const char* file, const char* entry,
+                                     const std::string& options) {
   try {
     return device.kernel(file, entry, options + " -cl-fp32-correctly-rounded-divide-sqrt");
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;
-    return device.kernel(file, entry, options);  // the option is refused where the device has no such division
+    return device.kernel(file, entry,
+                         options);  // the option is refused where the device has no such division
   }
 }
 
@@ -126,28 +141,31 @@ GramKernels make_gram_kernels(DeviceResources& device, const Problem& problem) {
   for (const GramVariant& variant : gram_variants(device.traits(), problem)) {
     try {
       made.gram = device.kernel(variant.file, "gram", variant.options);
-      const bool works = !variant.to_be_tried || (problem.wide ? shows_the_right_bits<double>(device, variant, *made.gram)
-                                                               : shows_the_right_bits<float>(device, variant, *made.gram));
+      const bool works = !variant.to_be_tried ||
+                         (problem.wide ? shows_the_right_bits<double>(device, variant, *made.gram)
+                                       : shows_the_right_bits<float>(device, variant, *made.gram));
       if (works) {
         made.variant = variant;
         break;
       }
       why = "its kernel gives wrong bits on this device";
     } catch (const Error& error) {
-      const bool of_kernel = error.kind() == ErrorKind::device || error.kind() == ErrorKind::unsupported;
+      const bool of_kernel =
+          error.kind() == ErrorKind::device || error.kind() == ErrorKind::unsupported;
       if (!variant.to_be_tried || !of_kernel) throw;
       why = error.what();
     }
   }
   if (made.variant.tile == 0) throw Error(ErrorKind::unsupported, why);
   made.combine_lanes = device.traits().cpu ? 8 : 1;
-  const std::string options = define("REAL64", problem.wide) + define("B", made.variant.tile) + define("LANES", made.combine_lanes);
+  const std::string options = define("REAL64", problem.wide) + define("B", made.variant.tile) +
+                              define("LANES", made.combine_lanes);
   made.combine_blocks = device.kernel("fisher_combine.cl", "combine_blocks", options);
   made.combine_nodes = device.kernel("fisher_combine.cl", "combine_nodes", options);
   made.divide = device.kernel("fisher_combine.cl", "divide", options);
   if (problem.model == Model::scores) return made;
-  const std::string model =
-      define("REAL64", problem.wide) + define("LANES", 1) + define("CLASSES", problem.classes) + define("WIDTH", problem.width);
+  const std::string model = define("REAL64", problem.wide) + define("LANES", 1) +
+                            define("CLASSES", problem.classes) + define("WIDTH", problem.width);
   made.probabilities = exact_kernel(device, "fisher_scores.cl", "probabilities", model);
   made.make_scores = exact_kernel(device, "fisher_scores.cl", "make_scores", model);
   return made;

@@ -19,46 +19,63 @@ std::string in_words(Bytes bytes) { return format_bytes(static_cast<double>(byte
 
 }  // namespace
 
-Bytes GramLayout::largest() const { return std::max({input, scores, probabilities, partials, nodes}); }
+Bytes GramLayout::largest() const {
+  return std::max({input, scores, probabilities, partials, nodes});
+}
 
-Bytes GramLayout::total() const { return input_buffers * input + params + scores + probabilities + partials + nodes; }
+Bytes GramLayout::total() const {
+  return input_buffers * input + params + scores + probabilities + partials + nodes;
+}
 
 Bytes node_bytes(const Problem& problem, const Blocks& blocks) {
   return std::max(least_buffer, blocks.items * problem.triangle() * sizeof(double));
 }
 
-GramLayout gram_layout(const DeviceTraits& device, const Problem& problem, const Blocks& blocks, unsigned tile, Mode mode,
-                       Items fits) {
+GramLayout gram_layout(const DeviceTraits& device, const Problem& problem, const Blocks& blocks,
+                       unsigned tile, Mode mode, Items fits) {
   GramLayout plan;
-  const std::uint64_t item_blocks = std::uint64_t{1} << blocks.height, item_rows = item_blocks * blocks.block_rows;
+  const std::uint64_t item_blocks = std::uint64_t{1} << blocks.height,
+                      item_rows = item_blocks * blocks.block_rows;
   plan.input_buffers = mode == Mode::end_to_end ? 2 : 1;
-  plan.input = input_bytes(problem, mode == Mode::end_to_end ? std::min(blocks.rows, fits * item_rows) : blocks.rows);
+  plan.input = input_bytes(
+      problem, mode == Mode::end_to_end ? std::min(blocks.rows, fits * item_rows) : blocks.rows);
   plan.params = std::max(least_buffer, problem.params_bytes());
   const Bytes block = tiles_of(problem.dim, tile) * tile * tile * problem.element();
-  const Bytes scores =
-      problem.model == Model::scores ? 0 : blocks.block_rows * problem.scores * stride_of(problem, problem.dim) * problem.element();
-  // As many blocks at once as make the ends of launches, where work-groups are idle, not count: 32 waves of a large GPU. Whole
-  // items.
+  const Bytes scores = problem.model == Model::scores
+                           ? 0
+                           : blocks.block_rows * problem.scores * stride_of(problem, problem.dim) *
+                                 problem.element();
+  // As many blocks at once as make the ends of launches, where work-groups are idle, not count: 32
+  // waves of a large GPU. Whole items.
   const Bytes room = std::clamp<Bytes>(device.global_memory / 32, Bytes{64} << 20, Bytes{4} << 30);
-  const std::uint64_t blocks_at_once = std::clamp<std::uint64_t>(room / (block + scores), 1, most_groups);
+  const std::uint64_t blocks_at_once =
+      std::clamp<std::uint64_t>(room / (block + scores), 1, most_groups);
   plan.piece = std::max<Items>(1, blocks_at_once >> blocks.height);
   // Aligned pieces fall into the fewest nodes.
   while ((plan.piece & (plan.piece - 1)) != 0) plan.piece &= plan.piece - 1;
   const std::uint64_t piece_blocks =
-      std::min(std::min(plan.piece, std::max<Items>(fits, 1)) * item_blocks, std::max<std::uint64_t>(blocks.blocks, 1));
+      std::min(std::min(plan.piece, std::max<Items>(fits, 1)) * item_blocks,
+               std::max<std::uint64_t>(blocks.blocks, 1));
   plan.partials = std::max(least_buffer, piece_blocks * block);
   plan.scores = std::max(least_buffer, piece_blocks * scores);
   plan.probabilities = std::max(
-      least_buffer, problem.model == Model::scores ? 0 : piece_blocks * blocks.block_rows * problem.classes * problem.element());
+      least_buffer, problem.model == Model::scores
+                        ? 0
+                        : piece_blocks * blocks.block_rows * problem.classes * problem.element());
   plan.nodes = node_bytes(problem, blocks);
   return plan;
 }
 
-Capacity gram_capacity(const DeviceTraits& device, const Problem& problem, const Blocks& blocks, unsigned tile, Mode mode) {
+Capacity gram_capacity(const DeviceTraits& device, const Problem& problem, const Blocks& blocks,
+                       unsigned tile, Mode mode) {
   Capacity capacity;
   const Bytes usable = device.global_memory / 10 * 9;
-  const auto plan_for = [&](Items fits) { return gram_layout(device, problem, blocks, tile, mode, fits); };
-  const auto too_large = [&](const GramLayout& plan) { return plan.largest() > device.max_allocation || plan.total() > usable; };
+  const auto plan_for = [&](Items fits) {
+    return gram_layout(device, problem, blocks, tile, mode, fits);
+  };
+  const auto too_large = [&](const GramLayout& plan) {
+    return plan.largest() > device.max_allocation || plan.total() > usable;
+  };
   capacity.fits = blocks.items;
   GramLayout plan = plan_for(capacity.fits);
   const bool slots = mode == Mode::end_to_end;
@@ -68,18 +85,22 @@ Capacity gram_capacity(const DeviceTraits& device, const Problem& problem, const
   }
   if (too_large(plan)) {
     capacity.fits = 0;
-    capacity.reason = std::string(slots ? "two slices of the input" : "the input") + " and the partial matrices (" +
-                      in_words(plan.total()) + ") do not fit the device: " + in_words(device.max_allocation) + " at once, " +
+    capacity.reason = std::string(slots ? "two slices of the input" : "the input") +
+                      " and the partial matrices (" + in_words(plan.total()) +
+                      ") do not fit the device: " + in_words(device.max_allocation) + " at once, " +
                       in_words(usable) + " in all";
     return capacity;
   }
   capacity.resident = plan.total();
   capacity.pipeline = capacity.fits;
   if (slots) {
-    // Sixteen pieces, so that copies overlap compute, but none below 8 MiB (1 MiB for CPUs), where launches count.
-    const Bytes item = std::max<Bytes>(1, input_bytes(problem, std::uint64_t{1} << blocks.height) * blocks.block_rows);
+    // Sixteen pieces, so that copies overlap compute, but none below 8 MiB (1 MiB for CPUs), where
+    // launches count.
+    const Bytes item = std::max<Bytes>(
+        1, input_bytes(problem, std::uint64_t{1} << blocks.height) * blocks.block_rows);
     const Items enough = std::max<Items>(1, (Bytes{device.cpu ? 1u : 8u} << 20) / item);
-    capacity.pipeline = std::clamp<Items>(std::max((blocks.items + 15) / 16, enough), 1, capacity.fits);
+    capacity.pipeline =
+        std::clamp<Items>(std::max((blocks.items + 15) / 16, enough), 1, capacity.fits);
   }
   return capacity;
 }
@@ -90,7 +111,8 @@ std::vector<block_tree::TreeNode> NodeForest::nodes() const {
   return all;
 }
 
-// Up to four levels at a time where all below are of the same kind; else its two halves by themselves first.
+// Up to four levels at a time where all below are of the same kind; else its two halves by
+// themselves first.
 void NodeForest::build(const block_tree::TreeNode& wanted, std::vector<Combination>& out) {
   const auto found = nodes_.find(wanted.begin());
   if (found != nodes_.end() && found->second.level >= wanted.level) return;
@@ -114,15 +136,18 @@ std::vector<Combination> NodeForest::combine() {
   for (const auto& [first, node] : nodes_) ranges.push_back({first, node.end(items_)});
   std::vector<Combination> steps;
   for (const block_tree::Range& range : block_tree::coalesce(ranges)) {
-    for (const block_tree::TreeNode& node : block_tree::cover(range.begin, range.end, items_)) build(node, steps);
+    for (const block_tree::TreeNode& node : block_tree::cover(range.begin, range.end, items_))
+      build(node, steps);
   }
   // Those of one level know nothing of each other: alike ones at equal distances become one launch.
-  std::stable_sort(steps.begin(), steps.end(), [](const Combination& a, const Combination& b) { return a.level < b.level; });
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const Combination& a, const Combination& b) { return a.level < b.level; });
   std::vector<Combination> joined;
   for (const Combination& step : steps) {
     if (!joined.empty()) {
       Combination& last = joined.back();
-      const bool alike = last.level == step.level && last.count == step.count && last.child_stride == step.child_stride;
+      const bool alike = last.level == step.level && last.count == step.count &&
+                         last.child_stride == step.child_stride;
       const Items stride = last.groups == 1 ? step.first - last.first : last.stride;
       if (alike && step.first == last.first + last.groups * stride && last.groups < most_groups) {
         last.stride = stride;

@@ -1,4 +1,5 @@
-// How one empirical Fisher matrix uses a device: its memory, slices in pieces, and the launches that add partials up. Pure.
+// How one empirical Fisher matrix uses a device: its memory, slices in pieces, and the launches
+// that add partials up. Pure.
 #pragma once
 
 #include <map>
@@ -23,13 +24,15 @@ struct GramLayout {
 // Of the nodes of all items: the same on every device.
 Bytes node_bytes(const Problem& problem, const Blocks& blocks);
 // `tile`: the edge of the kernel's. Slices are of at most `fits` items.
-GramLayout gram_layout(const DeviceTraits& device, const Problem& problem, const Blocks& blocks, unsigned tile, Mode mode,
-                       Items fits);
+GramLayout gram_layout(const DeviceTraits& device, const Problem& problem, const Blocks& blocks,
+                       unsigned tile, Mode mode, Items fits);
 
 // Capacity as Workload::capacity defines it.
-Capacity gram_capacity(const DeviceTraits& device, const Problem& problem, const Blocks& blocks, unsigned tile, Mode mode);
+Capacity gram_capacity(const DeviceTraits& device, const Problem& problem, const Blocks& blocks,
+                       unsigned tile, Mode mode);
 
-// A launch of combine_nodes: for g < groups, `count` nodes of items first + g * stride + k * child_stride into the first of them.
+// A launch of combine_nodes: for g < groups, `count` nodes of items first + g * stride + k *
+// child_stride into the first of them.
 struct Combination {
   Items first = 0, child_stride = 1;
   unsigned count = 1;

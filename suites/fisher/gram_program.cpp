@@ -1,4 +1,5 @@
-// Copies and launches of one device; the kernels are kernels/fisher_gram*.cl, fisher_combine.cl and fisher_scores.cl.
+// Copies and launches of one device; the kernels are kernels/fisher_gram*.cl, fisher_combine.cl and
+// fisher_scores.cl.
 #include "suites/fisher/gram_program.hpp"
 
 #include <algorithm>
@@ -36,10 +37,13 @@ GramProgram::GramProgram(GramWorkload& workload, DeviceResources& device, Mode m
 }
 
 // Rows [first, end) of the input to the start of a slot's buffer, each at a multiple of 16 bytes.
-void GramProgram::upload_rows(std::uint64_t first, std::uint64_t end, unsigned slot, Stream& stream) {
-  const Bytes row = problem_.width * problem_.element(), stride = stride_of(problem_, problem_.width) * problem_.element();
+void GramProgram::upload_rows(std::uint64_t first, std::uint64_t end, unsigned slot,
+                              Stream& stream) {
+  const Bytes row = problem_.width * problem_.element(),
+              stride = stride_of(problem_, problem_.width) * problem_.element();
   if (first >= end) return;
-  const std::span<const std::byte> from = workload_.data().input().subspan(first * row, (end - first) * row);
+  const std::span<const std::byte> from =
+      workload_.data().input().subspan(first * row, (end - first) * row);
   if (stride == row) return stream.upload(*input_[slot], 0, from);
   stream.upload_rows(*input_[slot], from.data(), {row, end - first, 0, stride, row});
 }
@@ -73,10 +77,12 @@ void GramProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   }
 }
 
-void GramProgram::compute_piece(Items first, Items end, std::uint64_t buffer_start, unsigned slot, Stream& stream) {
+void GramProgram::compute_piece(Items first, Items end, std::uint64_t buffer_start, unsigned slot,
+                                Stream& stream) {
   const std::uint64_t blocks = blocks_.first_block(end) - blocks_.first_block(first),
                       tiles = tiles_of(problem_.dim, kernels_.variant.tile);
-  std::uint64_t row = blocks_.first_row(first) - buffer_start, row_end = blocks_.first_row(end) - buffer_start;
+  std::uint64_t row = blocks_.first_row(first) - buffer_start,
+                row_end = blocks_.first_row(end) - buffer_start;
   Buffer* from = input_[slot].get();
   std::uint64_t stride = stride_of(problem_, problem_.width);
   if (problem_.model != Model::scores) {
@@ -88,19 +94,24 @@ void GramProgram::compute_piece(Items first, Items end, std::uint64_t buffer_sta
   }
   const std::size_t threads = kernels_.variant.threads;
   stream.launch(*kernels_.gram, {{tiles * threads, blocks, 1}, {threads, 1, 1}},
-                {from, u32(stride), row, row_end, u32(blocks_.block_rows * problem_.scores), u32(problem_.dim), partials_.get()});
+                {from, u32(stride), row, row_end, u32(blocks_.block_rows * problem_.scores),
+                 u32(problem_.dim), partials_.get()});
 }
 
-void GramProgram::make_scores(std::uint64_t first, std::uint64_t rows, unsigned slot, Stream& stream) {
-  const std::uint32_t stride = u32(stride_of(problem_, problem_.width)), score_stride = u32(stride_of(problem_, problem_.dim));
+void GramProgram::make_scores(std::uint64_t first, std::uint64_t rows, unsigned slot,
+                              Stream& stream) {
+  const std::uint32_t stride = u32(stride_of(problem_, problem_.width)),
+                      score_stride = u32(stride_of(problem_, problem_.dim));
   const std::uint64_t vectors = rows * problem_.scores;
   stream.launch(*kernels_.probabilities, {{round_up(rows, local_), 1, 1}, {local_, 1, 1}},
                 {input_[slot].get(), stride, first, rows, params_.get(), probabilities_.get()});
   constexpr std::uint64_t most = 32768;  // work-groups along the second dimension
   for (std::uint64_t at = 0; at < vectors; at += most) {
     const std::uint64_t count = std::min(vectors - at, most);
-    stream.launch(*kernels_.make_scores, {{round_up(problem_.dim, local_), count, 1}, {local_, 1, 1}},
-                  {input_[slot].get(), stride, first, at, vectors, probabilities_.get(), scores_.get(), score_stride});
+    stream.launch(*kernels_.make_scores,
+                  {{round_up(problem_.dim, local_), count, 1}, {local_, 1, 1}},
+                  {input_[slot].get(), stride, first, at, vectors, probabilities_.get(),
+                   scores_.get(), score_stride});
   }
 }
 
@@ -109,27 +120,33 @@ void GramProgram::combine_piece(Items first, Items end, Stream& stream) {
     combine_node(node, blocks_.first_block(node.begin()) - blocks_.first_block(first), stream);
 }
 
-// A node of a piece from its blocks, the first of which is number `first_block` of the partials; where it has more than 16, the
-// nodes of 16 under it.
-void GramProgram::combine_node(const block_tree::TreeNode& node, std::uint64_t first_block, Stream& stream) {
+// A node of a piece from its blocks, the first of which is number `first_block` of the partials;
+// where it has more than 16, the nodes of 16 under it.
+void GramProgram::combine_node(const block_tree::TreeNode& node, std::uint64_t first_block,
+                               Stream& stream) {
   constexpr unsigned most = Blocks::most_height;  // levels a launch adds up
-  const std::uint64_t begin = blocks_.first_block(node.begin()), blocks = blocks_.first_block(node.end(blocks_.items)) - begin;
-  const unsigned levels = std::min(node.level + blocks_.height, most), item_level = levels - blocks_.height;
+  const std::uint64_t begin = blocks_.first_block(node.begin()),
+                      blocks = blocks_.first_block(node.end(blocks_.items)) - begin;
+  const unsigned levels = std::min(node.level + blocks_.height, most),
+                 item_level = levels - blocks_.height;
   const std::uint64_t groups = (blocks + (std::uint64_t{1} << levels) - 1) >> levels,
                       tiles = tiles_of(problem_.dim, kernels_.variant.tile);
   const std::uint64_t elements = tiles * kernels_.variant.tile * kernels_.variant.tile;
-  stream.launch(*kernels_.combine_blocks, {{round_up(elements / kernels_.combine_lanes, local_), groups, 1}, {local_, 1, 1}},
-                {partials_.get(), u32(tiles), u32(first_block), u32(blocks), levels, problem_.dim, nodes_, node.begin(),
-                 Items{1} << item_level});
-  for (std::uint64_t g = 0; g < groups; ++g) forest_.add({item_level, (node.begin() >> item_level) + g});
+  stream.launch(*kernels_.combine_blocks,
+                {{round_up(elements / kernels_.combine_lanes, local_), groups, 1}, {local_, 1, 1}},
+                {partials_.get(), u32(tiles), u32(first_block), u32(blocks), levels, problem_.dim,
+                 nodes_, node.begin(), Items{1} << item_level});
+  for (std::uint64_t g = 0; g < groups; ++g)
+    forest_.add({item_level, (node.begin() >> item_level) + g});
 }
 
 // Adds up what can be of the nodes, elements [begin, end).
 void GramProgram::combine_nodes(NodeForest& forest, const Part& elements, Stream& stream) {
   for (const Combination& step : forest.combine()) {
-    stream.launch(
-        *kernels_.combine_nodes, {{round_up(elements.size(), local_), step.groups, 1}, {local_, 1, 1}},
-        {nodes_, problem_.triangle(), elements.begin, elements.end, step.first, step.stride, step.child_stride, step.count});
+    stream.launch(*kernels_.combine_nodes,
+                  {{round_up(elements.size(), local_), step.groups, 1}, {local_, 1, 1}},
+                  {nodes_, problem_.triangle(), elements.begin, elements.end, step.first,
+                   step.stride, step.child_stride, step.count});
   }
 }
 
@@ -152,7 +169,8 @@ void GramProgram::bring_nodes(Stream& stream) {
   divide_root(forest_, all, stream);
   for (const block_tree::TreeNode& node : forest_.nodes()) {
     landed_.push_back(workload_.landing(node));
-    stream.download(*nodes_, node.begin() * all.size() * sizeof(double), std::as_writable_bytes(landed_.back().values));
+    stream.download(*nodes_, node.begin() * all.size() * sizeof(double),
+                    std::as_writable_bytes(landed_.back().values));
   }
   forest_.clear();
 }
@@ -163,7 +181,8 @@ void GramProgram::collected() {
   landed_.clear();
 }
 
-// Each device adds up a part of the elements of all nodes, which the others put into its memory, and brings that.
+// Each device adds up a part of the elements of all nodes, which the others put into its memory,
+// and brings that.
 void GramProgram::bring(bool together, Stream& stream) {
   if (!combines_with_others()) return;
   if (!together) return bring_nodes(stream);
@@ -174,7 +193,8 @@ void GramProgram::bring(bool together, Stream& stream) {
     const Part theirs = exchange.part(member, triangle);
     for (const block_tree::TreeNode& node : forest_.nodes()) {
       const Bytes at = (node.begin() * triangle + theirs.begin) * sizeof(double);
-      exchange.peer(*place_).put(*nodes_, at, exchange.nodes(), member, at, theirs.size() * sizeof(double));
+      exchange.peer(*place_).put(*nodes_, at, exchange.nodes(), member, at,
+                                 theirs.size() * sizeof(double));
     }
   }
   exchange.peer(*place_).sync(others, others);

@@ -1,5 +1,5 @@
-// One device's part of an empirical Fisher matrix: blocks of rows into partial matrices, those along the tree into as few as it
-// can.
+// One device's part of an empirical Fisher matrix: blocks of rows into partial matrices, those
+// along the tree into as few as it can.
 #pragma once
 
 #include "suites/fisher/gram_kernels.hpp"
@@ -10,7 +10,8 @@ namespace mgpu::fisher {
 
 class GramProgram : public DeviceProgram {
  public:
-  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory), Error(device).
+  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory),
+  // Error(device).
   GramProgram(GramWorkload& workload, DeviceResources& device, Mode mode, Items fits);
 
   void load(Stream& stream) override;
@@ -24,7 +25,8 @@ class GramProgram : public DeviceProgram {
  private:
   void upload_rows(std::uint64_t first, std::uint64_t end, unsigned slot, Stream& stream);
   void upload_params(Stream& stream);
-  void compute_piece(Items first, Items end, std::uint64_t buffer_start, unsigned slot, Stream& stream);
+  void compute_piece(Items first, Items end, std::uint64_t buffer_start, unsigned slot,
+                     Stream& stream);
   void make_scores(std::uint64_t first, std::uint64_t rows, unsigned slot, Stream& stream);
   void combine_piece(Items first, Items end, Stream& stream);
   bool combines_with_others() const { return place_ && workload_.exchange()->combines(*place_); }

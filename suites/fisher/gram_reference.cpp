@@ -15,32 +15,40 @@ namespace {
 
 constexpr std::uint64_t chunks = 64;  // of the input's rows, worked on by one thread at a time
 
-// How far a chain of n roundings may be off, in units of the sum of magnitudes: the worst case is n u; with the errors' signs as
-// random as they are, 8 sqrt(n) u is not reached (Higham, Mary: A new approach to probabilistic rounding error analysis, 2019).
-double roundings(double n, double epsilon) { return (std::min(n, 8 * std::sqrt(n)) + 4) * epsilon / 2; }
+// How far a chain of n roundings may be off, in units of the sum of magnitudes: the worst case is n
+// u; with the errors' signs as random as they are, 8 sqrt(n) u is not reached (Higham, Mary: A new
+// approach to probabilistic rounding error analysis, 2019).
+double roundings(double n, double epsilon) {
+  return (std::min(n, 8 * std::sqrt(n)) + 4) * epsilon / 2;
+}
 
 }  // namespace
 
 struct GramReference::Row {
   std::vector<double> x;
   std::vector<double> weights;     // of x x^T for each pair of classes: (diag p - p p^T)
-  std::vector<double> magnitudes;  // what those are summed from in the kernel: sum over y of p_y |e_y - p| |e_y - p|^T
+  std::vector<double> magnitudes;  // what those are summed from in the kernel: sum over y of p_y
+                                   // |e_y - p| |e_y - p|^T
 };
 
 Bytes GramReference::bytes(const Problem& problem) {
-  return chunks * (problem.dim + problem.width + 3 * problem.classes * problem.classes) * sizeof(double) * 8;
+  return chunks * (problem.dim + problem.width + 3 * problem.classes * problem.classes) *
+         sizeof(double) * 8;
 }
 
 double GramReference::value(std::uint64_t row, std::uint64_t column) const {
-  const std::byte* const at = data_.input().data() + (row * problem_.width + column) * problem_.element();
-  return problem_.wide ? *reinterpret_cast<const double*>(at) : static_cast<double>(*reinterpret_cast<const float*>(at));
+  const std::byte* const at =
+      data_.input().data() + (row * problem_.width + column) * problem_.element();
+  return problem_.wide ? *reinterpret_cast<const double*>(at)
+                       : static_cast<double>(*reinterpret_cast<const float*>(at));
 }
 
 template <class Body>
 void GramReference::for_rows(std::uint64_t first, std::uint64_t end, const Body& body) const {
   const std::uint64_t classes = problem_.classes, width = problem_.width;
   const std::span<const std::byte> params = data_.params();
-  Row row{std::vector<double>(width), std::vector<double>(classes * classes, 1), std::vector<double>(classes * classes, 1)};
+  Row row{std::vector<double>(width), std::vector<double>(classes * classes, 1),
+          std::vector<double>(classes * classes, 1)};
   std::vector<double> p(classes), others(classes);
   for (std::uint64_t r = first; r < end; ++r) {
     for (std::uint64_t k = 0; k < width; ++k) row.x[k] = value(r, k);
@@ -51,8 +59,10 @@ void GramReference::for_rows(std::uint64_t first, std::uint64_t end, const Body&
         double without_signs = 0;
         for (std::uint64_t k = 0; k < width; ++k) {
           const std::uint64_t at = y * width + k;
-          const double w = problem_.wide ? reinterpret_cast<const double*>(params.data())[at]
-                                         : static_cast<double>(reinterpret_cast<const float*>(params.data())[at]);
+          const double w =
+              problem_.wide
+                  ? reinterpret_cast<const double*>(params.data())[at]
+                  : static_cast<double>(reinterpret_cast<const float*>(params.data())[at]);
           p[y] += w * row.x[k];
           without_signs += std::abs(w * row.x[k]);
         }
@@ -66,7 +76,8 @@ void GramReference::for_rows(std::uint64_t first, std::uint64_t end, const Body&
       double sum = 0;
       for (double& x : p) sum += x = std::exp(x - largest);
       for (double& x : p) x /= sum;
-      for (std::uint64_t a = 0; a < classes; ++a) {  // 1 - p, which is small where p is near 1, from the others
+      for (std::uint64_t a = 0; a < classes;
+           ++a) {  // 1 - p, which is small where p is near 1, from the others
         others[a] = 0;
         for (std::uint64_t y = 0; y < classes; ++y) others[a] += y == a ? 0 : p[y];
       }
@@ -74,14 +85,17 @@ void GramReference::for_rows(std::uint64_t first, std::uint64_t end, const Body&
         for (std::uint64_t b = 0; b < classes; ++b) {
           row.weights[a * classes + b] = p[a] * (a == b ? others[a] : -p[b]);
           double& magnitude = row.magnitudes[a * classes + b] = 0;
-          for (std::uint64_t y = 0; y < classes; ++y) magnitude += p[y] * (y == a ? others[a] : p[a]) * (y == b ? others[b] : p[b]);
+          for (std::uint64_t y = 0; y < classes; ++y)
+            magnitude += p[y] * (y == a ? others[a] : p[a]) * (y == b ? others[b] : p[b]);
         }
       }
     }
     if (problem_.model != Model::scores) {  // probabilities are as good as their logits
-      const double epsilon =
-          problem_.wide ? std::numeric_limits<double>::epsilon() : static_cast<double>(std::numeric_limits<float>::epsilon());
-      const double more = 1 + 4 * roundings(static_cast<double>(width), epsilon) * largest_sum / relative_;
+      const double epsilon = problem_.wide
+                                 ? std::numeric_limits<double>::epsilon()
+                                 : static_cast<double>(std::numeric_limits<float>::epsilon());
+      const double more =
+          1 + 4 * roundings(static_cast<double>(width), epsilon) * largest_sum / relative_;
       for (double& magnitude : row.magnitudes) magnitude *= more;
     }
     body(row);
@@ -115,20 +129,25 @@ void GramReference::classify() {
     largest = std::max(largest, one.largest);
   }
   const Blocks blocks = Blocks::of(problem_);
-  const double square = largest * largest, block = static_cast<double>(blocks.block_rows * problem_.scores);
-  const double epsilon =
-      problem_.wide ? std::numeric_limits<double>::epsilon() : static_cast<double>(std::numeric_limits<float>::epsilon());
-  // Every partial sum of a block is below 2 / epsilon, and the whole is so far below 2^53 that F n is the integer again.
-  exact_ = finite_ && integers && square * block < 2 / epsilon && square * static_cast<double>(problem_.points) < 0x1p51;
-  relative_ =
-      roundings(block, epsilon) + roundings(static_cast<double>(blocks.blocks) + 16, std::numeric_limits<double>::epsilon());
+  const double square = largest * largest,
+               block = static_cast<double>(blocks.block_rows * problem_.scores);
+  const double epsilon = problem_.wide ? std::numeric_limits<double>::epsilon()
+                                       : static_cast<double>(std::numeric_limits<float>::epsilon());
+  // Every partial sum of a block is below 2 / epsilon, and the whole is so far below 2^53 that F n
+  // is the integer again.
+  exact_ = finite_ && integers && square * block < 2 / epsilon &&
+           square * static_cast<double>(problem_.points) < 0x1p51;
+  relative_ = roundings(block, epsilon) + roundings(static_cast<double>(blocks.blocks) + 16,
+                                                    std::numeric_limits<double>::epsilon());
   if (problem_.model == Model::scores) return;
   relative_ += epsilon * (64 + static_cast<double>(problem_.classes));
 }
 
 // Empty: right.
-std::string GramReference::differs(double got, double expected, double magnitude, std::uint64_t i, std::uint64_t j) const {
-  const double tiny = problem_.wide ? std::numeric_limits<double>::min() : static_cast<double>(std::numeric_limits<float>::min());
+std::string GramReference::differs(double got, double expected, double magnitude, std::uint64_t i,
+                                   std::uint64_t j) const {
+  const double tiny = problem_.wide ? std::numeric_limits<double>::min()
+                                    : static_cast<double>(std::numeric_limits<float>::min());
   bool right;
   if (std::isnan(expected)) {
     right = std::isnan(got);
@@ -138,15 +157,17 @@ std::string GramReference::differs(double got, double expected, double magnitude
     right = std::abs(got - expected) <= magnitude * relative_ + tiny;
   }
   if (right) return "";
-  return "F[" + std::to_string(i) + "," + std::to_string(j) + "] is " + number_text(got) + ", the reference says " +
-         number_text(expected);
+  return "F[" + std::to_string(i) + "," + std::to_string(j) + "] is " + number_text(got) +
+         ", the reference says " + number_text(expected);
 }
 
-std::string GramReference::check_rows(std::span<const double> f, std::uint64_t seed, std::string& method) const {
+std::string GramReference::check_rows(std::span<const double> f, std::uint64_t seed,
+                                      std::string& method) const {
   const std::uint64_t dim = problem_.dim, width = problem_.width, classes = problem_.classes;
   std::mt19937_64 random(seed);
   // As many as about a second of one core sums.
-  const double cost = static_cast<double>(dim) * static_cast<double>(std::max<std::uint64_t>(problem_.points, 1));
+  const double cost =
+      static_cast<double>(dim) * static_cast<double>(std::max<std::uint64_t>(problem_.points, 1));
   const auto wanted = static_cast<std::size_t>(std::clamp(5e8 * threads_ / cost, 2.0, 12.0));
   std::vector<std::uint64_t> rows{0, dim - 1};
   while (rows.size() < wanted) rows.push_back(random() % dim);
@@ -161,7 +182,8 @@ std::string GramReference::check_rows(std::span<const double> f, std::uint64_t s
         const std::uint64_t a = rows[n] / width;
         const double x = row.x[rows[n] % width];
         for (std::uint64_t b = 0; b < classes; ++b) {
-          const double weight = row.weights[a * classes + b] * x, large = row.magnitudes[a * classes + b] * std::abs(x);
+          const double weight = row.weights[a * classes + b] * x,
+                       large = row.magnitudes[a * classes + b] * std::abs(x);
           double* const to = my_sum.data() + n * dim + b * width;
           double* const to_magnitude = my_magnitude.data() + n * dim + b * width;
           for (std::uint64_t j = 0; j < width; ++j) {
@@ -181,13 +203,15 @@ std::string GramReference::check_rows(std::span<const double> f, std::uint64_t s
   const auto points = static_cast<double>(problem_.points);
   for (std::size_t e = 0; e < size; ++e) {
     const std::uint64_t i = rows[e / dim], j = e % dim;
-    const std::string message = differs(f[i * dim + j], sum[e] / points, magnitude[e] / points, i, j);
+    const std::string message =
+        differs(f[i * dim + j], sum[e] / points, magnitude[e] / points, i, j);
     if (!message.empty()) return message;
   }
   return "";
 }
 
-std::string GramReference::check_signs(std::span<const double> f, std::uint64_t seed, std::string& method) const {
+std::string GramReference::check_signs(std::span<const double> f, std::uint64_t seed,
+                                       std::string& method) const {
   const std::uint64_t dim = problem_.dim, width = problem_.width, classes = problem_.classes;
   std::mt19937_64 random(seed);
   std::vector<double> v(dim), expected(dim), allowed(dim);
@@ -231,15 +255,19 @@ std::string GramReference::check_signs(std::span<const double> f, std::uint64_t 
   });
   const auto first = std::find(wrong.begin(), wrong.end(), 1);
   return first == wrong.end() ? ""
-                              : "row " + std::to_string(first - wrong.begin()) + " of F times a vector is not what it should be";
+                              : "row " + std::to_string(first - wrong.begin()) +
+                                    " of F times a vector is not what it should be";
 }
 
-std::string GramReference::check_words(std::span<const double> f, std::uint64_t seed, std::string& method) const {
+std::string GramReference::check_words(std::span<const double> f, std::uint64_t seed,
+                                       std::string& method) const {
   const std::uint64_t dim = problem_.dim;
   std::mt19937_64 random(seed);
   std::vector<std::uint64_t> v(dim), expected(dim);
   for (std::uint64_t& x : v) x = random();
-  const auto word = [](double x) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(x)); };
+  const auto word = [](double x) {
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(x));
+  };
   std::mutex mutex;
   const std::uint64_t each = (problem_.points + chunks - 1) / chunks;
   parallel_for(chunks, threads_, [&](std::uint64_t chunk) {
@@ -268,15 +296,17 @@ std::string GramReference::check_words(std::span<const double> f, std::uint64_t 
     if (got != expected[i]) wrong[i] = 1;
   });
   const auto first = std::find(wrong.begin(), wrong.end(), 1);
-  return first == wrong.end() ? "" : "row " + std::to_string(first - wrong.begin()) + " of F is not that of the integers given";
+  return first == wrong.end() ? ""
+                              : "row " + std::to_string(first - wrong.begin()) +
+                                    " of F is not that of the integers given";
 }
 
 Verdict GramReference::check(std::span<const double> f, VerifyLevel level, std::uint64_t seed) {
   classify();
   if (problem_.points == 0) {
     const bool right = std::all_of(f.begin(), f.end(), [](double x) { return std::isnan(x); });
-    return {right ? Verdict::Status::passed : Verdict::Status::failed, "the mean of nothing is not a number",
-            right ? "" : "F has numbers"};
+    return {right ? Verdict::Status::passed : Verdict::Status::failed,
+            "the mean of nothing is not a number", right ? "" : "F has numbers"};
   }
   std::string method, message = check_rows(f, seed, method);
   if (message.empty() && level == VerifyLevel::full && finite_) {

@@ -1,6 +1,6 @@
-// The independent reference of empirical Fisher matrices, on the host in float64 or exact integers, by the textbook formulas: rows
-// x of scores: (1/n) sum x x^T; logistic: (1/n) sum p (1 - p) x x^T; softmax: (1/n) sum (diag p - p p^T) (x) x x^T. Shares no code
-// with the kernels.
+// The independent reference of empirical Fisher matrices, on the host in float64 or exact integers,
+// by the textbook formulas: rows x of scores: (1/n) sum x x^T; logistic: (1/n) sum p (1 - p) x x^T;
+// softmax: (1/n) sum (diag p - p p^T) (x) x x^T. Shares no code with the kernels.
 #pragma once
 
 #include <vector>
@@ -17,9 +17,10 @@ class GramReference {
 
   static Bytes bytes(const Problem& problem);  // host memory it may take
 
-  // `f` is dim x dim. Sample: whole rows of F. Full: all of F times a vector too (Freivalds, Probabilistic machines can use less
-  // running time, 1977): modulo 2^64 with a random vector of 64-bit words when all input are integers and no sum can be rounded, so
-  // that an error of 2^v escapes with probability 2^(v-64); else with random signs, within what rounding may do.
+  // `f` is dim x dim. Sample: whole rows of F. Full: all of F times a vector too (Freivalds,
+  // Probabilistic machines can use less running time, 1977): modulo 2^64 with a random vector of
+  // 64-bit words when all input are integers and no sum can be rounded, so that an error of 2^v
+  // escapes with probability 2^(v-64); else with random signs, within what rounding may do.
   Verdict check(std::span<const double> f, VerifyLevel level, std::uint64_t seed);
 
  private:
@@ -30,7 +31,8 @@ class GramReference {
   std::string check_rows(std::span<const double> f, std::uint64_t seed, std::string& method) const;
   std::string check_signs(std::span<const double> f, std::uint64_t seed, std::string& method) const;
   std::string check_words(std::span<const double> f, std::uint64_t seed, std::string& method) const;
-  std::string differs(double got, double expected, double magnitude, std::uint64_t i, std::uint64_t j) const;
+  std::string differs(double got, double expected, double magnitude, std::uint64_t i,
+                      std::uint64_t j) const;
   double value(std::uint64_t row, std::uint64_t column) const;
 
   const Problem& problem_;

@@ -17,26 +17,36 @@
 namespace mgpu::fisher {
 namespace {
 
-// Partial matrices there is pinned room for: what static strategies leave to 8 devices, and what others leave, as far as it is no
-// more than a quarter of the input (two devices that took turns left 16 nodes of eight blocks and a few smaller ones).
+// Partial matrices there is pinned room for: what static strategies leave to 8 devices, and what
+// others leave, as far as it is no more than a quarter of the input (two devices that took turns
+// left 16 nodes of eight blocks and a few smaller ones).
 std::size_t pinned_landings(const Problem& problem) {
   const Bytes partial = problem.triangle() * sizeof(double);
-  return static_cast<std::size_t>(std::clamp<Bytes>(problem.input_bytes() / 4 / partial, 16, Blocks::of(problem).items + 16));
+  return static_cast<std::size_t>(
+      std::clamp<Bytes>(problem.input_bytes() / 4 / partial, 16, Blocks::of(problem).items + 16));
 }
-constexpr std::uint64_t merged_at_once = 4096;  // elements: a few levels of the tree of them stay in the first cache
+constexpr std::uint64_t merged_at_once =
+    4096;  // elements: a few levels of the tree of them stay in the first cache
 
-std::uint64_t merged_chunks(std::uint64_t triangle) { return (triangle + merged_at_once - 1) / merged_at_once; }
+std::uint64_t merged_chunks(std::uint64_t triangle) {
+  return (triangle + merged_at_once - 1) / merged_at_once;
+}
 
-// One for each eight chunks, which take one thread 80 us of two partials: more than to wake another.
+// One for each eight chunks, which take one thread 80 us of two partials: more than to wake
+// another.
 unsigned merge_threads(std::uint64_t triangle, unsigned host_threads) {
   constexpr std::uint64_t kMost = 32;
-  return static_cast<unsigned>(std::min<std::uint64_t>({host_threads, kMost, 1 + merged_chunks(triangle) / 8}));
+  return static_cast<unsigned>(
+      std::min<std::uint64_t>({host_threads, kMost, 1 + merged_chunks(triangle) / 8}));
 }
 
-Bytes landing_bytes(const Problem& problem) { return pinned_landings(problem) * problem.triangle() * sizeof(double); }
+Bytes landing_bytes(const Problem& problem) {
+  return pinned_landings(problem) * problem.triangle() * sizeof(double);
+}
 
-// Elements that kernels compute, those of tiles across the diagonal included: what time goes with. A rate measured at 256, half as
-// much again as its triangle, then tells that of 1024, an eighth more.
+// Elements that kernels compute, those of tiles across the diagonal included: what time goes with.
+// A rate measured at 256, half as much again as its triangle, then tells that of 1024, an eighth
+// more.
 double computed(std::uint64_t dim) {
   const std::uint64_t edge = std::min<std::uint64_t>(128, std::bit_ceil(dim));
   return static_cast<double>(tiles_of(dim, edge) * edge * edge);
@@ -51,7 +61,8 @@ Shape GramWorkload::shape_of(const Problem& problem) {
   shape.items = blocks.items;
   const auto items = static_cast<double>(blocks.items);
   const double vectors = static_cast<double>(problem.points) * static_cast<double>(problem.scores);
-  shape.ops = 2 * vectors * static_cast<double>(problem.triangle());  // of the half that is computed
+  shape.ops =
+      2 * vectors * static_cast<double>(problem.triangle());  // of the half that is computed
   shape.rate_unit = "FLOP/s";
   shape.bytes_in = problem.input_bytes() + problem.params_bytes();
   shape.bytes_out = problem.dim * problem.dim * sizeof(double);
@@ -74,29 +85,34 @@ GramWorkload::GramWorkload(const SuiteParams& params)
       merging_(merge_threads(problem_.triangle(), params.host_threads)) {}
 
 Bytes GramWorkload::host_bytes(const Problem& problem) {
-  return HostData::bytes(problem, landing_bytes(problem)) + 4 * problem.dim * problem.dim * sizeof(double) +
-         GramReference::bytes(problem);
+  return HostData::bytes(problem, landing_bytes(problem)) +
+         4 * problem.dim * problem.dim * sizeof(double) + GramReference::bytes(problem);
 }
 
 Capacity GramWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   if (!scale_.refused.empty()) return {0, 0, 0, scale_.refused};
   const std::vector<GramVariant> variants = gram_variants(device, problem_);
-  if (variants.empty()) return {0, 0, 0, device.fp64 ? "it has no kernel for it" : "it has no fp64"};
+  if (variants.empty())
+    return {0, 0, 0, device.fp64 ? "it has no kernel for it" : "it has no fp64"};
   return gram_capacity(device, problem_, blocks_, variants.front().tile, mode);
 }
 
-std::unique_ptr<DeviceProgram> GramWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
+std::unique_ptr<DeviceProgram> GramWorkload::program(DeviceResources& device, Mode mode,
+                                                     const Capacity& capacity) {
   return std::make_unique<GramProgram>(*this, device, mode, capacity.fits);
 }
 
-// Of smaller matrices the host merges what comes down in about the time that signals and launches take.
+// Of smaller matrices the host merges what comes down in about the time that signals and launches
+// take.
 Exchanged GramWorkload::exchanged(Mode) const {
   constexpr Bytes kSmallest = Bytes{4} << 20;
   const Bytes part = problem_.triangle() * sizeof(double);
   return {false, blocks_.blocks > 0 && part >= kSmallest ? part : 0};
 }
 
-void GramWorkload::connect(PeerGroup& group) { exchange_.emplace(group, node_bytes(problem_, blocks_)); }
+void GramWorkload::connect(PeerGroup& group) {
+  exchange_.emplace(group, node_bytes(problem_, blocks_));
+}
 
 void GramWorkload::exchange_among(std::span<const DeviceIndex> members) {
   if (exchange_) exchange_->begin(members);
@@ -122,7 +138,9 @@ GramWorkload::Landing GramWorkload::landing(const block_tree::TreeNode& node) {
   return {node, more_landings_[more_used_++]};
 }
 
-std::span<double> GramWorkload::combined() { return {reinterpret_cast<double*>(data_.result().data()), problem_.triangle()}; }
+std::span<double> GramWorkload::combined() {
+  return {reinterpret_cast<double*>(data_.result().data()), problem_.triangle()};
+}
 
 void GramWorkload::add_combined(std::uint64_t elements) {
   const std::scoped_lock lock(mutex_);
@@ -135,8 +153,10 @@ void GramWorkload::add_partials(std::span<const Landing> partials) {
 }
 
 // Elements first ... of a node that no device made.
-void GramWorkload::combine(const block_tree::TreeNode& node, std::uint64_t first, std::span<double> out) const {
-  const block_tree::TreeNode left{node.level - 1, node.index * 2}, right{node.level - 1, node.index * 2 + 1};
+void GramWorkload::combine(const block_tree::TreeNode& node, std::uint64_t first,
+                           std::span<double> out) const {
+  const block_tree::TreeNode left{node.level - 1, node.index * 2},
+      right{node.level - 1, node.index * 2 + 1};
   const auto known = [&](const block_tree::TreeNode& half) -> const double* {
     const std::span<const double>* const values = partials_.find(half);
     return values == nullptr ? nullptr : values->data() + first;
@@ -162,11 +182,13 @@ void GramWorkload::combine(const block_tree::TreeNode& node, std::uint64_t first
   }
 }
 
-// The root is the device's own work where one device had everything, divided by the number of points there.
+// The root is the device's own work where one device had everything, divided by the number of
+// points there.
 void GramWorkload::merge() {
   const std::uint64_t triangle = problem_.triangle();
   if (blocks_.blocks == 0) {
-    std::fill(merged_.begin(), merged_.end(), std::numeric_limits<double>::quiet_NaN());  // the mean of nothing
+    std::fill(merged_.begin(), merged_.end(),
+              std::numeric_limits<double>::quiet_NaN());  // the mean of nothing
     result_ = merged_;
     return;
   }
@@ -183,15 +205,17 @@ void GramWorkload::merge() {
   const auto points = static_cast<double>(blocks_.rows);
   merging_.for_each(merged_chunks(triangle), [&](std::uint64_t chunk) {
     const std::uint64_t first = chunk * merged_at_once;
-    const std::span<double> out = std::span(merged_).subspan(first, std::min(merged_at_once, triangle - first));
+    const std::span<double> out =
+        std::span(merged_).subspan(first, std::min(merged_at_once, triangle - first));
     combine(root, first, out);
     for (double& x : out) x /= points;
   });
   result_ = merged_;
 }
 
-// Each node that a device leaves is one more partial to read, after it was brought here at about 50 GB/s, for two devices at once.
-// One thread reads 6.6 GB/s, t of them that times t^0.8: on a host of H200 with 64 Xeon cores, of 18 partials of 1024 parameters.
+// Each node that a device leaves is one more partial to read, after it was brought here at about 50
+// GB/s, for two devices at once. One thread reads 6.6 GB/s, t of them that times t^0.8: on a host
+// of H200 with 64 Xeon cores, of 18 partials of 1024 parameters.
 MergeEstimate GramWorkload::merge_estimate() const {
   const unsigned threads = merge_threads(problem_.triangle(), host_threads_);
   const double bytes = static_cast<double>(problem_.triangle() * sizeof(double));
@@ -199,7 +223,8 @@ MergeEstimate GramWorkload::merge_estimate() const {
   return {waking, from_seconds(bytes / (6.6e9 * std::pow(threads, 0.8)) + bytes / 100e9), true};
 }
 
-// All of F; as computed: of the scaled columns. NaN and zero in one form each: which one a sum has depends on who adds.
+// All of F; as computed: of the scaled columns. NaN and zero in one form each: which one a sum has
+// depends on who adds.
 std::vector<double> GramWorkload::full(bool as_computed) const {
   if (result_.empty()) throw Error(ErrorKind::internal, "fisher: no result before merge()");
   const std::uint64_t dim = problem_.dim;

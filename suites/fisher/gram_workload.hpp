@@ -1,5 +1,5 @@
-// One empirical Fisher matrix as a Workload: inputs, the partial matrices that devices hand over, their merge along the fixed tree,
-// and verification. What runs on a device is in gram_program.hpp.
+// One empirical Fisher matrix as a Workload: inputs, the partial matrices that devices hand over,
+// their merge along the fixed tree, and verification. What runs on a device is in gram_program.hpp.
 #pragma once
 
 #include <deque>
@@ -24,7 +24,8 @@ class GramWorkload : public Workload {
   const Shape& shape() const override { return shape_; }
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   Demand demand(const DeviceTraits& device) const override { return demand_of(problem_, device); }
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
+                                         const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override { return data_.all(); }
   Exchanged exchanged(Mode mode) const override;
   void connect(PeerGroup& group) override;
@@ -51,8 +52,10 @@ class GramWorkload : public Workload {
   };
   Landing landing(const block_tree::TreeNode& node);
   void add_partials(std::span<const Landing> partials);
-  GramExchange* exchange() { return exchange_ ? &*exchange_ : nullptr; }  // null: devices do not combine among themselves
-  std::span<double> combined();                                           // where what they combined comes down
+  GramExchange* exchange() {
+    return exchange_ ? &*exchange_ : nullptr;
+  }                              // null: devices do not combine among themselves
+  std::span<double> combined();  // where what they combined comes down
   void add_combined(std::uint64_t elements);
 
  private:

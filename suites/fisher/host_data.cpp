@@ -12,8 +12,8 @@
 namespace mgpu::fisher {
 namespace {
 
-// From a uniform number in (-1, 1) to a parameter of its domain, over the orders of magnitude at which the formulas behave
-// differently.
+// From a uniform number in (-1, 1) to a parameter of its domain, over the orders of magnitude at
+// which the formulas behave differently.
 double placed(Domain domain, double u, std::uint64_t dim) {
   switch (domain) {
     case Domain::real:
@@ -28,10 +28,13 @@ double placed(Domain domain, double u, std::uint64_t dim) {
 }
 
 double element(const Problem& problem, std::uint64_t bits, std::uint64_t column) {
-  const double u = problem.wide ? uniform_element<double>(bits, problem.integers)
-                                : static_cast<double>(uniform_element<float>(bits, problem.integers));
-  if (problem.regime == Regime::closed) return placed(domain(problem.family, static_cast<unsigned>(column)), u, problem.dim);
-  // (mu, sigma) of a Gaussian; logits of up to +-2; weights such that logits of 16-bit design vectors stay moderate.
+  const double u = problem.wide
+                       ? uniform_element<double>(bits, problem.integers)
+                       : static_cast<double>(uniform_element<float>(bits, problem.integers));
+  if (problem.regime == Regime::closed)
+    return placed(domain(problem.family, static_cast<unsigned>(column)), u, problem.dim);
+  // (mu, sigma) of a Gaussian; logits of up to +-2; weights such that logits of 16-bit design
+  // vectors stay moderate.
   if (problem.regime == Regime::models && problem.model == Model::gaussian && column % 2 == 1)
     return placed(Domain::positive, u / 3, 0);
   return problem.regime == Regime::models ? 2 * u : u;
@@ -41,7 +44,8 @@ template <class Real>
 void fill(const Problem& problem, std::span<std::byte> to, std::uint64_t seed, unsigned threads) {
   auto* values = reinterpret_cast<Real*>(to.data());
   const std::uint64_t rows = to.size() / sizeof(Real) / problem.width;
-  const std::uint64_t at_once = std::max<std::uint64_t>(1, (std::uint64_t{1} << 18) / problem.width);
+  const std::uint64_t at_once =
+      std::max<std::uint64_t>(1, (std::uint64_t{1} << 18) / problem.width);
   const bool plain = problem.regime == Regime::empirical;
   parallel_for((rows + at_once - 1) / at_once, threads, [&](std::uint64_t chunk) {
     for (std::uint64_t row = chunk * at_once; row < std::min(rows, (chunk + 1) * at_once); ++row) {
@@ -49,30 +53,35 @@ void fill(const Problem& problem, std::span<std::byte> to, std::uint64_t seed, u
       const std::uint64_t first = row * problem.width;
       for (std::uint64_t column = 0; column < problem.width; ++column) {
         const std::uint64_t bits = splitmix64(seed, first + column);
-        to_row[column] = plain ? uniform_element<Real>(bits, problem.integers) : static_cast<Real>(element(problem, bits, column));
+        to_row[column] = plain ? uniform_element<Real>(bits, problem.integers)
+                               : static_cast<Real>(element(problem, bits, column));
       }
     }
   });
 }
 
-// What the closed forms and models cannot be asked at is refused before anything is computed with it.
+// What the closed forms and models cannot be asked at is refused before anything is computed with
+// it.
 template <class Real>
-void check_points(const Problem& problem, const std::string& file, std::span<const std::byte> bytes) {
+void check_points(const Problem& problem, const std::string& file,
+                  std::span<const std::byte> bytes) {
   const auto* values = reinterpret_cast<const Real*>(bytes.data());
   const bool closed = problem.regime == Regime::closed, gaussian = problem.model == Model::gaussian;
   const bool simplex = closed && domain(problem.family, 0) == Domain::simplex;
   for (std::uint64_t row = 0; row < problem.points; ++row) {
     double sum = 0;
     for (std::uint64_t column = 0; column < problem.width; ++column) {
-      const Domain wanted = closed                        ? domain(problem.family, static_cast<unsigned>(column))
+      const Domain wanted = closed ? domain(problem.family, static_cast<unsigned>(column))
                             : gaussian && column % 2 == 1 ? Domain::positive
                                                           : Domain::real;
       const double x = values[row * problem.width + column];
       sum += x;
-      if (std::isfinite(x) && (wanted == Domain::real || x > 0) && (wanted != Domain::unit || x < 1) && (!simplex || sum < 1))
+      if (std::isfinite(x) && (wanted == Domain::real || x > 0) &&
+          (wanted != Domain::unit || x < 1) && (!simplex || sum < 1))
         continue;
-      throw Error(ErrorKind::input, "--input: " + file + ", row " + std::to_string(row) + ", column " + std::to_string(column) +
-                                        ": " + number_text(values[row * problem.width + column]) +
+      throw Error(ErrorKind::input, "--input: " + file + ", row " + std::to_string(row) +
+                                        ", column " + std::to_string(column) + ": " +
+                                        number_text(values[row * problem.width + column]) +
                                         "; accepted: " + std::string(to_string(wanted)));
     }
   }
@@ -90,8 +99,10 @@ HostData::HostData(const Problem& problem, const SuiteParams& params, Bytes resu
       params_size_(problem.regime == Regime::empirical ? problem.params_bytes() : 0),
       result_at_(params_at_ + in_pages(params_size_)),
       result_size_(result),
-      pages_(result_at_ + result, std::to_string(result_at_ + result) + " bytes of points and matrices") {
-  const std::span<std::byte> input(pages_.data(), input_size_), model(pages_.data() + params_at_, params_size_);
+      pages_(result_at_ + result,
+             std::to_string(result_at_ + result) + " bytes of points and matrices") {
+  const std::span<std::byte> input(pages_.data(), input_size_),
+      model(pages_.data() + params_at_, params_size_);
   const auto seeded = [&](std::span<std::byte> to, std::uint64_t seed) {
     if (problem.wide) {
       fill<double>(problem, to, seed, params.host_threads);
@@ -103,7 +114,8 @@ HostData::HostData(const Problem& problem, const SuiteParams& params, Bytes resu
     read_npy(*params.input, {problem.points, problem.width, problem.element()}, input);
     if (problem.regime != Regime::empirical) {
       const std::string name = params.input->string();
-      problem.wide ? check_points<double>(problem, name, input) : check_points<float>(problem, name, input);
+      problem.wide ? check_points<double>(problem, name, input)
+                   : check_points<float>(problem, name, input);
     }
   } else {
     seeded(input, splitmix64(params.seed, 0));

@@ -1,5 +1,5 @@
-// A problem's numbers in host memory, one page-aligned stretch that is pinned as a whole: the input, the parameters of the model it
-// is a design matrix of, and room for what comes back.
+// A problem's numbers in host memory, one page-aligned stretch that is pinned as a whole: the
+// input, the parameters of the model it is a design matrix of, and room for what comes back.
 #pragma once
 
 #include "lib/workload/pages.hpp"
@@ -9,8 +9,8 @@ namespace mgpu::fisher {
 
 class HostData {
  public:
-  // Seeded: each element is a function of seed and place alone; or from the files of --input and --params. `result` bytes are for
-  // what comes back. Throws Error(input), Error(out_of_memory).
+  // Seeded: each element is a function of seed and place alone; or from the files of --input and
+  // --params. `result` bytes are for what comes back. Throws Error(input), Error(out_of_memory).
   HostData(const Problem& problem, const SuiteParams& params, Bytes result);
 
   static Bytes bytes(const Problem& problem, Bytes result);  // what one takes

@@ -10,10 +10,12 @@
 namespace mgpu::fisher {
 namespace {
 
-// What a parameter must be at least, so that neither its reciprocal (`once`) nor the square of that (`twice`) leaves the type.
+// What a parameter must be at least, so that neither its reciprocal (`once`) nor the square of that
+// (`twice`) leaves the type.
 template <class Real>
 struct Least {
-  static constexpr int exponent = std::numeric_limits<Real>::min_exponent - 1;  // of the smallest normal number
+  static constexpr int exponent =
+      std::numeric_limits<Real>::min_exponent - 1;  // of the smallest normal number
   Real once = std::ldexp(Real{1}, exponent + 4), twice = std::ldexp(Real{1}, exponent / 2);
 };
 
@@ -51,7 +53,8 @@ class Points {
  public:
   Points(const Problem& problem, std::span<const std::byte> input, const std::string& file)
       : problem_(problem), values_(reinterpret_cast<const Real*>(input.data())), file_(file) {
-    for (std::uint64_t column = 0; column < problem.width; ++column) least_.push_back(least_of<Real>(problem, column));
+    for (std::uint64_t column = 0; column < problem.width; ++column)
+      least_.push_back(least_of<Real>(problem, column));
   }
 
   std::string first_beyond() const {
@@ -59,11 +62,13 @@ class Points {
       const Real* const theta = values_ + row * problem_.width;
       for (std::uint64_t column = 0; column < problem_.width; ++column) {
         if (theta[column] < least_[column])
-          return said(row, ", column " + std::to_string(column) + ": " + number_text(theta[column]) +
-                               " makes its matrix larger than " + precision() + " holds; accepted: " + number_text(least_[column]) +
+          return said(row, ", column " + std::to_string(column) + ": " +
+                               number_text(theta[column]) + " makes its matrix larger than " +
+                               precision() + " holds; accepted: " + number_text(least_[column]) +
                                " or more");
       }
-      if (const std::string together = beyond_together(theta); !together.empty()) return said(row, together);
+      if (const std::string together = beyond_together(theta); !together.empty())
+        return said(row, together);
     }
     return "";
   }
@@ -79,19 +84,22 @@ class Points {
              " holds; accepted: " + number_text(static_cast<Real>(most)) + " or less";
     }
     if (problem_.family == Family::categorical_free) {
-      const Real least = static_cast<Real>(problem_.width) * std::numeric_limits<Real>::epsilon() / 2;
-      const long double left = what_is_left(std::vector<long double>(theta, theta + problem_.width));
+      const Real least =
+          static_cast<Real>(problem_.width) * std::numeric_limits<Real>::epsilon() / 2;
+      const long double left =
+          what_is_left(std::vector<long double>(theta, theta + problem_.width));
       if (left >= least) return "";
       return ": its probabilities leave " + number_text(static_cast<double>(left)) +
-             " to the last outcome, less than the roundings of their sum in " + precision() + "; accepted: " + number_text(least) +
-             " or more";
+             " to the last outcome, less than the roundings of their sum in " + precision() +
+             "; accepted: " + number_text(least) + " or more";
     }
     return "";
   }
   std::string precision() const { return problem_.wide ? "fp64" : "fp32"; }
   std::string said(std::uint64_t row, const std::string& what) const {
     const bool there_is_more = !problem_.wide && problem_.regime == Regime::closed;
-    return "--input: " + file_ + ", row " + std::to_string(row) + what + (there_is_more ? ", or --precision fp64" : "");
+    return "--input: " + file_ + ", row " + std::to_string(row) + what +
+           (there_is_more ? ", or --precision fp64" : "");
   }
 
   const Problem& problem_;
@@ -102,8 +110,10 @@ class Points {
 
 }  // namespace
 
-std::string beyond_precision(const Problem& problem, std::span<const std::byte> input, const std::string& file) {
-  return problem.wide ? Points<double>(problem, input, file).first_beyond() : Points<float>(problem, input, file).first_beyond();
+std::string beyond_precision(const Problem& problem, std::span<const std::byte> input,
+                             const std::string& file) {
+  return problem.wide ? Points<double>(problem, input, file).first_beyond()
+                      : Points<float>(problem, input, file).first_beyond();
 }
 
 }  // namespace mgpu::fisher

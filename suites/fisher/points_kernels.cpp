@@ -16,10 +16,11 @@ namespace {
 constexpr Items most_items = 4096;
 constexpr std::uint64_t most_tensor_dim = 32;
 
-// As many matrices as one group of 32 work-items takes, which then waits for nobody; where a matrix has more tiles, four groups.
-// Scores at a time: what fits into 16 KiB of local memory. At most 128 registers, as one tile a work-item needs 122: that leaves
-// room for 16 groups of 32 on a multiprocessor of an H200, where 100,000 logistic matrices of 32 from 256 scores take 1.52 ms, and
-// with two tiles 1.77. results/fisher.md has what else was tried.
+// As many matrices as one group of 32 work-items takes, which then waits for nobody; where a matrix
+// has more tiles, four groups. Scores at a time: what fits into 16 KiB of local memory. At most 128
+// registers, as one tile a work-item needs 122: that leaves room for 16 groups of 32 on a
+// multiprocessor of an H200, where 100,000 logistic matrices of 32 from 256 scores take 1.52 ms,
+// and with two tiles 1.77. results/fisher.md has what else was tried.
 void shape_of_models(const DeviceTraits& device, const Problem& problem, PointsVariant& made) {
   made.units = single_units_of(problem.dim);
   const std::uint64_t units = made.units.size(), row = (problem.dim + 7) / 8 * 8;
@@ -28,7 +29,8 @@ void shape_of_models(const DeviceTraits& device, const Problem& problem, PointsV
   while (chunk > 1 && points * (chunk * row + 16) * 4 > 16384) --chunk;
   made.points = static_cast<unsigned>(points);
   made.threads = static_cast<unsigned>((points * units + 31) / 32 * 32);
-  made.options += define("UNITS", units) + define("POINTS", points) + define("CHUNK", chunk) + define("GROUP", made.threads);
+  made.options += define("UNITS", units) + define("POINTS", points) + define("CHUNK", chunk) +
+                  define("GROUP", made.threads);
   if (device.nvidia) made.options += " -cl-nv-maxrregcount=128";
 }
 
@@ -39,7 +41,8 @@ PointsVariant models_variant(const DeviceTraits& device, const Problem& problem)
   if (problem.model == Model::softmax) {
     made.file = "fisher_categorical.cl";
     if (device.cpu) return made;
-    made.points = static_cast<unsigned>(std::bit_floor(std::clamp<std::uint64_t>(512 / problem.dim, 4, 32)));
+    made.points =
+        static_cast<unsigned>(std::bit_floor(std::clamp<std::uint64_t>(512 / problem.dim, 4, 32)));
     made.threads = 128;
     made.options += define("POINTS", made.points) + define("GROUP", made.threads) +
                     define("ACROSS", std::bit_floor(std::min<std::uint64_t>(32, problem.dim)));
@@ -56,21 +59,25 @@ PointsVariant models_variant(const DeviceTraits& device, const Problem& problem)
   return made;
 }
 
-// kernels/fisher_models_dmma.cl: on an H200 it makes 100,000 logistic matrices of 32 from 256 scores in 1.05 ms, fisher_models.cl
-// in 1.51. Larger matrices are left to that: here they would take several groups of 32, each of which converts to fp64 what it
-// needs. results/fisher.md has what else was tried.
+// kernels/fisher_models_dmma.cl: on an H200 it makes 100,000 logistic matrices of 32 from 256
+// scores in 1.05 ms, fisher_models.cl in 1.51. Larger matrices are left to that: here they would
+// take several groups of 32, each of which converts to fp64 what it needs. results/fisher.md has
+// what else was tried.
 PointsVariant tensor_variant(const Problem& problem) {
   PointsVariant made;
   made.file = "fisher_models_dmma.cl";
   made.entry = "matrices";
-  made.options = define("MODEL", static_cast<std::uint64_t>(problem.model)) + define("DIM", problem.dim);
+  made.options =
+      define("MODEL", static_cast<std::uint64_t>(problem.model)) + define("DIM", problem.dim);
   made.threads = 32;
   made.to_be_tried = true;
   return made;
 }
 
-// Matrices of a few points, the parameters all 1, by both; from scores that fill no whole number of any kernel's chunks.
-bool agree(DeviceResources& device, const Problem& problem, const PointsKernel& one, const PointsKernel& other) {
+// Matrices of a few points, the parameters all 1, by both; from scores that fill no whole number of
+// any kernel's chunks.
+bool agree(DeviceResources& device, const Problem& problem, const PointsKernel& one,
+           const PointsKernel& other) {
   constexpr std::uint64_t points = 3;
   constexpr std::uint32_t scores = 75, key = 1;
   const std::uint64_t triangle = problem.triangle();
@@ -79,19 +86,22 @@ bool agree(DeviceResources& device, const Problem& problem, const PointsKernel& 
   const auto matrices = [&](const PointsKernel& by) {
     std::vector<float> out(points * triangle, std::nanf(""));
     const auto made = device.allocate(out.size() * sizeof(float));
-    const std::size_t groups = (points + by.variant.points - 1) / by.variant.points, threads = by.variant.threads;
+    const std::size_t groups = (points + by.variant.points - 1) / by.variant.points,
+                      threads = by.variant.threads;
     const auto ran = device.try_out([&](Stream& stream) {
       stream.upload(*in, 0, std::as_bytes(std::span(params)));
-      if (!by.variant.units.empty()) stream.upload(*units, 0, std::as_bytes(std::span(by.variant.units)));
-      stream.launch(
-          *by.kernel, {{groups * threads, 1, 1}, {threads, 1, 1}},
-          {in.get(), std::uint64_t{0}, points, made.get(), std::uint64_t{0}, std::uint64_t{7}, units.get(), scores, key, key});
+      if (!by.variant.units.empty())
+        stream.upload(*units, 0, std::as_bytes(std::span(by.variant.units)));
+      stream.launch(*by.kernel, {{groups * threads, 1, 1}, {threads, 1, 1}},
+                    {in.get(), std::uint64_t{0}, points, made.get(), std::uint64_t{0},
+                     std::uint64_t{7}, units.get(), scores, key, key});
       stream.download(*made, 0, std::as_writable_bytes(std::span(out)));
     });
     return ran ? out : std::vector<float>{};
   };
   const std::vector<float> a = matrices(one), b = matrices(other);
-  // Elements are sums of 75 products of numbers around 1, divided by 75; Gaussian ones of up to 16 to the fourth.
+  // Elements are sums of 75 products of numbers around 1, divided by 75; Gaussian ones of up to 16
+  // to the fourth.
   for (std::size_t e = 0; e < a.size() && e < b.size(); ++e) {
     if (!(std::abs(a[e] - b[e]) <= 1e-5f * (1 + std::abs(b[e])))) return false;
   }
@@ -105,15 +115,21 @@ PointsVariant closed_variant(const DeviceTraits& device, const Problem& problem)
   made.file = "fisher_closed.cl";
   made.entry = small ? "small" : "square";
   made.options = define("REAL64", problem.wide) + define("LANES", lanes) +
-                 define("FAMILY", static_cast<std::uint64_t>(problem.family)) + define("WIDTH", problem.dim) +
-                 define("TRIALS", binomial_trials);
-  made.threads = device.cpu ? 1 : static_cast<unsigned>(std::min<std::size_t>(device.max_work_group, small ? 128 : 256));
+                 define("FAMILY", static_cast<std::uint64_t>(problem.family)) +
+                 define("WIDTH", problem.dim) + define("TRIALS", binomial_trials);
+  made.threads =
+      device.cpu
+          ? 1
+          : static_cast<unsigned>(std::min<std::size_t>(device.max_work_group, small ? 128 : 256));
   const unsigned each = device.cpu ? 1 : 4;  // of `small`
   made.points = small ? lanes * each * made.threads : 1;
-  // 1024 parameters at a time: enough elements that the values before them, and the barriers, do not count.
-  if (!small && !device.cpu) made.points = static_cast<unsigned>(std::clamp<std::uint64_t>(1024 / problem.dim, 1, 64));
+  // 1024 parameters at a time: enough elements that the values before them, and the barriers, do
+  // not count.
+  if (!small && !device.cpu)
+    made.points = static_cast<unsigned>(std::clamp<std::uint64_t>(1024 / problem.dim, 1, 64));
   while ((made.points & (made.points - 1)) != 0) made.points &= made.points - 1;
-  made.options += define("POINTS", made.points) + define("GROUP", made.threads) + define("EACH", each);
+  made.options +=
+      define("POINTS", made.points) + define("GROUP", made.threads) + define("EACH", each);
   return made;
 }
 
@@ -130,15 +146,17 @@ Items items_of(const Problem& problem) {
   return std::max<Items>(1, (problem.points + each - 1) / each);
 }
 
-// Along each row of tiles those of its first half with those of its second, so that neighbouring units read neighbouring blocks;
-// what an odd row leaves, its last, is paired with that of another row, by their common column.
+// Along each row of tiles those of its first half with those of its second, so that neighbouring
+// units read neighbouring blocks; what an odd row leaves, its last, is paired with that of another
+// row, by their common column.
 std::vector<std::uint32_t> units_of(std::uint64_t dim) {
   const auto edge = static_cast<std::uint32_t>((dim + 7) / 8);
   constexpr std::uint32_t two = 1 << 24;
   std::vector<std::uint32_t> units, left;
   for (std::uint32_t i = 0; i < edge; ++i) {
     const std::uint32_t half = (edge - i) / 2;
-    for (std::uint32_t j = i; j < i + half; ++j) units.push_back(i | j << 8 | (j + half) << 16 | two);
+    for (std::uint32_t j = i; j < i + half; ++j)
+      units.push_back(i | j << 8 | (j + half) << 16 | two);
     if ((edge - i) % 2 != 0) left.push_back(i);
   }
   for (std::size_t k = 0; k < left.size(); k += 2) {
@@ -160,7 +178,8 @@ std::vector<std::uint32_t> single_units_of(std::uint64_t dim) {
 std::vector<PointsVariant> points_variants(const DeviceTraits& device, const Problem& problem) {
   if (problem.regime != Regime::models) return {closed_variant(device, problem)};
   std::vector<PointsVariant> all;
-  if (device.fp64_tensor && !problem.portable && problem.model != Model::softmax && problem.dim <= most_tensor_dim)
+  if (device.fp64_tensor && !problem.portable && problem.model != Model::softmax &&
+      problem.dim <= most_tensor_dim)
     all.push_back(tensor_variant(problem));
   all.push_back(models_variant(device, problem));
   return all;
@@ -187,10 +206,13 @@ PointsKernel make_points_kernel(DeviceResources& device, const Problem& problem)
 PointsLayout points_layout(const Problem& problem, Mode mode, Items fits) {
   PointsLayout plan;
   plan.buffers = mode == Mode::end_to_end ? 2 : 1;
-  const std::uint64_t points = mode == Mode::end_to_end ? std::min(problem.points, fits * points_of_item(problem)) : problem.points;
+  const std::uint64_t points = mode == Mode::end_to_end
+                                   ? std::min(problem.points, fits * points_of_item(problem))
+                                   : problem.points;
   plan.input = std::max(least_buffer, points * problem.width * problem.element());
   plan.output = std::max(least_buffer, points * problem.triangle() * problem.element());
-  plan.units = std::max<Bytes>(least_buffer, single_units_of(problem.dim).size() * sizeof(std::uint32_t));
+  plan.units =
+      std::max<Bytes>(least_buffer, single_units_of(problem.dim).size() * sizeof(std::uint32_t));
   return plan;
 }
 
@@ -207,25 +229,30 @@ Capacity points_capacity(const DeviceTraits& device, const Problem& problem, Mod
   capacity.fits = items_of(problem);
   PointsLayout plan = points_layout(problem, mode, capacity.fits);
   const bool slots = mode == Mode::end_to_end;
-  while (slots && capacity.fits > 1 && (too_large(plan) || plan.input + plan.output > largest_slot)) {
+  while (slots && capacity.fits > 1 &&
+         (too_large(plan) || plan.input + plan.output > largest_slot)) {
     capacity.fits = (capacity.fits + 1) / 2;
     plan = points_layout(problem, mode, capacity.fits);
   }
   if (too_large(plan)) {
     capacity.fits = 0;
-    capacity.reason = std::string(slots ? "two slices of points and matrices" : "the points and their matrices") + " (" +
-                      format_bytes(static_cast<double>(plan.total())) +
-                      ") do not fit the device: " + format_bytes(static_cast<double>(device.max_allocation)) + " at once, " +
-                      format_bytes(static_cast<double>(usable)) + " in all";
+    capacity.reason =
+        std::string(slots ? "two slices of points and matrices" : "the points and their matrices") +
+        " (" + format_bytes(static_cast<double>(plan.total())) +
+        ") do not fit the device: " + format_bytes(static_cast<double>(device.max_allocation)) +
+        " at once, " + format_bytes(static_cast<double>(usable)) + " in all";
     return capacity;
   }
   capacity.resident = plan.total();
   capacity.pipeline = capacity.fits;
   if (slots) {
-    // Sixteen pieces, so that copies overlap compute, but none below 8 MiB (1 MiB for CPUs), where launches count.
-    const Bytes item = std::max<Bytes>(1, points_of_item(problem) * (problem.triangle() + problem.width) * problem.element());
+    // Sixteen pieces, so that copies overlap compute, but none below 8 MiB (1 MiB for CPUs), where
+    // launches count.
+    const Bytes item = std::max<Bytes>(
+        1, points_of_item(problem) * (problem.triangle() + problem.width) * problem.element());
     const Items enough = std::max<Items>(1, (Bytes{device.cpu ? 1u : 8u} << 20) / item);
-    capacity.pipeline = std::clamp<Items>(std::max((items_of(problem) + 15) / 16, enough), 1, capacity.fits);
+    capacity.pipeline =
+        std::clamp<Items>(std::max((items_of(problem) + 15) / 16, enough), 1, capacity.fits);
   }
   return capacity;
 }

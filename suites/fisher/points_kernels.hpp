@@ -1,5 +1,5 @@
-// The kernel that computes the matrices of many points on a device, and how points fall into items. Pure, but for making the
-// kernel.
+// The kernel that computes the matrices of many points on a device, and how points fall into items.
+// Pure, but for making the kernel.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,16 @@
 
 namespace mgpu::fisher {
 
-// An item is so many consecutive points: a power of two, so that no kernel's group of points is cut.
+// An item is so many consecutive points: a power of two, so that no kernel's group of points is
+// cut.
 std::uint64_t points_of_item(const Problem& problem);
 Items items_of(const Problem& problem);
 
-// Units of kernels/fisher_models.cl: one or two 8 x 8 tiles with a block of 8 in common. Depends on the dimension alone.
+// Units of kernels/fisher_models.cl: one or two 8 x 8 tiles with a block of 8 in common. Depends on
+// the dimension alone.
 std::vector<std::uint32_t> units_of(std::uint64_t dim);
-// The same tiles one by one, each with the block it had in common first: the kernel's roundings depend on which that is.
+// The same tiles one by one, each with the block it had in common first: the kernel's roundings
+// depend on which that is.
 std::vector<std::uint32_t> single_units_of(std::uint64_t dim);
 
 struct PointsVariant {
@@ -24,7 +27,8 @@ struct PointsVariant {
   unsigned points = 1;   // that a work-group, or where it has one work-item that one, takes
   unsigned threads = 1;  // a work-group's
   std::vector<std::uint32_t> units;
-  bool to_be_tried = false;  // must show first that it builds, and that it computes what the plain one does
+  bool to_be_tried =
+      false;  // must show first that it builds, and that it computes what the plain one does
 };
 // Those that may be asked of a device, best first; the last is plain OpenCL C.
 std::vector<PointsVariant> points_variants(const DeviceTraits& device, const Problem& problem);

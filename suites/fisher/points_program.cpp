@@ -1,9 +1,11 @@
-// Copies and launches of one device; the kernels are kernels/fisher_models.cl, fisher_categorical.cl and fisher_closed.cl.
+// Copies and launches of one device; the kernels are kernels/fisher_models.cl,
+// fisher_categorical.cl and fisher_closed.cl.
 #include "suites/fisher/points_program.hpp"
 
 namespace mgpu::fisher {
 
-PointsProgram::PointsProgram(PointsWorkload& workload, DeviceResources& device, Mode mode, Items fits)
+PointsProgram::PointsProgram(PointsWorkload& workload, DeviceResources& device, Mode mode,
+                             Items fits)
     : workload_(workload),
       problem_(workload.problem()),
       mode_(mode),
@@ -18,16 +20,22 @@ PointsProgram::PointsProgram(PointsWorkload& workload, DeviceResources& device, 
 
 void PointsProgram::upload(std::uint64_t first, std::uint64_t end, unsigned slot, Stream& stream) {
   const Bytes point = problem_.width * problem_.element();
-  if (first < end) stream.upload(*input_[slot], 0, workload_.data().input().subspan(first * point, (end - first) * point));
+  if (first < end)
+    stream.upload(*input_[slot], 0,
+                  workload_.data().input().subspan(first * point, (end - first) * point));
 }
 
-void PointsProgram::download(std::uint64_t first, std::uint64_t end, Bytes offset, unsigned slot, Stream& stream) {
+void PointsProgram::download(std::uint64_t first, std::uint64_t end, Bytes offset, unsigned slot,
+                             Stream& stream) {
   const Bytes matrix = problem_.triangle() * problem_.element();
-  if (first < end) stream.download(*output_[slot], offset, workload_.result().subspan(first * matrix, (end - first) * matrix));
+  if (first < end)
+    stream.download(*output_[slot], offset,
+                    workload_.result().subspan(first * matrix, (end - first) * matrix));
 }
 
 void PointsProgram::upload_units(Stream& stream) {
-  if (!units_there_ && !kernel_.variant.units.empty()) stream.upload(*units_, 0, std::as_bytes(std::span(kernel_.variant.units)));
+  if (!units_there_ && !kernel_.variant.units.empty())
+    stream.upload(*units_, 0, std::as_bytes(std::span(kernel_.variant.units)));
   units_there_ = true;
 }
 
@@ -42,19 +50,23 @@ void PointsProgram::prepare(Stream& stream) {
 void PointsProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   const bool end_to_end = mode_ == Mode::end_to_end;
   const unsigned buffer = end_to_end ? slot : 0;
-  const std::uint64_t begin = workload_.first_point(slice.begin), end = workload_.first_point(slice.end), count = end - begin;
+  const std::uint64_t begin = workload_.first_point(slice.begin),
+                      end = workload_.first_point(slice.end), count = end - begin;
   if (end_to_end) upload(begin, end, buffer, stream);
   if (count > 0) {
     const std::uint64_t first = end_to_end ? 0 : begin;
-    const std::size_t groups = (count + kernel_.variant.points - 1) / kernel_.variant.points, threads = kernel_.variant.threads;
+    const std::size_t groups = (count + kernel_.variant.points - 1) / kernel_.variant.points,
+                      threads = kernel_.variant.threads;
     const Grid grid{{groups * threads, 1, 1}, {threads, 1, 1}};
     if (problem_.regime == Regime::closed) {
-      stream.launch(*kernel_.kernel, grid, {input_[buffer].get(), first, count, output_[buffer].get(), first});
-    } else {
       stream.launch(*kernel_.kernel, grid,
-                    {input_[buffer].get(), first, count, output_[buffer].get(), first, begin, units_.get(),
-                     static_cast<std::uint32_t>(problem_.scores), static_cast<std::uint32_t>(problem_.seed),
-                     static_cast<std::uint32_t>(problem_.seed >> 32)});
+                    {input_[buffer].get(), first, count, output_[buffer].get(), first});
+    } else {
+      stream.launch(
+          *kernel_.kernel, grid,
+          {input_[buffer].get(), first, count, output_[buffer].get(), first, begin, units_.get(),
+           static_cast<std::uint32_t>(problem_.scores), static_cast<std::uint32_t>(problem_.seed),
+           static_cast<std::uint32_t>(problem_.seed >> 32)});
     }
   }
   if (end_to_end) {

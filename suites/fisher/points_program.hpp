@@ -8,20 +8,24 @@ namespace mgpu::fisher {
 
 class PointsProgram : public DeviceProgram {
  public:
-  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory), Error(device).
+  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory),
+  // Error(device).
   PointsProgram(PointsWorkload& workload, DeviceResources& device, Mode mode, Items fits);
 
   void load(Stream& stream) override;
   void prepare(Stream& stream) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
-  Brings brings() const override { return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish; }
+  Brings brings() const override {
+    return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
+  }
   void finished(const Slice& slice) override;
   void publish(Stream& stream) override;  // resident: the device's matrices
   void published() override;
 
  private:
   void upload(std::uint64_t first, std::uint64_t end, unsigned slot, Stream& stream);
-  void download(std::uint64_t first, std::uint64_t end, Bytes offset, unsigned slot, Stream& stream);
+  void download(std::uint64_t first, std::uint64_t end, Bytes offset, unsigned slot,
+                Stream& stream);
   void upload_units(Stream& stream);
 
   PointsWorkload& workload_;

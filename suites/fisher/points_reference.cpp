@@ -16,11 +16,14 @@ constexpr double fp32 = std::numeric_limits<float>::epsilon() / 2;
 
 }  // namespace
 
-std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
+std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
+                                    std::array<std::uint32_t, 2> key) {
   for (unsigned round = 0; round < 7; ++round) {
-    const std::uint64_t a = std::uint64_t{0xd2511f53} * counter[0], b = std::uint64_t{0xcd9e8d57} * counter[2];
-    counter = {static_cast<std::uint32_t>(b >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(b),
-               static_cast<std::uint32_t>(a >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(a)};
+    const std::uint64_t a = std::uint64_t{0xd2511f53} * counter[0],
+                        b = std::uint64_t{0xcd9e8d57} * counter[2];
+    counter = {
+        static_cast<std::uint32_t>(b >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(b),
+        static_cast<std::uint32_t>(a >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(a)};
     key = {key[0] + 0x9e3779b9, key[1] + 0xbb67ae85};
   }
   return counter;
@@ -30,20 +33,25 @@ std::vector<double> PointsReference::parameters_of(std::uint64_t point) const {
   std::vector<double> theta(problem_.width);
   for (std::uint64_t k = 0; k < problem_.width; ++k) {
     const std::byte* const at = input_.data() + (point * problem_.width + k) * problem_.element();
-    theta[k] = problem_.wide ? *reinterpret_cast<const double*>(at) : static_cast<double>(*reinterpret_cast<const float*>(at));
+    theta[k] = problem_.wide ? *reinterpret_cast<const double*>(at)
+                             : static_cast<double>(*reinterpret_cast<const float*>(at));
   }
   return theta;
 }
 
 double PointsReference::seconds_a_point() const {
-  const auto triangle = static_cast<double>(problem_.triangle()), dim = static_cast<double>(problem_.dim);
+  const auto triangle = static_cast<double>(problem_.triangle()),
+             dim = static_cast<double>(problem_.dim);
   const auto scores = static_cast<double>(problem_.scores);
   if (problem_.regime == Regime::closed) return 4e-9 * triangle + 1e-6 * dim;
-  return problem_.model == Model::softmax ? 4e-9 * triangle + 2e-8 * scores : scores * (1e-9 * triangle + 3e-8 * dim);
+  return problem_.model == Model::softmax ? 4e-9 * triangle + 2e-8 * scores
+                                          : scores * (1e-9 * triangle + 3e-8 * dim);
 }
 
-// Counts of outcomes. A draw so near a bound that fp32 may put it on the other side makes its neighbours doubtful by one count.
-ReferenceMatrix PointsReference::categorical(std::uint64_t point, const std::vector<double>& theta) const {
+// Counts of outcomes. A draw so near a bound that fp32 may put it on the other side makes its
+// neighbours doubtful by one count.
+ReferenceMatrix PointsReference::categorical(std::uint64_t point,
+                                             const std::vector<double>& theta) const {
   const std::size_t dim = theta.size();
   const double largest = *std::max_element(theta.begin(), theta.end());
   std::vector<double> bounds(dim), p(dim), n(dim), doubt(dim);
@@ -53,11 +61,14 @@ ReferenceMatrix PointsReference::categorical(std::uint64_t point, const std::vec
   const double near = static_cast<double>(dim + 32) * fp32;
   for (std::uint64_t s = 0; s < problem_.scores; ++s) {
     const auto words =
-        philox({static_cast<std::uint32_t>(s / 4), 0, static_cast<std::uint32_t>(point), static_cast<std::uint32_t>(point >> 32)},
-               {static_cast<std::uint32_t>(problem_.seed), static_cast<std::uint32_t>(problem_.seed >> 32)});
+        philox({static_cast<std::uint32_t>(s / 4), 0, static_cast<std::uint32_t>(point),
+                static_cast<std::uint32_t>(point >> 32)},
+               {static_cast<std::uint32_t>(problem_.seed),
+                static_cast<std::uint32_t>(problem_.seed >> 32)});
     const double u = (words[s % 4] >> 9) * 0x1p-23 * sum;
     const std::size_t k = std::min<std::size_t>(
-        dim - 1, static_cast<std::size_t>(std::upper_bound(bounds.begin(), bounds.end(), u) - bounds.begin()));
+        dim - 1, static_cast<std::size_t>(std::upper_bound(bounds.begin(), bounds.end(), u) -
+                                          bounds.begin()));
     n[k] += 1;
     for (std::size_t c = 0; c + 1 < dim; ++c) {
       if (std::abs(u - bounds[c]) > near * sum) continue;
@@ -71,20 +82,25 @@ ReferenceMatrix PointsReference::categorical(std::uint64_t point, const std::vec
     for (std::size_t j = i; j < dim; ++j) {
       const double qi = n[i] / scores, qj = n[j] / scores, own = i == j ? qi : 0;
       made.values.push_back(own - qi * p[j] - p[i] * qj + p[i] * p[j]);
-      made.allowed.push_back((own + qi * p[j] + p[i] * qj + p[i] * p[j]) * (near + 64 * fp32) + 2 * (doubt[i] + doubt[j]) / scores);
+      made.allowed.push_back((own + qi * p[j] + p[i] * qj + p[i] * p[j]) * (near + 64 * fp32) +
+                             2 * (doubt[i] + doubt[j]) / scores);
     }
   }
   return made;
 }
 
-// Logistic: design vectors of 16-bit numbers, a label drawn for each, score (y - p) x. Gaussian: normals z by Box and Muller, score
-// (z / sigma, (z^2 - 1) / sigma) of each coordinate's (mu, sigma).
-ReferenceMatrix PointsReference::from_scores(std::uint64_t point, const std::vector<double>& theta) const {
+// Logistic: design vectors of 16-bit numbers, a label drawn for each, score (y - p) x. Gaussian:
+// normals z by Box and Muller, score (z / sigma, (z^2 - 1) / sigma) of each coordinate's (mu,
+// sigma).
+ReferenceMatrix PointsReference::from_scores(std::uint64_t point,
+                                             const std::vector<double>& theta) const {
   const std::size_t dim = theta.size();
   const std::array<std::uint32_t, 2> key{static_cast<std::uint32_t>(problem_.seed),
                                          static_cast<std::uint32_t>(problem_.seed >> 32)};
-  const auto low = static_cast<std::uint32_t>(point), high = static_cast<std::uint32_t>(point >> 32);
-  ReferenceMatrix made{std::vector<double>(problem_.triangle()), std::vector<double>(problem_.triangle())};
+  const auto low = static_cast<std::uint32_t>(point),
+             high = static_cast<std::uint32_t>(point >> 32);
+  ReferenceMatrix made{std::vector<double>(problem_.triangle()),
+                       std::vector<double>(problem_.triangle())};
   const bool logistic = problem_.model == Model::logistic;
   std::vector<double> x((dim + 7) / 8 * 8);
   double doubt = 0;
@@ -99,8 +115,9 @@ ReferenceMatrix PointsReference::from_scores(std::uint64_t point, const std::vec
           to[2 * w + 1] = ((words[w] >> 16) + 0.5) * 0x1p-15 - 1;
         } else if (w % 2 == 0) {
           const double r = std::sqrt(-2 * std::log(((words[w] >> 9) + 0.5) * 0x1p-23));
-          const double angle = (words[w + 1] >> 30) * (std::numbers::pi / 2) +
-                               (((words[w + 1] << 2 >> 9) + 0.5) * 0x1p-23 - 0.5) * (std::numbers::pi / 2);
+          const double angle =
+              (words[w + 1] >> 30) * (std::numbers::pi / 2) +
+              (((words[w + 1] << 2 >> 9) + 0.5) * 0x1p-23 - 0.5) * (std::numbers::pi / 2);
           const double z0 = r * std::sin(angle), z1 = r * std::cos(angle);
           to[2 * w] = z0, to[2 * w + 1] = z0 * z0 - 1;
           to[2 * w + 2] = z1, to[2 * w + 3] = z1 * z1 - 1;
@@ -114,7 +131,8 @@ ReferenceMatrix PointsReference::from_scores(std::uint64_t point, const std::vec
         logit += theta[k] * x[k];
         large += std::abs(theta[k] * x[k]);
       }
-      const double p = 1 / (1 + std::exp(-logit)), u = (philox({number, 0xffffffff, low, high}, key)[0] >> 9) * 0x1p-23;
+      const double p = 1 / (1 + std::exp(-logit)),
+                   u = (philox({number, 0xffffffff, low, high}, key)[0] >> 9) * 0x1p-23;
       if (std::abs(u - p) <= fp32 * (16 + 8 * large)) doubt += 1;  // fp32 may draw the other label
       factor = (u < p ? 1 - p : p) * (u < p ? 1 - p : p);
     }
@@ -122,7 +140,8 @@ ReferenceMatrix PointsReference::from_scores(std::uint64_t point, const std::vec
     for (std::size_t i = 0; i < dim; ++i) {
       for (std::size_t j = i; j < dim; ++j, ++place) {
         made.values[place] += factor * x[i] * x[j];
-        made.allowed[place] += logistic ? factor * std::abs(x[i] * x[j]) : (std::abs(x[i]) + 1) * (std::abs(x[j]) + 1);
+        made.allowed[place] +=
+            logistic ? factor * std::abs(x[i] * x[j]) : (std::abs(x[i]) + 1) * (std::abs(x[j]) + 1);
       }
     }
   }
@@ -146,14 +165,17 @@ ReferenceMatrix PointsReference::matrix(std::uint64_t point) const {
   return problem_.model == Model::softmax ? categorical(point, theta) : from_scores(point, theta);
 }
 
-std::string PointsReference::check(std::uint64_t point, const std::function<double(std::uint64_t place)>& got) const {
+std::string PointsReference::check(std::uint64_t point,
+                                   const std::function<double(std::uint64_t place)>& got) const {
   const ReferenceMatrix right = matrix(point);
-  const double tiny = problem_.wide ? std::numeric_limits<double>::min() : static_cast<double>(std::numeric_limits<float>::min());
+  const double tiny = problem_.wide ? std::numeric_limits<double>::min()
+                                    : static_cast<double>(std::numeric_limits<float>::min());
   for (std::uint64_t place = 0; place < right.values.size(); ++place) {
     const double is = got(place), expected = right.values[place];
     if (std::abs(is - expected) <= right.allowed[place] + tiny || is == expected) continue;
-    return "element " + std::to_string(place) + " of the upper half of matrix " + std::to_string(point) + " is " + number_text(is) +
-           ", the reference says " + number_text(expected);
+    return "element " + std::to_string(place) + " of the upper half of matrix " +
+           std::to_string(point) + " is " + number_text(is) + ", the reference says " +
+           number_text(expected);
   }
   return "";
 }

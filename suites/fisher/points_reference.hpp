@@ -1,6 +1,7 @@
-// The independent reference of the matrices of many points, on the host: closed forms by suites/fisher/closed_reference.hpp, and
-// for models, in float64, the same random words drawn by a Philox of its own, turned into scores with the C library's functions.
-// Shares no code with the kernels.
+// The independent reference of the matrices of many points, on the host: closed forms by
+// suites/fisher/closed_reference.hpp, and for models, in float64, the same random words drawn by a
+// Philox of its own, turned into scores with the C library's functions. Shares no code with the
+// kernels.
 #pragma once
 
 #include <functional>
@@ -13,13 +14,16 @@ namespace mgpu::fisher {
 
 class PointsReference {
  public:
-  PointsReference(const Problem& problem, std::span<const std::byte> input) : problem_(problem), input_(input) {}
+  PointsReference(const Problem& problem, std::span<const std::byte> input)
+      : problem_(problem), input_(input) {}
 
   double seconds_a_point() const;  // roughly, on one core
 
-  // Compares the upper half of a point's matrix, element `place` of which `got` returns, with what matrix() allows; numbers below
-  // the smallest normal one of the precision to within that. Empty: right, else what differs.
-  std::string check(std::uint64_t point, const std::function<double(std::uint64_t place)>& got) const;
+  // Compares the upper half of a point's matrix, element `place` of which `got` returns, with what
+  // matrix() allows; numbers below the smallest normal one of the precision to within that. Empty:
+  // right, else what differs.
+  std::string check(std::uint64_t point,
+                    const std::function<double(std::uint64_t place)>& got) const;
 
   ReferenceMatrix matrix(std::uint64_t point) const;
 
@@ -33,6 +37,7 @@ class PointsReference {
 };
 
 // Seven rounds of Philox4x32, as kernels/fisher_random.cl draws them.
-std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key);
+std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
+                                    std::array<std::uint32_t, 2> key);
 
 }  // namespace mgpu::fisher

@@ -19,7 +19,9 @@
 namespace mgpu::fisher {
 namespace {
 
-Bytes output_bytes(const Problem& problem) { return problem.points * problem.triangle() * problem.element(); }
+Bytes output_bytes(const Problem& problem) {
+  return problem.points * problem.triangle() * problem.element();
+}
 
 }  // namespace
 
@@ -44,23 +46,29 @@ PointsWorkload::PointsWorkload(const SuiteParams& params)
       host_threads_(params.host_threads),
       data_(problem_, params, output_bytes(problem_)),
       shape_(shape_of(problem_)),
-      refused_(params.input ? beyond_precision(problem_, data_.input(), params.input->string()) : ""),
+      refused_(params.input ? beyond_precision(problem_, data_.input(), params.input->string())
+                            : ""),
       arrived_(shape_.items, false) {}
 
-Bytes PointsWorkload::host_bytes(const Problem& problem) { return HostData::bytes(problem, output_bytes(problem)); }
+Bytes PointsWorkload::host_bytes(const Problem& problem) {
+  return HostData::bytes(problem, output_bytes(problem));
+}
 
 Capacity PointsWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   return refused_.empty() ? points_capacity(device, problem_, mode) : Capacity{0, 0, 0, refused_};
 }
 
-std::unique_ptr<DeviceProgram> PointsWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
+std::unique_ptr<DeviceProgram> PointsWorkload::program(DeviceResources& device, Mode mode,
+                                                       const Capacity& capacity) {
   return std::make_unique<PointsProgram>(*this, device, mode, capacity.fits);
 }
 
-std::uint64_t PointsWorkload::first_point(Items item) const { return std::min(item * points_of_item(problem_), problem_.points); }
+std::uint64_t PointsWorkload::first_point(Items item) const {
+  return std::min(item * points_of_item(problem_), problem_.points);
+}
 
-// The matrices are poisoned once they were looked at, so that one nobody computes again cannot pass; before every sample that would
-// cost as much as the transfers.
+// The matrices are poisoned once they were looked at, so that one nobody computes again cannot
+// pass; before every sample that would cost as much as the transfers.
 void PointsWorkload::begin_sample() {
   ++sample_;
   std::fill(arrived_.begin(), arrived_.end(), false);
@@ -84,36 +92,44 @@ void PointsWorkload::arrived(std::span<const Slice> slices) {
 std::string PointsWorkload::digest() const { return sha256_hex(data_.result()); }
 
 double PointsWorkload::element(std::uint64_t point, std::uint64_t place) const {
-  const std::byte* const at = data_.result().data() + (point * problem_.triangle() + place) * problem_.element();
-  return problem_.wide ? *reinterpret_cast<const double*>(at) : static_cast<double>(*reinterpret_cast<const float*>(at));
+  const std::byte* const at =
+      data_.result().data() + (point * problem_.triangle() + place) * problem_.element();
+  return problem_.wide ? *reinterpret_cast<const double*>(at)
+                       : static_cast<double>(*reinterpret_cast<const float*>(at));
 }
 
-// Whole matrices: all of them where the reference takes a second or so of one core for them, else as many as that, evenly spread
-// with a random start.
+// Whole matrices: all of them where the reference takes a second or so of one core for them, else
+// as many as that, evenly spread with a random start.
 Verdict PointsWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   if (level == VerifyLevel::off) return {};
   looked_at_ = true;
   const auto missing = std::count(arrived_.begin(), arrived_.end(), false);
   if (missing > 0) {
     return {Verdict::Status::failed, "whether all matrices arrived",
-            std::to_string(missing) + " of " + std::to_string(arrived_.size()) + " parts of them did not arrive on the host"};
+            std::to_string(missing) + " of " + std::to_string(arrived_.size()) +
+                " parts of them did not arrive on the host"};
   }
   const PointsReference reference(problem_, data_.input());
-  const double budget = (level == VerifyLevel::full ? 1.0 : 0.1) * host_threads_ / reference.seconds_a_point();
+  const double budget =
+      (level == VerifyLevel::full ? 1.0 : 0.1) * host_threads_ / reference.seconds_a_point();
   const auto count = static_cast<std::uint64_t>(std::clamp(budget, 64.0, 1e9));
   const std::uint64_t step = std::max<std::uint64_t>(1, (problem_.points + count - 1) / count);
   const std::uint64_t start = std::mt19937_64(seed)() % step;
-  const std::uint64_t checked = start >= problem_.points ? 0 : (problem_.points - start - 1) / step + 1;
+  const std::uint64_t checked =
+      start >= problem_.points ? 0 : (problem_.points - start - 1) / step + 1;
   std::vector<std::string> messages(checked);
   parallel_for(checked, host_threads_, [&](std::uint64_t n) {
     const std::uint64_t point = start + n * step;
-    messages[n] = reference.check(point, [&](std::uint64_t place) { return element(point, place); });
+    messages[n] =
+        reference.check(point, [&](std::uint64_t place) { return element(point, place); });
   });
   Verdict verdict{Verdict::Status::passed, "", ""};
-  verdict.method = std::to_string(checked) + " of " + std::to_string(problem_.points) + " matrices in " +
-                   (problem_.regime == Regime::closed ? "80-bit floats, special functions by Boost.Math"
-                                                      : "float64, from the same random words");
-  const auto wrong = std::find_if(messages.begin(), messages.end(), [](const std::string& message) { return !message.empty(); });
+  verdict.method =
+      std::to_string(checked) + " of " + std::to_string(problem_.points) + " matrices in " +
+      (problem_.regime == Regime::closed ? "80-bit floats, special functions by Boost.Math"
+                                         : "float64, from the same random words");
+  const auto wrong = std::find_if(messages.begin(), messages.end(),
+                                  [](const std::string& message) { return !message.empty(); });
   if (wrong != messages.end()) {
     verdict.status = Verdict::Status::failed;
     verdict.message = *wrong;
@@ -128,7 +144,8 @@ void PointsWorkload::write_result(const std::filesystem::path& file) const {
     double* const matrix = all.data() + point * dim * dim;
     std::uint64_t place = 0;
     for (std::uint64_t i = 0; i < dim; ++i) {
-      for (std::uint64_t j = i; j < dim; ++j) matrix[i * dim + j] = matrix[j * dim + i] = element(point, place++);
+      for (std::uint64_t j = i; j < dim; ++j)
+        matrix[i * dim + j] = matrix[j * dim + i] = element(point, place++);
     }
   });
   write_npy(file, {problem_.points, dim * dim, sizeof(double)}, std::as_bytes(std::span(all)));

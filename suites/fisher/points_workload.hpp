@@ -1,5 +1,5 @@
-// The Fisher matrices of many points as a Workload: inputs, what came back, digest and verification. What runs on a device is in
-// points_program.hpp.
+// The Fisher matrices of many points as a Workload: inputs, what came back, digest and
+// verification. What runs on a device is in points_program.hpp.
 #pragma once
 
 #include <mutex>
@@ -17,13 +17,15 @@ class PointsWorkload : public Workload {
   const Shape& shape() const override { return shape_; }
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   Demand demand(const DeviceTraits& device) const override { return demand_of(problem_, device); }
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
+                                         const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override { return data_.all(); }
   void begin_sample() override;
   void merge() override {}
   std::string digest() const override;  // SHA-256 of the bytes of all upper halves
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
-  void write_result(const std::filesystem::path& file) const override;  // a row for each point: its dim x dim matrix, float64
+  void write_result(const std::filesystem::path& file)
+      const override;  // a row for each point: its dim x dim matrix, float64
 
   static Bytes host_bytes(const Problem& problem);
   static Shape shape_of(const Problem& problem);

@@ -18,10 +18,11 @@ std::uint64_t count(const SuiteParams& params, const char* name, std::uint64_t o
   return text == "auto" ? otherwise : std::stoull(text);
 }
 
-void limit(const std::string& option, std::uint64_t value, std::uint64_t least, std::uint64_t most) {
+void limit(const std::string& option, std::uint64_t value, std::uint64_t least,
+           std::uint64_t most) {
   if (value >= least && value <= most) return;
-  throw usage("--" + option + ": " + in_quotes(std::to_string(value)) + "; accepted: " + std::to_string(least) + " to " +
-              std::to_string(most));
+  throw usage("--" + option + ": " + in_quotes(std::to_string(value)) +
+              "; accepted: " + std::to_string(least) + " to " + std::to_string(most));
 }
 
 void choose_model(const SuiteParams& params, Problem& problem) {
@@ -36,15 +37,19 @@ void choose_model(const SuiteParams& params, Problem& problem) {
                   : name == "softmax"  ? Model::softmax
                                        : Model::gaussian;
   if (problem.model == (models ? Model::scores : Model::gaussian)) {
-    throw usage("--model: " + in_quotes(name) + " is not for --regime " + params.options.at("regime") +
-                "; accepted: " + (models ? "softmax, logistic, gaussian" : "scores, logistic, softmax"));
+    throw usage(
+        "--model: " + in_quotes(name) + " is not for --regime " + params.options.at("regime") +
+        "; accepted: " + (models ? "softmax, logistic, gaussian" : "scores, logistic, softmax"));
   }
 }
 
-void check_type(const SuiteParams& params, const std::string& file, const NpyShape& shape, Bytes element) {
+void check_type(const SuiteParams& params, const std::string& file, const NpyShape& shape,
+                Bytes element) {
   if (shape.element == element) return;
-  throw Error(ErrorKind::input, file + " holds " + (shape.element == 8 ? "float64" : "float32") + "; accepted with --precision " +
-                                    params.options.at("precision") + ": " + (element == 8 ? "float64" : "float32"));
+  throw Error(ErrorKind::input, file + " holds " + (shape.element == 8 ? "float64" : "float32") +
+                                    "; accepted with --precision " +
+                                    params.options.at("precision") + ": " +
+                                    (element == 8 ? "float64" : "float32"));
 }
 
 // The file says how many points there are and how many numbers each has; --dim may only agree.
@@ -54,14 +59,15 @@ void sizes_of_file(const SuiteParams& params, Problem& problem) {
   problem.points = shape.rows;
   const std::string& dim = params.options.at("dim");
   if (dim != "auto" && std::stoull(dim) != shape.columns) {
-    throw usage("--dim: " + in_quotes(dim) + ", but " + params.input->string() + " has " + std::to_string(shape.columns) +
-                " columns");
+    throw usage("--dim: " + in_quotes(dim) + ", but " + params.input->string() + " has " +
+                std::to_string(shape.columns) + " columns");
   }
   const auto wanted = problem.regime == Regime::closed ? parameters(problem.family) : std::nullopt;
   if (wanted && shape.columns != *wanted) {
-    throw Error(ErrorKind::input, "--input: " + params.input->string() + " has " + std::to_string(shape.columns) +
-                                      " columns; accepted for --family " + params.options.at("family") + ": " +
-                                      std::to_string(*wanted));
+    throw Error(ErrorKind::input, "--input: " + params.input->string() + " has " +
+                                      std::to_string(shape.columns) +
+                                      " columns; accepted for --family " +
+                                      params.options.at("family") + ": " + std::to_string(*wanted));
   }
   problem.width = shape.columns;
 }
@@ -71,18 +77,22 @@ void sizes_of_params(const SuiteParams& params, Problem& problem) {
   const std::string& file = params.options.at("params");
   if (file == "none") return;
   if (problem.regime != Regime::empirical || problem.model == Model::scores) {
-    throw usage("--params: " + in_quotes(file) +
-                " would not be read; accepted with --regime empirical and --model logistic or softmax");
+    throw usage(
+        "--params: " + in_quotes(file) +
+        " would not be read; accepted with --regime empirical and --model logistic or softmax");
   }
   const NpyShape shape = read_npy_shape(file, "--params");
   check_type(params, "--params: " + file, shape, problem.element());
   const std::string& given = params.options.at("classes");
-  const bool other = problem.model == Model::softmax && given != "auto" && std::stoull(given) != shape.rows;
-  if (shape.columns != problem.width || (problem.model == Model::logistic && shape.rows != 1) || other) {
+  const bool other =
+      problem.model == Model::softmax && given != "auto" && std::stoull(given) != shape.rows;
+  if (shape.columns != problem.width || (problem.model == Model::logistic && shape.rows != 1) ||
+      other) {
     const std::string rows = problem.model == Model::logistic ? "1" : other ? given : "(classes)";
-    throw Error(ErrorKind::input, "--params: " + file + " is " + std::to_string(shape.rows) + " x " +
-                                      std::to_string(shape.columns) + "; accepted: " + rows + " x " +
-                                      std::to_string(problem.width) + ", as many columns as the design matrix");
+    throw Error(ErrorKind::input,
+                "--params: " + file + " is " + std::to_string(shape.rows) + " x " +
+                    std::to_string(shape.columns) + "; accepted: " + rows + " x " +
+                    std::to_string(problem.width) + ", as many columns as the design matrix");
   }
   if (problem.model == Model::softmax) problem.classes = shape.rows;
 }
@@ -92,8 +102,8 @@ void sizes_of_closed(const SuiteParams& params, Problem& problem) {
   if (own && !params.input) {
     const std::uint64_t given = count(params, "dim", *own);
     if (given != *own) {
-      throw usage("--dim: " + in_quotes(std::to_string(given)) + "; accepted with --family " + params.options.at("family") + ": " +
-                  std::to_string(*own));
+      throw usage("--dim: " + in_quotes(std::to_string(given)) + "; accepted with --family " +
+                  params.options.at("family") + ": " + std::to_string(*own));
     }
     problem.width = *own;
   }
@@ -159,21 +169,29 @@ std::uint64_t tiles_of(std::uint64_t dim, std::uint64_t tile) {
 }
 
 Blocks Blocks::of(const Problem& problem) {
-  // A chain of at most 4096 fp32 sums: its rounding is a few 1e-6 of the magnitudes, and what is written of a block is 3 % of what
-  // is computed. Less where the work would not fill 8 GPUs of 264 work-groups four times (but 512), or makes no 64 blocks.
+  // A chain of at most 4096 fp32 sums: its rounding is a few 1e-6 of the magnitudes, and what is
+  // written of a block is 3 % of what is computed. Less where the work would not fill 8 GPUs of 264
+  // work-groups four times (but 512), or makes no 64 blocks.
   constexpr std::uint64_t most = 4096, enough_tiles = 8192, fewest_blocks = 64;
   Blocks made;
   made.rows = problem.points;
   std::uint64_t scores = most;  // score vectors of a block
   const std::uint64_t all = problem.points * problem.scores, tiles = tiles_of(problem.dim, 128);
   const auto blocks = [&] { return (all + scores - 1) / scores; };
-  while ((blocks() * tiles < enough_tiles && scores > 512) || (blocks() < fewest_blocks && scores > 64)) scores /= 2;
+  while ((blocks() * tiles < enough_tiles && scores > 512) ||
+         (blocks() < fewest_blocks && scores > 64))
+    scores /= 2;
   made.block_rows = 1;
-  while (made.block_rows * 2 * problem.scores <= std::max<std::uint64_t>(scores, problem.scores * 2)) made.block_rows *= 2;
+  while (made.block_rows * 2 * problem.scores <=
+         std::max<std::uint64_t>(scores, problem.scores * 2))
+    made.block_rows *= 2;
   made.blocks = (made.rows + made.block_rows - 1) / made.block_rows;
   // A device keeps a partial for each item: half of what the input takes, or 1 GiB.
-  const Bytes partial = problem.triangle() * sizeof(double), room = std::max<Bytes>(problem.input_bytes() / 2, Bytes{1} << 30);
-  const auto items = [&] { return std::max<Items>(1, (made.blocks + (Items{1} << made.height) - 1) >> made.height); };
+  const Bytes partial = problem.triangle() * sizeof(double),
+              room = std::max<Bytes>(problem.input_bytes() / 2, Bytes{1} << 30);
+  const auto items = [&] {
+    return std::max<Items>(1, (made.blocks + (Items{1} << made.height) - 1) >> made.height);
+  };
   while (made.height < most_height && (items() > 1024 || items() * partial > room)) ++made.height;
   made.items = items();
   return made;

@@ -23,26 +23,35 @@ struct Problem {
   std::uint64_t points = 0;  // score vectors, rows of a design matrix, or points of a manifold
   std::uint64_t width = 0;   // numbers of a point in the input
   std::uint64_t classes = 1;
-  std::uint64_t scores = 1;  // drawn at each point; or score vectors that a row of a design matrix stands for
-  std::uint64_t dim = 0;     // F is dim x dim
+  std::uint64_t scores =
+      1;  // drawn at each point; or score vectors that a row of a design matrix stands for
+  std::uint64_t dim = 0;  // F is dim x dim
   std::uint64_t seed = 0;
 
   Bytes element() const { return wide ? 8 : 4; }
-  std::uint64_t triangle() const { return dim * (dim + 1) / 2; }  // elements of F on and above its diagonal
+  std::uint64_t triangle() const {
+    return dim * (dim + 1) / 2;
+  }  // elements of F on and above its diagonal
   Bytes input_bytes() const { return points * width * element(); }
-  Bytes params_bytes() const { return model == Model::scores ? 0 : classes * width * element(); }  // empirical: of the model
+  Bytes params_bytes() const {
+    return model == Model::scores ? 0 : classes * width * element();
+  }  // empirical: of the model
 };
 
-constexpr std::uint64_t most_points = std::uint64_t{1} << 40, most_dim = 16384, most_models_dim = 128, most_closed_dim = 1024,
+constexpr std::uint64_t most_points = std::uint64_t{1} << 40, most_dim = 16384,
+                        most_models_dim = 128, most_closed_dim = 1024,
                         most_scores = std::uint64_t{1} << 20;
-constexpr Bytes largest_slot = Bytes{2} << 30;  // end to end there is nothing to gain from larger slices
-constexpr Bytes least_buffer = 64;              // no buffer is empty
+constexpr Bytes largest_slot = Bytes{2}
+                               << 30;  // end to end there is nothing to gain from larger slices
+constexpr Bytes least_buffer = 64;     // no buffer is empty
 
-// Throws Error(usage) for an option or size it cannot do, Error(input) for files that do not go together.
+// Throws Error(usage) for an option or size it cannot do, Error(input) for files that do not go
+// together.
 Problem problem_of(const SuiteParams& params);
 
-// Empirical: rows in blocks, each summed in one chain; blocks along the fixed tree of suites/common/block_tree.hpp. An item is an
-// aligned subtree of 2^height blocks. Depends on the problem alone. No rows at all are one item of no blocks.
+// Empirical: rows in blocks, each summed in one chain; blocks along the fixed tree of
+// suites/common/block_tree.hpp. An item is an aligned subtree of 2^height blocks. Depends on the
+// problem alone. No rows at all are one item of no blocks.
 struct Blocks {
   std::uint64_t rows = 0;  // of the input
   std::uint64_t block_rows = 0;
@@ -52,8 +61,12 @@ struct Blocks {
 
   static constexpr unsigned most_height = 4;
   static Blocks of(const Problem& problem);
-  std::uint64_t first_block(Items item) const { return std::min<std::uint64_t>(item << height, blocks); }
-  std::uint64_t first_row(Items item) const { return std::min(first_block(item) * block_rows, rows); }
+  std::uint64_t first_block(Items item) const {
+    return std::min<std::uint64_t>(item << height, blocks);
+  }
+  std::uint64_t first_row(Items item) const {
+    return std::min(first_block(item) * block_rows, rows);
+  }
 };
 
 // The tiles of F's upper half a kernel of edge `tile` computes.

@@ -11,13 +11,16 @@ namespace {
 
 unsigned grade(unsigned blade) { return static_cast<unsigned>(std::popcount(blade)); }
 
-// Signs of all products of two blades, row by row: the algebra is doubled vector by vector. With e the next vector, which comes last in
-// a blade, (A e)(B e) = A (e B) e, and e passes B with a change of sign for each vector of B.
+// Signs of all products of two blades, row by row: the algebra is doubled vector by vector. With e
+// the next vector, which comes last in a blade, (A e)(B e) = A (e B) e, and e passes B with a
+// change of sign for each vector of B.
 std::vector<int> signs_of(const Signature& signature) {
   std::vector<int> signs{1};
   unsigned size = 1;
   for (unsigned vector = 0; vector < signature.vectors(); ++vector, size *= 2) {
-    const int square = vector < signature.positive ? 1 : vector < signature.positive + signature.negative ? -1 : 0;
+    const int square = vector < signature.positive                        ? 1
+                       : vector < signature.positive + signature.negative ? -1
+                                                                          : 0;
     std::vector<int> doubled(std::size_t{4} * size * size);
     for (unsigned left = 0; left < 2 * size; ++left) {
       for (unsigned right = 0; right < 2 * size; ++right) {
@@ -42,7 +45,9 @@ bool belongs(Operation operation, unsigned left, unsigned right) {
 
 }  // namespace
 
-std::string Signature::text() const { return std::to_string(positive) + ',' + std::to_string(negative) + ',' + std::to_string(null); }
+std::string Signature::text() const {
+  return std::to_string(positive) + ',' + std::to_string(negative) + ',' + std::to_string(null);
+}
 
 Signature signature_of(const std::string& text) {
   unsigned counts[3] = {};
@@ -50,12 +55,16 @@ Signature signature_of(const std::string& text) {
   bool right = true;
   for (unsigned i = 0; i < 3 && right; ++i) {
     const auto [after, error] = std::from_chars(at, end, counts[i]);
-    right = error == std::errc() && counts[i] <= most_vectors && (i < 2 ? after != end && *after == ',' : after == end);
+    right = error == std::errc() && counts[i] <= most_vectors &&
+            (i < 2 ? after != end && *after == ',' : after == end);
     at = right && i < 2 ? after + 1 : after;
   }
-  if (right && counts[0] + counts[1] + counts[2] <= most_vectors) return {counts[0], counts[1], counts[2]};
-  throw Error(ErrorKind::usage, "--algebra: " + in_quotes(text) +
-                                    "; accepted: P,Q,R, counts of vectors whose squares are 1, -1 and 0, at most 5 in all");
+  if (right && counts[0] + counts[1] + counts[2] <= most_vectors)
+    return {counts[0], counts[1], counts[2]};
+  throw Error(
+      ErrorKind::usage,
+      "--algebra: " + in_quotes(text) +
+          "; accepted: P,Q,R, counts of vectors whose squares are 1, -1 and 0, at most 5 in all");
 }
 
 std::vector<std::vector<Term>> terms_of(const Signature& signature, Operation operation) {
@@ -65,7 +74,8 @@ std::vector<std::vector<Term>> terms_of(const Signature& signature, Operation op
   for (unsigned left = 0; left < n; ++left) {
     for (unsigned right = 0; right < n; ++right) {
       const int sign = signs[left * n + right];
-      if (sign != 0 && belongs(operation, left, right)) terms[left ^ right].push_back({left, right, sign < 0});
+      if (sign != 0 && belongs(operation, left, right))
+        terms[left ^ right].push_back({left, right, sign < 0});
     }
   }
   return terms;
@@ -73,7 +83,9 @@ std::vector<std::vector<Term>> terms_of(const Signature& signature, Operation op
 
 std::uint64_t multiply_adds(const Signature& signature, Operation operation) {
   std::uint64_t count = 0;
-  for (const auto& terms : terms_of(signature, operation == Operation::sandwich ? Operation::geometric : operation)) count += terms.size();
+  for (const auto& terms :
+       terms_of(signature, operation == Operation::sandwich ? Operation::geometric : operation))
+    count += terms.size();
   return operation == Operation::sandwich ? 2 * count : count;
 }
 

@@ -22,7 +22,9 @@ std::uint64_t count_of_input(SuiteParams& params) { return problem_of(params).co
 
 Shape shape(const SuiteParams& params) { return shape_of(problem_of(params)); }
 
-std::unique_ptr<Workload> make(const SuiteParams& params) { return std::make_unique<GeometricWorkload>(params); }
+std::unique_ptr<Workload> make(const SuiteParams& params) {
+  return std::make_unique<GeometricWorkload>(params);
+}
 
 }  // namespace
 
@@ -30,7 +32,8 @@ SuiteInfo geometric_suite() {
   using Kind = SuiteOption::Kind;
   SuiteInfo info;
   info.name = "geometric";
-  info.summary = "Products of multivectors of a geometric (Clifford) algebra, split by multivectors";
+  info.summary =
+      "Products of multivectors of a geometric (Clifford) algebra, split by multivectors";
   info.size_name = "multivectors";
   info.default_size = 1 << 22;
   info.quick_size = 1 << 16;
@@ -38,14 +41,19 @@ SuiteInfo geometric_suite() {
   info.full_size_cpu = 1 << 18;
   info.options = {
       {"algebra",
-       "P,Q,R: vectors whose squares are 1, -1 and 0, at most 5 in all; components are 1, e1, e2, e12, e3, e13, e23, e123, ...",
+       "P,Q,R: vectors whose squares are 1, -1 and 0, at most 5 in all; components are 1, e1, e2, "
+       "e12, e3, e13, e23, e123, ...",
        {"3,0,0"},
        Kind::text},
       {"op",
-       "the geometric product; of it what has the sum of the grades (outer), or their difference (inner); or a b ~a (sandwich)",
+       "the geometric product; of it what has the sum of the grades (outer), or their difference "
+       "(inner); or a b ~a (sandwich)",
        {"geometric", "outer", "inner", "sandwich"}},
       {"precision", "of all components and sums", {"fp32", "fp64"}},
-      {"data", "seeded components: uniform in (-1, 1), or integers from -4 to 4, of which products are exact", {"uniform", "integers"}},
+      {"data",
+       "seeded components: uniform in (-1, 1), or integers from -4 to 4, of which products are "
+       "exact",
+       {"uniform", "integers"}},
   };
   info.modes = {Mode::resident, Mode::end_to_end};
   info.inputs = 2;

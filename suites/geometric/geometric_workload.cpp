@@ -34,14 +34,17 @@ void check_range(const std::filesystem::path& file, std::span<const std::byte> b
   const auto* const values = reinterpret_cast<const Real*>(bytes.data());
   for (std::uint64_t i = 0; i < bytes.size() / sizeof(Real); ++i)
     if (!(std::abs(values[i]) <= static_cast<Real>(most)))
-      throw Error(ErrorKind::input, "--input: " + file.string() + ", entry " + std::to_string(i) + ": " + number_text(values[i]) +
-                                        "; accepted: magnitudes up to " + number_text(most) + ", so that no sum leaves the range");
+      throw Error(ErrorKind::input, "--input: " + file.string() + ", entry " + std::to_string(i) +
+                                        ": " + number_text(values[i]) +
+                                        "; accepted: magnitudes up to " + number_text(most) +
+                                        ", so that no sum leaves the range");
 }
 
 }  // namespace
 
-// Multivectors of up to 8 components are read as they lie, 16 bytes at a time, each byte once by way of the first cache. Larger ones
-// would be rows of 64 to 256 bytes there, of which work-items read 16 bytes at a time at that distance.
+// Multivectors of up to 8 components are read as they lie, 16 bytes at a time, each byte once by
+// way of the first cache. Larger ones would be rows of 64 to 256 bytes there, of which work-items
+// read 16 bytes at a time at that distance.
 std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem) {
   std::vector<Variant> all;
   const auto add = [&](bool staged, unsigned group) {
@@ -49,7 +52,8 @@ std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem
     if (group > device.max_work_group || local > device.local_memory) return;
     // What is best for small ones is not for large ones: other names.
     const char* const size = problem.signature.components() > 8 ? " large" : "";
-    all.push_back({(staged ? "staged " : "direct ") + std::to_string(group) + size, {problem.wide, staged, group}});
+    all.push_back({(staged ? "staged " : "direct ") + std::to_string(group) + size,
+                   {problem.wide, staged, group}});
   };
   const bool large = problem.signature.components() > 8;
   if (device.cpu) {
@@ -73,7 +77,8 @@ GeometricWorkload::GeometricWorkload(const SuiteParams& params)
   for (unsigned i = 0; i < 2 && !params.input; ++i) {
     const std::span<std::byte> to{pages_.data() + i * place(), problem_.operand_bytes()};
     const std::uint64_t seed = splitmix64(params.seed, i);
-    problem_.wide ? fill<double>(to, seed, problem_.integers, host_threads_) : fill<float>(to, seed, problem_.integers, host_threads_);
+    problem_.wide ? fill<double>(to, seed, problem_.integers, host_threads_)
+                  : fill<float>(to, seed, problem_.integers, host_threads_);
   }
 }
 
@@ -89,7 +94,8 @@ void GeometricWorkload::read(const SuiteParams& params) {
 Demand GeometricWorkload::demand(const DeviceTraits&) const {
   Demand demand;
   (problem_.wide ? demand.fp64 : demand.fp32) =
-      2.0 * static_cast<double>(multiply_adds(problem_.signature, problem_.operation)) * static_cast<double>(problem_.count);
+      2.0 * static_cast<double>(multiply_adds(problem_.signature, problem_.operation)) *
+      static_cast<double>(problem_.count);
   demand.memory_bytes = static_cast<double>(shape_.bytes_in + shape_.bytes_out);
   return demand;
 }
@@ -100,21 +106,27 @@ Capacity GeometricWorkload::capacity(const DeviceTraits& device, Mode mode) cons
     capacity.reason = "it has no fp64";
     return capacity;
   }
-  const Bytes usable = device.global_memory / 10 * 9, item = problem_.of_item() * problem_.multivector();
+  const Bytes usable = device.global_memory / 10 * 9,
+              item = problem_.of_item() * problem_.multivector();
   if (mode == Mode::resident) {
     capacity.resident = 3 * problem_.operand_bytes();
     if (problem_.operand_bytes() > device.max_allocation || capacity.resident > usable) {
-      capacity.reason = "two operands and their products take " + format_bytes(static_cast<double>(capacity.resident)) +
-                        "; the device has " + format_bytes(static_cast<double>(usable)) + " to give and buffers of at most " +
-                        format_bytes(static_cast<double>(device.max_allocation)) + "; try --mode end-to-end";
+      capacity.reason =
+          "two operands and their products take " +
+          format_bytes(static_cast<double>(capacity.resident)) + "; the device has " +
+          format_bytes(static_cast<double>(usable)) + " to give and buffers of at most " +
+          format_bytes(static_cast<double>(device.max_allocation)) + "; try --mode end-to-end";
       return capacity;
     }
     capacity.fits = capacity.pipeline = problem_.items();
     return capacity;
   }
-  // Slices of 8 MiB an operand at least, so that copies reach the link's rate; sixteen of them, so that they overlap; 1 GiB at most.
-  const Items most = std::max<Items>(1, std::min({device.max_allocation, usable / 6, Bytes{1} << 30}) / item);
-  const Items wanted = std::max<Items>((problem_.items() + 15) / 16, std::max<Items>(1, (Bytes{8} << 20) / item));
+  // Slices of 8 MiB an operand at least, so that copies reach the link's rate; sixteen of them, so
+  // that they overlap; 1 GiB at most.
+  const Items most =
+      std::max<Items>(1, std::min({device.max_allocation, usable / 6, Bytes{1} << 30}) / item);
+  const Items wanted =
+      std::max<Items>((problem_.items() + 15) / 16, std::max<Items>(1, (Bytes{8} << 20) / item));
   capacity.fits = std::min(most, problem_.items());
   capacity.pipeline = std::min(wanted, capacity.fits);
   capacity.resident = 6 * capacity.fits * item;
@@ -134,13 +146,15 @@ bool GeometricWorkload::prefer(const DeviceTraits& device, const std::string& va
   return true;
 }
 
-std::unique_ptr<DeviceProgram> GeometricWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
+std::unique_ptr<DeviceProgram> GeometricWorkload::program(DeviceResources& device, Mode mode,
+                                                          const Capacity& capacity) {
   const auto all = variants(device.traits(), problem_);
   const auto preferred = preferred_.find(device.traits().id);
   const auto named = std::find_if(all.begin(), all.end(), [&](const Variant& variant) {
     return preferred != preferred_.end() && variant.name == preferred->second;
   });
-  return std::make_unique<GeometricProgram>(*this, device, mode, capacity.fits, named != all.end() ? *named : all.at(0));
+  return std::make_unique<GeometricProgram>(*this, device, mode, capacity.fits,
+                                            named != all.end() ? *named : all.at(0));
 }
 
 std::string GeometricWorkload::digest() const {
@@ -151,8 +165,10 @@ Verdict GeometricWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   using Status = Verdict::Status;
   if (level == VerifyLevel::off) return {};
   if (const auto missing = arrivals_.look("parts of the products")) return *missing;
-  const Finding finding = check(problem_, operand(0), operand(1), result(), level == VerifyLevel::full, seed, host_threads_);
-  return {finding.message.empty() ? Status::passed : Status::failed, finding.method, finding.message};
+  const Finding finding = check(problem_, operand(0), operand(1), result(),
+                                level == VerifyLevel::full, seed, host_threads_);
+  return {finding.message.empty() ? Status::passed : Status::failed, finding.method,
+          finding.message};
 }
 
 void GeometricWorkload::write_result(const std::filesystem::path& file) const {

@@ -27,8 +27,11 @@ class GeometricWorkload final : public Workload {
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
   bool prefer(const DeviceTraits& device, const std::string& variant) override;
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
-  std::span<const std::byte> transfer_memory() const override { return {pages_.data(), host_bytes(problem_)}; }
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
+                                         const Capacity& capacity) override;
+  std::span<const std::byte> transfer_memory() const override {
+    return {pages_.data(), host_bytes(problem_)};
+  }
   void begin_sample() override { arrivals_.begin_sample(result()); }
   void merge() override {}
   std::string digest() const override;  // SHA-256 of the bytes of the products
@@ -37,7 +40,9 @@ class GeometricWorkload final : public Workload {
 
   // For the programs, which may call from several threads at once.
   const Problem& problem() const { return problem_; }
-  std::span<const std::byte> operand(unsigned which) const { return {pages_.data() + which * place(), problem_.operand_bytes()}; }
+  std::span<const std::byte> operand(unsigned which) const {
+    return {pages_.data() + which * place(), problem_.operand_bytes()};
+  }
   std::span<std::byte> result() { return {pages_.data() + 2 * place(), problem_.operand_bytes()}; }
   Arrivals& arrivals() { return arrivals_; }
 

@@ -16,8 +16,9 @@ constexpr const char* directly = R"(
   __global real* const of_c = c + (first + at) * N;
 )";
 
-// Of more, whose rows are as long as a line of cache, a work-group brings those of all its work-items in the order of memory. Rows are
-// longer by 16 bytes in local memory, so that eight work-items that read 16 bytes at once meet 32 banks.
+// Of more, whose rows are as long as a line of cache, a work-group brings those of all its
+// work-items in the order of memory. Rows are longer by 16 bytes in local memory, so that eight
+// work-items that read 16 bytes at once meet 32 banks.
 constexpr const char* by_local_memory = R"(
   __local real left[GROUP * ROW] __attribute__((aligned(16)));
   __local real right[GROUP * ROW] __attribute__((aligned(16)));
@@ -53,10 +54,16 @@ class Writer {
     if (form_.wide) text += "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n";
     const std::string real = form_.wide ? "double" : "float";
     text += "typedef " + real + " real;\ntypedef " + real + number(lanes_) + " vec;\n";
-    for (const auto& [name, value] : {std::pair{"N", components_}, {"V", lanes_}, {"GROUP", form_.group}, {"ROW", components_ + lanes_}})
+    for (const auto& [name, value] : {std::pair{"N", components_},
+                                      {"V", lanes_},
+                                      {"GROUP", form_.group},
+                                      {"ROW", components_ + lanes_}})
       text += std::string("#define ") + name + " " + number(value) + "\n";
-    text += "__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void multiply(__global const real* restrict a, "
-            "__global const real* restrict b, __global real* restrict c, const ulong first, const ulong count) {";
+    text +=
+        "__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void multiply(__global const "
+        "real* restrict a, "
+        "__global const real* restrict b, __global real* restrict c, const ulong first, const "
+        "ulong count) {";
     text += form_.staged ? by_local_memory : directly;
     text += take("a") + take("b") + products(sandwich_ ? "t" : "c", "a", "b");
     if (sandwich_) text += reversed() + products("c", "t", "r");
@@ -75,21 +82,24 @@ class Writer {
     for (unsigned i = 0; i < components_; ++i) {
       const std::string from = "of_" + of, in = of + "_from_" + number(i / lanes_ * lanes_);
       if (components_ >= lanes_ && i % lanes_ == 0)
-        text += "  const vec " + in + " = ((" + space(true) + "vec*)" + from + ")[" + number(i / lanes_) + "];\n";
+        text += "  const vec " + in + " = ((" + space(true) + "vec*)" + from + ")[" +
+                number(i / lanes_) + "];\n";
       text += "  const real " + of + number(i) + " = ";
-      text += components_ >= lanes_ ? in + ".s" + number(i % lanes_) + ";\n" : from + "[" + number(i) + "];\n";
+      text += components_ >= lanes_ ? in + ".s" + number(i % lanes_) + ";\n"
+                                    : from + "[" + number(i) + "];\n";
     }
     return text;
   }
 
-  std::string products(const std::string& to, const std::string& left, const std::string& right) const {
+  std::string products(const std::string& to, const std::string& left,
+                       const std::string& right) const {
     std::string text;
     for (unsigned k = 0; k < components_; ++k) {
       const std::string sum = to + number(k);
       text += "  real " + sum + " = 0;\n";
       for (const Term& term : terms_[k])
-        text += "  " + sum + " = fma(" + (term.negative ? "-" : "") + left + number(term.left) + ", " + right + number(term.right) +
-                ", " + sum + ");\n";
+        text += "  " + sum + " = fma(" + (term.negative ? "-" : "") + left + number(term.left) +
+                ", " + right + number(term.right) + ", " + sum + ");\n";
     }
     return text;
   }
@@ -98,7 +108,8 @@ class Writer {
   std::string reversed() const {
     std::string text;
     for (unsigned i = 0; i < components_; ++i)
-      text += "  const real r" + number(i) + " = " + ((std::popcount(i) & 2) != 0 ? "-a" : "a") + number(i) + ";\n";
+      text += "  const real r" + number(i) + " = " + ((std::popcount(i) & 2) != 0 ? "-a" : "a") +
+              number(i) + ";\n";
     return text;
   }
 
@@ -109,7 +120,8 @@ class Writer {
         text += "  of_c[" + number(i) + "] = c" + number(i) + ";\n";
         continue;
       }
-      text += "  ((" + space(false) + "vec*)of_c)[" + number(i / lanes_) + "] = (vec)(c" + number(i);
+      text +=
+          "  ((" + space(false) + "vec*)of_c)[" + number(i / lanes_) + "] = (vec)(c" + number(i);
       for (unsigned e = 1; e < lanes_; ++e) text += ", c" + number(i + e);
       text += ");\n";
     }

@@ -17,22 +17,28 @@ Operation operation_of(const std::string& name) {
 }
 
 std::uint64_t count_of_files(const SuiteParams& params, const Problem& problem) {
-  const auto refuse = [](const std::string& why) { return Error(ErrorKind::input, "--input: " + why); };
-  if (params.more_inputs.size() != 1) throw refuse(std::to_string(params.more_inputs.size() + 1) + " file(s); accepted: A.npy,B.npy");
+  const auto refuse = [](const std::string& why) {
+    return Error(ErrorKind::input, "--input: " + why);
+  };
+  if (params.more_inputs.size() != 1)
+    throw refuse(std::to_string(params.more_inputs.size() + 1) + " file(s); accepted: A.npy,B.npy");
   const std::filesystem::path* const files[] = {&*params.input, &params.more_inputs.front()};
   NpyShape shapes[2];
   for (std::size_t i = 0; i < 2; ++i) {
     shapes[i] = read_npy_shape(*files[i]);
     if (shapes[i].element != problem.element())
-      throw refuse(files[i]->string() + " holds " + (shapes[i].element == 8 ? "float64" : "float32") + "; accepted with --precision " +
-                   (problem.wide ? "fp64: float64" : "fp32: float32"));
+      throw refuse(
+          files[i]->string() + " holds " + (shapes[i].element == 8 ? "float64" : "float32") +
+          "; accepted with --precision " + (problem.wide ? "fp64: float64" : "fp32: float32"));
     if (shapes[i].columns != problem.signature.components())
-      throw refuse(files[i]->string() + " has " + std::to_string(shapes[i].columns) + " columns; accepted with --algebra " +
-                   problem.signature.text() + ": " + std::to_string(problem.signature.components()) + ", one a component");
+      throw refuse(files[i]->string() + " has " + std::to_string(shapes[i].columns) +
+                   " columns; accepted with --algebra " + problem.signature.text() + ": " +
+                   std::to_string(problem.signature.components()) + ", one a component");
   }
   if (shapes[0].rows != shapes[1].rows)
-    throw refuse(files[0]->string() + " has " + std::to_string(shapes[0].rows) + " rows, " + files[1]->string() + " " +
-                 std::to_string(shapes[1].rows) + "; accepted: as many in both");
+    throw refuse(files[0]->string() + " has " + std::to_string(shapes[0].rows) + " rows, " +
+                 files[1]->string() + " " + std::to_string(shapes[1].rows) +
+                 "; accepted: as many in both");
   return shapes[0].rows;
 }
 
@@ -47,8 +53,9 @@ Problem problem_of(const SuiteParams& params) {
   problem.seed = params.seed;
   problem.count = params.input ? count_of_files(params, problem) : params.size;
   if (problem.count > most_multivectors)
-    throw Error(ErrorKind::usage,
-                "--size: " + std::to_string(problem.count) + " is too many; accepted: 0 to " + std::to_string(most_multivectors));
+    throw Error(ErrorKind::usage, "--size: " + std::to_string(problem.count) +
+                                      " is too many; accepted: 0 to " +
+                                      std::to_string(most_multivectors));
   return problem;
 }
 

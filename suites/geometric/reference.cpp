@@ -13,11 +13,13 @@
 namespace mgpu::geometric {
 namespace {
 
-// The sign of a blade times another, 0 where a null vector is in both: each vector of the second passes those of the first that come
-// after it, then equal ones meet (Dorst, Fontijne, Mann: Geometric algebra for computer science, 2007, chapter 19).
+// The sign of a blade times another, 0 where a null vector is in both: each vector of the second
+// passes those of the first that come after it, then equal ones meet (Dorst, Fontijne, Mann:
+// Geometric algebra for computer science, 2007, chapter 19).
 int sign_of(const Signature& signature, unsigned left, unsigned right) {
   unsigned swaps = 0;
-  for (unsigned rest = left >> 1; rest != 0; rest >>= 1) swaps += static_cast<unsigned>(std::popcount(rest & right));
+  for (unsigned rest = left >> 1; rest != 0; rest >>= 1)
+    swaps += static_cast<unsigned>(std::popcount(rest & right));
   int sign = swaps % 2 == 0 ? 1 : -1;
   for (unsigned vector = 0; vector < signature.vectors(); ++vector) {
     if ((left & right & (1u << vector)) == 0) continue;
@@ -41,8 +43,14 @@ struct Multivector {
 template <class Real, class Wide>
 class Check {
  public:
-  Check(const Problem& problem, std::span<const std::byte> a, std::span<const std::byte> b, std::span<const std::byte> c)
-      : problem_(problem), n_(problem.signature.components()), a_(at(a)), b_(at(b)), c_(at(c)), signs_(std::size_t{n_} * n_) {
+  Check(const Problem& problem, std::span<const std::byte> a, std::span<const std::byte> b,
+        std::span<const std::byte> c)
+      : problem_(problem),
+        n_(problem.signature.components()),
+        a_(at(a)),
+        b_(at(b)),
+        c_(at(c)),
+        signs_(std::size_t{n_} * n_) {
     for (unsigned i = 0; i < n_; ++i) {
       for (unsigned j = 0; j < n_; ++j)
         signs_[i * n_ + j] = counts(problem.operation, i, j) ? sign_of(problem.signature, i, j) : 0;
@@ -55,20 +63,25 @@ class Check {
     const bool sandwich = problem_.operation == Operation::sandwich;
     if (sandwich) expected = product(expected, taken(a_, which, true));
     // A chain of n roundings each, of products of products twice.
-    const Wide allowed = static_cast<Wide>((sandwich ? 2 : 1) * (n_ + 1)) * std::numeric_limits<Real>::epsilon() / 2;
-    const Wide smallest = static_cast<Wide>(std::numeric_limits<Real>::min()) * (2 * n_);  // where those below it are taken for 0
+    const Wide allowed =
+        static_cast<Wide>((sandwich ? 2 : 1) * (n_ + 1)) * std::numeric_limits<Real>::epsilon() / 2;
+    const Wide smallest = static_cast<Wide>(std::numeric_limits<Real>::min()) *
+                          (2 * n_);  // where those below it are taken for 0
     for (unsigned k = 0; k < n_; ++k) {
       const Real got = c_[which * n_ + k];
       const Wide error = std::abs(static_cast<Wide>(got) - expected.value[k]);
       if (error <= allowed * expected.magnitude[k] + smallest) continue;
-      return "component " + std::to_string(k) + " of multivector " + std::to_string(which) + " is " + number_text(got) +
-             ", the reference says " + number_text(static_cast<Real>(expected.value[k]));
+      return "component " + std::to_string(k) + " of multivector " + std::to_string(which) +
+             " is " + number_text(got) + ", the reference says " +
+             number_text(static_cast<Real>(expected.value[k]));
     }
     return "";
   }
 
  private:
-  static const Real* at(std::span<const std::byte> bytes) { return reinterpret_cast<const Real*>(bytes.data()); }
+  static const Real* at(std::span<const std::byte> bytes) {
+    return reinterpret_cast<const Real*>(bytes.data());
+  }
 
   Multivector<Wide> taken(const Real* from, std::uint64_t which, bool reverse) const {
     Multivector<Wide> out{std::vector<Wide>(n_), std::vector<Wide>(n_)};
@@ -101,23 +114,27 @@ class Check {
 };
 
 template <class Real, class Wide>
-std::string first_wrong(const Problem& problem, std::span<const std::byte> a, std::span<const std::byte> b,
-                        std::span<const std::byte> c, const std::vector<std::uint64_t>& which, unsigned threads) {
+std::string first_wrong(const Problem& problem, std::span<const std::byte> a,
+                        std::span<const std::byte> b, std::span<const std::byte> c,
+                        const std::vector<std::uint64_t>& which, unsigned threads) {
   const Check<Real, Wide> check(problem, a, b, c);
   constexpr std::uint64_t at_once = 256;
   std::vector<std::string> messages((which.size() + at_once - 1) / at_once);
   parallel_for(messages.size(), threads, [&](std::uint64_t part) {
-    for (std::uint64_t i = part * at_once; i < std::min<std::uint64_t>(which.size(), (part + 1) * at_once) && messages[part].empty(); ++i)
+    for (std::uint64_t i = part * at_once;
+         i < std::min<std::uint64_t>(which.size(), (part + 1) * at_once) && messages[part].empty();
+         ++i)
       messages[part] = check.what_is_wrong(which[i]);
   });
-  const auto wrong = std::find_if(messages.begin(), messages.end(), [](const std::string& message) { return !message.empty(); });
+  const auto wrong = std::find_if(messages.begin(), messages.end(),
+                                  [](const std::string& message) { return !message.empty(); });
   return wrong == messages.end() ? "" : *wrong;
 }
 
 }  // namespace
 
-Finding check(const Problem& problem, std::span<const std::byte> a, std::span<const std::byte> b, std::span<const std::byte> c,
-              bool whole, std::uint64_t seed, unsigned threads) {
+Finding check(const Problem& problem, std::span<const std::byte> a, std::span<const std::byte> b,
+              std::span<const std::byte> c, bool whole, std::uint64_t seed, unsigned threads) {
   if (problem.count == 0) return {"nothing to multiply", ""};
   const double n = problem.signature.components(), seconds_each = 1e-6 + 3e-9 * n * n;
   const auto most = static_cast<std::uint64_t>((whole ? 10.0 : 1.0) * threads / seconds_each);
@@ -129,8 +146,9 @@ Finding check(const Problem& problem, std::span<const std::byte> a, std::span<co
     which = {0, problem.count - 1};
     while (which.size() < most) which.push_back(random() % problem.count);
   }
-  return {(which.size() == problem.count ? std::string("all") : std::to_string(which.size())) + " multivectors in " +
-              (problem.wide ? "80-bit floats" : "float64") + ", blades multiplied by bit arithmetic",
+  return {(which.size() == problem.count ? std::string("all") : std::to_string(which.size())) +
+              " multivectors in " + (problem.wide ? "80-bit floats" : "float64") +
+              ", blades multiplied by bit arithmetic",
           problem.wide ? first_wrong<double, long double>(problem, a, b, c, which, threads)
                        : first_wrong<float, double>(problem, a, b, c, which, threads)};
 }

@@ -1,5 +1,5 @@
-// The independent reference: products of blades by bit arithmetic, sums in twice the digits. Shares no code with what kernels are
-// generated from.
+// The independent reference: products of blades by bit arithmetic, sums in twice the digits. Shares
+// no code with what kernels are generated from.
 #pragma once
 
 #include <span>
@@ -14,9 +14,9 @@ struct Finding {
   std::string message;  // what differs; empty: nothing
 };
 
-// All multivectors where that takes a second or so of each thread, in `whole` ten, else as many as that, the first and the last among
-// them.
-Finding check(const Problem& problem, std::span<const std::byte> a, std::span<const std::byte> b, std::span<const std::byte> c,
-              bool whole, std::uint64_t seed, unsigned threads);
+// All multivectors where that takes a second or so of each thread, in `whole` ten, else as many as
+// that, the first and the last among them.
+Finding check(const Problem& problem, std::span<const std::byte> a, std::span<const std::byte> b,
+              std::span<const std::byte> c, bool whole, std::uint64_t seed, unsigned threads);
 
 }  // namespace mgpu::geometric

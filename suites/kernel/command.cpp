@@ -20,7 +20,8 @@ class Scratch {
  public:
   Scratch() {
     std::string pattern = (fs::temp_directory_path() / "mgpu-check-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw Error(ErrorKind::output, "check.command: no folder for its files: " + pattern);
+    if (::mkdtemp(pattern.data()) == nullptr)
+      throw Error(ErrorKind::output, "check.command: no folder for its files: " + pattern);
     path_ = pattern;
   }
   ~Scratch() {
@@ -32,8 +33,11 @@ class Scratch {
   std::string write(const CommandFiles::One& one, const char* suffix) const {
     const fs::path file = path_ / (one.name + suffix);
     std::ofstream out(file, std::ios::binary);
-    out.write(reinterpret_cast<const char*>(one.bytes.data()), static_cast<std::streamsize>(one.bytes.size()));
-    if (!out.flush()) throw Error(ErrorKind::output, "check.command: " + in_quotes(file.string()) + " cannot be written");
+    out.write(reinterpret_cast<const char*>(one.bytes.data()),
+              static_cast<std::streamsize>(one.bytes.size()));
+    if (!out.flush())
+      throw Error(ErrorKind::output,
+                  "check.command: " + in_quotes(file.string()) + " cannot be written");
     return file.string();
   }
 
@@ -48,12 +52,14 @@ std::string for_shell(const std::string& word) {
 }
 
 void replace(std::string& text, const std::string& what, const std::string& by) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) text.replace(at, what.size(), by);
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+    text.replace(at, what.size(), by);
 }
 
 }  // namespace
 
-std::string run_check(const std::string& command, const fs::path& folder, const CommandFiles& files) {
+std::string run_check(const std::string& command, const fs::path& folder,
+                      const CommandFiles& files) {
   const Scratch scratch;
   std::string line = command, inputs, outputs;
   for (const auto& [ones, all, suffix] :
@@ -81,7 +87,9 @@ std::string run_check(const std::string& command, const fs::path& folder, const 
   const int status = ::pclose(pipe);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return "";
   return fmt::format("check.command {}{}",
-                     WIFEXITED(status) ? fmt::format("says no (exit status {})", WEXITSTATUS(status)) : "was killed",
+                     WIFEXITED(status)
+                         ? fmt::format("says no (exit status {})", WEXITSTATUS(status))
+                         : "was killed",
                      last.empty() ? "" : ": " + in_quotes(last));
 }
 

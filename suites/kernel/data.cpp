@@ -23,15 +23,18 @@ double value_of(const Fill& fill, std::uint64_t seed, std::uint64_t lane) {
     case FillKind::uniform:
       return fill.low + (fill.high - fill.low) * unit(splitmix64(seed, lane));
     case FillKind::normal: {  // Box and Muller
-      const double u = 1 - unit(splitmix64(seed, 2 * lane)), v = unit(splitmix64(seed, 2 * lane + 1));
-      return fill.low + fill.high * std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
+      const double u = 1 - unit(splitmix64(seed, 2 * lane)),
+                   v = unit(splitmix64(seed, 2 * lane + 1));
+      return fill.low +
+             fill.high * std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
     }
     default:
       return fill.low + fill.high * static_cast<double>(lane);
   }
 }
 
-// Of an integer: the nearest below; where `low` to `high` are its whole range, `high` itself does not come up.
+// Of an integer: the nearest below; where `low` to `high` are its whole range, `high` itself does
+// not come up.
 Number number_for(const Argument& one, double value) {
   if (one.type.is_float()) return Number::of(value);
   return Number::of(static_cast<std::int64_t>(std::floor(std::clamp(value, -9.2e18, 9.2e18))));
@@ -41,64 +44,78 @@ void check_fill(const Argument& one) {
   const Fill& fill = one.fill;
   if (fill.kind == FillKind::zero || fill.kind == FillKind::file) return;
   if (one.type.base == Base::none || one.type.base == Base::f16)
-    throw Error(ErrorKind::input, one.where + ".fill gives numbers to " + one.type.name + "; accepted: zero, file");
-  if (fill.kind == FillKind::constant && !fits_base(one.type.base, one.constant))
     throw Error(ErrorKind::input,
-                fmt::format("{}.fill.value is {}, which is no {}", one.where, one.constant.real(), one.type.name));
+                one.where + ".fill gives numbers to " + one.type.name + "; accepted: zero, file");
+  if (fill.kind == FillKind::constant && !fits_base(one.type.base, one.constant))
+    throw Error(ErrorKind::input, fmt::format("{}.fill.value is {}, which is no {}", one.where,
+                                              one.constant.real(), one.type.name));
   for (const double bound : {fill.low, fill.high}) {
     if (fill.kind == FillKind::uniform && !fits_base(one.type.base, number_for(one, bound)))
-      throw Error(ErrorKind::input, fmt::format("{}.fill reaches {}, which is no {}", one.where, bound, one.type.name));
+      throw Error(ErrorKind::input, fmt::format("{}.fill reaches {}, which is no {}", one.where,
+                                                bound, one.type.name));
   }
 }
 
 }  // namespace
 
-void read_values(const std::string& where, const std::filesystem::path& file, const ElementType& type, std::span<std::byte> to) {
+void read_values(const std::string& where, const std::filesystem::path& file,
+                 const ElementType& type, std::span<std::byte> to) {
   if (file.extension() == ".npy") {
     const NpyShape shape = read_npy_shape(file, where.c_str());
     const bool same = shape.bytes() == to.size() && type.is_float() && shape.element == type.lane();
     if (!same) {
       throw Error(ErrorKind::input,
-                  fmt::format("{}: {} has {} x {} values of {} bits; accepted: {} bytes of {}", where, in_quotes(file.string()),
-                              shape.rows, shape.columns, shape.element * 8, to.size(), type.name));
+                  fmt::format("{}: {} has {} x {} values of {} bits; accepted: {} bytes of {}",
+                              where, in_quotes(file.string()), shape.rows, shape.columns,
+                              shape.element * 8, to.size(), type.name));
     }
     return read_npy(file, shape, to, where.c_str());
   }
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(file, error);
-  if (error) throw Error(ErrorKind::input, fmt::format("{}: {}: {}", where, in_quotes(file.string()), error.message()));
-  if (size != to.size())
+  if (error)
     throw Error(ErrorKind::input,
-                fmt::format("{}: {} has {} bytes; accepted: {}", where, in_quotes(file.string()), size, to.size()));
+                fmt::format("{}: {}: {}", where, in_quotes(file.string()), error.message()));
+  if (size != to.size())
+    throw Error(ErrorKind::input, fmt::format("{}: {} has {} bytes; accepted: {}", where,
+                                              in_quotes(file.string()), size, to.size()));
   std::ifstream in(file, std::ios::binary);
   if (!in.read(reinterpret_cast<char*>(to.data()), static_cast<std::streamsize>(to.size())))
-    throw Error(ErrorKind::input, fmt::format("{}: {} cannot be read", where, in_quotes(file.string())));
+    throw Error(ErrorKind::input,
+                fmt::format("{}: {} cannot be read", where, in_quotes(file.string())));
 }
 
-void fill_array(const Problem& problem, std::size_t argument, unsigned threads, std::span<std::byte> to) {
+void fill_array(const Problem& problem, std::size_t argument, unsigned threads,
+                std::span<std::byte> to) {
   const Argument& one = problem.args[argument];
   check_fill(one);
   if (one.fill.kind == FillKind::zero) {
     std::memset(to.data(), 0, to.size());
     return;
   }
-  if (one.fill.kind == FillKind::file) return read_values(one.where + ".fill.path", one.fill.file, one.type, to);
-  const std::uint64_t seed = splitmix64(problem.seed ^ one.fill.seed * 0x9e3779b97f4a7c15u, argument);
+  if (one.fill.kind == FillKind::file)
+    return read_values(one.where + ".fill.path", one.fill.file, one.type, to);
+  const std::uint64_t seed =
+      splitmix64(problem.seed ^ one.fill.seed * 0x9e3779b97f4a7c15u, argument);
   const Bytes lane = one.type.lane();
   const unsigned lanes = one.type.lanes;
   constexpr std::uint64_t at_once = 1 << 16;
   const std::uint64_t pieces = (one.elements + at_once - 1) / at_once;
   parallel_for(pieces, threads, [&](std::uint64_t piece) {
-    for (std::uint64_t e = piece * at_once; e < std::min((piece + 1) * at_once, one.elements); ++e) {
+    for (std::uint64_t e = piece * at_once; e < std::min((piece + 1) * at_once, one.elements);
+         ++e) {
       std::byte* const at = to.data() + e * one.type.size;
       if (one.type.lanes == 3) std::memset(at, 0, one.type.size);
       for (unsigned l = 0; l < lanes; ++l) {
         if (one.fill.kind == FillKind::constant) {
           put_number(one.type.base, one.constant, at + l * lane);
         } else if (one.fill.kind == FillKind::index) {
-          put_number(one.type.base, Number::of(static_cast<std::int64_t>(one.modulo > 0 ? e % one.modulo : e)), at + l * lane);
+          put_number(one.type.base,
+                     Number::of(static_cast<std::int64_t>(one.modulo > 0 ? e % one.modulo : e)),
+                     at + l * lane);
         } else {
-          put_number(one.type.base, number_for(one, value_of(one.fill, seed, e * lanes + l)), at + l * lane);
+          put_number(one.type.base, number_for(one, value_of(one.fill, seed, e * lanes + l)),
+                     at + l * lane);
         }
       }
     }

@@ -18,13 +18,17 @@ namespace {
 constexpr std::uint64_t kMostItems = std::uint64_t{1} << 48;
 
 bool is_identifier(const std::string& name) {
-  const auto ok = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9'); };
-  return !name.empty() && name.size() <= 128 && std::all_of(name.begin(), name.end(), ok) && !(name[0] >= '0' && name[0] <= '9');
+  const auto ok = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9');
+  };
+  return !name.empty() && name.size() <= 128 && std::all_of(name.begin(), name.end(), ok) &&
+         !(name[0] >= '0' && name[0] <= '9');
 }
 
 Fill read_fill(Table table, const std::filesystem::path& folder) {
   Fill fill;
-  fill.kind = static_cast<FillKind>(table.choice("kind", {"zero", "constant", "uniform", "normal", "ramp", "index", "file"}, 2));
+  fill.kind = static_cast<FillKind>(
+      table.choice("kind", {"zero", "constant", "uniform", "normal", "ramp", "index", "file"}, 2));
   switch (fill.kind) {
     case FillKind::zero:
       break;
@@ -59,7 +63,8 @@ Fill read_fill(Table table, const std::filesystem::path& folder) {
 
 void read_radius(Table& map, ArgumentText& argument) {
   const std::vector<std::string> radius = map.expressions("radius");
-  if (radius.empty() || radius.size() > 2) map.refuse("radius", "is missing; accepted: items on both sides, or [before, after]");
+  if (radius.empty() || radius.size() > 2)
+    map.refuse("radius", "is missing; accepted: items on both sides, or [before, after]");
   argument.before = radius.front();
   argument.after = radius.back();
 }
@@ -70,37 +75,46 @@ Tolerance read_tolerance(Table& table) {
   return made;
 }
 
-// How accumulators combine: by an operation, or by a kernel of the user's own. The argument's type is known.
+// How accumulators combine: by an operation, or by a kernel of the user's own. The argument's type
+// is known.
 void read_combination(Table& map, ArgumentText& argument) {
   if (!map.has("combine")) {
-    argument.op = static_cast<Reduction>(map.choice("op", {"add", "min", "max", "xor", "or", "and"}, 0));
+    argument.op =
+        static_cast<Reduction>(map.choice("op", {"add", "min", "max", "xor", "or", "and"}, 0));
     if (argument.type.base == Base::none)
-      map.refuse("op", "combines no struct; accepted: combine = \"KERNEL\", which makes one of two");
+      map.refuse("op",
+                 "combines no struct; accepted: combine = \"KERNEL\", which makes one of two");
     return;
   }
   if (map.has("op")) map.refuse("combine", "is given together with op; accepted: one of them");
   CombinationText& made = argument.combine;
   made.entry = map.text("combine");
-  if (!is_identifier(made.entry)) map.refuse("combine", "is " + in_quotes(made.entry) + "; accepted: the name of a kernel");
+  if (!is_identifier(made.entry))
+    map.refuse("combine", "is " + in_quotes(made.entry) + "; accepted: the name of a kernel");
   auto tolerance = map.table("tolerance");
   if (!tolerance) return;
   made.tolerance = read_tolerance(*tolerance);
   if (argument.type.base == Base::none) {
-    if (!tolerance->has("of")) tolerance->refuse("of", "is missing; accepted: float or double, what the struct consists of");
+    if (!tolerance->has("of"))
+      tolerance->refuse("of", "is missing; accepted: float or double, what the struct consists of");
     made.of = tolerance->choice("of", {"float", "double"}, 0) == 0 ? Base::f32 : Base::f64;
     const Bytes each = made.of == Base::f32 ? 4 : 8;
     if (argument.type.size % each != 0)
-      tolerance->refuse("of", fmt::format("has {} bytes, the struct {}, which is no multiple", each, argument.type.size));
+      tolerance->refuse("of", fmt::format("has {} bytes, the struct {}, which is no multiple", each,
+                                          argument.type.size));
   }
   tolerance->finish();
 }
 
 // `map = "split"` or a table with its `kind`.
 void read_map(Table& table, ArgumentText& argument) {
-  const std::vector<std::string> kinds{"split", "replicate", "halo", "slice", "fixed", "ragged", "reduce", "append", "local"};
+  const std::vector<std::string> kinds{"split",  "replicate", "halo",   "slice", "fixed",
+                                       "ragged", "reduce",    "append", "local"};
   const nlohmann::json* given = table.value("map");
   if (given == nullptr)
-    table.refuse("map", "is missing; accepted: split, replicate, halo, slice, fixed, ragged, reduce, append, local");
+    table.refuse("map",
+                 "is missing; accepted: split, replicate, halo, slice, fixed, ragged, reduce, "
+                 "append, local");
   nlohmann::json object = *given;
   if (given->is_string()) object = {{"kind", *given}};
   Table map(object, table.at("map"));
@@ -109,7 +123,8 @@ void read_map(Table& table, ArgumentText& argument) {
   switch (argument.map) {
     case MapKind::halo:
       read_radius(map, argument);
-      argument.edge = static_cast<Edge>(map.choice("edge", {"none", "zero", "clamp", "periodic"}, 0));
+      argument.edge =
+          static_cast<Edge>(map.choice("edge", {"none", "zero", "clamp", "periodic"}, 0));
       [[fallthrough]];
     case MapKind::split:
     case MapKind::slice:
@@ -136,8 +151,9 @@ void read_map(Table& table, ArgumentText& argument) {
     map.choice("address", {"rebased", "whole"}, 0);
   }
   map.finish();
-  const bool sized = argument.map == MapKind::replicate || argument.map == MapKind::fixed || argument.map == MapKind::ragged ||
-                     argument.map == MapKind::reduce || argument.map == MapKind::append || argument.map == MapKind::slice;
+  const bool sized = argument.map == MapKind::replicate || argument.map == MapKind::fixed ||
+                     argument.map == MapKind::ragged || argument.map == MapKind::reduce ||
+                     argument.map == MapKind::append || argument.map == MapKind::slice;
   if (argument.map == MapKind::local) {
     argument.size = table.expression("bytes");
   } else if (sized) {
@@ -149,17 +165,20 @@ ElementType read_type(Table& table) {
   const std::string name = table.text("type");
   if (name == "struct") {
     const std::uint64_t bytes = table.count("bytes", 0);
-    if (bytes == 0 || bytes > 65536) table.refuse("bytes", "is needed with type struct; accepted: 1 to 65536");
+    if (bytes == 0 || bytes > 65536)
+      table.refuse("bytes", "is needed with type struct; accepted: 1 to 65536");
     return structure(bytes);
   }
   for (const char* unknown : {"image", "sampler", "svm", "pipe"}) {
     if (name.find(unknown) != std::string::npos)
-      table.refuse("type", "is " + in_quotes(name) + ": images, samplers, pipes and shared virtual memory are not split");
+      table.refuse("type", "is " + in_quotes(name) +
+                               ": images, samplers, pipes and shared virtual memory are not split");
   }
   const auto type = element_type(name);
   if (!type) {
     table.refuse("type", "is " + in_quotes(name) +
-                             "; accepted: char, short, int, long, half, float, double, the unsigned ones (uint), vectors of these "
+                             "; accepted: char, short, int, long, half, float, double, the "
+                             "unsigned ones (uint), vectors of these "
                              "(float4), struct");
   }
   return *type;
@@ -169,19 +188,22 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
   ArgumentText argument;
   argument.where = table.at("");
   argument.name = table.text("name");
-  if (!is_identifier(argument.name)) table.refuse("name", "is " + in_quotes(argument.name) + "; accepted: a name of OpenCL C");
+  if (!is_identifier(argument.name))
+    table.refuse("name", "is " + in_quotes(argument.name) + "; accepted: a name of OpenCL C");
   if (table.has("scalar")) {
     argument.map = MapKind::scalar;
     argument.type = read_type(table);
     argument.scalar = table.expression("scalar");
     if (argument.type.base == Base::none || argument.type.base == Base::f16)
-      table.refuse("type", "is " + argument.type.name + "; accepted for a scalar: integers, float, double and vectors of them");
+      table.refuse("type",
+                   "is " + argument.type.name +
+                       "; accepted for a scalar: integers, float, double and vectors of them");
     table.finish();
     return argument;
   }
   const nlohmann::json* map = table.value("map");
-  const bool local =
-      map != nullptr && ((map->is_string() && *map == "local") || (map->is_object() && map->value("kind", "") == "local"));
+  const bool local = map != nullptr && ((map->is_string() && *map == "local") ||
+                                        (map->is_object() && map->value("kind", "") == "local"));
   if (!local) argument.type = read_type(table);
   read_map(table, argument);
   if (local) {
@@ -189,13 +211,16 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
     return argument;
   }
   const bool combines = argument.map == MapKind::reduce || argument.map == MapKind::append;
-  argument.access = static_cast<Access>(table.choice("access", {"read", "write", "readwrite", "scratch"}, combines ? 1 : 0));
+  argument.access = static_cast<Access>(
+      table.choice("access", {"read", "write", "readwrite", "scratch"}, combines ? 1 : 0));
   if (combines && argument.access != Access::write)
-    table.refuse("access", "is not write; an argument that is combined over slices is only written");
+    table.refuse("access",
+                 "is not write; an argument that is combined over slices is only written");
   const bool splits = argument.map == MapKind::split || argument.map == MapKind::slice;
   if (!combines && argument.access != Access::read && !splits) {
     table.refuse("access",
-                 "lets slices write what others have, too; accepted for this map: read (write, readwrite and scratch need "
+                 "lets slices write what others have, too; accepted for this map: read (write, "
+                 "readwrite and scratch need "
                  "split or slice)");
   }
   if (auto fill = table.table("fill"))
@@ -215,7 +240,8 @@ StageText read_stage(Table table, const std::vector<ArgumentText>& args, bool na
     stage.entry = table.text("entry");
     stage.args = table.texts("args");
     for (const std::string& name : stage.args) {
-      if (std::none_of(args.begin(), args.end(), [&](const ArgumentText& a) { return a.name == name; }))
+      if (std::none_of(args.begin(), args.end(),
+                       [&](const ArgumentText& a) { return a.name == name; }))
         table.refuse("args", "names " + in_quotes(name) + ", which is not among [[args]]");
     }
   }
@@ -225,7 +251,8 @@ StageText read_stage(Table table, const std::vector<ArgumentText>& args, bool na
     stage.local = table.expressions("local");
   if (stage.global.size() > 3) table.refuse("global", "has more than three dimensions");
   if (!stage.local.empty() && stage.local.size() != stage.global.size())
-    table.refuse("local", fmt::format("has {} dimensions, global has {}", stage.local.size(), stage.global.size()));
+    table.refuse("local", fmt::format("has {} dimensions, global has {}", stage.local.size(),
+                                      stage.global.size()));
   return stage;
 }
 
@@ -242,7 +269,8 @@ RepeatText read_repeat(Table table) {
     };
     if (!pairs.is_array() || !std::all_of(pairs.begin(), pairs.end(), is_pair))
       table.refuse("swap", "is no list of pairs; accepted: [[INPUT, OUTPUT], ..]");
-    for (const nlohmann::json& pair : pairs) repeat.swap.emplace_back(pair[0].get<std::string>(), pair[1].get<std::string>());
+    for (const nlohmann::json& pair : pairs)
+      repeat.swap.emplace_back(pair[0].get<std::string>(), pair[1].get<std::string>());
   }
   table.finish();
   return repeat;
@@ -251,20 +279,23 @@ RepeatText read_repeat(Table table) {
 void read_kernels(Table& root, Descriptor& made, const std::filesystem::path& self) {
   std::vector<std::string> names = root.texts("kernel");
   if (names.empty() && self.extension() == ".cl") names = {self.filename().string()};
-  if (names.empty()) root.refuse("kernel", "is missing; accepted: the kernel's file, or a list of files");
+  if (names.empty())
+    root.refuse("kernel", "is missing; accepted: the kernel's file, or a list of files");
   for (const std::string& name : names) made.kernels.push_back(made.folder / name);
   for (const std::string& name : root.texts("include")) made.include.push_back(made.folder / name);
 }
 
 }  // namespace
 
-Descriptor descriptor_of(const nlohmann::json& given, const std::string& name, const std::filesystem::path& folder) {
+Descriptor descriptor_of(const nlohmann::json& given, const std::string& name,
+                         const std::filesystem::path& folder) {
   const nlohmann::json tree = is_t1(given) ? from_t1(given, name) : given;
   Descriptor made;
   made.file = name;
   made.folder = folder;
   Table root(tree, name + ": ");
-  if (root.text("format", "mgpu-kernel/1") != "mgpu-kernel/1") root.refuse("format", "is another one; accepted: mgpu-kernel/1");
+  if (root.text("format", "mgpu-kernel/1") != "mgpu-kernel/1")
+    root.refuse("format", "is another one; accepted: mgpu-kernel/1");
   made.name = root.text("name", std::filesystem::path(name).stem().string());
   read_kernels(root, made, name);
   made.options = root.text("options", "");
@@ -289,14 +320,18 @@ Descriptor descriptor_of(const nlohmann::json& given, const std::string& name, c
   std::set<std::string> names;
   for (Table& table : root.tables("args")) {
     made.args.push_back(read_argument(std::move(table), folder));
-    if (!names.insert(made.args.back().name).second) root.refuse("args", "has two of the name " + in_quotes(made.args.back().name));
+    if (!names.insert(made.args.back().name).second)
+      root.refuse("args", "has two of the name " + in_quotes(made.args.back().name));
   }
   std::vector<Table> stages = root.tables("stages");
   auto launch = root.table("launch");
-  if (launch) made.address = static_cast<Address>(launch->choice("offset", {"rebased", "global_work_offset"}, 0));
+  if (launch)
+    made.address =
+        static_cast<Address>(launch->choice("offset", {"rebased", "global_work_offset"}, 0));
   if (stages.empty()) {
     nlohmann::json none = nlohmann::json::object();
-    StageText only = launch ? read_stage(*launch, made.args, false) : read_stage(Table(none, name), made.args, false);
+    StageText only = launch ? read_stage(*launch, made.args, false)
+                            : read_stage(Table(none, name), made.args, false);
     if (launch) {
       launch->value("global");
       launch->value("local");
@@ -328,9 +363,12 @@ Descriptor descriptor_of(const nlohmann::json& given, const std::string& name, c
   }
   root.finish();
   if (made.args.empty()) root.refuse("args", "is missing: no argument is described");
-  const auto writes = [](const ArgumentText& a) { return a.access == Access::write || a.access == Access::readwrite; };
+  const auto writes = [](const ArgumentText& a) {
+    return a.access == Access::write || a.access == Access::readwrite;
+  };
   if (std::none_of(made.args.begin(), made.args.end(), writes))
-    root.refuse("args", "has none that the kernel writes (access = \"write\"), so there is no result");
+    root.refuse("args",
+                "has none that the kernel writes (access = \"write\"), so there is no result");
   return made;
 }
 
@@ -349,7 +387,8 @@ Descriptor read_descriptor(const std::filesystem::path& file) {
     try {
       add_text(made, kernel.string(), read_text_file(kernel));
     } catch (const Error& error) {
-      throw Error(error.kind(), made.file + ": kernel " + in_quotes(kernel.string()) + ": " + error.what());
+      throw Error(error.kind(),
+                  made.file + ": kernel " + in_quotes(kernel.string()) + ": " + error.what());
     }
   }
   made.identity = fnv1a_hex(tree.dump() + made.text);
@@ -357,7 +396,8 @@ Descriptor read_descriptor(const std::filesystem::path& file) {
 }
 
 Descriptor built_in_descriptor(const NamedTexts& texts) {
-  const nlohmann::json tree = parse_tree(std::string(texts.descriptor), std::string(texts.descriptor_name), false);
+  const nlohmann::json tree =
+      parse_tree(std::string(texts.descriptor), std::string(texts.descriptor_name), false);
   Descriptor made = descriptor_of(tree, std::string(texts.descriptor_name), "");
   add_text(made, std::string(texts.kernel_name), texts.kernel);
   made.identity = fnv1a_hex(tree.dump() + made.text);

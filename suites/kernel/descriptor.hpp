@@ -1,4 +1,5 @@
-// What a descriptor says: a kernel, its arguments and how they are split, as written. suites/kernel/README.md has the keys.
+// What a descriptor says: a kernel, its arguments and how they are split, as written.
+// suites/kernel/README.md has the keys.
 #pragma once
 
 #include <filesystem>
@@ -36,9 +37,11 @@ struct Tolerance {
 
 // A second kernel that combines accumulators: it makes `into` the combination of `into` and `from`.
 struct CombinationText {
-  std::string entry;                   // empty: there is none, an operation combines them
-  std::optional<Tolerance> tolerance;  // how far that may be from one launch for all items; none: that of the descriptor
-  Base of = Base::none;                // of a structure: the numbers that it consists of, f32 or f64, where they have a tolerance
+  std::string entry;  // empty: there is none, an operation combines them
+  std::optional<Tolerance>
+      tolerance;  // how far that may be from one launch for all items; none: that of the descriptor
+  Base of = Base::none;  // of a structure: the numbers that it consists of, f32 or f64, where they
+                         // have a tolerance
 };
 
 // Expressions are kept as text: what they depend on is known only with the problem's size.
@@ -47,7 +50,8 @@ struct ArgumentText {
   ElementType type;
   MapKind map = MapKind::split;
   Access access = Access::read;
-  std::string per_item = "1", before = "0", after = "0", size, start, length, scalar, offsets, counter;
+  std::string per_item = "1", before = "0", after = "0", size, start, length, scalar, offsets,
+              counter;
   Edge edge = Edge::none;
   Reduction op = Reduction::add;
   CombinationText combine;
@@ -63,7 +67,8 @@ struct StageText {
   std::vector<std::string> global, local;  // local empty: the device chooses
 };
 
-// Rounds: the kernels again and again, where `swap` says which input becomes what was made of it in the round before.
+// Rounds: the kernels again and again, where `swap` says which input becomes what was made of it in
+// the round before.
 struct RepeatText {
   std::string where, rounds;  // rounds empty: there is but one
   std::vector<std::pair<std::string, std::string>> swap;
@@ -92,7 +97,8 @@ struct Descriptor {
 // Throws Error(input), naming file and key.
 Descriptor read_descriptor(const std::filesystem::path& file);
 // `folder`: what paths are relative to. `kernel_text` above: read, too.
-Descriptor descriptor_of(const nlohmann::json& tree, const std::string& name, const std::filesystem::path& folder);
+Descriptor descriptor_of(const nlohmann::json& tree, const std::string& name,
+                         const std::filesystem::path& folder);
 
 // Texts that are not read from a file: those of the examples built in.
 struct NamedTexts {
@@ -100,8 +106,8 @@ struct NamedTexts {
 };
 Descriptor built_in_descriptor(const NamedTexts& texts);
 
-// The same as a T1 file (Kernel Tuner, KTT) says it: an array of as many elements as there are work-items is split, others are
-// replicated. Throws Error(input).
+// The same as a T1 file (Kernel Tuner, KTT) says it: an array of as many elements as there are
+// work-items is split, others are replicated. Throws Error(input).
 nlohmann::json from_t1(const nlohmann::json& t1, const std::string& name);
 bool is_t1(const nlohmann::json& tree);
 

@@ -15,12 +15,13 @@ struct Known {
   Base base;
 };
 
-constexpr std::array kTypes{Known{"char", "signedchar", Base::i8},    Known{"uchar", "unsignedchar", Base::u8},
-                            Known{"short", "signedshort", Base::i16}, Known{"ushort", "unsignedshort", Base::u16},
-                            Known{"int", "signedint", Base::i32},     Known{"uint", "unsignedint", Base::u32},
-                            Known{"long", "signedlong", Base::i64},   Known{"ulong", "unsignedlong", Base::u64},
-                            Known{"half", "half", Base::f16},         Known{"float", "float", Base::f32},
-                            Known{"double", "double", Base::f64}};
+constexpr std::array kTypes{
+    Known{"char", "signedchar", Base::i8},    Known{"uchar", "unsignedchar", Base::u8},
+    Known{"short", "signedshort", Base::i16}, Known{"ushort", "unsignedshort", Base::u16},
+    Known{"int", "signedint", Base::i32},     Known{"uint", "unsignedint", Base::u32},
+    Known{"long", "signedlong", Base::i64},   Known{"ulong", "unsignedlong", Base::u64},
+    Known{"half", "half", Base::f16},         Known{"float", "float", Base::f32},
+    Known{"double", "double", Base::f64}};
 
 Bytes size_of(Base base) {
   constexpr std::array<Bytes, 12> sizes{1, 1, 2, 2, 4, 4, 8, 8, 2, 4, 8, 1};
@@ -90,7 +91,8 @@ void put_number(Base base, const Number& number, std::byte* to) {
     if constexpr (std::is_floating_point_v<T>) {
       value = static_cast<T>(number.real());
     } else {
-      value = number.integer ? static_cast<T>(number.i) : static_cast<T>(static_cast<std::int64_t>(number.d));
+      value = number.integer ? static_cast<T>(number.i)
+                             : static_cast<T>(static_cast<std::int64_t>(number.d));
     }
     std::memcpy(to, &value, sizeof value);
   });
@@ -108,7 +110,8 @@ double number_at(Base base, const std::byte* from) {
 std::string text_at(const ElementType& type, const std::byte* from) {
   std::string text;
   if (type.base == Base::none || type.base == Base::f16) {
-    for (Bytes i = 0; i < std::min<Bytes>(type.size, 16); ++i) text += fmt::format("{:02x}", static_cast<unsigned>(from[i]));
+    for (Bytes i = 0; i < std::min<Bytes>(type.size, 16); ++i)
+      text += fmt::format("{:02x}", static_cast<unsigned>(from[i]));
     return text + (type.size > 16 ? ".." : "");
   }
   for (unsigned lane = 0; lane < type.lanes; ++lane) {
@@ -135,9 +138,11 @@ bool fits_base(Base base, const Number& number) {
     if constexpr (std::is_integral_v<T>) {
       fits = std::is_signed_v<T>
                  ? number.i >= static_cast<std::int64_t>(std::numeric_limits<T>::min()) &&
-                       (sizeof(T) == 8 || number.i <= static_cast<std::int64_t>(std::numeric_limits<T>::max()))
-                 : number.i >= 0 &&
-                       (sizeof(T) == 8 || number.i <= static_cast<std::int64_t>(std::numeric_limits<T>::max() & INT64_MAX));
+                       (sizeof(T) == 8 ||
+                        number.i <= static_cast<std::int64_t>(std::numeric_limits<T>::max()))
+                 : number.i >= 0 && (sizeof(T) == 8 ||
+                                     number.i <= static_cast<std::int64_t>(
+                                                     std::numeric_limits<T>::max() & INT64_MAX));
     }
   });
   return fits;

@@ -31,7 +31,9 @@ ElementType structure(Bytes size);
 // A value of a lane. Halves are refused where descriptors give values (no host type).
 void put_number(Base base, const Number& number, std::byte* to);
 double number_at(Base base, const std::byte* from);
-std::string text_at(const ElementType& type, const std::byte* from);  // for messages: "(1, 2.5)", or bytes in hex
-bool fits_base(Base base, const Number& number);                      // can it be told from this type without loss of its kind?
+std::string text_at(const ElementType& type,
+                    const std::byte* from);  // for messages: "(1, 2.5)", or bytes in hex
+bool fits_base(Base base,
+               const Number& number);  // can it be told from this type without loss of its kind?
 
 }  // namespace mgpu::kernel

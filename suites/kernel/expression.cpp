@@ -32,13 +32,17 @@ class ExpressionParser {
   void read() {
     sum();
     skip();
-    if (at_ < text_.size()) refuse("has " + in_quotes(text_.substr(at_, 8)) + " where an operator or its end is expected");
+    if (at_ < text_.size())
+      refuse("has " + in_quotes(text_.substr(at_, 8)) +
+             " where an operator or its end is expected");
   }
 
  private:
   using Op = Expression::Op;
 
-  [[noreturn]] void refuse(const std::string& why) const { kernel::refuse(into_.where_, text_, why); }
+  [[noreturn]] void refuse(const std::string& why) const {
+    kernel::refuse(into_.where_, text_, why);
+  }
   void skip() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
   }
@@ -97,7 +101,8 @@ class ExpressionParser {
     } else if (at_ < text_.size() && is_letter(text_[at_])) {
       name();
     } else {
-      refuse(text_.empty() ? "is empty; accepted: an arithmetic expression" : "is no arithmetic expression");
+      refuse(text_.empty() ? "is empty; accepted: an arithmetic expression"
+                           : "is no arithmetic expression");
     }
     if (minus % 2 == 1) add(Op::negate);
   }
@@ -109,7 +114,8 @@ class ExpressionParser {
     const auto as_integer = std::from_chars(begin, end, whole);
     double real = 0;
     const auto as_real = std::from_chars(begin, end, real);
-    if (as_real.ec != std::errc() || !std::isfinite(real)) refuse("has a number that cannot be read");
+    if (as_real.ec != std::errc() || !std::isfinite(real))
+      refuse("has a number that cannot be read");
     if (as_integer.ec == std::errc() && as_integer.ptr == as_real.ptr) {
       add(Op::push, Number::of(whole));
     } else {
@@ -124,21 +130,25 @@ class ExpressionParser {
     const std::string_view word = text_.substr(begin, at_ - begin);
     if (take('(')) return call(word);
     if (slices_) {
-      for (const auto& [known, op] : {std::pair{"begin", Op::begin}, {"count", Op::count}, {"end", Op::end}}) {
+      for (const auto& [known, op] :
+           {std::pair{"begin", Op::begin}, {"count", Op::count}, {"end", Op::end}}) {
         if (word != known) continue;
         into_.depends_ = true;
         return add(op);
       }
     }
-    if (const auto found = names_.find(word); found != names_.end()) return add(Op::push, found->second);
+    if (const auto found = names_.find(word); found != names_.end())
+      return add(Op::push, found->second);
     std::vector<std::string> known;
     for (const auto& entry : names_) known.push_back(entry.first);
     if (slices_) known.insert(known.end(), {"begin", "count", "end"});
-    refuse("uses " + in_quotes(word) + ", which is no parameter" + (known.empty() ? "" : did_you_mean(word, known)));
+    refuse("uses " + in_quotes(word) + ", which is no parameter" +
+           (known.empty() ? "" : did_you_mean(word, known)));
   }
 
   void call(std::string_view word) {
-    constexpr std::array functions{std::pair{"min", Op::least}, std::pair{"max", Op::most}, std::pair{"ceil_div", Op::ceil_div},
+    constexpr std::array functions{std::pair{"min", Op::least}, std::pair{"max", Op::most},
+                                   std::pair{"ceil_div", Op::ceil_div},
                                    std::pair{"round_up", Op::round_up}};
     for (const auto& [known, op] : functions) {
       if (word != known) continue;
@@ -159,13 +169,15 @@ class ExpressionParser {
   unsigned depth_ = 0;
 };
 
-Expression::Expression(const std::string& where, std::string_view text, const Names& names, bool slices)
+Expression::Expression(const std::string& where, std::string_view text, const Names& names,
+                       bool slices)
     : where_(where), text_(text) {
   ExpressionParser(*this, names, slices).read();
 }
 
 Number Expression::apply(Op op, const Number& a, const Number& b) const {
-  const bool divides = op == Op::divide || op == Op::remainder || op == Op::ceil_div || op == Op::round_up;
+  const bool divides =
+      op == Op::divide || op == Op::remainder || op == Op::ceil_div || op == Op::round_up;
   if (divides && b.real() == 0) refuse(where_, text_, "divides by zero");
   if (!a.integer || !b.integer) {
     const double x = a.real(), y = b.real();
@@ -224,7 +236,8 @@ Number Expression::apply(Op op, const Number& a, const Number& b) const {
         over = true;
         break;
       }
-      const std::int64_t quotient = a.i / b.i, rest = a.i % b.i, up = quotient + (rest != 0 && (rest < 0) == (b.i < 0) ? 1 : 0);
+      const std::int64_t quotient = a.i / b.i, rest = a.i % b.i,
+                         up = quotient + (rest != 0 && (rest < 0) == (b.i < 0) ? 1 : 0);
       if (op == Op::divide) z = quotient;
       if (op == Op::remainder) z = rest;
       if (op == Op::ceil_div) z = up;
@@ -258,7 +271,8 @@ Number Expression::evaluate(const SliceNumbers& slice) const {
         break;
       case Op::negate: {
         const Number zero = Number::of(std::int64_t{0});
-        stack[top - 1] = stack[top - 1].integer ? apply(Op::subtract, zero, stack[top - 1]) : Number::of(-stack[top - 1].d);
+        stack[top - 1] = stack[top - 1].integer ? apply(Op::subtract, zero, stack[top - 1])
+                                                : Number::of(-stack[top - 1].d);
         break;
       }
       default:
@@ -275,7 +289,8 @@ std::uint64_t Expression::count(const SliceNumbers& slice) const {
   const double real = value.real();
   if (!(real >= 0) || real > most || real != std::floor(real))
     refuse(where_, text_,
-           "is " + (value.integer ? std::to_string(value.i) : std::to_string(real)) + "; accepted: an integer from 0 to 2^53");
+           "is " + (value.integer ? std::to_string(value.i) : std::to_string(real)) +
+               "; accepted: an integer from 0 to 2^53");
   return value.integer ? static_cast<std::uint64_t>(value.i) : static_cast<std::uint64_t>(real);
 }
 

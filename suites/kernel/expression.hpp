@@ -1,4 +1,5 @@
-// Arithmetic of descriptors: "(count + 2 * radius) * width". Compiled once for a problem, then cheap to evaluate for each slice.
+// Arithmetic of descriptors: "(count + 2 * radius) * width". Compiled once for a problem, then
+// cheap to evaluate for each slice.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace mgpu::kernel {
 
-// An integer as long as only integers came together; division of integers drops the remainder, as in C.
+// An integer as long as only integers came together; division of integers drops the remainder, as
+// in C.
 struct Number {
   bool integer = true;
   std::int64_t i = 0;
@@ -29,8 +31,9 @@ struct SliceNumbers {
 class Expression {
  public:
   Expression() = default;
-  // `where` names the key for messages; `names` are folded in; `begin`, `count` and `end` are known only where `slices`.
-  // Throws Error(input): a name that is not known, with the nearest known one, or what is no expression.
+  // `where` names the key for messages; `names` are folded in; `begin`, `count` and `end` are known
+  // only where `slices`. Throws Error(input): a name that is not known, with the nearest known one,
+  // or what is no expression.
   Expression(const std::string& where, std::string_view text, const Names& names, bool slices);
 
   // Throws Error(input): a division by zero, an overflow.
@@ -42,7 +45,22 @@ class Expression {
 
  private:
   friend class ExpressionParser;
-  enum class Op { push, begin, count, end, add, subtract, multiply, divide, remainder, negate, least, most, ceil_div, round_up };
+  enum class Op {
+    push,
+    begin,
+    count,
+    end,
+    add,
+    subtract,
+    multiply,
+    divide,
+    remainder,
+    negate,
+    least,
+    most,
+    ceil_div,
+    round_up
+  };
   struct Step {
     Op op = Op::push;
     Number value;

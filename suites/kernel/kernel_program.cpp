@@ -26,19 +26,23 @@ Bytes array_bytes(const Problem& problem, const Argument& one, Mode mode, Items 
 
 Bytes KernelProgram::bytes(const Problem& problem, Mode mode, Items fits) {
   Bytes all = 0;
-  for (const Argument& one : problem.args) all += array_bytes(problem, one, mode, fits) * (in_slots(one, mode) ? 2 : 1);
-  // States go from what is there at the beginning to one of two others, and to and fro between these.
+  for (const Argument& one : problem.args)
+    all += array_bytes(problem, one, mode, fits) * (in_slots(one, mode) ? 2 : 1);
+  // States go from what is there at the beginning to one of two others, and to and fro between
+  // these.
   for (const Swap& swap : problem.swaps) all += problem.args[swap.in].bytes();
   return all;
 }
 
 Bytes KernelProgram::largest(const Problem& problem, Mode mode, Items fits) {
   Bytes most = 0;
-  for (const Argument& one : problem.args) most = std::max(most, array_bytes(problem, one, mode, fits));
+  for (const Argument& one : problem.args)
+    most = std::max(most, array_bytes(problem, one, mode, fits));
   return most;
 }
 
-KernelProgram::KernelProgram(KernelWorkload& workload, DeviceResources& device, Mode mode, Items fits)
+KernelProgram::KernelProgram(KernelWorkload& workload, DeviceResources& device, Mode mode,
+                             Items fits)
     : workload_(workload),
       problem_(workload.problem()),
       device_(device),
@@ -47,8 +51,10 @@ KernelProgram::KernelProgram(KernelWorkload& workload, DeviceResources& device, 
       launches_(problem_, device),
       parts_(device) {
   if (device.traits().buffer_alignment > kAlignment) {
-    throw Error(ErrorKind::unsupported, fmt::format("parts of buffers begin at multiples of {} bytes on device {}; known is {}",
-                                                    device.traits().buffer_alignment, id_, kAlignment));
+    throw Error(
+        ErrorKind::unsupported,
+        fmt::format("parts of buffers begin at multiples of {} bytes on device {}; known is {}",
+                    device.traits().buffer_alignment, id_, kAlignment));
   }
   workload_.try_on(device, launches_, fits);
   if (problem_.rounds > 0) states_.emplace(workload_, device);
@@ -66,7 +72,8 @@ void KernelProgram::allocate(Items fits) {
     array.of = {0, array.slots ? fits : problem_.items};
     const Bytes bytes = array_bytes(problem_, one, mode_, fits);
     array.size = bytes - 2 * kAlignment;
-    for (unsigned slot = 0; slot < (array.slots ? 2U : 1U); ++slot) array.memory[slot] = device_.allocate(bytes);
+    for (unsigned slot = 0; slot < (array.slots ? 2U : 1U); ++slot)
+      array.memory[slot] = device_.allocate(bytes);
     zones_[a].assign(2 * kAlignment, kCanary);
     if (one.accumulates()) {
       combines_ = true;
@@ -84,17 +91,20 @@ void KernelProgram::allocate(Items fits) {
   });
 }
 
-void KernelProgram::upload(std::size_t argument, const Slice& slice, Array& array, unsigned slot, Stream& stream) {
+void KernelProgram::upload(std::size_t argument, const Slice& slice, Array& array, unsigned slot,
+                           Stream& stream) {
   const Argument& one = problem_.args[argument];
   const std::byte* const host = workload_.memory().data() + one.host;
-  // Where index 0 for this slice is, which with edges may be used by moves of other slices: those of a slot begin at 0.
+  // Where index 0 for this slice is, which with edges may be used by moves of other slices: those
+  // of a slot begin at 0.
   const Bytes zero = kAlignment + (array.slots ? 0 : slice_offset(one, array.of, slice));
   for (const Move& move : input_moves(problem_, workload_.memory(), argument, slice)) {
     const std::byte* const from = move.zeros ? workload_.zeros(move.length) : host + move.host;
     if (move.count == 1) {
       stream.upload(*array.memory[slot], zero + move.device, {from, move.length});
     } else {
-      stream.upload_rows(*array.memory[slot], from, {move.length, move.count, zero + move.device, move.stride, move.stride});
+      stream.upload_rows(*array.memory[slot], from,
+                         {move.length, move.count, zero + move.device, move.stride, move.stride});
     }
   }
 }
@@ -102,11 +112,13 @@ void KernelProgram::upload(std::size_t argument, const Slice& slice, Array& arra
 void KernelProgram::load(Stream& stream) {
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const Argument& one = problem_.args[a];
-    if (!one.is_input() || one.access == Access::readwrite || problem_.swap_of(a) != nullptr) continue;
+    if (!one.is_input() || one.access == Access::readwrite || problem_.swap_of(a) != nullptr)
+      continue;
     if (one.by_item() || one.map == MapKind::slice) {
       upload(a, {0, problem_.items}, arrays_[a], 0, stream);
     } else {  // all of it, whatever the ranges of slices are
-      stream.upload(*arrays_[a].memory[0], kAlignment, workload_.memory().subspan(one.host, one.bytes()));
+      stream.upload(*arrays_[a].memory[0], kAlignment,
+                    workload_.memory().subspan(one.host, one.bytes()));
     }
   }
 }
@@ -118,7 +130,8 @@ void KernelProgram::prepare(Stream& stream) {
   sample_ = workload_.sample();
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const Argument& one = problem_.args[a];
-    if (one.map == MapKind::replicate && is_end_to_end()) upload(a, {0, problem_.items}, arrays_[a], 0, stream);
+    if (one.map == MapKind::replicate && is_end_to_end())
+      upload(a, {0, problem_.items}, arrays_[a], 0, stream);
     if (one.map != MapKind::reduce) continue;
     for (Items block = 0; block < problem_.blocks(); ++block)
       put_identity(one, std::span(arrays_[a].sums).subspan(block * one.stride(), one.bytes()));
@@ -136,7 +149,8 @@ Buffer* KernelProgram::given(std::size_t argument, const Slice& slice, unsigned 
   if (!one.is_array()) return nullptr;
   const Array& array = arrays_[argument];
   if (one.accumulates()) {
-    return part(argument, 0, problem_.block > 0 ? slice.begin / problem_.block * one.stride() : 0, one.bytes());
+    return part(argument, 0, problem_.block > 0 ? slice.begin / problem_.block * one.stride() : 0,
+                one.bytes());
   }
   const Bytes offset = array.slots ? 0 : slice_offset(one, array.of, slice);
   return part(argument, array.slots ? slot : 0, offset, slice_bytes(problem_, one, slice));
@@ -165,7 +179,8 @@ void KernelProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
         [&](std::size_t a) {
           const Array& array = arrays_[a];
           if (!array.slots) return given(a, piece, slot);
-          return part(a, slot, slice_offset(problem_.args[a], slice, piece), slice_bytes(problem_, problem_.args[a], piece));
+          return part(a, slot, slice_offset(problem_.args[a], slice, piece),
+                      slice_bytes(problem_, problem_.args[a], piece));
         },
         stream);
   }
@@ -176,25 +191,32 @@ void KernelProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
 
 void KernelProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) {
   launches_.launch(
-      slice, [&](std::size_t a) { return problem_.swap_of(a) != nullptr ? &states_->given(a, round) : given(a, slice, slot_); },
+      slice,
+      [&](std::size_t a) {
+        return problem_.swap_of(a) != nullptr ? &states_->given(a, round) : given(a, slice, slot_);
+      },
       stream);
   if (round + 1 < problem_.rounds) return states_->exchange(slice, round);
   if (!is_end_to_end()) return;
   for (std::size_t a = 0; a < arrays_.size(); ++a) download(a, slice, slot_, stream);
 }
 
-void KernelProgram::download(std::size_t argument, const Slice& slice, unsigned slot, Stream& stream) {
+void KernelProgram::download(std::size_t argument, const Slice& slice, unsigned slot,
+                             Stream& stream) {
   const Argument& one = problem_.args[argument];
   Array& array = arrays_[argument];
   const bool swaps = problem_.swap_of(argument) != nullptr;
-  const Bytes zero = swaps ? 0 : kAlignment + (array.slots ? 0 : slice_offset(one, array.of, slice));
+  const Bytes zero =
+      swaps ? 0 : kAlignment + (array.slots ? 0 : slice_offset(one, array.of, slice));
   for (const Move& move : output_moves(problem_, argument, slice)) {
     std::byte* const to = workload_.memory().data() + one.result + move.host;
     if (move.count == 1) {
-      Buffer& from = swaps ? states_->given(argument, problem_.rounds - 1) : *array.memory[array.slots ? slot : 0];
+      Buffer& from = swaps ? states_->given(argument, problem_.rounds - 1)
+                           : *array.memory[array.slots ? slot : 0];
       stream.download(from, zero + move.device, {to, move.length});
     } else {
-      stream.download_rows(*array.memory[0], to, {move.length, move.count, zero + move.device, move.stride, move.stride});
+      stream.download_rows(*array.memory[0], to,
+                           {move.length, move.count, zero + move.device, move.stride, move.stride});
     }
   }
 }
@@ -203,7 +225,8 @@ void KernelProgram::collect(Stream& stream) {
   if (!combines_) return;
   collecting_ = done_;
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
-    if (problem_.args[a].accumulates()) stream.download(*arrays_[a].memory[0], kAlignment, arrays_[a].sums);
+    if (problem_.args[a].accumulates())
+      stream.download(*arrays_[a].memory[0], kAlignment, arrays_[a].sums);
   }
 }
 
@@ -218,7 +241,8 @@ void KernelProgram::collected() {
     }
     for (const Slice& slice : collecting_) {
       for (Items block = slice.begin / problem_.block; block * problem_.block < slice.end; ++block)
-        workload_.add_block(a, block, std::span(arrays_[a].sums).subspan(block * one.stride(), one.bytes()));
+        workload_.add_block(a, block,
+                            std::span(arrays_[a].sums).subspan(block * one.stride(), one.bytes()));
     }
   }
   workload_.arrived_instead(collecting_, id_);
@@ -233,7 +257,8 @@ void KernelProgram::merge(Stream& stream) {
     stream.upload(memory, kAlignment, workload_.partials(a));
     stream.begin_series(static_cast<unsigned>(problem_.blocks() - 1));
     for (Items block = 1; block < problem_.blocks(); ++block)
-      launches_.combine(a, *part(a, 0, 0, one.bytes()), *part(a, 0, block * one.stride(), one.bytes()), stream);
+      launches_.combine(a, *part(a, 0, 0, one.bytes()),
+                        *part(a, 0, block * one.stride(), one.bytes()), stream);
     stream.download(memory, kAlignment, workload_.memory().subspan(one.result, one.bytes()));
   }
 }
@@ -248,7 +273,8 @@ void KernelProgram::publish(Stream& stream) {
     }
     if (!arrays_[a].memory[0]) continue;
     stream.download(*arrays_[a].memory[0], 0, std::span(zones_[a]).first(kAlignment));
-    stream.download(*arrays_[a].memory[0], arrays_[a].memory[0]->size() - kAlignment, std::span(zones_[a]).last(kAlignment));
+    stream.download(*arrays_[a].memory[0], arrays_[a].memory[0]->size() - kAlignment,
+                    std::span(zones_[a]).last(kAlignment));
   }
 }
 
@@ -256,10 +282,11 @@ void KernelProgram::published() {
   if (sample_ != workload_.sample()) return;
   if (!is_end_to_end() && !combines_) workload_.arrived_instead(done_, id_);
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
-    const bool whole = std::all_of(zones_[a].begin(), zones_[a].end(), [](std::byte b) { return b == kCanary; });
+    const bool whole =
+        std::all_of(zones_[a].begin(), zones_[a].end(), [](std::byte b) { return b == kCanary; });
     if (!whole)
-      workload_.damaged(
-          fmt::format("argument {} was written beside its array on device {}", in_quotes(problem_.args[a].name), id_));
+      workload_.damaged(fmt::format("argument {} was written beside its array on device {}",
+                                    in_quotes(problem_.args[a].name), id_));
   }
 }
 

@@ -24,7 +24,9 @@ class KernelProgram final : public DeviceProgram {
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override;
   Brings brings() const override {
-    return combines_ ? Brings::collect : mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
+    return combines_                   ? Brings::collect
+           : mode_ == Mode::end_to_end ? Brings::slice
+                                       : Brings::publish;
   }
   void finished(const Slice& slice) override { workload_.arrived(slice, id_); }
   void collect(Stream& stream) override;
@@ -37,14 +39,15 @@ class KernelProgram final : public DeviceProgram {
  private:
   struct Array {
     std::unique_ptr<Buffer> memory[2];  // the second only where slices take turns
-    Slice of;                           // items that its index 0 to its end is for; of slots: as many from any
-    Bytes size = 0;                     // without the zones around it
+    Slice of;        // items that its index 0 to its end is for; of slots: as many from any
+    Bytes size = 0;  // without the zones around it
     bool slots = false;
     std::vector<std::byte> sums;  // of an accumulator: what it begins with, and what came of it
   };
   bool is_end_to_end() const { return mode_ == Mode::end_to_end; }
   void allocate(Items fits);
-  void upload(std::size_t argument, const Slice& slice, Array& array, unsigned slot, Stream& stream);
+  void upload(std::size_t argument, const Slice& slice, Array& array, unsigned slot,
+              Stream& stream);
   void download(std::size_t argument, const Slice& slice, unsigned slot, Stream& stream);
   Buffer* part(std::size_t argument, unsigned slot, Bytes offset, Bytes size);
   Buffer* given(std::size_t argument, const Slice& slice, unsigned slot);

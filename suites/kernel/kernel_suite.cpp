@@ -1,4 +1,5 @@
-// The kernel suite as the tool knows it: name, options, and sizes, which are those of its descriptors.
+// The kernel suite as the tool knows it: name, options, and sizes, which are those of its
+// descriptors.
 #include <map>
 #include <memory>
 #include <mutex>
@@ -38,15 +39,17 @@ namespace {
 
 using namespace kernel;
 
-// Arrays, partial results of blocks, what one device alone makes of them, and copies with poison around. Sizes that the descriptor
-// cannot have are refused by check(), not here, where sizes are only tried out.
+// Arrays, partial results of blocks, what one device alone makes of them, and copies with poison
+// around. Sizes that the descriptor cannot have are refused by check(), not here, where sizes are
+// only tried out.
 Bytes host_bytes(const SuiteParams& params) {
   constexpr Bytes kCopies = 4;
   try {
     const Problem problem = problem_of(params);
     Bytes bytes = problem.host_bytes;
     for (const Argument& one : problem.args) {
-      if (one.by_blocks()) bytes += one.stride() * problem.blocks();  // each below 2^50, of at most 64
+      if (one.by_blocks())
+        bytes += one.stride() * problem.blocks();  // each below 2^50, of at most 64
     }
     return bytes > ~Bytes{0} / kCopies ? ~Bytes{0} : kCopies * bytes;
   } catch (const Error&) {
@@ -55,13 +58,15 @@ Bytes host_bytes(const SuiteParams& params) {
 }
 
 void check(const SuiteParams& params) {
-  if (params.size == 0) throw Error(ErrorKind::usage, "--size: \"0\" is too small; accepted: 1 or more");
+  if (params.size == 0)
+    throw Error(ErrorKind::usage, "--size: \"0\" is too small; accepted: 1 or more");
   problem_of(params);
 }
 
 Shape shape(const SuiteParams& params) { return shape_of(problem_of(params)); }
 
-// The file has the first input; its size is the problem's where one item is `per_item` elements whatever the size.
+// The file has the first input; its size is the problem's where one item is `per_item` elements
+// whatever the size.
 std::uint64_t size_of_input(SuiteParams& params) {
   const Descriptor& descriptor = descriptor_of(params);
   params.size = descriptor.n;
@@ -70,12 +75,14 @@ std::uint64_t size_of_input(SuiteParams& params) {
     if (!one.is_input()) continue;
     std::error_code error;
     const std::uintmax_t bytes = std::filesystem::file_size(*params.input, error);
-    if (error) throw Error(ErrorKind::input, "--input: " + params.input->string() + ": " + error.message());
+    if (error)
+      throw Error(ErrorKind::input, "--input: " + params.input->string() + ": " + error.message());
     if (one.by_item() && problem.items == problem.n) {
       if (bytes == 0 || bytes % one.item() != 0) {
-        throw Error(ErrorKind::input, "--input: " + params.input->string() + " has " + std::to_string(bytes) +
-                                          " bytes; accepted: a multiple of " + std::to_string(one.item()) +
-                                          ", of one item of argument " + one.name);
+        throw Error(ErrorKind::input,
+                    "--input: " + params.input->string() + " has " + std::to_string(bytes) +
+                        " bytes; accepted: a multiple of " + std::to_string(one.item()) +
+                        ", of one item of argument " + one.name);
       }
       return bytes / one.item();
     }
@@ -87,16 +94,19 @@ std::uint64_t size_of_input(SuiteParams& params) {
 std::optional<SuiteInfo::OwnProblem> own(const SuiteParams& params) {
   const Descriptor& descriptor = descriptor_of(params);
   const auto set = params.options.find("set");
-  return SuiteInfo::OwnProblem{descriptor.n, descriptor.quick,
-                               descriptor.identity + (set == params.options.end() ? "" : " " + set->second)};
+  return SuiteInfo::OwnProblem{
+      descriptor.n, descriptor.quick,
+      descriptor.identity + (set == params.options.end() ? "" : " " + set->second)};
 }
 
-// --set NAME=VALUE,..: a parameter may have several values, NAME=1,2,4; then there is a problem for every combination, the last
-// parameter's values first.
-std::vector<std::map<std::string, std::string>> swept(const std::map<std::string, std::string>& options) {
+// --set NAME=VALUE,..: a parameter may have several values, NAME=1,2,4; then there is a problem for
+// every combination, the last parameter's values first.
+std::vector<std::map<std::string, std::string>> swept(
+    const std::map<std::string, std::string>& options) {
   constexpr std::size_t kMost = 256;
   const std::string& text = options.at("set");
-  if (text.find('=') == std::string::npos) return {options};  // nothing is set, or it is refused with the descriptor's parameters
+  if (text.find('=') == std::string::npos)
+    return {options};  // nothing is set, or it is refused with the descriptor's parameters
   std::vector<std::pair<std::string, std::vector<std::string>>> parameters;  // "NAME=", values
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
@@ -112,11 +122,13 @@ std::vector<std::map<std::string, std::string>> swept(const std::map<std::string
   for (const auto& [name, values] : parameters) {
     std::vector<std::string> longer;
     for (const std::string& before : all) {
-      for (const std::string& value : values) longer.push_back(before + (before.empty() ? "" : ",") + name + value);
+      for (const std::string& value : values)
+        longer.push_back(before + (before.empty() ? "" : ",") + name + value);
     }
     all = std::move(longer);
     if (all.size() > kMost)
-      throw Error(ErrorKind::usage, "--set: " + in_quotes(text) + " is more than " + std::to_string(kMost) + " problems");
+      throw Error(ErrorKind::usage, "--set: " + in_quotes(text) + " is more than " +
+                                        std::to_string(kMost) + " problems");
   }
   std::vector<std::map<std::string, std::string>> made;
   for (const std::string& one : all) {
@@ -130,7 +142,9 @@ std::string first_file(DeviceResources& device, const SuiteInfo::FirstFile& from
   return skeleton(device, from.file, from.entry, from.options);
 }
 
-std::unique_ptr<Workload> make(const SuiteParams& params) { return std::make_unique<KernelWorkload>(params); }
+std::unique_ptr<Workload> make(const SuiteParams& params) {
+  return std::make_unique<KernelWorkload>(params);
+}
 
 }  // namespace
 
@@ -143,12 +157,19 @@ SuiteInfo kernel_suite() {
   info.default_size = 1 << 22;
   info.quick_size = 1 << 16;
   info.options = {
-      {"kernel", "the descriptor of a kernel, or the name of an example", example_names(), Option::file},
-      {"set", "values of the descriptor's parameters: NAME=VALUE,..; NAME=1,2,4: a problem with each", {"none"}, Option::text},
-      {"guards", "whether slices are tried before anything is measured, so that a wrong map is found", {"on", "off"}},
+      {"kernel", "the descriptor of a kernel, or the name of an example", example_names(),
+       Option::file},
+      {"set",
+       "values of the descriptor's parameters: NAME=VALUE,..; NAME=1,2,4: a problem with each",
+       {"none"},
+       Option::text},
+      {"guards",
+       "whether slices are tried before anything is measured, so that a wrong map is found",
+       {"on", "off"}},
   };
   info.chosen_by = "kernel";
-  info.input = "values of the first argument that is read: raw bytes, or a .npy matrix of float or double";
+  info.input =
+      "values of the first argument that is read: raw bytes, or a .npy matrix of float or double";
   info.modes = {Mode::resident, Mode::end_to_end};
   info.host_bytes = host_bytes;
   info.size_of_input = size_of_input;

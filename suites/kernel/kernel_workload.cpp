@@ -31,7 +31,8 @@ KernelWorkload::KernelWorkload(const SuiteParams& params)
     }
     if (one.edge == Edge::zero) zeros_.resize(std::max<std::size_t>(zeros_.size(), one.item()));
     if (!one.is_input()) continue;
-    if (!taken && one.map != MapKind::scalar) {  // --input: instead of what the first is filled with
+    if (!taken &&
+        one.map != MapKind::scalar) {  // --input: instead of what the first is filled with
       one.fill.kind = FillKind::file;
       one.fill.file = *params.input;
       taken = true;
@@ -55,8 +56,9 @@ const std::byte* KernelWorkload::zeros(Bytes length) const {
 Demand KernelWorkload::demand(const DeviceTraits&) const {
   Demand demand;
   if (problem_.operations > 0 && problem_.descriptor.operations_unit == "FLOP") {
-    const bool wide = std::any_of(problem_.args.begin(), problem_.args.end(),
-                                  [](const Argument& one) { return one.is_output() && one.type.base == Base::f64; });
+    const bool wide = std::any_of(
+        problem_.args.begin(), problem_.args.end(),
+        [](const Argument& one) { return one.is_output() && one.type.base == Base::f64; });
     (wide ? demand.fp64 : demand.fp32) = problem_.operations;
   }
   demand.memory_bytes = problem_.moved;
@@ -71,7 +73,8 @@ Capacity KernelWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   }
   Capacity capacity;
   if (local > device.local_memory) {
-    capacity.reason = fmt::format("its local memory is {} bytes, the kernel asks for {}", device.local_memory, local);
+    capacity.reason = fmt::format("its local memory is {} bytes, the kernel asks for {}",
+                                  device.local_memory, local);
     return capacity;
   }
   const auto fits = [&](Items items) {
@@ -87,26 +90,30 @@ Capacity KernelWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   }
   if (held == 0 || (problem_.rounds > 0 && held < all)) {
     const Items least = problem_.rounds > 0 ? all : granularity;
-    capacity.reason = fmt::format("it has no memory for {} bytes of arrays, of which the largest has {}",
-                                  KernelProgram::bytes(problem_, mode, least), KernelProgram::largest(problem_, mode, least));
+    capacity.reason = fmt::format(
+        "it has no memory for {} bytes of arrays, of which the largest has {}",
+        KernelProgram::bytes(problem_, mode, least), KernelProgram::largest(problem_, mode, least));
     return capacity;
   }
   capacity.fits = held;
-  capacity.pipeline = mode == Mode::end_to_end && problem_.rounds == 0 ? std::min(piece_of_pipeline(), held) : held;
+  capacity.pipeline =
+      mode == Mode::end_to_end && problem_.rounds == 0 ? std::min(piece_of_pipeline(), held) : held;
   capacity.resident = KernelProgram::bytes(problem_, mode, capacity.pipeline);
   return capacity;
 }
 
-// So that transfers overlap kernels: at most 16 pieces, none with so little to transfer that kernels of few items would cost more
-// than the overlap saves.
+// So that transfers overlap kernels: at most 16 pieces, none with so little to transfer that
+// kernels of few items would cost more than the overlap saves.
 Items KernelWorkload::piece_of_pipeline() const {
   constexpr Items kPieces = 16;
   constexpr Bytes kLeast = Bytes{4} << 20;
   const double each = shape_.cost.in_bytes + shape_.cost.out_bytes;
   const Items all = problem_.items, granularity = problem_.granularity;
-  const Items enough =
-      each * static_cast<double>(all) <= static_cast<double>(kLeast) ? all : static_cast<Items>(static_cast<double>(kLeast) / each);
-  return std::max<Items>((std::max(all / kPieces, enough) + granularity - 1) / granularity, 1) * granularity;
+  const Items enough = each * static_cast<double>(all) <= static_cast<double>(kLeast)
+                           ? all
+                           : static_cast<Items>(static_cast<double>(kLeast) / each);
+  return std::max<Items>((std::max(all / kPieces, enough) + granularity - 1) / granularity, 1) *
+         granularity;
 }
 
 Exchanged KernelWorkload::exchanged(Mode) const {
@@ -122,11 +129,13 @@ Exchanged KernelWorkload::exchanged(Mode) const {
 void KernelWorkload::connect(PeerGroup& group) {
   shared_.clear();
   for (const Swap& swap : problem_.swaps) {
-    for (unsigned which = 0; which < 2; ++which) shared_.push_back(group.allocate(problem_.args[swap.in].bytes()));
+    for (unsigned which = 0; which < 2; ++which)
+      shared_.push_back(group.allocate(problem_.args[swap.in].bytes()));
   }
 }
 
-std::unique_ptr<DeviceProgram> KernelWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
+std::unique_ptr<DeviceProgram> KernelWorkload::program(DeviceResources& device, Mode mode,
+                                                       const Capacity& capacity) {
   return std::make_unique<KernelProgram>(*this, device, mode, capacity.fits);
 }
 
@@ -136,7 +145,8 @@ void KernelWorkload::try_on(DeviceResources& device, Launches& launches, Items f
   Trial trial(problem_, {pages_.data(), problem_.host_bytes}, device, launches);
   if (expected_.empty()) {
     // Beside the arrays themselves there are zones of poison, and copies of them.
-    expected_ = trial.reference(fits < problem_.items ? std::max(fits / 4, problem_.granularity) : problem_.items);
+    expected_ = trial.reference(fits < problem_.items ? std::max(fits / 4, problem_.granularity)
+                                                      : problem_.items);
     unwritten_ = trial.unwritten();
     expected_by_ = id;
     if (problem_.rounds > 1 && !expected_.empty()) {  // slices are tried for one round
@@ -159,7 +169,8 @@ void KernelWorkload::begin_sample() {
   for (const Argument& one : problem_.args) {
     if (one.is_output()) std::memset(result(one).data(), 0xff, one.bytes());
   }
-  for (std::vector<std::byte>& partials : partials_) std::fill(partials.begin(), partials.end(), std::byte{0xff});
+  for (std::vector<std::byte>& partials : partials_)
+    std::fill(partials.begin(), partials.end(), std::byte{0xff});
 }
 
 void KernelWorkload::arrived(const Slice& slice, const std::string& device) {
@@ -173,7 +184,8 @@ void KernelWorkload::arrived_instead(std::span<const Slice> slices, const std::s
   for (const Slice& slice : slices) arrived_.push_back({slice, device});
 }
 
-void KernelWorkload::add_sums(std::size_t argument, const std::string& device, std::span<const std::byte> sums) {
+void KernelWorkload::add_sums(std::size_t argument, const std::string& device,
+                              std::span<const std::byte> sums) {
   const std::scoped_lock lock(mutex_);
   sums_[{argument, device}].assign(sums.begin(), sums.end());
 }
@@ -182,7 +194,8 @@ void KernelWorkload::add_block(std::size_t argument, Items block, std::span<cons
   const std::scoped_lock lock(mutex_);
   const Argument& one = problem_.args[argument];
   if (one.by_kernel()) {
-    std::copy(sums.begin(), sums.end(), partials_[argument].begin() + static_cast<std::ptrdiff_t>(block * one.stride()));
+    std::copy(sums.begin(), sums.end(),
+              partials_[argument].begin() + static_cast<std::ptrdiff_t>(block * one.stride()));
   } else {
     blocks_[{argument, block}].assign(sums.begin(), sums.end());
   }
@@ -195,7 +208,8 @@ void KernelWorkload::damaged(const std::string& what) {
 
 // Nothing is left to combine where there is but one block.
 void KernelWorkload::merge() {
-  if (problem_.combines()) throw Error(ErrorKind::internal, "partial results that only a kernel combines");
+  if (problem_.combines())
+    throw Error(ErrorKind::internal, "partial results that only a kernel combines");
   for (std::size_t a = 0; a < problem_.args.size(); ++a) {
     const Argument& one = problem_.args[a];
     if (one.by_kernel()) std::memcpy(result(one).data(), partials_[a].data(), one.bytes());
@@ -211,7 +225,9 @@ void KernelWorkload::merge_operations() {
     if (one.map == MapKind::append) {
       Records records;
       for (const auto& [key, bytes] : sums_) {
-        if (key.first == a) records.add(one, bytes, count_in(problem_.args[one.counter], sums_[{one.counter, key.second}]));
+        if (key.first == a)
+          records.add(one, bytes,
+                      count_in(problem_.args[one.counter], sums_[{one.counter, key.second}]));
       }
       try {
         records.put(one, result(one));
@@ -232,13 +248,15 @@ void KernelWorkload::merge_operations() {
 
 std::string KernelWorkload::digest() const {
   // Results that are as good as each other have one digest: that of the one they are compared with.
-  const bool accepted = !problem_.descriptor.tolerance.exact() && !expected_.empty() && compare(expected_, "").empty();
+  const bool accepted = !problem_.descriptor.tolerance.exact() && !expected_.empty() &&
+                        compare(expected_, "").empty();
   std::string all;
   std::vector<std::byte> bytes;
   for (std::size_t a = 0; a < problem_.args.size(); ++a) {
     const Argument& one = problem_.args[a];
     if (!one.is_output()) continue;
-    const std::span<const std::byte> made = accepted ? std::span<const std::byte>(expected_[a]) : result(one);
+    const std::span<const std::byte> made =
+        accepted ? std::span<const std::byte>(expected_[a]) : result(one);
     if (a < unwritten_.size() && !unwritten_[a].empty()) {
       bytes.assign(made.begin(), made.end());
       for (Bytes i = 0; i < bytes.size(); ++i) {
@@ -258,8 +276,8 @@ std::string KernelWorkload::who_made(const Argument& one, std::uint64_t element)
   if (one.map == MapKind::slice) item %= problem_.items;
   for (const Arrival& arrival : arrived_) {
     if (item >= arrival.slice.begin && item < arrival.slice.end)
-      return fmt::format(" (item {}, in slice [{}, {}) of device {})", item, arrival.slice.begin, arrival.slice.end,
-                         arrival.device);
+      return fmt::format(" (item {}, in slice [{}, {}) of device {})", item, arrival.slice.begin,
+                         arrival.slice.end, arrival.device);
   }
   return fmt::format(" (item {})", item);
 }
@@ -277,12 +295,15 @@ std::string KernelWorkload::compare(const Results& expected, const char* what) c
       }
       made = masked;
     }
-    const auto difference = first_difference(one.type, problem_.descriptor.tolerance, made, expected[a]);
+    const auto difference =
+        first_difference(one.type, problem_.descriptor.tolerance, made, expected[a]);
     if (!difference) continue;
     const Bytes at = difference->element * one.type.size;
-    return fmt::format("argument {}: {} of {} elements differ, the first is element {}{}: {}, {} says {}", in_quotes(one.name),
-                       difference->count, one.elements, difference->element, who_made(one, difference->element),
-                       text_at(one.type, made.data() + at), what, text_at(one.type, expected[a].data() + at));
+    return fmt::format(
+        "argument {}: {} of {} elements differ, the first is element {}{}: {}, {} says {}",
+        in_quotes(one.name), difference->count, one.elements, difference->element,
+        who_made(one, difference->element), text_at(one.type, made.data() + at), what,
+        text_at(one.type, expected[a].data() + at));
   }
   return "";
 }
@@ -295,7 +316,8 @@ std::string KernelWorkload::run_command(const std::string& digest) {
     if (one.is_input()) files.inputs.push_back({one.name, {pages_.data() + one.host, one.bytes()}});
     if (one.is_output()) files.outputs.push_back({one.name, result(one)});
   }
-  return commands_[digest] = run_check(problem_.descriptor.command, problem_.descriptor.folder, files);
+  return commands_[digest] =
+             run_check(problem_.descriptor.command, problem_.descriptor.folder, files);
 }
 
 Verdict KernelWorkload::verify(VerifyLevel level, std::uint64_t) {
@@ -309,18 +331,22 @@ Verdict KernelWorkload::verify(VerifyLevel level, std::uint64_t) {
     return verdict;
   };
   if (expected_.empty()) return {};
-  verdict.method = fmt::format("every element{}, with device {} computing all items alone",
-                               problem_.descriptor.tolerance.exact() ? ", bit for bit" : " within the tolerance", expected_by_);
+  verdict.method =
+      fmt::format("every element{}, with device {} computing all items alone",
+                  problem_.descriptor.tolerance.exact() ? ", bit for bit" : " within the tolerance",
+                  expected_by_);
   Items made = 0;
   for (const Arrival& arrival : arrived_) made += arrival.slice.size();
   if (made != problem_.items)
-    return fail(
-        fmt::format("{} of {} items did not arrive on the host", problem_.items - std::min(made, problem_.items), problem_.items));
+    return fail(fmt::format("{} of {} items did not arrive on the host",
+                            problem_.items - std::min(made, problem_.items), problem_.items));
   if (!damage_.empty()) return fail(damage_);
-  if (const std::string why = compare(expected_, "one device alone"); !why.empty()) return fail(why);
+  if (const std::string why = compare(expected_, "one device alone"); !why.empty())
+    return fail(why);
   if (std::any_of(files_.begin(), files_.end(), [](const auto& bytes) { return !bytes.empty(); })) {
     verdict.method += ", and with the expected file";
-    if (const std::string why = compare(files_, "the expected file"); !why.empty()) return fail(why);
+    if (const std::string why = compare(files_, "the expected file"); !why.empty())
+      return fail(why);
   }
   if (!problem_.descriptor.command.empty()) {
     verdict.method += ", and by " + in_quotes(problem_.descriptor.command);
@@ -329,28 +355,34 @@ Verdict KernelWorkload::verify(VerifyLevel level, std::uint64_t) {
   return verdict;
 }
 
-// A .npy matrix, items by elements of an item, where a single output of floats is that; else the bytes of all outputs.
+// A .npy matrix, items by elements of an item, where a single output of floats is that; else the
+// bytes of all outputs.
 void KernelWorkload::write_result(const std::filesystem::path& file) const {
   std::vector<const Argument*> outputs;
   for (const Argument& one : problem_.args) {
     if (one.is_output()) outputs.push_back(&one);
   }
   const Argument& first = *outputs.front();
-  const bool floats = (first.type.base == Base::f32 || first.type.base == Base::f64) && first.type.lanes != 3;
+  const bool floats =
+      (first.type.base == Base::f32 || first.type.base == Base::f64) && first.type.lanes != 3;
   if (file.extension() == ".npy" && outputs.size() == 1 && floats) {
-    const std::uint64_t numbers = first.elements * first.type.lanes, rows = first.by_item() ? problem_.items : 1;
+    const std::uint64_t numbers = first.elements * first.type.lanes,
+                        rows = first.by_item() ? problem_.items : 1;
     return write_npy(file, {rows, numbers / rows, first.type.lane()}, result(first));
   }
   if (file.extension() == ".npy") {
-    throw Error(ErrorKind::output,
-                fmt::format("--output: {}: .npy holds one output of float or double; accepted: another name, for "
-                            "the bytes of all outputs",
-                            in_quotes(file.string())));
+    throw Error(
+        ErrorKind::output,
+        fmt::format(
+            "--output: {}: .npy holds one output of float or double; accepted: another name, for "
+            "the bytes of all outputs",
+            in_quotes(file.string())));
   }
   write_result_file(file, [&](std::ostream& out) {
     for (const Argument* one : outputs) {
       const std::span<const std::byte> bytes = result(*one);
-      out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+      out.write(reinterpret_cast<const char*>(bytes.data()),
+                static_cast<std::streamsize>(bytes.size()));
     }
   });
 }

@@ -1,5 +1,5 @@
-// One problem as a Workload: its arrays in host memory, what one device alone makes of them, digest and verification. What runs on
-// a device is in kernel_program.hpp.
+// One problem as a Workload: its arrays in host memory, what one device alone makes of them, digest
+// and verification. What runs on a device is in kernel_program.hpp.
 #pragma once
 
 #include <map>
@@ -20,8 +20,11 @@ class KernelWorkload final : public Workload {
   const Shape& shape() const override { return shape_; }
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
-  std::span<const std::byte> transfer_memory() const override { return {pages_.data(), problem_.host_bytes}; }
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
+                                         const Capacity& capacity) override;
+  std::span<const std::byte> transfer_memory() const override {
+    return {pages_.data(), problem_.host_bytes};
+  }
   Exchanged exchanged(Mode mode) const override;
   void connect(PeerGroup& group) override;
   void disconnect() override { shared_.clear(); }
@@ -30,8 +33,9 @@ class KernelWorkload final : public Workload {
   // Where a kernel combines partial results, they are so on the fastest device that is left.
   bool merges_on_host() const override { return !problem_.combines(); }
   void merge() override;
-  std::string digest() const override;  // SHA-256 of the outputs' bytes, in the order of the arguments; within a
-                                        // tolerance of what one device alone makes: of that
+  std::string digest()
+      const override;  // SHA-256 of the outputs' bytes, in the order of the arguments; within a
+                       // tolerance of what one device alone makes: of that
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 
@@ -45,13 +49,16 @@ class KernelWorkload final : public Workload {
   SharedMemory* shared(std::size_t swap, unsigned which) const {
     return shared_.empty() ? nullptr : shared_[swap * 2 + which].get();
   }
-  // Guards, and what one device alone makes of all items, where that is not known. Throws Error(input).
+  // Guards, and what one device alone makes of all items, where that is not known. Throws
+  // Error(input).
   void try_on(DeviceResources& device, Launches& launches, Items fits);
   void arrived(const Slice& slice, const std::string& device);
-  void arrived_instead(std::span<const Slice> slices, const std::string& device);  // all of a device's, some perhaps told before
+  void arrived_instead(std::span<const Slice> slices,
+                       const std::string& device);  // all of a device's, some perhaps told before
   void add_sums(std::size_t argument, const std::string& device, std::span<const std::byte> sums);
   void add_block(std::size_t argument, Items block, std::span<const std::byte> sums);
-  // Of an accumulator that a kernel combines: those of all blocks, stride() bytes apart. While nothing else is under way.
+  // Of an accumulator that a kernel combines: those of all blocks, stride() bytes apart. While
+  // nothing else is under way.
   std::span<const std::byte> partials(std::size_t argument) const { return partials_[argument]; }
   void merge_operations();  // what no kernel combines
   void damaged(const std::string& what);
@@ -61,7 +68,9 @@ class KernelWorkload final : public Workload {
     Slice slice;
     std::string device;
   };
-  std::span<std::byte> result(const Argument& one) const { return {pages_.data() + one.result, one.bytes()}; }
+  std::span<std::byte> result(const Argument& one) const {
+    return {pages_.data() + one.result, one.bytes()};
+  }
   std::string who_made(const Argument& one, std::uint64_t element) const;
   std::string compare(const Results& expected, const char* what) const;  // empty: all is well
   std::string run_command(const std::string& digest);

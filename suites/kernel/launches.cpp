@@ -9,8 +9,8 @@
 namespace mgpu::kernel {
 namespace {
 
-// The options of a descriptor are the user's: quotes around a folder's name, since it may hold spaces, are not known to all
-// drivers.
+// The options of a descriptor are the user's: quotes around a folder's name, since it may hold
+// spaces, are not known to all drivers.
 std::string build_options(const Problem& problem) {
   std::string options = problem.options;
   for (const auto& folder : problem.descriptor.include) options += " -I " + folder.string();
@@ -44,20 +44,23 @@ Launches::Launches(const Problem& problem, DeviceResources& device) : problem_(p
   const KernelSource source{problem.descriptor.kernels.front().string(), problem.descriptor.text};
   for (const Stage& stage : problem.stages) {
     kernels_.push_back(device.foreign_kernel(source, stage.entry, build_options(problem)));
-    if (const auto parameters = kernels_.back()->parameters()) check_parameters(stage, *parameters, device.traits().id);
+    if (const auto parameters = kernels_.back()->parameters())
+      check_parameters(stage, *parameters, device.traits().id);
     const Grid grid = problem.grid(stage, {0, problem.items});
     const std::size_t group = grid.local[0] * grid.local[1] * grid.local[2];
     if (group > device.traits().max_work_group) {
       throw Error(ErrorKind::unsupported,
-                  fmt::format("{}: local is {} work-items, device {} takes up to {}", problem.descriptor.file, group,
-                              device.traits().id, device.traits().max_work_group));
+                  fmt::format("{}: local is {} work-items, device {} takes up to {}",
+                              problem.descriptor.file, group, device.traits().id,
+                              device.traits().max_work_group));
     }
   }
   for (const Argument& one : problem.args) {
     auto& kernel = combining_.emplace_back();
     if (!one.by_kernel()) continue;
     kernel = device.foreign_kernel(source, one.combine, build_options(problem));
-    if (const auto parameters = kernel->parameters()) check_combination(one, *parameters, device.traits().id);
+    if (const auto parameters = kernel->parameters())
+      check_combination(one, *parameters, device.traits().id);
   }
 }
 
@@ -67,24 +70,30 @@ void Launches::check_parameters(const Stage& stage, const std::vector<KernelPara
   if (parameters.size() != stage.args.size()) {
     std::string names;
     for (const KernelParameter& one : parameters)
-      names += (names.empty() ? "" : ", ") + (one.name.empty() ? one.type : one.type + " " + one.name);
-    throw Error(ErrorKind::input, fmt::format("{} has {} parameters on device {}, {} arguments are described; it has: {}", who,
-                                              parameters.size(), device, stage.args.size(), names));
+      names +=
+          (names.empty() ? "" : ", ") + (one.name.empty() ? one.type : one.type + " " + one.name);
+    throw Error(
+        ErrorKind::input,
+        fmt::format("{} has {} parameters on device {}, {} arguments are described; it has: {}",
+                    who, parameters.size(), device, stage.args.size(), names));
   }
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const KernelParameter& has = parameters[i];
     const Argument& one = problem_.args[stage.args[i]];
     if (has.type.empty()) continue;  // the driver does not say
     const auto refuse = [&](const std::string& why) {
-      throw Error(ErrorKind::input, fmt::format("{}: argument {} ({}) {}", who, i, in_quotes(one.name), why));
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: argument {} ({}) {}", who, i, in_quotes(one.name), why));
     };
     for (const char* unknown : {"image", "sampler", "pipe"}) {
-      if (has.type.starts_with(unknown)) refuse(fmt::format("is of type {}, which is not split", has.type));
+      if (has.type.starts_with(unknown))
+        refuse(fmt::format("is of type {}, which is not split", has.type));
     }
     using Space = KernelParameter::Space;
-    const bool matches = one.map == MapKind::scalar  ? has.space == Space::value
-                         : one.map == MapKind::local ? has.space == Space::local
-                                                     : has.space == Space::global || has.space == Space::constant;
+    const bool matches = one.map == MapKind::scalar ? has.space == Space::value
+                         : one.map == MapKind::local
+                             ? has.space == Space::local
+                             : has.space == Space::global || has.space == Space::constant;
     if (!matches) {
       refuse(fmt::format("is {}; the kernel's {} is {}",
                          one.map == MapKind::scalar  ? "a scalar"
@@ -93,33 +102,43 @@ void Launches::check_parameters(const Stage& stage, const std::vector<KernelPara
                          has.name.empty() ? "parameter" : has.name, word_of(has.space)));
     }
     if (one.map == MapKind::local) continue;
-    // A type that the compiler names and nobody else knows is a structure or a typedef: told by its size only.
+    // A type that the compiler names and nobody else knows is a structure or a typedef: told by its
+    // size only.
     const auto type = element_type(type_without_pointer(has.type));
     if (type && one.type.base != Base::none && type->name != one.type.name) {
-      refuse(
-          fmt::format("is of type {}; the kernel's {} is {}", one.type.name, has.name.empty() ? "parameter" : has.name, has.type));
+      refuse(fmt::format("is of type {}; the kernel's {} is {}", one.type.name,
+                         has.name.empty() ? "parameter" : has.name, has.type));
     }
     if (has.is_const && one.is_output()) refuse("is an output; the kernel's is const");
   }
 }
 
-void Launches::check_combination(const Argument& one, const std::vector<KernelParameter>& parameters,
+void Launches::check_combination(const Argument& one,
+                                 const std::vector<KernelParameter>& parameters,
                                  const std::string& device) const {
   const auto refuse = [&](const std::string& why) {
     const std::string type = one.type.base == Base::none ? "struct .." : one.type.name;
-    throw Error(ErrorKind::input, fmt::format("{}.map.combine: kernel {} {} on device {}; accepted: (__global {}* into, __global "
-                                              "const {}* from)",
-                                              one.where, one.combine, why, device, type, type));
+    throw Error(
+        ErrorKind::input,
+        fmt::format(
+            "{}.map.combine: kernel {} {} on device {}; accepted: (__global {}* into, __global "
+            "const {}* from)",
+            one.where, one.combine, why, device, type, type));
   };
-  if (parameters.size() != 2) refuse(fmt::format("has {} parameter{}", parameters.size(), parameters.size() == 1 ? "" : "s"));
+  if (parameters.size() != 2)
+    refuse(fmt::format("has {} parameter{}", parameters.size(), parameters.size() == 1 ? "" : "s"));
   for (std::size_t i = 0; i < 2; ++i) {
     const KernelParameter& has = parameters[i];
     if (has.type.empty()) continue;  // the driver does not say
-    const std::string name = fmt::format("has parameter {}{}", i, has.name.empty() ? "" : " (" + in_quotes(has.name) + ")");
-    if (has.space != KernelParameter::Space::global) refuse(fmt::format("{} that is {}", name, word_of(has.space)));
+    const std::string name = fmt::format("has parameter {}{}", i,
+                                         has.name.empty() ? "" : " (" + in_quotes(has.name) + ")");
+    if (has.space != KernelParameter::Space::global)
+      refuse(fmt::format("{} that is {}", name, word_of(has.space)));
     const auto type = element_type(type_without_pointer(has.type));
-    if (type && one.type.base != Base::none && type->name != one.type.name) refuse(fmt::format("{} of type {}", name, has.type));
-    if (has.is_const != (i == 1)) refuse(fmt::format("{} that is {}const", name, i == 1 ? "not " : ""));
+    if (type && one.type.base != Base::none && type->name != one.type.name)
+      refuse(fmt::format("{} of type {}", name, has.type));
+    if (has.is_const != (i == 1))
+      refuse(fmt::format("{} that is {}const", name, i == 1 ? "not " : ""));
   }
 }
 
@@ -130,8 +149,10 @@ void Launches::combine(std::size_t argument, Buffer& into, Buffer& from, Stream&
   stream.launch(*combining_[argument], grid, {&into, &from});
 }
 
-void Launches::launch(const Slice& slice, const std::function<Buffer*(std::size_t)>& buffer, Stream& stream) {
-  const SliceNumbers numbers{static_cast<std::int64_t>(slice.begin), static_cast<std::int64_t>(slice.size()),
+void Launches::launch(const Slice& slice, const std::function<Buffer*(std::size_t)>& buffer,
+                      Stream& stream) {
+  const SliceNumbers numbers{static_cast<std::int64_t>(slice.begin),
+                             static_cast<std::int64_t>(slice.size()),
                              static_cast<std::int64_t>(slice.end)};
   for (std::size_t s = 0; s < problem_.stages.size(); ++s) {
     const Stage& stage = problem_.stages[s];
@@ -146,7 +167,8 @@ void Launches::launch(const Slice& slice, const std::function<Buffer*(std::size_
       } else {
         const Number value = one.scalar.evaluate(numbers);
         if (!fits_base(one.type.base, value))
-          throw Error(ErrorKind::input, fmt::format("{}.scalar is {}, which is no {}", one.where, value.real(), one.type.name));
+          throw Error(ErrorKind::input, fmt::format("{}.scalar is {}, which is no {}", one.where,
+                                                    value.real(), one.type.name));
         for (unsigned lane = 0; lane < one.type.lanes; ++lane)
           put_number(one.type.base, value, values_[i].bytes + lane * one.type.lane());
         args_.emplace_back(ValueBytes{{values_[i].bytes, one.type.size}});

@@ -9,14 +9,19 @@
 namespace mgpu::kernel {
 namespace {
 
-std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); }
+std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+}
 
-// Items [begin, end) of a rebased halo whose buffer begins with `first`; those beside the array by its edge.
-void add_halo(const Argument& one, std::int64_t items, std::int64_t first, std::int64_t end, std::vector<Move>& moves) {
+// Items [begin, end) of a rebased halo whose buffer begins with `first`; those beside the array by
+// its edge.
+void add_halo(const Argument& one, std::int64_t items, std::int64_t first, std::int64_t end,
+              std::vector<Move>& moves) {
   const Bytes item = one.item();
   const auto add = [&](std::int64_t at, std::int64_t from, std::int64_t count, bool zeros) {
-    moves.push_back({static_cast<Bytes>(at - first) * item, zeros ? 0 : static_cast<Bytes>(from) * item,
-                     static_cast<Bytes>(count) * item, 1, 0, zeros});
+    moves.push_back({static_cast<Bytes>(at - first) * item,
+                     zeros ? 0 : static_cast<Bytes>(from) * item, static_cast<Bytes>(count) * item,
+                     1, 0, zeros});
   };
   const std::int64_t low = std::max<std::int64_t>(first, 0), high = std::min(end, items);
   if (low < high) add(low, low, high - low, false);
@@ -57,34 +62,43 @@ void combine_as(Reduction op, const std::byte* from, std::byte* into, std::size_
 
 }  // namespace
 
-std::vector<Move> input_moves(const Problem& problem, std::span<const std::byte> inputs, std::size_t argument, const Slice& slice) {
+std::vector<Move> input_moves(const Problem& problem, std::span<const std::byte> inputs,
+                              std::size_t argument, const Slice& slice) {
   const Argument& one = problem.args[argument];
   std::vector<Move> moves;
   if (!one.is_input()) return moves;
-  const auto begin = static_cast<std::int64_t>(slice.begin), end = static_cast<std::int64_t>(slice.end);
+  const auto begin = static_cast<std::int64_t>(slice.begin),
+             end = static_cast<std::int64_t>(slice.end);
   const auto elements = [&](double first, double count) {
-    const bool inside = first >= 0 && count >= 0 && first + count <= static_cast<double>(one.elements);
+    const bool inside =
+        first >= 0 && count >= 0 && first + count <= static_cast<double>(one.elements);
     if (!inside) {
-      throw Error(ErrorKind::input, fmt::format("{}.map: elements {} to {} of slice [{}, {}) are not among the {} of the array",
-                                                one.where, first, first + count, slice.begin, slice.end, one.elements));
+      throw Error(
+          ErrorKind::input,
+          fmt::format(
+              "{}.map: elements {} to {} of slice [{}, {}) are not among the {} of the array",
+              one.where, first, first + count, slice.begin, slice.end, one.elements));
     }
     const Bytes at = static_cast<Bytes>(first) * one.type.size;
-    if (count > 0) moves.push_back({at, at, static_cast<Bytes>(count) * one.type.size, 1, 0, false});
+    if (count > 0)
+      moves.push_back({at, at, static_cast<Bytes>(count) * one.type.size, 1, 0, false});
   };
   switch (one.map) {
     case MapKind::split:
     case MapKind::halo:
       if (one.rebased()) {
-        add_halo(one, static_cast<std::int64_t>(problem.items), begin - static_cast<std::int64_t>(one.before),
+        add_halo(one, static_cast<std::int64_t>(problem.items),
+                 begin - static_cast<std::int64_t>(one.before),
                  end + static_cast<std::int64_t>(one.after), moves);
       } else {
         for (const Slice& wide : problem.extents(one, slice))
-          moves.push_back({wide.begin * one.item(), wide.begin * one.item(), wide.size() * one.item(), 1, 0, false});
+          moves.push_back({wide.begin * one.item(), wide.begin * one.item(),
+                           wide.size() * one.item(), 1, 0, false});
       }
       break;
     case MapKind::slice:
-      moves.push_back({slice.begin * one.item(), slice.begin * one.item(), slice.size() * one.item(), one.rows,
-                       problem.items * one.item(), false});
+      moves.push_back({slice.begin * one.item(), slice.begin * one.item(),
+                       slice.size() * one.item(), one.rows, problem.items * one.item(), false});
       break;
     case MapKind::fixed: {
       const SliceNumbers numbers{begin, end - begin, end};
@@ -94,7 +108,8 @@ std::vector<Move> input_moves(const Problem& problem, std::span<const std::byte>
     case MapKind::ragged: {
       const Argument& offsets = problem.args[one.offsets];
       const auto at = [&](std::int64_t item) {
-        return number_at(offsets.type.base, inputs.data() + offsets.host + static_cast<Bytes>(item) * offsets.type.size);
+        return number_at(offsets.type.base, inputs.data() + offsets.host +
+                                                static_cast<Bytes>(item) * offsets.type.size);
       };
       elements(at(begin), at(end) - at(begin));
       break;
@@ -111,8 +126,10 @@ std::vector<Move> input_moves(const Problem& problem, std::span<const std::byte>
 std::vector<Move> output_moves(const Problem& problem, std::size_t argument, const Slice& slice) {
   const Argument& one = problem.args[argument];
   if (!one.is_output() || one.accumulates()) return {};
-  const Bytes host = slice.begin * one.item(), device = one.rebased() ? one.before * one.item() : host;
-  if (one.map == MapKind::slice) return {{host, host, slice.size() * one.item(), one.rows, problem.items * one.item(), false}};
+  const Bytes host = slice.begin * one.item(),
+              device = one.rebased() ? one.before * one.item() : host;
+  if (one.map == MapKind::slice)
+    return {{host, host, slice.size() * one.item(), one.rows, problem.items * one.item(), false}};
   return {{device, host, slice.size() * one.item(), 1, 0, false}};
 }
 
@@ -191,7 +208,8 @@ void combine(const Argument& one, std::span<const std::byte> from, std::span<std
 
 std::uint64_t count_in(const Argument& counter, std::span<const std::byte> from) {
   std::uint32_t count = 0;
-  std::memcpy(&count, from.data(), std::min(sizeof count, static_cast<std::size_t>(counter.type.size)));
+  std::memcpy(&count, from.data(),
+              std::min(sizeof count, static_cast<std::size_t>(counter.type.size)));
   return count;
 }
 
@@ -203,7 +221,8 @@ void Records::add(const Argument& one, std::span<const std::byte> records, std::
 
 void Records::put(const Argument& one, std::span<std::byte> to) const {
   if (wanted > one.elements)
-    throw Error(ErrorKind::input, fmt::format("{}.size is {}, and the kernel appends {} records", one.where, one.elements, wanted));
+    throw Error(ErrorKind::input, fmt::format("{}.size is {}, and the kernel appends {} records",
+                                              one.where, one.elements, wanted));
   const Bytes size = one.type.size;
   std::vector<const std::byte*> order;
   for (Bytes at = 0; at + size <= bytes.size(); at += size) order.push_back(bytes.data() + at);
@@ -220,10 +239,12 @@ void Records::put(const Argument& one, std::span<std::byte> to) const {
     return std::memcmp(a, b, one.type.lane() * one.type.lanes) < 0;
   });
   std::fill(to.begin(), to.end(), std::byte{0});
-  for (std::size_t i = 0; i < order.size(); ++i) std::memcpy(to.data() + i * size, order[i], one.type.lane() * one.type.lanes);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    std::memcpy(to.data() + i * size, order[i], one.type.lane() * one.type.lanes);
 }
 
-std::int64_t item_of(const Problem& problem, const Argument& one, const Slice& slice, std::int64_t element) {
+std::int64_t item_of(const Problem& problem, const Argument& one, const Slice& slice,
+                     std::int64_t element) {
   if (one.per_item == 0) return element;
   const auto per_item = static_cast<std::int64_t>(one.per_item);
   const std::int64_t item = floor_div(element, per_item);
@@ -231,7 +252,9 @@ std::int64_t item_of(const Problem& problem, const Argument& one, const Slice& s
     const auto items = static_cast<std::int64_t>(problem.items);
     return item - floor_div(item, items) * items;
   }
-  return one.rebased() ? item + static_cast<std::int64_t>(slice.begin) - static_cast<std::int64_t>(one.before) : item;
+  return one.rebased()
+             ? item + static_cast<std::int64_t>(slice.begin) - static_cast<std::int64_t>(one.before)
+             : item;
 }
 
 }  // namespace mgpu::kernel

@@ -10,8 +10,8 @@
 
 namespace mgpu::kernel {
 
-// Frees the youngest first: NVIDIA's driver (580.159.04) ends the process when a part is freed before a younger one that overlaps
-// it, begins elsewhere and was given to a kernel.
+// Frees the youngest first: NVIDIA's driver (580.159.04) ends the process when a part is freed
+// before a younger one that overlaps it, begins elsewhere and was given to a kernel.
 class Parts {
  public:
   static constexpr std::size_t kMany = 4096;
@@ -21,7 +21,8 @@ class Parts {
   Parts& operator=(const Parts&) = delete;
   ~Parts() { clear(); }
 
-  // `size` bytes of `whole` from `offset` on. What it returns lives until forget_many() or as long as this.
+  // `size` bytes of `whole` from `offset` on. What it returns lives until forget_many() or as long
+  // as this.
   Buffer& of(Buffer& whole, Bytes offset, Bytes size) {
     Buffer*& found = known_[{&whole, offset, size}];
     if (found == nullptr) found = made_.emplace_back(device_.part(whole, offset, size)).get();
@@ -48,10 +49,12 @@ class Parts {
   struct Hash {
     std::size_t operator()(const Which& which) const {
       const std::hash<Bytes> number;
-      return (std::hash<Buffer*>()(which.whole) * 31 + number(which.offset)) * 0x9E3779B97F4A7C15 + number(which.size);
+      return (std::hash<Buffer*>()(which.whole) * 31 + number(which.offset)) * 0x9E3779B97F4A7C15 +
+             number(which.size);
     }
   };
-  std::unordered_map<Which, Buffer*, Hash> known_;  // thousands, and looked up for each argument of each slice
+  std::unordered_map<Which, Buffer*, Hash>
+      known_;  // thousands, and looked up for each argument of each slice
   std::vector<std::unique_ptr<Buffer>> made_;
 };
 

@@ -13,21 +13,27 @@ namespace {
 
 constexpr Bytes kMostBytes = Bytes{1} << 50;
 
-[[noreturn]] void refuse(const std::string& where, const std::string& why) { throw Error(ErrorKind::input, where + " " + why); }
+[[noreturn]] void refuse(const std::string& where, const std::string& why) {
+  throw Error(ErrorKind::input, where + " " + why);
+}
 
 // --set NAME=VALUE,..: values of parameters.
-std::map<std::string, std::string> settings_of(const std::string& text, const Descriptor& descriptor) {
+std::map<std::string, std::string> settings_of(const std::string& text,
+                                               const Descriptor& descriptor) {
   std::map<std::string, std::string> all;
   std::vector<std::string> known;
   for (const auto& entry : descriptor.params) known.push_back(entry.first);
   for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size()), equals = text.find('=', begin);
-    if (equals >= end) throw Error(ErrorKind::usage, "--set: " + in_quotes(text) + "; accepted: NAME=VALUE,..");
+    const std::size_t end = std::min(text.find(',', begin), text.size()),
+                      equals = text.find('=', begin);
+    if (equals >= end)
+      throw Error(ErrorKind::usage, "--set: " + in_quotes(text) + "; accepted: NAME=VALUE,..");
     const std::string name = text.substr(begin, equals - begin);
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       throw Error(ErrorKind::usage,
-                  fmt::format("--set: {} has no parameter {}{}; accepted: {}", descriptor.file, in_quotes(name),
-                              did_you_mean(name, known), known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
+                  fmt::format("--set: {} has no parameter {}{}; accepted: {}", descriptor.file,
+                              in_quotes(name), did_you_mean(name, known),
+                              known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
     }
     all[name] = text.substr(equals + 1, end - equals - 1);
     begin = end + 1;
@@ -36,7 +42,8 @@ std::map<std::string, std::string> settings_of(const std::string& text, const De
 }
 
 // Parameters may use each other, in whatever order they stand.
-Names names_of(const Descriptor& descriptor, std::uint64_t n, const std::map<std::string, std::string>& set) {
+Names names_of(const Descriptor& descriptor, std::uint64_t n,
+               const std::map<std::string, std::string>& set) {
   Names names{{"n", Number::of(static_cast<std::int64_t>(n))}};
   std::map<std::string, std::string> left = descriptor.params;
   for (const auto& [name, value] : set) left[name] = value;
@@ -45,7 +52,9 @@ Names names_of(const Descriptor& descriptor, std::uint64_t n, const std::map<std
     std::optional<Error> why;
     for (auto at = left.begin(); at != left.end();) {
       try {
-        names[at->first] = Expression(descriptor.file + ": params." + at->first, at->second, names, false).evaluate();
+        names[at->first] =
+            Expression(descriptor.file + ": params." + at->first, at->second, names, false)
+                .evaluate();
         at = left.erase(at);
       } catch (const Error& error) {
         why = error;
@@ -67,7 +76,8 @@ class Reader {
     if (problem_.items == 0) refuse(from.file + ": items.count", "is 0; accepted: an item or more");
     names_["items"] = Number::of(static_cast<std::int64_t>(problem_.items));
     problem_.granularity = count(from.file + ": items.granularity", from.granularity);
-    if (problem_.granularity == 0) refuse(from.file + ": items.granularity", "is 0; accepted: 1 or more");
+    if (problem_.granularity == 0)
+      refuse(from.file + ": items.granularity", "is 0; accepted: 1 or more");
     problem_.offset = from.address == Address::whole;
     problem_.options = filled_in(from.options);
     for (const ArgumentText& text : from.args) problem_.args.push_back(argument(text));
@@ -75,7 +85,8 @@ class Reader {
     find_counters();
     Bytes place = 0;
     for (Argument& one : problem_.args) {
-      for (const auto& [has, at] : {std::pair{one.is_input(), &one.host}, {one.is_output(), &one.result}}) {
+      for (const auto& [has, at] :
+           {std::pair{one.is_input(), &one.host}, {one.is_output(), &one.result}}) {
         if (!has) continue;
         *at = place;
         if (one.bytes() > kMostBytes - place) refuse(one.where, "is larger than any memory");
@@ -86,12 +97,15 @@ class Reader {
     for (const StageText& text : from.stages) problem_.stages.push_back(stage(text));
     if (!from.repeat.rounds.empty()) repeat(from.repeat);
     align();
-    if (!from.operations.empty()) problem_.operations = real(from.file + ": work.operations", from.operations);
+    if (!from.operations.empty())
+      problem_.operations = real(from.file + ": work.operations", from.operations);
     if (!from.bytes.empty()) problem_.moved = real(from.file + ": work.bytes", from.bytes);
   }
 
  private:
-  std::uint64_t count(const std::string& where, const std::string& text) { return Expression(where, text, names_, false).count(); }
+  std::uint64_t count(const std::string& where, const std::string& text) {
+    return Expression(where, text, names_, false).count();
+  }
   double real(const std::string& where, const std::string& text) {
     const double value = Expression(where, text, names_, false).evaluate().real();
     if (!(value >= 0)) refuse(where, "is negative");
@@ -107,7 +121,8 @@ class Reader {
       if (begin == std::string::npos) return made;
       const std::string where = problem_.descriptor.file + ": options";
       if (end == std::string::npos) refuse(where, "lacks the } of a ${");
-      const Number value = Expression(where, options.substr(begin + 2, end - begin - 2), names_, false).evaluate();
+      const Number value =
+          Expression(where, options.substr(begin + 2, end - begin - 2), names_, false).evaluate();
       made += value.integer ? fmt::format("{}", value.i) : fmt::format("{}", value.d);
       at = end + 1;
     }
@@ -139,15 +154,17 @@ class Reader {
     one.sparse = text.sparse;
     one.expected = text.expected;
     if (one.fill.kind == FillKind::constant)
-      one.constant = Expression(one.where + ".fill.value", text.fill.value, names_, false).evaluate();
+      one.constant =
+          Expression(one.where + ".fill.value", text.fill.value, names_, false).evaluate();
     if (!one.fill.modulo.empty()) one.modulo = count(one.where + ".fill.modulo", one.fill.modulo);
     switch (one.map) {
       case MapKind::scalar:
         one.scalar = Expression(one.where + ".scalar", text.scalar, names_, true);
         if (const Number value = one.scalar.evaluate({0, 1, 1}); !fits_base(one.type.base, value)) {
-          refuse(one.where + ".scalar",
-                 fmt::format("is {}, which is no {}", value.integer ? fmt::format("{}", value.i) : fmt::format("{}", value.d),
-                             one.type.name));
+          refuse(one.where + ".scalar", fmt::format("is {}, which is no {}",
+                                                    value.integer ? fmt::format("{}", value.i)
+                                                                  : fmt::format("{}", value.d),
+                                                    one.type.name));
         }
         return one;
       case MapKind::local:
@@ -167,8 +184,10 @@ class Reader {
       case MapKind::slice:
         one.per_item = count(one.where + ".map.per_item", text.per_item);
         one.elements = elements_of(one, count(one.where + ".size", text.size), 1);
-        if (one.per_item == 0 || one.elements % (one.per_item * problem_.items) != 0 || one.elements == 0)
-          refuse(one.where + ".size", fmt::format("is {} elements, which are no rows of {} items", one.elements, problem_.items));
+        if (one.per_item == 0 || one.elements % (one.per_item * problem_.items) != 0 ||
+            one.elements == 0)
+          refuse(one.where + ".size", fmt::format("is {} elements, which are no rows of {} items",
+                                                  one.elements, problem_.items));
         one.rows = one.elements / (one.per_item * problem_.items);
         break;
       default:
@@ -179,19 +198,23 @@ class Reader {
       one.start = Expression(one.where + ".map.start", text.start, names_, true);
       one.length = Expression(one.where + ".map.length", text.length, names_, true);
     }
-    // Ranges that need not begin where parts of buffers can are addressed from the array's beginning.
+    // Ranges that need not begin where parts of buffers can are addressed from the array's
+    // beginning.
     const bool may_be_rebased = one.by_item() && !problem_.offset;
     one.address = may_be_rebased && text.address != "whole" ? Address::rebased : Address::whole;
     if (text.address == "rebased" && !may_be_rebased) {
       refuse(one.where + ".map.address",
-             problem_.offset ? "is rebased, although slices begin at a global offset" : "is rebased; accepted for this map: whole");
+             problem_.offset ? "is rebased, although slices begin at a global offset"
+                             : "is rebased; accepted for this map: whole");
     }
     const auto& swap = problem_.descriptor.repeat.swap;
     const bool wraps = one.edge == Edge::periodic &&
-                       std::any_of(swap.begin(), swap.end(), [&](const auto& pair) { return pair.first == one.name; });
+                       std::any_of(swap.begin(), swap.end(),
+                                   [&](const auto& pair) { return pair.first == one.name; });
     if (one.address == Address::whole && one.edge != Edge::none && !wraps)
       refuse(one.where + ".map.edge",
-             "puts items beside the array, which an index from its beginning does not reach; accepted: none");
+             "puts items beside the array, which an index from its beginning does not reach; "
+             "accepted: none");
     return one;
   }
 
@@ -200,13 +223,17 @@ class Reader {
       Argument& one = problem_.args[i];
       if (one.map != MapKind::ragged) continue;
       const std::string& name = problem_.descriptor.args[i].offsets;
-      const auto found =
-          std::find_if(problem_.args.begin(), problem_.args.end(), [&](const Argument& a) { return a.name == name; });
-      const bool integers = found != problem_.args.end() && found->is_input() && !found->type.is_float() &&
-                            found->type.base != Base::none && found->type.lanes == 1;
+      const auto found = std::find_if(problem_.args.begin(), problem_.args.end(),
+                                      [&](const Argument& a) { return a.name == name; });
+      const bool integers = found != problem_.args.end() && found->is_input() &&
+                            !found->type.is_float() && found->type.base != Base::none &&
+                            found->type.lanes == 1;
       if (!integers || found->elements < problem_.items + 1) {
-        refuse(one.where + ".map.offsets",
-               fmt::format("is {}; accepted: the name of an input of integers, one more than there are items", in_quotes(name)));
+        refuse(
+            one.where + ".map.offsets",
+            fmt::format(
+                "is {}; accepted: the name of an input of integers, one more than there are items",
+                in_quotes(name)));
       }
       one.offsets = static_cast<std::size_t>(found - problem_.args.begin());
     }
@@ -217,19 +244,23 @@ class Reader {
       Argument& one = problem_.args[i];
       if (one.map != MapKind::append) continue;
       const std::string& name = problem_.descriptor.args[i].counter;
-      const auto found =
-          std::find_if(problem_.args.begin(), problem_.args.end(), [&](const Argument& a) { return a.name == name; });
-      const bool counts = found != problem_.args.end() && found->map == MapKind::reduce && found->op == Reduction::add &&
-                          (found->type.base == Base::u32 || found->type.base == Base::i32) && found->elements == 1 &&
-                          found->type.lanes == 1;
+      const auto found = std::find_if(problem_.args.begin(), problem_.args.end(),
+                                      [&](const Argument& a) { return a.name == name; });
+      const bool counts = found != problem_.args.end() && found->map == MapKind::reduce &&
+                          found->op == Reduction::add &&
+                          (found->type.base == Base::u32 || found->type.base == Base::i32) &&
+                          found->elements == 1 && found->type.lanes == 1;
       if (!counts) {
         refuse(one.where + ".map.counter",
-               fmt::format("is {}; accepted: the name of an argument of type uint or int with size = 1 and map = {{ kind = "
+               fmt::format("is {}; accepted: the name of an argument of type uint or int with size "
+                           "= 1 and map = {{ kind = "
                            "\"reduce\", op = \"add\" }}",
                            in_quotes(name)));
       }
       one.counter = static_cast<std::size_t>(found - problem_.args.begin());
-      if (by_blocks()) refuse(one.where + ".map", "is append, which cannot be together with sums of floats, or with combine");
+      if (by_blocks())
+        refuse(one.where + ".map",
+               "is append, which cannot be together with sums of floats, or with combine");
     }
   }
 
@@ -237,18 +268,22 @@ class Reader {
     Stage made;
     made.entry = text.entry;
     for (const std::string& name : text.args) {
-      const auto found =
-          std::find_if(problem_.args.begin(), problem_.args.end(), [&](const Argument& a) { return a.name == name; });
+      const auto found = std::find_if(problem_.args.begin(), problem_.args.end(),
+                                      [&](const Argument& a) { return a.name == name; });
       made.args.push_back(static_cast<std::size_t>(found - problem_.args.begin()));
     }
-    for (const std::string& one : text.global) made.global.emplace_back(text.where + ".global", one, names_, true);
-    for (const std::string& one : text.local) made.local.emplace_back(text.where + ".local", one, names_, false);
-    const bool splits =
-        std::any_of(made.global.begin(), made.global.end(), [](const Expression& e) { return e.depends_on_slice(); });
-    const bool told =
-        std::any_of(made.args.begin(), made.args.end(), [&](std::size_t a) { return problem_.args[a].scalar.depends_on_slice(); });
+    for (const std::string& one : text.global)
+      made.global.emplace_back(text.where + ".global", one, names_, true);
+    for (const std::string& one : text.local)
+      made.local.emplace_back(text.where + ".local", one, names_, false);
+    const bool splits = std::any_of(made.global.begin(), made.global.end(),
+                                    [](const Expression& e) { return e.depends_on_slice(); });
+    const bool told = std::any_of(made.args.begin(), made.args.end(), [&](std::size_t a) {
+      return problem_.args[a].scalar.depends_on_slice();
+    });
     if (!splits && !told)
-      refuse(text.where + ".global", "does not depend on the slice; accepted: one that uses count, or a scalar that does");
+      refuse(text.where + ".global",
+             "does not depend on the slice; accepted: one that uses count, or a scalar that does");
     return made;
   }
 
@@ -258,8 +293,8 @@ class Reader {
       if (problem_.args[a].name == name) return a;
       known.push_back(problem_.args[a].name);
     }
-    refuse(text.where + ".swap",
-           fmt::format("names {}, which is not among [[args]]{}", in_quotes(name), did_you_mean(name, known)));
+    refuse(text.where + ".swap", fmt::format("names {}, which is not among [[args]]{}",
+                                             in_quotes(name), did_you_mean(name, known)));
   }
 
   void repeat(const RepeatText& text) {
@@ -272,34 +307,44 @@ class Reader {
       const Swap swap{swapped(text, from), swapped(text, to)};
       const Argument &in = problem_.args[swap.in], &out = problem_.args[swap.out];
       const auto refuse_pair = [&, &from = from, &to = to](const std::string& why) {
-        refuse(text.where + ".swap", fmt::format("of {} and {} {}", in_quotes(from), in_quotes(to), why));
+        refuse(text.where + ".swap",
+               fmt::format("of {} and {} {}", in_quotes(from), in_quotes(to), why));
       };
-      if (problem_.swap_of(swap.in) != nullptr || problem_.swap_of(swap.out) != nullptr || swap.in == swap.out)
+      if (problem_.swap_of(swap.in) != nullptr || problem_.swap_of(swap.out) != nullptr ||
+          swap.in == swap.out)
         refuse_pair("names an argument twice");
-      if (!in.by_item() || in.access != Access::read || out.map != MapKind::split || out.access != Access::write || out.sparse)
+      if (!in.by_item() || in.access != Access::read || out.map != MapKind::split ||
+          out.access != Access::write || out.sparse)
         refuse_pair(
-            "needs an input that is split or has a halo, and an output that is split and written whole (access = \"write\")");
-      if (in.type.name != out.type.name || in.type.size != out.type.size || in.per_item != out.per_item)
+            "needs an input that is split or has a halo, and an output that is split and written "
+            "whole (access = \"write\")");
+      if (in.type.name != out.type.name || in.type.size != out.type.size ||
+          in.per_item != out.per_item)
         refuse_pair("needs the same type and per_item of both");
       if (in.rebased() || out.rebased()) {
         refuse_pair(
-            "needs both to be indexed from the array's beginning; accepted: launch.offset = \"global_work_offset\", or address = "
+            "needs both to be indexed from the array's beginning; accepted: launch.offset = "
+            "\"global_work_offset\", or address = "
             "\"whole\" in their maps");
       }
       problem_.swaps.push_back(swap);
     }
     for (const Argument& one : problem_.args) {
-      if (one.accumulates()) refuse(one.where + ".map", "accumulates over slices, which cannot be together with repeat");
+      if (one.accumulates())
+        refuse(one.where + ".map", "accumulates over slices, which cannot be together with repeat");
     }
   }
 
   bool by_blocks() const {
-    return std::any_of(problem_.args.begin(), problem_.args.end(), [](const Argument& one) { return one.by_blocks(); });
+    return std::any_of(problem_.args.begin(), problem_.args.end(),
+                       [](const Argument& one) { return one.by_blocks(); });
   }
 
   // Slices begin where parts of all rebased buffers can, and are whole work-groups.
   void align() {
-    const auto grow = [&](std::uint64_t factor) { problem_.granularity = std::lcm(problem_.granularity, factor); };
+    const auto grow = [&](std::uint64_t factor) {
+      problem_.granularity = std::lcm(problem_.granularity, factor);
+    };
     for (const Argument& one : problem_.args) {
       if (one.rebased()) grow(kAlignment / std::gcd(kAlignment, one.item()));
     }
@@ -318,7 +363,8 @@ class Reader {
       problem_.granularity *= (granules + kMostBlocks - 1) / kMostBlocks;
       problem_.block = problem_.granularity;
     }
-    const Slice whole{0, problem_.items}, last{(problem_.items - 1) / problem_.granularity * problem_.granularity, problem_.items};
+    const Slice whole{0, problem_.items},
+        last{(problem_.items - 1) / problem_.granularity * problem_.granularity, problem_.items};
     for (const Stage& one : problem_.stages) {
       problem_.grid(one, whole);
       problem_.grid(one, last);
@@ -339,7 +385,8 @@ Problem problem_of(Descriptor descriptor, const SuiteParams& params) {
   const auto guards = params.options.find("guards");
   problem.guards = guards == params.options.end() || guards->second != "off";
   const auto set = params.options.find("set");
-  const auto settings = settings_of(set == params.options.end() || set->second == "none" ? "" : set->second, descriptor);
+  const auto settings = settings_of(
+      set == params.options.end() || set->second == "none" ? "" : set->second, descriptor);
   Names names = names_of(descriptor, problem.n, settings);
   for (const auto& [name, value] : names)
     problem.values[name] = value.integer ? fmt::format("{}", value.i) : fmt::format("{}", value.d);

@@ -13,7 +13,9 @@
 namespace mgpu::kernel {
 namespace {
 
-bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
 
 std::string without_comments(const std::string& text) {
   std::string code;
@@ -40,7 +42,8 @@ std::vector<std::string> words_of(const std::string& code) {
       words.push_back(code.substr(at, end - at));
       at = end;
     } else {
-      if (code[at] != ' ' && code[at] != '\t' && code[at] != '\n' && code[at] != '\r') words.emplace_back(1, code[at]);
+      if (code[at] != ' ' && code[at] != '\t' && code[at] != '\n' && code[at] != '\r')
+        words.emplace_back(1, code[at]);
       ++at;
     }
   }
@@ -55,9 +58,11 @@ std::string argument_text(const KernelParameter& one, std::size_t number) {
   std::string type = one.type;
   std::erase(type, '*');
   const auto known = element_type(type);
-  std::string text = fmt::format("[[args]]  # {}\nname = {}\n",
-                                 one.type.empty() ? "of a type that this driver does not tell" : one.type, quoted(name));
-  if (one.space == Space::local) return text + "map = \"local\"\nbytes = 1024  # fill in: of a work-group\n";
+  std::string text = fmt::format(
+      "[[args]]  # {}\nname = {}\n",
+      one.type.empty() ? "of a type that this driver does not tell" : one.type, quoted(name));
+  if (one.space == Space::local)
+    return text + "map = \"local\"\nbytes = 1024  # fill in: of a work-group\n";
   if (known) {
     text += fmt::format("type = {}\n", quoted(known->name));
   } else {
@@ -65,10 +70,14 @@ std::string argument_text(const KernelParameter& one, std::size_t number) {
   }
   if (one.space == Space::value)
     return text +
-           "scalar = 1  # fill in: a number, n, or of the slice begin, count, end; for what the kernel compares its index with: "
+           "scalar = 1  # fill in: a number, n, or of the slice begin, count, end; for what the "
+           "kernel compares its index with: "
            "count\n";
-  if (one.space == Space::constant) return text + "map = \"replicate\"\nsize = 1  # fill in: how many elements\n";
-  text += "map = \"split\"  # fill in: item i is element i. Or replicate, halo, reduce, ..: suites/kernel/README.md\n";
+  if (one.space == Space::constant)
+    return text + "map = \"replicate\"\nsize = 1  # fill in: how many elements\n";
+  text +=
+      "map = \"split\"  # fill in: item i is element i. Or replicate, halo, reduce, ..: "
+      "suites/kernel/README.md\n";
   if (one.is_const) return text + "fill = { kind = \"uniform\", seed = 1 }\n";
   return text + "access = \"write\"  # fill in: write, readwrite, or remove this line: read\n";
 }
@@ -80,10 +89,11 @@ std::vector<std::string> kernels_in(const std::string& text) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i] != "__kernel" && words[i] != "kernel") continue;
-    for (std::size_t at = i + 1; at + 1 < words.size() && words[at] != "{" && words[at] != ";"; ++at) {
+    for (std::size_t at = i + 1; at + 1 < words.size() && words[at] != "{" && words[at] != ";";
+         ++at) {
       const std::string& word = words[at];
-      const bool name =
-          is_word(word[0]) && word != "void" && word != "__attribute__" && words[at + 1] == "(" && words[at - 1] != "(";
+      const bool name = is_word(word[0]) && word != "void" && word != "__attribute__" &&
+                        words[at + 1] == "(" && words[at - 1] != "(";
       if (!name) continue;
       names.push_back(word);
       break;
@@ -92,8 +102,8 @@ std::vector<std::string> kernels_in(const std::string& text) {
   return names;
 }
 
-std::string skeleton(DeviceResources& device, const std::filesystem::path& file, const std::string& entry,
-                     const std::string& options) {
+std::string skeleton(DeviceResources& device, const std::filesystem::path& file,
+                     const std::string& entry, const std::string& options) {
   std::string text;
   try {
     text = read_text_file(file);
@@ -104,17 +114,22 @@ std::string skeleton(DeviceResources& device, const std::filesystem::path& file,
   const std::string list = fmt::format("{}", fmt::join(names, ", "));
   if (names.empty()) throw Error(ErrorKind::input, file.string() + ": has no kernel");
   if (entry.empty() && names.size() > 1)
-    throw Error(ErrorKind::input, file.string() + ": has several kernels; name one with --entry: " + list);
+    throw Error(ErrorKind::input,
+                file.string() + ": has several kernels; name one with --entry: " + list);
   const std::string chosen = entry.empty() ? names.front() : entry;
   if (std::find(names.begin(), names.end(), chosen) == names.end())
-    throw Error(ErrorKind::input, fmt::format("--entry: {} has no kernel {}; it has: {}{}", file.string(), in_quotes(chosen), list,
-                                              did_you_mean(chosen, names)));
-  const KernelSource source{file.string(), fmt::format("#line 1 \"{}\"\n{}\n", file.string(), text)};
-  const auto made =
-      device.foreign_kernel(source, chosen, options + " -I " + file.parent_path().string() + (file.has_parent_path() ? "" : "."));
+    throw Error(ErrorKind::input,
+                fmt::format("--entry: {} has no kernel {}; it has: {}{}", file.string(),
+                            in_quotes(chosen), list, did_you_mean(chosen, names)));
+  const KernelSource source{file.string(),
+                            fmt::format("#line 1 \"{}\"\n{}\n", file.string(), text)};
+  const auto made = device.foreign_kernel(
+      source, chosen,
+      options + " -I " + file.parent_path().string() + (file.has_parent_path() ? "" : "."));
   const auto parameters = made->parameters().value_or(std::vector<KernelParameter>());
   std::string descriptor = fmt::format(
-      "# How {} splits over devices. Lines with \"fill in\" are guesses; every key is in suites/kernel/README.md.\n"
+      "# How {} splits over devices. Lines with \"fill in\" are guesses; every key is in "
+      "suites/kernel/README.md.\n"
       "format = \"mgpu-kernel/1\"\n"
       "kernel = {}\n"
       "entry = {}\n"
@@ -124,11 +139,13 @@ std::string skeleton(DeviceResources& device, const std::filesystem::path& file,
       "[items]\n"
       "count = \"n\"  # fill in: how many parts the work has that can be computed by themselves\n\n"
       "[launch]\n"
-      "global = [\"count\"]  # fill in: work-items for a slice of `count` items, one to three dimensions\n"
+      "global = [\"count\"]  # fill in: work-items for a slice of `count` items, one to three "
+      "dimensions\n"
       "local = \"device\"  # or [64]; then round_up(count, 64) above\n",
       chosen, quoted(file.filename().string()), quoted(chosen),
       options.empty() ? "" : fmt::format("options = {}\n", quoted(options)));
-  for (std::size_t i = 0; i < parameters.size(); ++i) descriptor += "\n" + argument_text(parameters[i], i);
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    descriptor += "\n" + argument_text(parameters[i], i);
   return descriptor;
 }
 

@@ -16,36 +16,39 @@ namespace {
 }  // namespace
 
 Grid Problem::grid(const Stage& stage, const Slice& slice) const {
-  const SliceNumbers numbers{static_cast<std::int64_t>(slice.begin), static_cast<std::int64_t>(slice.size()),
+  const SliceNumbers numbers{static_cast<std::int64_t>(slice.begin),
+                             static_cast<std::int64_t>(slice.size()),
                              static_cast<std::int64_t>(slice.end)};
   Grid made;
   if (stage.local.empty()) made.local = {0, 0, 0};
   for (std::size_t d = 0; d < stage.global.size(); ++d) {
     made.global[d] = stage.global[d].count(numbers);
     if (made.global[d] == 0)
-      refuse_grid(descriptor.file + ": global", fmt::format("is 0 in dimension {} for a slice of {} items", d, slice.size()));
+      refuse_grid(descriptor.file + ": global",
+                  fmt::format("is 0 in dimension {} for a slice of {} items", d, slice.size()));
     if (!stage.local.empty()) {
       made.local[d] = stage.local[d].count();
       if (made.global[d] % made.local[d] != 0) {
-        refuse_grid(
-            descriptor.file + ": global",
-            fmt::format("is {} in dimension {} for a slice of {} items, no multiple of local, {}; accepted: round_up(.., {})",
-                        made.global[d], d, slice.size(), made.local[d], made.local[d]));
+        refuse_grid(descriptor.file + ": global",
+                    fmt::format("is {} in dimension {} for a slice of {} items, no multiple of "
+                                "local, {}; accepted: round_up(.., {})",
+                                made.global[d], d, slice.size(), made.local[d], made.local[d]));
       }
     }
     if (offset && stage.global[d].depends_on_slice()) {
       // The offset of a dimension is the global size that all items before would have.
-      made.offset[d] =
-          slice.begin == 0
-              ? 0
-              : stage.global[d].count({0, static_cast<std::int64_t>(slice.begin), static_cast<std::int64_t>(slice.begin)});
+      made.offset[d] = slice.begin == 0
+                           ? 0
+                           : stage.global[d].count({0, static_cast<std::int64_t>(slice.begin),
+                                                    static_cast<std::int64_t>(slice.begin)});
     }
   }
   return made;
 }
 
 std::vector<Slice> Problem::extents(const Argument& argument, const Slice& slice) const {
-  const Items before = std::min(slice.begin, argument.before), end = std::min(slice.end + argument.after, items);
+  const Items before = std::min(slice.begin, argument.before),
+              end = std::min(slice.end + argument.after, items);
   std::vector<Slice> all{{slice.begin - before, end}};
   if (argument.edge != Edge::periodic) return all;
   if (before < argument.before) all.push_back({items - (argument.before - before), items});
@@ -54,8 +57,9 @@ std::vector<Slice> Problem::extents(const Argument& argument, const Slice& slice
 }
 
 const Swap* Problem::swap_of(std::size_t argument) const {
-  const auto found =
-      std::find_if(swaps.begin(), swaps.end(), [&](const Swap& one) { return one.in == argument || one.out == argument; });
+  const auto found = std::find_if(swaps.begin(), swaps.end(), [&](const Swap& one) {
+    return one.in == argument || one.out == argument;
+  });
   return found == swaps.end() ? nullptr : &*found;
 }
 
@@ -67,7 +71,9 @@ Shape shape_of(const Problem& problem) {
   shape.large_result = true;
   const auto items = static_cast<double>(problem.items);
   shape.ops = problem.operations > 0 ? problem.operations : items;
-  shape.rate_unit = (problem.operations > 0 ? problem.descriptor.operations_unit : problem.descriptor.unit) + "/s";
+  shape.rate_unit =
+      (problem.operations > 0 ? problem.descriptor.operations_unit : problem.descriptor.unit) +
+      "/s";
   shape.cost.ops = shape.ops / items;
   for (const Argument& one : problem.args) {
     const auto bytes = static_cast<double>(one.bytes());

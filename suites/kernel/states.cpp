@@ -1,4 +1,5 @@
-// States alternate, so that what comes for the next round lands where nobody reads: one meeting after each round is enough.
+// States alternate, so that what comes for the next round lands where nobody reads: one meeting
+// after each round is enough.
 #include "suites/kernel/states.hpp"
 
 #include <algorithm>
@@ -18,12 +19,14 @@ States::States(KernelWorkload& workload, DeviceResources& device)
     if (peer_ != nullptr) continue;
     for (auto& state : pairs_[s].own) state = device.allocate(bytes);
   }
-  // Of probes, which are by themselves, items beside the slice stay what they are here: such as a kernel may meet.
+  // Of probes, which are by themselves, items beside the slice stay what they are here: such as a
+  // kernel may meet.
   device.try_out([&](Stream& stream) {
     for (std::size_t s = 0; s < pairs_.size(); ++s) {
       const Argument& in = problem_.args[problem_.swaps[s].in];
       const auto from = std::span<const std::byte>(workload_.memory()).subspan(in.host, in.bytes());
-      for (Buffer* to : {pairs_[s].initial.get(), &after(s, 1), &after(s, 2)}) stream.upload(*to, 0, from);
+      for (Buffer* to : {pairs_[s].initial.get(), &after(s, 1), &after(s, 2)})
+        stream.upload(*to, 0, from);
     }
   });
 }
@@ -63,17 +66,20 @@ void States::settle(const Slice& slice) {
   others_.clear();
   if (peer_ == nullptr) return;
   const std::span<const Owner> owners = workload_.owners();
-  const bool shares = std::any_of(owners.begin(), owners.end(),
-                                  [&](const Owner& one) { return one.device == peer_->self() && one.items == slice; });
+  const bool shares = std::any_of(owners.begin(), owners.end(), [&](const Owner& one) {
+    return one.device == peer_->self() && one.items == slice;
+  });
   if (!shares) return;
   const auto needs = [&](const Slice& who, const Slice& of) {
     return std::any_of(problem_.swaps.begin(), problem_.swaps.end(), [&](const Swap& swap) {
       const std::vector<Slice> extents = problem_.extents(problem_.args[swap.in], who);
-      return std::any_of(extents.begin(), extents.end(), [&](const Slice& part) { return common(part, of).size() > 0; });
+      return std::any_of(extents.begin(), extents.end(),
+                         [&](const Slice& part) { return common(part, of).size() > 0; });
     });
   };
   for (const Owner& one : owners) {
-    if (one.device != peer_->self() && (needs(one.items, slice) || needs(slice, one.items))) others_.push_back(one);
+    if (one.device != peer_->self() && (needs(one.items, slice) || needs(slice, one.items)))
+      others_.push_back(one);
   }
 }
 
@@ -84,8 +90,9 @@ void States::exchange(const Slice& slice, std::uint32_t round) {
       for (const Slice& extent : problem_.extents(in, other.items)) {
         const Slice sent = common(extent, slice);
         if (sent.size() == 0) continue;
-        peer_->put(after(s, round + 1), sent.begin * in.item(), *workload_.shared(s, place(round + 1)), other.device,
-                   sent.begin * in.item(), sent.size() * in.item());
+        peer_->put(after(s, round + 1), sent.begin * in.item(),
+                   *workload_.shared(s, place(round + 1)), other.device, sent.begin * in.item(),
+                   sent.size() * in.item());
       }
     }
   }

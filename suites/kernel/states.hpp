@@ -1,6 +1,6 @@
-// What a device holds of arguments that are swapped after each round, and what it sends to others of them. The whole arrays are on
-// every device, indexed from their beginning, so that kernels are given them as they are; of a device's share, and of the items
-// beside it, they are up to date.
+// What a device holds of arguments that are swapped after each round, and what it sends to others
+// of them. The whole arrays are on every device, indexed from their beginning, so that kernels are
+// given them as they are; of a device's share, and of the items beside it, they are up to date.
 #pragma once
 
 #include <memory>

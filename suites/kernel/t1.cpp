@@ -1,4 +1,5 @@
-// Files of the T1 schema, which Kernel Tuner and KTT share (kernel_tuner/schema/T1/1.0.0/input-schema.json), as descriptors.
+// Files of the T1 schema, which Kernel Tuner and KTT share
+// (kernel_tuner/schema/T1/1.0.0/input-schema.json), as descriptors.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -16,9 +17,10 @@ using Json = nlohmann::json;
 // T1 names types as C++ does, a few as OpenCL C.
 std::string type_of(Table& table) {
   const std::string name = table.text("Type");
-  const std::pair<const char*, const char*> known[] = {{"int8", "char"},     {"uint8", "uchar"},  {"int16", "short"},
-                                                       {"uint16", "ushort"}, {"int32", "int"},    {"uint32", "uint"},
-                                                       {"int64", "long"},    {"uint64", "ulong"}, {"bool", "uchar"}};
+  const std::pair<const char*, const char*> known[] = {
+      {"int8", "char"},     {"uint8", "uchar"},  {"int16", "short"},
+      {"uint16", "ushort"}, {"int32", "int"},    {"uint32", "uint"},
+      {"int64", "long"},    {"uint64", "ulong"}, {"bool", "uchar"}};
   for (const auto& [theirs, ours] : known) {
     if (name == theirs) return ours;
   }
@@ -29,7 +31,10 @@ Json fill_of(Table& table) {
   const std::size_t kind = table.choice("FillType", {"Constant", "Random", "BinaryRaw"}, 0);
   if (kind == 2) return {{"kind", "file"}, {"path", table.text("DataSource")}};
   if (kind == 1)
-    return {{"kind", "uniform"}, {"seed", table.count("RandomSeed", 0)}, {"min", 0}, {"max", table.number("FillValue", 1)}};
+    return {{"kind", "uniform"},
+            {"seed", table.count("RandomSeed", 0)},
+            {"min", 0},
+            {"max", table.number("FillValue", 1)}};
   return {{"kind", "constant"}, {"value", table.expression("FillValue", "0")}};
 }
 
@@ -54,8 +59,9 @@ Json argument_of(Table& table, std::size_t number, const std::string& items) {
   const bool splits = size == items;
   made["map"] = splits ? "split" : "replicate";
   if (!splits) made["size"] = size;
-  made["access"] =
-      std::vector<std::string>{"read", "write", "readwrite"}[table.choice("AccessType", {"ReadOnly", "WriteOnly", "ReadWrite"}, 0)];
+  made["access"] = std::vector<std::string>{
+      "read", "write",
+      "readwrite"}[table.choice("AccessType", {"ReadOnly", "WriteOnly", "ReadWrite"}, 0)];
   if (made["access"] != "write") made["fill"] = fill_of(table);
   return made;
 }
@@ -69,17 +75,24 @@ Json from_t1(const Json& t1, const std::string& name) {
   Table kernel = *root.table("KernelSpecification");
   if (const std::string language = kernel.text("Language", "OpenCL"); language != "OpenCL")
     kernel.refuse("Language", "is " + in_quotes(language) + "; accepted: OpenCL");
-  Json made{{"format", "mgpu-kernel/1"}, {"kernel", kernel.text("KernelFile")}, {"entry", kernel.text("KernelName")}};
+  Json made{{"format", "mgpu-kernel/1"},
+            {"kernel", kernel.text("KernelFile")},
+            {"entry", kernel.text("KernelName")}};
   std::string options;
-  for (const std::string& one : kernel.texts("CompilerOptions")) options += (options.empty() ? "" : " ") + one;
-  // Tuning parameters are definitions of the kernel; the first value of each is taken, and --set takes another.
+  for (const std::string& one : kernel.texts("CompilerOptions"))
+    options += (options.empty() ? "" : " ") + one;
+  // Tuning parameters are definitions of the kernel; the first value of each is taken, and --set
+  // takes another.
   Json params = Json::object();
   if (auto space = root.table("ConfigurationSpace")) {
     for (Table& parameter : space->tables("TuningParameters")) {
-      const std::string parameter_name = parameter.text("Name"), values = parameter.expression("Values");
-      const std::size_t begin = values.find_first_not_of("[ "), end = values.find_first_of(",]", begin);
+      const std::string parameter_name = parameter.text("Name"),
+                        values = parameter.expression("Values");
+      const std::size_t begin = values.find_first_not_of("[ "),
+                        end = values.find_first_of(",]", begin);
       params[parameter_name] = begin == std::string::npos ? "0" : values.substr(begin, end - begin);
-      options += fmt::format("{}-D{}=${{{}}}", options.empty() ? "" : " ", parameter_name, parameter_name);
+      options +=
+          fmt::format("{}-D{}=${{{}}}", options.empty() ? "" : " ", parameter_name, parameter_name);
     }
   }
   if (!params.empty()) made["params"] = params;
@@ -102,7 +115,9 @@ Json from_t1(const Json& t1, const std::string& name) {
   try {
     n = Expression(name + ": GlobalSize", items, {}, false).count();
   } catch (const Error&) {
-    global->refuse("X", "depends on tuning parameters, so what is split is not known; accepted: a number on the last axis");
+    global->refuse("X",
+                   "depends on tuning parameters, so what is split is not known; accepted: a "
+                   "number on the last axis");
   }
   made["n"] = n;
   sizes.back() = "count";
@@ -110,7 +125,8 @@ Json from_t1(const Json& t1, const std::string& name) {
   if (!locals.empty()) made["launch"]["local"] = locals;
   made["args"] = Json::array();
   std::size_t number = 0;
-  for (Table& table : kernel.tables("Arguments")) made["args"].push_back(argument_of(table, number++, items));
+  for (Table& table : kernel.tables("Arguments"))
+    made["args"].push_back(argument_of(table, number++, items));
   return made;
 }
 

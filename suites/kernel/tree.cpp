@@ -34,14 +34,16 @@ Json json_of(const toml::node& node) {
   return nullptr;  // dates, of which no key is one
 }
 
-// Those of a kernel file that begin with //!, at the lines where they are, so that what is wrong is found there.
+// Those of a kernel file that begin with //!, at the lines where they are, so that what is wrong is
+// found there.
 std::string comment_lines(const std::string& text) {
   std::string toml;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     const std::string_view line = std::string_view(text).substr(begin, end - begin);
     const std::size_t first = line.find_first_not_of(" \t");
-    if (first != std::string_view::npos && line.substr(first).starts_with("//!")) toml += line.substr(first + 3);
+    if (first != std::string_view::npos && line.substr(first).starts_with("//!"))
+      toml += line.substr(first + 3);
     toml += '\n';
     begin = end + 1;
   }
@@ -58,7 +60,8 @@ std::string kind_of(const Json& value) {
 
 bool too_deep(const Json& value, int left) {
   if (!value.is_structured()) return false;
-  return left == 0 || std::any_of(value.begin(), value.end(), [&](const Json& inner) { return too_deep(inner, left - 1); });
+  return left == 0 || std::any_of(value.begin(), value.end(),
+                                  [&](const Json& inner) { return too_deep(inner, left - 1); });
 }
 
 }  // namespace
@@ -83,14 +86,16 @@ Json parse_tree(const std::string& text, const std::string& name, bool is_kernel
     try {
       tree = json_of(toml::parse(is_kernel ? comment_lines(text) : text));
     } catch (const toml::parse_error& error) {
-      throw Error(ErrorKind::input,
-                  name + ":" + std::to_string(error.source().begin.line) + ": " + std::string(error.description()));
+      throw Error(ErrorKind::input, name + ":" + std::to_string(error.source().begin.line) + ": " +
+                                        std::string(error.description()));
     }
   }
   if (!tree.is_object()) throw Error(ErrorKind::input, name + ": is no table of keys");
   if (tree.empty())
-    throw Error(ErrorKind::input,
-                name + ": describes nothing" + (is_kernel ? "; accepted: lines that begin with //! (or mgpu-bench init)" : ""));
+    throw Error(
+        ErrorKind::input,
+        name + ": describes nothing" +
+            (is_kernel ? "; accepted: lines that begin with //! (or mgpu-bench init)" : ""));
   if (too_deep(tree, kDeepest)) throw Error(ErrorKind::input, name + ": is nested too deeply");
   return tree;
 }
@@ -106,10 +111,13 @@ Json read_tree(const std::filesystem::path& file) {
 }
 
 Table::Table(const Json& value, std::string where) : value_(&value), where_(std::move(where)) {
-  if (!value.is_object()) throw Error(ErrorKind::input, where_ + " is " + kind_of(value) + "; accepted: a table");
+  if (!value.is_object())
+    throw Error(ErrorKind::input, where_ + " is " + kind_of(value) + "; accepted: a table");
 }
 
-void Table::refuse(const char* key, const std::string& why) const { throw Error(ErrorKind::input, at(key) + " " + why); }
+void Table::refuse(const char* key, const std::string& why) const {
+  throw Error(ErrorKind::input, at(key) + " " + why);
+}
 
 const Json* Table::value(const char* key) {
   asked_.emplace_back(key);
@@ -171,7 +179,8 @@ double Table::number(const char* key, double otherwise) {
 std::uint64_t Table::count(const char* key, std::uint64_t otherwise) {
   const Json* found = value(key);
   if (found == nullptr) return otherwise;
-  const bool count = found->is_number_integer() && (found->is_number_unsigned() || found->get<std::int64_t>() >= 0);
+  const bool count = found->is_number_integer() &&
+                     (found->is_number_unsigned() || found->get<std::int64_t>() >= 0);
   if (!count) refuse(key, "is " + kind_of(*found) + "; accepted: a count");
   return found->get<std::uint64_t>();
 }
@@ -181,7 +190,8 @@ std::vector<std::string> Table::texts(const char* key) {
   if (found == nullptr) return {};
   if (found->is_string()) return {found->get<std::string>()};
   const bool texts =
-      found->is_array() && std::all_of(found->begin(), found->end(), [](const Json& one) { return one.is_string(); });
+      found->is_array() &&
+      std::all_of(found->begin(), found->end(), [](const Json& one) { return one.is_string(); });
   if (!texts) refuse(key, "is " + kind_of(*found) + "; accepted: a text, or a list of texts");
   return found->get<std::vector<std::string>>();
 }
@@ -209,11 +219,13 @@ std::vector<Table> Table::tables(const char* key) {
   std::vector<Table> all;
   if (found == nullptr) return all;
   if (!found->is_array()) refuse(key, "is " + kind_of(*found) + "; accepted: a list of tables");
-  for (std::size_t i = 0; i < found->size(); ++i) all.emplace_back((*found)[i], at(key) + "[" + std::to_string(i) + "]");
+  for (std::size_t i = 0; i < found->size(); ++i)
+    all.emplace_back((*found)[i], at(key) + "[" + std::to_string(i) + "]");
   return all;
 }
 
-std::size_t Table::choice(const char* key, const std::vector<std::string>& accepted, std::size_t otherwise) {
+std::size_t Table::choice(const char* key, const std::vector<std::string>& accepted,
+                          std::size_t otherwise) {
   if (!has(key)) return otherwise;
   const std::string given = text(key);
   const auto found = std::find(accepted.begin(), accepted.end(), given);
@@ -240,7 +252,8 @@ void Table::finish() const {
     known.erase(std::unique(known.begin(), known.end()), known.end());
     std::string list;
     for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
-    throw Error(ErrorKind::input, at("") + (where_.ends_with(": ") ? "" : ": ") + "there is no key " + in_quotes(key) +
+    throw Error(ErrorKind::input, at("") + (where_.ends_with(": ") ? "" : ": ") +
+                                      "there is no key " + in_quotes(key) +
                                       did_you_mean(key, known) + "; accepted: " + list);
   }
 }

@@ -1,4 +1,5 @@
-// A descriptor's file as a tree of tables, whichever way it is written; every key that is there has to be asked for.
+// A descriptor's file as a tree of tables, whichever way it is written; every key that is there has
+// to be asked for.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +11,13 @@
 
 namespace mgpu::kernel {
 
-// TOML, JSON (by how the text begins), or an OpenCL file (.cl) whose lines that begin with //! are TOML. Throws Error(input) with
-// file, line and what is wrong there.
+// TOML, JSON (by how the text begins), or an OpenCL file (.cl) whose lines that begin with //! are
+// TOML. Throws Error(input) with file, line and what is wrong there.
 nlohmann::json read_tree(const std::filesystem::path& file);
 nlohmann::json parse_tree(const std::string& text, const std::string& name, bool is_kernel);
 
-// One table. Each getter throws Error(input), naming file and key, where the value is of another kind; `finish` where a key is
-// there that none of them asked for.
+// One table. Each getter throws Error(input), naming file and key, where the value is of another
+// kind; `finish` where a key is there that none of them asked for.
 class Table {
  public:
   Table(const nlohmann::json& value, std::string where);
@@ -29,17 +30,21 @@ class Table {
   bool flag(const char* key);
   double number(const char* key, double otherwise);
   std::uint64_t count(const char* key, std::uint64_t otherwise);
-  std::vector<std::string> texts(const char* key);        // a text, or a list of them; none where it is not there
+  std::vector<std::string> texts(
+      const char* key);  // a text, or a list of them; none where it is not there
   std::vector<std::string> expressions(const char* key);  // likewise
   std::optional<Table> table(const char* key);
   std::vector<Table> tables(const char* key);
   // One of `accepted`.
-  std::size_t choice(const char* key, const std::vector<std::string>& accepted, std::size_t otherwise);
+  std::size_t choice(const char* key, const std::vector<std::string>& accepted,
+                     std::size_t otherwise);
   const nlohmann::json* value(const char* key);
   std::vector<std::string> keys() const;  // all that are there, which counts as asking for them
   void finish() const;
 
-  std::string at(const char* key) const { return where_ + (key[0] == '\0' ? "" : where_.ends_with(": ") ? "" : ".") + key; }
+  std::string at(const char* key) const {
+    return where_ + (key[0] == '\0' ? "" : where_.ends_with(": ") ? "" : ".") + key;
+  }
   [[noreturn]] void refuse(const char* key, const std::string& why) const;
 
  private:

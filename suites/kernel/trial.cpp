@@ -13,15 +13,16 @@ namespace {
 
 constexpr Bytes kMostRoom = Bytes{4} << 20;  // on both sides of what a slice has
 
-// Of two floats: how many values of their type lie from one to the other. The bits of a type are in the order of its values, those
-// below zero backwards.
+// Of two floats: how many values of their type lie from one to the other. The bits of a type are in
+// the order of its values, those below zero backwards.
 template <class Bits>
 Bits steps_between(const std::byte* from, const std::byte* to) {
   const auto rank = [](const std::byte* at) {
     Bits bits = 0;
     std::memcpy(&bits, at, sizeof bits);
     constexpr Bits sign = Bits{1} << (sizeof(Bits) * 8 - 1);
-    return (bits & sign) != 0 ? static_cast<Bits>(sign - (bits & ~sign)) : static_cast<Bits>(sign + bits);
+    return (bits & sign) != 0 ? static_cast<Bits>(sign - (bits & ~sign))
+                              : static_cast<Bits>(sign + bits);
   };
   const Bits a = rank(from), b = rank(to);
   return a > b ? a - b : b - a;
@@ -42,19 +43,22 @@ std::vector<Slice> cuts_of(Items items, Items granularity) {
   std::vector<Items> at{0};
   for (const Items numerator : {1, 3, 4, 7}) {
     const Items granule = granules * numerator / 9;
-    if (granule > at.back() / granularity && granule < granules) at.push_back(granule * granularity);
+    if (granule > at.back() / granularity && granule < granules)
+      at.push_back(granule * granularity);
   }
   at.push_back(items);
   std::vector<Slice> slices;
   for (std::size_t i = 0; i + 1 < at.size(); ++i) slices.push_back({at[i], at[i + 1]});
   std::reverse(slices.begin(), slices.end());
-  std::rotate(slices.begin(), slices.begin() + static_cast<std::ptrdiff_t>(slices.size() / 2), slices.end());
+  std::rotate(slices.begin(), slices.begin() + static_cast<std::ptrdiff_t>(slices.size() / 2),
+              slices.end());
   return slices;
 }
 
 }  // namespace
 
-std::optional<Difference> first_difference(const ElementType& type, const Tolerance& tolerance, std::span<const std::byte> result,
+std::optional<Difference> first_difference(const ElementType& type, const Tolerance& tolerance,
+                                           std::span<const std::byte> result,
                                            std::span<const std::byte> expected) {
   if (std::memcmp(result.data(), expected.data(), result.size()) == 0) return std::nullopt;
   const bool numbers = !tolerance.exact() && type.base != Base::none && type.base != Base::f16;
@@ -65,7 +69,8 @@ std::optional<Difference> first_difference(const ElementType& type, const Tolera
     if (std::memcmp(a, b, used) == 0) continue;
     if (numbers) {
       bool close = true;
-      for (Bytes lane = 0; lane < used; lane += type.lane()) close &= within(tolerance, type.base, a + lane, b + lane);
+      for (Bytes lane = 0; lane < used; lane += type.lane())
+        close &= within(tolerance, type.base, a + lane, b + lane);
       if (close) continue;
     }
     if (found.count++ == 0) found.element = at / type.size;
@@ -76,13 +81,16 @@ std::optional<Difference> first_difference(const ElementType& type, const Tolera
 
 Trial::Image Trial::image_of(std::size_t argument, const Slice& slice, std::byte poison) const {
   const Argument& one = problem_.args[argument];
-  const Bytes size = slice_bytes(problem_, one, slice), room = aligned(std::min(one.bytes(), kMostRoom)) + kAlignment;
+  const Bytes size = slice_bytes(problem_, one, slice),
+              room = aligned(std::min(one.bytes(), kMostRoom)) + kAlignment;
   Image image;
   image.zero = room;
   image.bytes.assign(room + aligned(size) + room, poison);
-  // What is read where nothing was given must not look as if nothing had been written: another number that is none, -3 of integers.
+  // What is read where nothing was given must not look as if nothing had been written: another
+  // number that is none, -3 of integers.
   if (one.access == Access::read && poison != std::byte{0}) {
-    for (Bytes at = 0; at < image.bytes.size(); at += one.type.lane()) image.bytes[at] = std::byte{0xfd};
+    for (Bytes at = 0; at < image.bytes.size(); at += one.type.lane())
+      image.bytes[at] = std::byte{0xfd};
   }
   std::byte* const zero = image.bytes.data() + room;
   for (const Move& move : input_moves(problem_, inputs_, argument, slice)) {
@@ -90,7 +98,8 @@ Trial::Image Trial::image_of(std::size_t argument, const Slice& slice, std::byte
       if (move.zeros) {
         std::memset(zero + move.device + i * move.stride, 0, move.length);
       } else {
-        std::memcpy(zero + move.device + i * move.stride, inputs_.data() + one.host + move.host + i * move.stride, move.length);
+        std::memcpy(zero + move.device + i * move.stride,
+                    inputs_.data() + one.host + move.host + i * move.stride, move.length);
       }
     }
   }
@@ -101,30 +110,39 @@ Trial::Image Trial::image_of(std::size_t argument, const Slice& slice, std::byte
 std::string Trial::hint() const {
   const std::string& text = problem_.descriptor.text;
   const auto uses = [&](const char* word) { return text.find(word) != std::string::npos; };
-  if (uses("get_global_size")) return "; the kernel uses get_global_size, which is that of the slice";
+  if (uses("get_global_size"))
+    return "; the kernel uses get_global_size, which is that of the slice";
   if (problem_.offset && (uses("get_group_id") || uses("get_num_groups")))
-    return "; the kernel uses get_group_id, which knows nothing of the global offset: offset = \"rebased\" may suit it";
-  const bool whole_size = std::any_of(problem_.args.begin(), problem_.args.end(), [&](const Argument& one) {
-    return one.map == MapKind::scalar && !one.scalar.depends_on_slice() &&
-           one.scalar.evaluate().real() == static_cast<double>(problem_.items);
-  });
+    return "; the kernel uses get_group_id, which knows nothing of the global offset: offset = "
+           "\"rebased\" may suit it";
+  const bool whole_size =
+      std::any_of(problem_.args.begin(), problem_.args.end(), [&](const Argument& one) {
+        return one.map == MapKind::scalar && !one.scalar.depends_on_slice() &&
+               one.scalar.evaluate().real() == static_cast<double>(problem_.items);
+      });
   if (!problem_.offset && whole_size)
-    return "; a scalar has the number of all items: a kernel that compares it with get_global_id wants count there, that of the "
+    return "; a scalar has the number of all items: a kernel that compares it with get_global_id "
+           "wants count there, that of the "
            "slice";
   return "";
 }
 
-void Trial::check_written(std::size_t argument, const Slice& slice, const Image& before, const Image& after) const {
+void Trial::check_written(std::size_t argument, const Slice& slice, const Image& before,
+                          const Image& after) const {
   const Argument& one = problem_.args[argument];
   if (after.bytes == before.bytes) return;
   std::vector<std::pair<Bytes, Bytes>> ranges;  // that may be written
   const Bytes size = slice_bytes(problem_, one, slice);
-  if (one.accumulates() || (one.access == Access::scratch && one.rebased())) ranges.emplace_back(before.zero, before.zero + size);
+  if (one.accumulates() || (one.access == Access::scratch && one.rebased()))
+    ranges.emplace_back(before.zero, before.zero + size);
   const bool scratch = one.access == Access::scratch && !one.rebased();
-  if (scratch) ranges.emplace_back(before.zero + slice.begin * one.item(), before.zero + slice.end * one.item());
+  if (scratch)
+    ranges.emplace_back(before.zero + slice.begin * one.item(),
+                        before.zero + slice.end * one.item());
   for (const Move& move : output_moves(problem_, argument, slice)) {
     for (Bytes i = 0; i < move.count; ++i)
-      ranges.emplace_back(before.zero + move.device + i * move.stride, before.zero + move.device + i * move.stride + move.length);
+      ranges.emplace_back(before.zero + move.device + i * move.stride,
+                          before.zero + move.device + i * move.stride + move.length);
   }
   ranges.emplace_back(after.bytes.size(), after.bytes.size());
   Bytes at = 0;
@@ -135,18 +153,23 @@ void Trial::check_written(std::size_t argument, const Slice& slice, const Image&
     at = end;
     const Bytes place = static_cast<Bytes>(differs.first - before.bytes.begin());
     if (place >= begin) continue;
-    const auto signed_place = static_cast<std::int64_t>(place) - static_cast<std::int64_t>(before.zero);
+    const auto signed_place =
+        static_cast<std::int64_t>(place) - static_cast<std::int64_t>(before.zero);
     const auto each = static_cast<std::int64_t>(one.type.size);
-    const std::int64_t element = signed_place >= 0 ? signed_place / each : -((-signed_place + each - 1) / each);
+    const std::int64_t element =
+        signed_place >= 0 ? signed_place / each : -((-signed_place + each - 1) / each);
     const bool inside = signed_place >= 0 && place < before.zero + size;
-    const std::string where =
-        one.per_item > 0 ? fmt::format("item {}", item_of(problem_, one, slice, element)) : fmt::format("element {}", element);
-    throw Error(ErrorKind::input,
-                fmt::format("{}: argument {} is written at {}, which {}, by slice [{}, {}) on device {}{}",
-                            problem_.descriptor.file, in_quotes(one.name), where,
-                            !one.is_output() && one.access != Access::scratch && inside ? "it says it only reads (access)"
-                                                                                        : "is not of its slice",
-                            slice.begin, slice.end, device_.traits().id, hint()));
+    const std::string where = one.per_item > 0
+                                  ? fmt::format("item {}", item_of(problem_, one, slice, element))
+                                  : fmt::format("element {}", element);
+    throw Error(
+        ErrorKind::input,
+        fmt::format("{}: argument {} is written at {}, which {}, by slice [{}, {}) on device {}{}",
+                    problem_.descriptor.file, in_quotes(one.name), where,
+                    !one.is_output() && one.access != Access::scratch && inside
+                        ? "it says it only reads (access)"
+                        : "is not of its slice",
+                    slice.begin, slice.end, device_.traits().id, hint()));
   }
 }
 
@@ -158,7 +181,8 @@ Trial::Given Trial::give(const Slice& slice, std::byte poison) {
     if (const Argument& one = problem_.args[a]; one.is_array()) {
       image = image_of(a, slice, poison);
       buffer = device_.allocate(image.bytes.size());
-      part = device_.part(*buffer, image.zero, std::max<Bytes>(slice_bytes(problem_, one, slice), 1));
+      part =
+          device_.part(*buffer, image.zero, std::max<Bytes>(slice_bytes(problem_, one, slice), 1));
     }
     given.images.push_back(std::move(image));
     given.whole.push_back(std::move(buffer));
@@ -200,17 +224,23 @@ Results Trial::all_rounds() {
       }
     });
   };
-  if (!each([](Stream& stream, Buffer& buffer, std::vector<std::byte>& bytes) { stream.upload(buffer, 0, bytes); })) return {};
+  if (!each([](Stream& stream, Buffer& buffer, std::vector<std::byte>& bytes) {
+        stream.upload(buffer, 0, bytes);
+      }))
+    return {};
   for (std::uint32_t first = 0; first < problem_.rounds; first += kAtOnce) {
     device_.try_out([&](Stream& stream) {
       for (std::uint32_t r = first; r < std::min(first + kAtOnce, problem_.rounds); ++r) {
         launches_.launch(
             slice, [&](std::size_t a) { return given.parts[a].get(); }, stream);
-        for (const Swap& swap : problem_.swaps) std::swap(given.parts[swap.in], given.parts[swap.out]);
+        for (const Swap& swap : problem_.swaps)
+          std::swap(given.parts[swap.in], given.parts[swap.out]);
       }
     });
   }
-  each([](Stream& stream, Buffer& buffer, std::vector<std::byte>& bytes) { stream.download(buffer, 0, bytes); });
+  each([](Stream& stream, Buffer& buffer, std::vector<std::byte>& bytes) {
+    stream.download(buffer, 0, bytes);
+  });
   // What was made last is where the input was when the number of rounds is even.
   for (const Swap& swap : problem_.swaps) {
     if (problem_.rounds % 2 == 0) std::swap(given.images[swap.in], given.images[swap.out]);
@@ -240,8 +270,9 @@ void Trial::take(const Slice& slice, const std::vector<Image>& images, Gathered&
     const std::byte* const zero = images[a].bytes.data() + images[a].zero;
     if (one.map == MapKind::append) {
       const Image& counter = images[one.counter];
-      into.records[a].add(one, {zero, one.bytes()},
-                          count_in(problem_.args[one.counter], std::span(counter.bytes).subspan(counter.zero)));
+      into.records[a].add(
+          one, {zero, one.bytes()},
+          count_in(problem_.args[one.counter], std::span(counter.bytes).subspan(counter.zero)));
     }
     if (one.by_kernel()) {
       into.partials[a][slice.begin].assign(zero, zero + one.bytes());
@@ -250,14 +281,18 @@ void Trial::take(const Slice& slice, const std::vector<Image>& images, Gathered&
     }
     for (const Move& move : output_moves(problem_, a, slice)) {
       for (Bytes i = 0; i < move.count; ++i)
-        std::memcpy(into.results[a].data() + move.host + i * move.stride, zero + move.device + i * move.stride, move.length);
+        std::memcpy(into.results[a].data() + move.host + i * move.stride,
+                    zero + move.device + i * move.stride, move.length);
     }
   }
 }
 
 Results Trial::reference(Items at_once) {
-  const Items step = problem_.block > 0 ? problem_.block : at_once / problem_.granularity * problem_.granularity;
-  const Items piece = at_once >= problem_.items && problem_.block == 0 ? problem_.items : std::max(step, problem_.granularity);
+  const Items step =
+      problem_.block > 0 ? problem_.block : at_once / problem_.granularity * problem_.granularity;
+  const Items piece = at_once >= problem_.items && problem_.block == 0
+                          ? problem_.items
+                          : std::max(step, problem_.granularity);
   Results results[2];
   for (unsigned pass = 0; pass < 2; ++pass) {
     const std::byte poison{static_cast<unsigned char>(pass == 0 ? 0xff : 0)};
@@ -297,18 +332,20 @@ void Trial::compare_runs(const Results& with_ones, const Results& with_zeros) {
       for (Bytes at = 0; at + one.type.size <= ones.size(); at += one.type.size) {
         const auto all = [&](const std::vector<std::byte>& bytes, std::byte value) {
           return std::all_of(bytes.begin() + static_cast<std::ptrdiff_t>(at),
-                             bytes.begin() + static_cast<std::ptrdiff_t>(at + used), [&](std::byte b) { return b == value; });
+                             bytes.begin() + static_cast<std::ptrdiff_t>(at + used),
+                             [&](std::byte b) { return b == value; });
         };
         if (!all(ones, std::byte{0xff}) || !all(zeros, std::byte{0})) continue;
         if (!one.sparse) {
-          throw Error(
-              ErrorKind::input,
-              fmt::format(
-                  "{}: argument {}: element {} (item {}) is not written when device {} computes all items; accepted: a map of "
-                  "what is written, or sparse = true{}",
-                  problem_.descriptor.file, in_quotes(one.name), at / one.type.size,
-                  item_of(problem_, one, whole, static_cast<std::int64_t>(at / one.type.size + one.before * one.per_item)),
-                  device_.traits().id, hint()));
+          throw Error(ErrorKind::input,
+                      fmt::format("{}: argument {}: element {} (item {}) is not written when "
+                                  "device {} computes all items; accepted: a map of "
+                                  "what is written, or sparse = true{}",
+                                  problem_.descriptor.file, in_quotes(one.name), at / one.type.size,
+                                  item_of(problem_, one, whole,
+                                          static_cast<std::int64_t>(at / one.type.size +
+                                                                    one.before * one.per_item)),
+                                  device_.traits().id, hint()));
         }
         std::fill_n(unwritten_[a].begin() + static_cast<std::ptrdiff_t>(at), one.type.size, true);
         std::fill_n(ones.begin() + static_cast<std::ptrdiff_t>(at), one.type.size, std::byte{0});
@@ -317,21 +354,26 @@ void Trial::compare_runs(const Results& with_ones, const Results& with_zeros) {
     const auto difference = first_difference(one.type, problem_.descriptor.tolerance, ones, zeros);
     if (!difference) continue;
     const std::uint64_t e = difference->element;
-    const std::int64_t item = item_of(problem_, one, whole, static_cast<std::int64_t>(e + one.before * one.per_item));
+    const std::int64_t item =
+        item_of(problem_, one, whole, static_cast<std::int64_t>(e + one.before * one.per_item));
     throw Error(
         ErrorKind::input,
-        fmt::format("{}: argument {}: element {}{} is {} and {} when device {} computes all items twice: the kernel reads what "
-                    "nobody gave it (beside a map, or what it only writes), or its result depends on the order of its "
+        fmt::format("{}: argument {}: element {}{} is {} and {} when device {} computes all items "
+                    "twice: the kernel reads what "
+                    "nobody gave it (beside a map, or what it only writes), or its result depends "
+                    "on the order of its "
                     "work-items (check.tolerance states how far)",
-                    problem_.descriptor.file, in_quotes(one.name), e, one.per_item > 0 ? fmt::format(" (item {})", item) : "",
-                    text_at(one.type, ones.data() + e * one.type.size), text_at(one.type, zeros.data() + e * one.type.size),
-                    device_.traits().id));
+                    problem_.descriptor.file, in_quotes(one.name), e,
+                    one.per_item > 0 ? fmt::format(" (item {})", item) : "",
+                    text_at(one.type, ones.data() + e * one.type.size),
+                    text_at(one.type, zeros.data() + e * one.type.size), device_.traits().id));
   }
 }
 
 void Trial::compare_cuts(const Results& expected, const std::vector<std::vector<bool>>& unwritten) {
   std::vector<Slice> slices = cuts_of(problem_.items, problem_.granularity);
-  if (problem_.block > 0 && !problem_.combines()) {  // each block has a sum of its own, whatever the slice
+  if (problem_.block > 0 &&
+      !problem_.combines()) {  // each block has a sum of its own, whatever the slice
     for (Slice& slice : slices) slice.end = std::min(slice.begin + problem_.block, problem_.items);
   }
   Gathered gathered = nothing_yet();
@@ -345,24 +387,31 @@ void Trial::compare_cuts(const Results& expected, const std::vector<std::vector<
         for (Bytes i = 0; i < move.count; ++i) {
           const Bytes host = move.host + i * move.stride;
           std::vector<std::byte> mine(move.length);
-          std::memcpy(mine.data(), images[a].bytes.data() + images[a].zero + move.device + i * move.stride, move.length);
+          std::memcpy(mine.data(),
+                      images[a].bytes.data() + images[a].zero + move.device + i * move.stride,
+                      move.length);
           if (!unwritten[a].empty()) {
             for (Bytes k = 0; k < move.length; ++k) {
               if (unwritten[a][host + k]) mine[k] = expected[a][host + k];
             }
           }
-          const std::span<const std::byte> should = std::span(expected[a]).subspan(host, move.length);
-          const auto difference = first_difference(one.type, problem_.descriptor.tolerance, mine, should);
+          const std::span<const std::byte> should =
+              std::span(expected[a]).subspan(host, move.length);
+          const auto difference =
+              first_difference(one.type, problem_.descriptor.tolerance, mine, should);
           if (!difference) continue;
           const std::uint64_t e = difference->element + host / one.type.size;
           throw Error(
               ErrorKind::input,
-              fmt::format("{}: argument {}: item {} (element {}) is {} in slice [{}, {}) on device {}, {} when one device "
-                          "computes all items: the result depends on the split, or a map says too little{}",
-                          problem_.descriptor.file, in_quotes(one.name),
-                          one.map == MapKind::slice ? e / one.per_item % problem_.items : e / one.per_item, e,
-                          text_at(one.type, mine.data() + difference->element * one.type.size), slice.begin, slice.end,
-                          device_.traits().id, text_at(one.type, should.data() + difference->element * one.type.size), hint()));
+              fmt::format(
+                  "{}: argument {}: item {} (element {}) is {} in slice [{}, {}) on device {}, {} "
+                  "when one device "
+                  "computes all items: the result depends on the split, or a map says too little{}",
+                  problem_.descriptor.file, in_quotes(one.name),
+                  one.map == MapKind::slice ? e / one.per_item % problem_.items : e / one.per_item,
+                  e, text_at(one.type, mine.data() + difference->element * one.type.size),
+                  slice.begin, slice.end, device_.traits().id,
+                  text_at(one.type, should.data() + difference->element * one.type.size), hint()));
         }
       }
     }
@@ -372,18 +421,22 @@ void Trial::compare_cuts(const Results& expected, const std::vector<std::vector<
   const Results& sums = gathered.results;
   for (std::size_t a = 0; a < sums.size(); ++a) {
     const Argument& one = problem_.args[a];
-    if (one.by_kernel()) check_combined(a, sums[a], slices.size(), expected[a], "it combines those of all blocks");
+    if (one.by_kernel())
+      check_combined(a, sums[a], slices.size(), expected[a], "it combines those of all blocks");
     // Sums of floats by blocks have other bits than those of these slices.
     if (!one.accumulates() || one.by_blocks()) continue;
-    const auto difference = first_difference(one.type, problem_.descriptor.tolerance, sums[a], expected[a]);
+    const auto difference =
+        first_difference(one.type, problem_.descriptor.tolerance, sums[a], expected[a]);
     if (!difference) continue;
     const std::uint64_t e = difference->element;
-    throw Error(
-        ErrorKind::input,
-        fmt::format("{}: argument {}: element {} is {} when {} slices on device {} are combined, {} when it computes all items at "
-                    "once: the result depends on the split{}",
-                    problem_.descriptor.file, in_quotes(one.name), e, text_at(one.type, sums[a].data() + e * one.type.size),
-                    slices.size(), device_.traits().id, text_at(one.type, expected[a].data() + e * one.type.size), hint()));
+    throw Error(ErrorKind::input,
+                fmt::format("{}: argument {}: element {} is {} when {} slices on device {} are "
+                            "combined, {} when it computes all items at "
+                            "once: the result depends on the split{}",
+                            problem_.descriptor.file, in_quotes(one.name), e,
+                            text_at(one.type, sums[a].data() + e * one.type.size), slices.size(),
+                            device_.traits().id,
+                            text_at(one.type, expected[a].data() + e * one.type.size), hint()));
   }
 }
 

@@ -1,5 +1,5 @@
-// Partial results that a kernel of the user's own combines: that it writes nothing else, and makes of them what one launch for all
-// items makes.
+// Partial results that a kernel of the user's own combines: that it writes nothing else, and makes
+// of them what one launch for all items makes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,12 +11,15 @@
 namespace mgpu::kernel {
 
 // All into the first one, in the order of their items, as in samples.
-std::vector<std::byte> Trial::combined(std::size_t argument, const std::map<Items, std::vector<std::byte>>& partials,
+std::vector<std::byte> Trial::combined(std::size_t argument,
+                                       const std::map<Items, std::vector<std::byte>>& partials,
                                        std::byte poison) {
   if (partials.size() == 1) return partials.begin()->second;
-  constexpr Bytes kRoom = Bytes{1} << 16;  // there may be 64 of them, and much was computed beside poison already
+  constexpr Bytes kRoom =
+      Bytes{1} << 16;  // there may be 64 of them, and much was computed beside poison already
   const Argument& one = problem_.args[argument];
-  const Bytes size = one.bytes(), room = aligned(std::min(size, kRoom)) + kAlignment, apart = one.stride() + room;
+  const Bytes size = one.bytes(), room = aligned(std::min(size, kRoom)) + kAlignment,
+              apart = one.stride() + room;
   std::vector<std::byte> before(room + partials.size() * apart, poison);
   const auto buffer = device_.allocate(before.size());
   std::vector<std::unique_ptr<Buffer>> parts;
@@ -28,7 +31,8 @@ std::vector<std::byte> Trial::combined(std::size_t argument, const std::map<Item
   std::vector<std::byte> after = before;
   device_.try_out([&](Stream& stream) {
     stream.upload(*buffer, 0, before);
-    for (std::size_t i = 1; i < parts.size(); ++i) launches_.combine(argument, *parts[0], *parts[i], stream);
+    for (std::size_t i = 1; i < parts.size(); ++i)
+      launches_.combine(argument, *parts[0], *parts[i], stream);
     stream.download(*buffer, 0, after);
   });
   std::vector<std::byte> made(size);
@@ -38,13 +42,15 @@ std::vector<std::byte> Trial::combined(std::size_t argument, const std::map<Item
   if (differs.first == before.end()) return made;
   const auto place = differs.first - before.begin() - static_cast<std::ptrdiff_t>(room);
   const auto from = place < 0 ? 0 : static_cast<Bytes>(place) % apart;
-  throw Error(ErrorKind::input,
-              fmt::format("{}.map.combine: kernel {} writes {} on device {}; accepted: elements 0 to {} of its first argument, as "
-                          "it is launched with so many work-items",
-                          one.where, one.combine,
-                          place >= 0 && from < size ? fmt::format("element {} of its second argument", from / one.type.size)
-                                                    : "beside its arguments",
-                          device_.traits().id, one.elements - 1));
+  throw Error(ErrorKind::input, fmt::format("{}.map.combine: kernel {} writes {} on device {}; "
+                                            "accepted: elements 0 to {} of its first argument, as "
+                                            "it is launched with so many work-items",
+                                            one.where, one.combine,
+                                            place >= 0 && from < size
+                                                ? fmt::format("element {} of its second argument",
+                                                              from / one.type.size)
+                                                : "beside its arguments",
+                                            device_.traits().id, one.elements - 1));
 }
 
 void Trial::check_combined(std::size_t argument, std::span<const std::byte> made, std::size_t count,
@@ -55,11 +61,15 @@ void Trial::check_combined(std::size_t argument, std::span<const std::byte> made
   constexpr unsigned kFew = 16;
   const ElementType& shown = one.compared.lanes <= kFew ? one.compared : one.type;
   const Bytes at = difference->element * one.type.size;
-  throw Error(ErrorKind::input,
-              fmt::format("{}: argument {}: element {} is {} when kernel {} combines {} partial results on device {}, {} when {}: "
-                          "the kernel combines otherwise, or map.tolerance says too little of how sums are rounded",
-                          problem_.descriptor.file, in_quotes(one.name), difference->element, text_at(shown, made.data() + at),
-                          one.combine, count, device_.traits().id, text_at(shown, at_once.data() + at), how));
+  throw Error(
+      ErrorKind::input,
+      fmt::format(
+          "{}: argument {}: element {} is {} when kernel {} combines {} partial results on device "
+          "{}, {} when {}: "
+          "the kernel combines otherwise, or map.tolerance says too little of how sums are rounded",
+          problem_.descriptor.file, in_quotes(one.name), difference->element,
+          text_at(shown, made.data() + at), one.combine, count, device_.traits().id,
+          text_at(shown, at_once.data() + at), how));
 }
 
 void Trial::compare_with_one_launch(const Results& results) {
@@ -69,7 +79,8 @@ void Trial::compare_with_one_launch(const Results& results) {
   for (std::size_t a = 0; a < images.size(); ++a) {
     const Argument& one = problem_.args[a];
     if (!one.by_kernel()) continue;
-    check_combined(a, results[a], problem_.blocks(), std::span(images[a].bytes).subspan(images[a].zero, one.bytes()),
+    check_combined(a, results[a], problem_.blocks(),
+                   std::span(images[a].bytes).subspan(images[a].zero, one.bytes()),
                    "one launch computes all items");
   }
 }

@@ -15,13 +15,16 @@ constexpr std::uint32_t bits(std::initializer_list<unsigned> all) {
   for (const unsigned q : all) which |= 1U << q;
   return which;
 }
-constexpr Direction kDirections[] = {{1, 0, bits({3, 5, 8})},     {-1, 0, bits({4, 6, 7})}, {0, 1, bits({9, 10, 11})},
-                                     {0, -1, bits({14, 15, 16})}, {1, 1, bits({12})},       {-1, 1, bits({13})},
-                                     {-1, -1, bits({17})},        {1, -1, bits({18})}};
+constexpr Direction kDirections[] = {{1, 0, bits({3, 5, 8})},   {-1, 0, bits({4, 6, 7})},
+                                     {0, 1, bits({9, 10, 11})}, {0, -1, bits({14, 15, 16})},
+                                     {1, 1, bits({12})},        {-1, 1, bits({13})},
+                                     {-1, -1, bits({17})},      {1, -1, bits({18})}};
 
-// Where what goes that way comes from, of cells of a patch; beyond a periodic end it goes on at the other one.
+// Where what goes that way comes from, of cells of a patch; beyond a periodic end it goes on at the
+// other one.
 std::vector<Patch> sources(const Problem& problem, const Patch& patch, const Direction& direction) {
-  const auto moved = [](std::uint64_t first, std::uint64_t end, int by, std::uint64_t n, bool periodic) {
+  const auto moved = [](std::uint64_t first, std::uint64_t end, int by, std::uint64_t n,
+                        bool periodic) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> parts;
     if (by == 0) return parts = {{first, end}}, parts;
     if (by > 0) {  // from the one before
@@ -35,7 +38,8 @@ std::vector<Patch> sources(const Problem& problem, const Patch& patch, const Dir
   };
   std::vector<Patch> all;
   for (const auto& [first, end] : moved(patch.first, patch.end, direction.z, problem.planes, true))
-    for (const auto& [left, right] : moved(patch.left, patch.right, direction.y, problem.n, !problem.has_walls_y()))
+    for (const auto& [left, right] :
+         moved(patch.left, patch.right, direction.y, problem.n, !problem.has_walls_y()))
       all.push_back({first, end, left, right});
   return all;
 }
@@ -43,7 +47,8 @@ std::vector<Patch> sources(const Problem& problem, const Patch& patch, const Dir
 }  // namespace
 
 std::uint64_t Transfer::numbers(const Problem& problem) const {
-  return (patch.end - patch.first) * (patch.right - patch.left) * problem.n * static_cast<std::uint64_t>(std::popcount(which));
+  return (patch.end - patch.first) * (patch.right - patch.left) * problem.n *
+         static_cast<std::uint64_t>(std::popcount(which));
 }
 
 std::vector<Patch> patches_of(const Problem& problem, const Slice& items) {

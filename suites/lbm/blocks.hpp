@@ -1,4 +1,5 @@
-// What devices send each other where shares are cut along two axes: pieces of layers are rows of planes (suites/common/shares.hpp).
+// What devices send each other where shares are cut along two axes: pieces of layers are rows of
+// planes (suites/common/shares.hpp).
 #pragma once
 
 #include <vector>
@@ -8,8 +9,8 @@
 
 namespace mgpu::lbm {
 
-// Populations of a patch of one device that go to cells of another one in a step: it needs them beside its own. They land in memory
-// of their own, so many numbers from its beginning.
+// Populations of a patch of one device that go to cells of another one in a step: it needs them
+// beside its own. They land in memory of their own, so many numbers from its beginning.
 struct Transfer {
   DeviceIndex from, to;
   Patch patch;

@@ -1,5 +1,6 @@
-// What was computed of a cavity whose lid moves, by others: U. Ghia, K. N. Ghia and C. T. Shin, High-Re solutions for
-// incompressible flow using the Navier-Stokes equations and a multigrid method, J. Comput. Phys. 48 (1982) 387-411, table I.
+// What was computed of a cavity whose lid moves, by others: U. Ghia, K. N. Ghia and C. T. Shin,
+// High-Re solutions for incompressible flow using the Navier-Stokes equations and a multigrid
+// method, J. Comput. Phys. 48 (1982) 387-411, table I.
 #pragma once
 
 #include <array>

@@ -16,9 +16,10 @@ namespace {
 
 constexpr double kPi = std::numbers::pi;
 
-// The vortex of Taylor and Green (Proc. R. Soc. A 158, 1937) in two dimensions: one along the diagonal of x and y, so that it
-// varies along every axis, the other along z. Streamlines are closed; viscosity makes it slower by the same factor everywhere.
-// Where there are fewer planes than tell a wave, it is the same in all of them.
+// The vortex of Taylor and Green (Proc. R. Soc. A 158, 1937) in two dimensions: one along the
+// diagonal of x and y, so that it varies along every axis, the other along z. Streamlines are
+// closed; viscosity makes it slower by the same factor everywhere. Where there are fewer planes
+// than tell a wave, it is the same in all of them.
 struct Vortex {
   explicit Vortex(const Problem& problem) : wave(2 * kPi / static_cast<double>(problem.n)) {
     constexpr std::uint64_t enough = 4;
@@ -34,15 +35,17 @@ struct Vortex {
   double decay = 0;              // of its logarithm, a step
 };
 
-// Of a channel that starts from rest, the velocity along x after some time (the force acts from half a step after the beginning
-// on), half a cell beyond `y` cells from the wall: what it is in the end, less a series of modes each of which decays (Batchelor,
-// An Introduction to Fluid Dynamics, 4.3).
+// Of a channel that starts from rest, the velocity along x after some time (the force acts from
+// half a step after the beginning on), half a cell beyond `y` cells from the wall: what it is in
+// the end, less a series of modes each of which decays (Batchelor, An Introduction to Fluid
+// Dynamics, 4.3).
 double channel_velocity(const Problem& problem, double y, double time) {
   const double wide = static_cast<double>(problem.n), force = problem.force(), at = y + 0.5;
   double velocity = force / (2 * problem.viscosity) * at * (wide - at);
   for (int k = 1; k < 200; k += 2) {
     const double mode = k * kPi / wide, decayed = std::exp(-problem.viscosity * mode * mode * time);
-    velocity -= 4 * force / (problem.viscosity * wide * mode * mode * mode) * std::sin(mode * at) * decayed;
+    velocity -=
+        4 * force / (problem.viscosity * wide * mode * mode * mode) * std::sin(mode * at) * decayed;
   }
   return velocity;
 }
@@ -50,7 +53,8 @@ double channel_velocity(const Problem& problem, double y, double time) {
 // What the velocity of each cell should be in the end, where that is known; else nothing.
 class Expected {
  public:
-  explicit Expected(const Problem& problem) : problem_(problem), along_(problem.n), across_(problem.planes) {
+  explicit Expected(const Problem& problem)
+      : problem_(problem), along_(problem.n), across_(problem.planes) {
     if (problem.flow == Flow::channel && !problem.from_file) {
       for (std::uint64_t y = 0; y < problem.n; ++y)
         along_[y][0] = channel_velocity(problem, static_cast<double>(y), problem.steps - 0.5);
@@ -80,11 +84,12 @@ class Expected {
 
 struct Sums {
   double mass = 0, mass_before = 0;  // of what densities exceed 1 by
-  double error = 0, expected = 0;    // squares of velocities' errors, and of what they were expected to be
+  double error = 0,
+         expected = 0;  // squares of velocities' errors, and of what they were expected to be
 };
 
-Sums sums_of(const Problem& problem, const Beginning& beginning, std::span<const std::byte> result, unsigned threads,
-             const Expected& expected) {
+Sums sums_of(const Problem& problem, const Beginning& beginning, std::span<const std::byte> result,
+             unsigned threads, const Expected& expected) {
   const auto* const cells = reinterpret_cast<const Cell*>(result.data());
   std::vector<Sums> of_plane(problem.planes);
   parallel_for(problem.planes, threads, [&](std::uint64_t z) {
@@ -105,11 +110,13 @@ Sums sums_of(const Problem& problem, const Beginning& beginning, std::span<const
   });
   Sums all;
   for (const Sums& sums : of_plane)
-    all = {all.mass + sums.mass, all.mass_before + sums.mass_before, all.error + sums.error, all.expected + sums.expected};
+    all = {all.mass + sums.mass, all.mass_before + sums.mass_before, all.error + sums.error,
+           all.expected + sums.expected};
   return all;
 }
 
-// How far the result is from what is known of it, as a part of that, and how far the method's error makes it.
+// How far the result is from what is known of it, as a part of that, and how far the method's error
+// makes it.
 struct Deviation {
   std::string what;
   double found = 0, most = 0;
@@ -118,41 +125,55 @@ struct Deviation {
 Deviation vortex_deviation(const Problem& problem, const Sums& sums) {
   const Vortex vortex(problem);
   const double decayed = vortex.decay * problem.steps, left = std::exp(-decayed);
-  // The rate is right to second order in the waves' length; the stress has yet to build up in the first steps; and the fluid is a
-  // little compressible, by the square of its speed. Measured: a third of that at most.
+  // The rate is right to second order in the waves' length; the stress has yet to build up in the
+  // first steps; and the fluid is a little compressible, by the square of its speed. Measured: a
+  // third of that at most.
   const double waves = 2 * vortex.wave * vortex.wave + vortex.wave_z * vortex.wave_z;
   const double slowest = std::exp(-decayed * std::max(0.0, 1 - 0.25 * waves));
-  const double speed = static_cast<double>(problem.speed), first = vortex.decay / static_cast<double>(problem.even_rate);
+  const double speed = static_cast<double>(problem.speed),
+               first = vortex.decay / static_cast<double>(problem.even_rate);
   return {fmt::format("the decay of the Taylor-Green vortex, to {:.4g} of its speed", left),
-          left * std::sqrt(sums.error / sums.expected), slowest - left + left * first + speed * speed + 1e-5};
+          left * std::sqrt(sums.error / sums.expected),
+          slowest - left + left * first + speed * speed + 1e-5};
 }
 
 Deviation channel_deviation(const Problem& problem, const Sums& sums) {
-  // Walls are thinner than a cell can tell until viscosity has reached a few cells, and then of second order; where they lie
-  // depends on the relaxation times (Ginzburg et al. 2008). Measured: a quarter of that.
-  const double reached = problem.viscosity * problem.steps, cells = static_cast<double>(problem.cells_of_plane());
-  const double times = (1 / static_cast<double>(problem.even_rate) - 0.5) * (1 / static_cast<double>(problem.odd_rate) - 0.5);
+  // Walls are thinner than a cell can tell until viscosity has reached a few cells, and then of
+  // second order; where they lie depends on the relaxation times (Ginzburg et al. 2008). Measured:
+  // a quarter of that.
+  const double reached = problem.viscosity * problem.steps,
+               cells = static_cast<double>(problem.cells_of_plane());
+  const double times = (1 / static_cast<double>(problem.even_rate) - 0.5) *
+                       (1 / static_cast<double>(problem.odd_rate) - 0.5);
   return {"the start of a channel from rest", std::sqrt(sums.error / sums.expected),
           0.3 / (1 + reached) + (3 + std::abs(16 * times - 3)) / cells + 1e-3};
 }
 
-std::optional<Deviation> cavity_deviation(const Problem& problem, std::span<const std::byte> result) {
+std::optional<Deviation> cavity_deviation(const Problem& problem,
+                                          std::span<const std::byte> result) {
   const CavityTable* const table = cavity_table(problem.reynolds());
-  constexpr double turns = 25;  // of the lid's cells through the cavity: by then it is steady to a thousandth
-  if (table == nullptr || static_cast<double>(problem.speed) * problem.steps < turns * static_cast<double>(problem.n))
+  constexpr double turns =
+      25;  // of the lid's cells through the cavity: by then it is steady to a thousandth
+  if (table == nullptr ||
+      static_cast<double>(problem.speed) * problem.steps < turns * static_cast<double>(problem.n))
     return std::nullopt;
   const auto* const cells = reinterpret_cast<const Cell*>(result.data());
   const double n = static_cast<double>(problem.n);
   // Along x on the line up the middle; cells' middles lie half a cell from the walls.
   const auto at = [&](std::uint64_t row) {
-    const Cell *const left = cells + row * problem.n + (problem.n - 1) / 2, *const right = cells + row * problem.n + problem.n / 2;
+    const Cell *const left = cells + row * problem.n + (problem.n - 1) / 2, *const right =
+                                                                                cells +
+                                                                                row * problem.n +
+                                                                                problem.n / 2;
     return static_cast<double>((*left)[0] + (*right)[0]) / 2 / static_cast<double>(problem.speed);
   };
-  Deviation deviation{fmt::format("Ghia et al. 1982, Reynolds number {}", table->reynolds), 0, 0.015 + 1 / n + 8 / (n * n)};
+  Deviation deviation{fmt::format("Ghia et al. 1982, Reynolds number {}", table->reynolds), 0,
+                      0.015 + 1 / n + 8 / (n * n)};
   for (std::size_t i = 0; i < table->height.size(); ++i) {
     const double row = std::clamp(table->height[i] * n - 0.5, 0.0, n - 1);
     const auto lower = std::min(static_cast<std::uint64_t>(row), problem.n - 2);
-    const double part = row - static_cast<double>(lower), found = (1 - part) * at(lower) + part * at(lower + 1);
+    const double part = row - static_cast<double>(lower),
+                 found = (1 - part) * at(lower) + part * at(lower + 1);
     deviation.found = std::max(deviation.found, std::abs(found - table->velocity[i]));
   }
   return deviation;
@@ -164,13 +185,15 @@ Tables tables_of(const Problem& problem) {
   Tables tables{std::vector<Cell>(problem.n), std::vector<Cell>(problem.planes)};
   if (problem.flow != Flow::taylor_green) return tables;
   const Vortex vortex(problem);
-  const double along = 2 * vortex.along * vortex.along, across = vortex.wave_z > 0 ? vortex.across * vortex.across : 0;
+  const double along = 2 * vortex.along * vortex.along,
+               across = vortex.wave_z > 0 ? vortex.across * vortex.across : 0;
   const auto cell = [](double a, double b, double c) {
     return Cell{static_cast<float>(a), static_cast<float>(b), static_cast<float>(c), 0};
   };
   for (std::uint64_t i = 0; i < problem.n; ++i) {
     const double at = vortex.wave * static_cast<double>(i);
-    tables.along[i] = cell(-vortex.along * std::cos(at), vortex.across * std::sin(at), -0.75 * along * std::cos(2 * at));
+    tables.along[i] = cell(-vortex.along * std::cos(at), vortex.across * std::sin(at),
+                           -0.75 * along * std::cos(2 * at));
   }
   for (std::uint64_t z = 0; z < problem.planes; ++z) {
     const double at = vortex.wave_z * static_cast<double>(z);
@@ -179,17 +202,20 @@ Tables tables_of(const Problem& problem) {
   return tables;
 }
 
-Beginning::Beginning(const Problem& problem, std::span<const std::byte> file) : problem_(problem), file_(file) {
+Beginning::Beginning(const Problem& problem, std::span<const std::byte> file)
+    : problem_(problem), file_(file) {
   if (file.empty()) tables_ = tables_of(problem);
 }
 
 Cell Beginning::at(std::uint64_t x, std::uint64_t y, std::uint64_t z) const {
-  if (!file_.empty()) return reinterpret_cast<const Cell*>(file_.data())[(z * problem_.n + y) * problem_.n + x];
+  if (!file_.empty())
+    return reinterpret_cast<const Cell*>(file_.data())[(z * problem_.n + y) * problem_.n + x];
   const Cell &a = tables_.along[(x + y) % problem_.n], &b = tables_.across[z];
   return {a[0] * b[0], a[0] * b[0], a[1] * b[1], a[2] + b[2]};
 }
 
-Physics compare_physics(const Problem& problem, const Beginning& beginning, std::span<const std::byte> result, unsigned threads) {
+Physics compare_physics(const Problem& problem, const Beginning& beginning,
+                        std::span<const std::byte> result, unsigned threads) {
   const Expected expected(problem);
   const Sums sums = sums_of(problem, beginning, result, threads, expected);
   // Each step rounds each of the populations once or twice.
@@ -197,8 +223,10 @@ Physics compare_physics(const Problem& problem, const Beginning& beginning, std:
   const double most = (problem.steps + 16.0) * 0x1p-24 * static_cast<double>(problem.speed);
   Physics physics;
   if (!(std::abs(drift) <= most)) {
-    physics.wrong =
-        fmt::format("mass is not conserved: the mean density changed by {:.3g}, by rounding alone {:.3g} at most", drift, most);
+    physics.wrong = fmt::format(
+        "mass is not conserved: the mean density changed by {:.3g}, by rounding alone {:.3g} at "
+        "most",
+        drift, most);
     return physics;
   }
   physics.told = fmt::format("mass is conserved (mean density changed by {:.1e})", drift);
@@ -208,9 +236,11 @@ Physics compare_physics(const Problem& problem, const Beginning& beginning, std:
   if (problem.flow == Flow::channel) deviation = channel_deviation(problem, sums);
   if (problem.flow == Flow::cavity) deviation = cavity_deviation(problem, result);
   if (!deviation) return physics;
-  physics.told += fmt::format("; and with {}: {:.2g} away, {:.2g} accepted", deviation->what, deviation->found, deviation->most);
+  physics.told += fmt::format("; and with {}: {:.2g} away, {:.2g} accepted", deviation->what,
+                              deviation->found, deviation->most);
   if (!(deviation->found <= deviation->most))
-    physics.wrong = fmt::format("{} differs by {:.3g}; accepted: {:.3g}", deviation->what, deviation->found, deviation->most);
+    physics.wrong = fmt::format("{} differs by {:.3g}; accepted: {:.3g}", deviation->what,
+                                deviation->found, deviation->most);
   return physics;
 }
 

@@ -13,8 +13,8 @@ namespace mgpu::lbm {
 // Of a cell: the velocity along x, y and z, in cells a step, and what the density exceeds 1 by.
 using Cell = std::array<float, 4>;
 
-// Of a cell x, y, z without a file the velocity is a[0] b[0] along x and y and a[1] b[1] along z, the density a[2] + b[2], where a
-// is along[(x + y) % n] and b across[z].
+// Of a cell x, y, z without a file the velocity is a[0] b[0] along x and y and a[1] b[1] along z,
+// the density a[2] + b[2], where a is along[(x + y) % n] and b across[z].
 struct Tables {
   std::vector<Cell> along, across;
 };
@@ -33,12 +33,13 @@ class Beginning {
   std::span<const std::byte> file_;
 };
 
-// What physics says of the result: that no mass is lost, how fast a vortex decays, how a channel starts, what others computed of a
-// cavity.
+// What physics says of the result: that no mass is lost, how fast a vortex decays, how a channel
+// starts, what others computed of a cavity.
 struct Physics {
   std::string told;   // for people
   std::string wrong;  // what differs by more than the method's error explains; empty: nothing
 };
-Physics compare_physics(const Problem& problem, const Beginning& beginning, std::span<const std::byte> result, unsigned threads);
+Physics compare_physics(const Problem& problem, const Beginning& beginning,
+                        std::span<const std::byte> result, unsigned threads);
 
 }  // namespace mgpu::lbm

@@ -8,15 +8,19 @@
 namespace mgpu::lbm {
 namespace {
 
-Bytes fields_of_plane(const Problem& problem) { return problem.cells_of_plane() * 4 * sizeof(float); }
+Bytes fields_of_plane(const Problem& problem) {
+  return problem.cells_of_plane() * 4 * sizeof(float);
+}
 
-// With every slot: lattices, what of it is looked at, a copy of it for checkpoints, the cells of a file.
+// With every slot: lattices, what of it is looked at, a copy of it for checkpoints, the cells of a
+// file.
 Bytes bytes_of_slot(const Problem& problem) {
   return (problem.lattices + (problem.checkpoint_rounds > 0 ? 1 : 0)) * problem.plane_bytes() +
          (problem.from_file ? 2 : 1) * fields_of_plane(problem);
 }
 
-// What lands of other devices beside lattices: halos, or blocks of two steps, and what is sent of them.
+// What lands of other devices beside lattices: halos, or blocks of two steps, and what is sent of
+// them.
 Bytes bytes_beside(const Problem& problem) {
   if (problem.columns > 1) return 3 * most_landing(problem) * sizeof(float);
   return problem.depth == 1 ? halo_blocks * problem.plane_bytes() : 0;
@@ -26,13 +30,16 @@ std::uint64_t slots_on(const Problem& problem, const DeviceMemory& memory) {
   if (memory.allocation < problem.plane_bytes()) return 0;
   const Bytes landing = bytes_beside(problem), most = memory.global / 10 * 9;
   const std::uint64_t slots = (most - std::min(most, landing)) / bytes_of_slot(problem);
-  return std::min({problem.planes, slots, memory.allocation / fields_of_plane(problem)});  // what is looked at lies in one piece
+  return std::min(
+      {problem.planes, slots,
+       memory.allocation / fields_of_plane(problem)});  // what is looked at lies in one piece
 }
 
 }  // namespace
 
 std::uint64_t most_landing(const Problem& problem) {
-  // A share is at most three patches, each with two faces of at most n rows and two of at most all planes, and four edges.
+  // A share is at most three patches, each with two faces of at most n rows and two of at most all
+  // planes, and four edges.
   return 3 * problem.n * (2 * crossing * (problem.n + problem.planes) + 4);
 }
 
@@ -49,23 +56,30 @@ Lattice lattice_of(const Problem& problem, const std::vector<DeviceMemory>& devi
     piece = std::min(piece, device.allocation);
   }
   Lattice lattice{problem.planes, problem.planes};
-  // Where all devices together have not room for it, those with the most memory may still do it alone.
-  if (problem.columns == 1 && least > 2 * problem.depth && (least - 2 * problem.depth) * devices.size() >= problem.planes)
+  // Where all devices together have not room for it, those with the most memory may still do it
+  // alone.
+  if (problem.columns == 1 && least > 2 * problem.depth &&
+      (least - 2 * problem.depth) * devices.size() >= problem.planes)
     lattice.slots = least;
-  const std::uint64_t most = std::max<std::uint64_t>(piece / problem.plane_bytes(), 1), pieces = (lattice.slots + most - 1) / most;
+  const std::uint64_t most = std::max<std::uint64_t>(piece / problem.plane_bytes(), 1),
+                      pieces = (lattice.slots + most - 1) / most;
   lattice.in_piece = (lattice.slots + pieces - 1) / pieces;
   return lattice;
 }
 
-DeviceBytes bytes_on_device(const Problem& problem, const Lattice& lattice, std::uint64_t planes_of_file) {
+DeviceBytes bytes_on_device(const Problem& problem, const Lattice& lattice,
+                            std::uint64_t planes_of_file) {
   const Bytes fields = lattice.slots * fields_of_plane(problem),
               file = problem.from_file ? planes_of_file * fields_of_plane(problem) : 0,
               copy = problem.checkpoint_rounds > 0 ? lattice.slots * problem.plane_bytes() : 0;
-  return {problem.lattices * lattice.slots * problem.plane_bytes() + fields + file + copy + bytes_beside(problem),
-          std::max({lattice.in_piece * problem.plane_bytes(), fields, file, bytes_beside(problem)})};
+  return {
+      problem.lattices * lattice.slots * problem.plane_bytes() + fields + file + copy +
+          bytes_beside(problem),
+      std::max({lattice.in_piece * problem.plane_bytes(), fields, file, bytes_beside(problem)})};
 }
 
-std::vector<Run> runs_of(const Problem& problem, const Lattice& lattice, std::int64_t first, std::int64_t end) {
+std::vector<Run> runs_of(const Problem& problem, const Lattice& lattice, std::int64_t first,
+                         std::int64_t end) {
   const auto planes = static_cast<std::int64_t>(problem.planes);
   std::vector<Run> runs;
   for (std::int64_t z = first; z < end; ++z) {
@@ -73,7 +87,8 @@ std::vector<Run> runs_of(const Problem& problem, const Lattice& lattice, std::in
     const Slot slot = lattice.slot_of(z);
     if (!runs.empty()) {
       Run& last = runs.back();
-      if (last.in_box + last.count == in_box && last.slot.piece == slot.piece && last.slot.at + last.count == slot.at) {
+      if (last.in_box + last.count == in_box && last.slot.piece == slot.piece &&
+          last.slot.at + last.count == slot.at) {
         ++last.count;
         continue;
       }
@@ -83,15 +98,18 @@ std::vector<Run> runs_of(const Problem& problem, const Lattice& lattice, std::in
   return runs;
 }
 
-void check_devices(const Problem& problem, const std::vector<DeviceMemory>& devices, const char* planes_by) {
+void check_devices(const Problem& problem, const std::vector<DeviceMemory>& devices,
+                   const char* planes_by) {
   const std::uint64_t count = devices.size();
   if (count == 0) return;
   const std::uint64_t each = problem.planes / count;
   if (count > 1 && each < problem.depth) {
-    const std::string accepted = fmt::format("{} planes or more with --depth {}", count * problem.depth, problem.depth);
-    throw refused_option(problem.depth > 1 ? "depth" : planes_by,
-                         fmt::format("{} planes are fewer than {} devices need, {} each; accepted: {}", problem.planes, count,
-                                     problem.depth, accepted));
+    const std::string accepted =
+        fmt::format("{} planes or more with --depth {}", count * problem.depth, problem.depth);
+    throw refused_option(
+        problem.depth > 1 ? "depth" : planes_by,
+        fmt::format("{} planes are fewer than {} devices need, {} each; accepted: {}",
+                    problem.planes, count, problem.depth, accepted));
   }
   std::uint64_t most = 0, least = problem.planes;
   for (const DeviceMemory& device : devices) {
@@ -105,9 +123,11 @@ void check_devices(const Problem& problem, const std::vector<DeviceMemory>& devi
                               : problem.lattices == 2 ? "smaller sizes, or --lattices one"
                                                       : "smaller sizes";
   throw refused_option(
-      "size", fmt::format("{} planes of {} bytes in {} lattice{} do not fit: {} of them per device, on {} device{}; accepted: {}",
-                          problem.planes, problem.plane_bytes(), problem.lattices, problem.lattices == 1 ? "" : "s",
-                          problem.columns > 1 ? most : share, count, count == 1 ? "" : "s", smaller));
+      "size", fmt::format("{} planes of {} bytes in {} lattice{} do not fit: {} of them per "
+                          "device, on {} device{}; accepted: {}",
+                          problem.planes, problem.plane_bytes(), problem.lattices,
+                          problem.lattices == 1 ? "" : "s", problem.columns > 1 ? most : share,
+                          count, count == 1 ? "" : "s", smaller));
 }
 
 }  // namespace mgpu::lbm

@@ -1,7 +1,9 @@
-// The order of a round: the planes that others need are computed first and sent, then the rest, then the device waits for theirs.
-// What crosses a border lands in memory of its own, which is small: GPUs share pieces of a few hundred MiB, not lattices. What a
-// put overwrites is in use nowhere: with two lattices such memory alternates as they do, and in place nobody sends before the other
-// one has read. With --depth whole planes are put into lattices, once devices have told each other that they have done with them.
+// The order of a round: the planes that others need are computed first and sent, then the rest,
+// then the device waits for theirs. What crosses a border lands in memory of its own, which is
+// small: GPUs share pieces of a few hundred MiB, not lattices. What a put overwrites is in use
+// nowhere: with two lattices such memory alternates as they do, and in place nobody sends before
+// the other one has read. With --depth whole planes are put into lattices, once devices have told
+// each other that they have done with them.
 #include "suites/lbm/lbm_program.hpp"
 
 #include <algorithm>
@@ -9,7 +11,8 @@
 namespace mgpu::lbm {
 namespace {
 
-constexpr std::uint32_t kLanded = 1;  // the block of halos where lands, in place, what left its cells beyond borders
+constexpr std::uint32_t kLanded =
+    1;  // the block of halos where lands, in place, what left its cells beyond borders
 
 std::string options(const Problem& problem, const LbmWorkload::Variant& variant) {
   std::string text;
@@ -44,7 +47,8 @@ LbmProgram::LbmProgram(LbmWorkload& workload, DeviceResources& device, Mode mode
   across_ = device.allocate(problem_.planes * sizeof(Cell));
   fields_ = device.allocate(lattice.slots * problem_.cells_of_plane() * sizeof(Cell));
   if (problem_.from_file)
-    file_ = device.allocate(planes_of_file(problem_, lattice, mode_) * problem_.cells_of_plane() * sizeof(Cell));
+    file_ = device.allocate(planes_of_file(problem_, lattice, mode_) * problem_.cells_of_plane() *
+                            sizeof(Cell));
   if (problem_.checkpoint_rounds > 0) {
     copy_kernel_ = device.kernel("copy_part.cl", "copy_part", "");
     for (std::uint64_t which = 0; which < lattice.pieces(); ++which)
@@ -79,7 +83,8 @@ Grid LbmProgram::grid(std::uint64_t rows, std::uint64_t planes) const {
   return {{(problem_.n + local - 1) / local * local, rows, planes}, {local, 1, 1}};
 }
 
-// What a device needs of the input before it knows its share: the tables are small, a file is all there.
+// What a device needs of the input before it knows its share: the tables are small, a file is all
+// there.
 void LbmProgram::load(Stream& stream) {
   if (file_) {
     stream.upload(*file_, 0, workload_.file());
@@ -101,7 +106,8 @@ void LbmProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
   sample_ = workload_.sample();
   settle(slice);
   if (problem_.columns > 1) {
-    begin({0, static_cast<std::int64_t>(problem_.planes)}, stream);  // a share is in parts, and what is beside it in parts of parts
+    begin({0, static_cast<std::int64_t>(problem_.planes)},
+          stream);  // a share is in parts, and what is beside it in parts of parts
   } else {
     const bool all = slice.size() == problem_.planes;
     const std::int64_t halo = all ? 0 : problem_.depth;
@@ -130,7 +136,8 @@ void LbmProgram::settle(const Slice& slice) {
     if (transfer.from == self->device) sends_.push_back(transfer);
     if (transfer.to != self->device) continue;
     takes_.push_back(transfer);  // who gives something needs something
-    if (std::find(others_.begin(), others_.end(), transfer.from) == others_.end()) others_.push_back(transfer.from);
+    if (std::find(others_.begin(), others_.end(), transfer.from) == others_.end())
+      others_.push_back(transfer.from);
   }
 }
 
@@ -138,7 +145,8 @@ void LbmProgram::meet() {
   if (!others_.empty()) peer_->sync(others_, others_);
 }
 
-// To the state after no step. What of a file is not on the device yet is brought there, one plane after another.
+// To the state after no step. What of a file is not on the device yet is brought there, one plane
+// after another.
 void LbmProgram::begin(const Planes& planes, Stream& stream) {
   const Bytes plane = problem_.cells_of_plane() * sizeof(Cell);
   std::uint64_t at = 0;
@@ -149,22 +157,26 @@ void LbmProgram::begin(const Planes& planes, Stream& stream) {
       from = file_.get();
       first = mode_ == Mode::resident ? run.in_box : at;
       if (mode_ == Mode::end_to_end)
-        stream.upload(*file_, at * plane, workload_.file().subspan(run.in_box * plane, run.count * plane));
+        stream.upload(*file_, at * plane,
+                      workload_.file().subspan(run.in_box * plane, run.count * plane));
       at += run.count;
     }
-    stream.launch(*begin_, grid(problem_.n, run.count),
-                  {&piece(0, run.slot.piece), along_.get(), across_.get(), from, std::uint32_t{file_ == nullptr},
-                   std::uint32_t{problem_.lattices == 1}, u32(run.slot.at), u32(run.in_box), u32(first), u32(problem_.n),
-                   u32(problem_.n), u32(problem_.stride())});
+    stream.launch(
+        *begin_, grid(problem_.n, run.count),
+        {&piece(0, run.slot.piece), along_.get(), across_.get(), from,
+         std::uint32_t{file_ == nullptr}, std::uint32_t{problem_.lattices == 1}, u32(run.slot.at),
+         u32(run.in_box), u32(first), u32(problem_.n), u32(problem_.n), u32(problem_.stride())});
   }
 }
 
 // Rows of populations of planes, without gaps, to where a checkpoint of so many steps had them.
-void LbmProgram::restore(std::span<const std::byte> host, const Planes& planes, std::uint32_t steps, Stream& stream) {
+void LbmProgram::restore(std::span<const std::byte> host, const Planes& planes, std::uint32_t steps,
+                         Stream& stream) {
   const Bytes row = problem_.n * sizeof(float), stride = problem_.stride() * sizeof(float);
   const std::uint64_t rows = populations * problem_.n;
   for (const Run& run : runs(planes))
-    stream.upload_rows(piece(lattice_after(steps), run.slot.piece), host.data() + run.in_box * rows * row,
+    stream.upload_rows(piece(lattice_after(steps), run.slot.piece),
+                       host.data() + run.in_box * rows * row,
                        {row, run.count * rows, run.slot.at * problem_.plane_bytes(), stride, row});
 }
 
@@ -206,25 +218,29 @@ void LbmProgram::slabs_round(const Slice& slice, std::uint32_t round, bool last,
   }
 }
 
-void LbmProgram::step(const Planes& planes, std::uint64_t left, std::uint64_t right, std::uint32_t round, Stream& stream) {
-  const std::uint32_t n = u32(problem_.n), stride = u32(problem_.stride()), from = lattice_after(round),
-                      to = lattice_after(round + 1);
+void LbmProgram::step(const Planes& planes, std::uint64_t left, std::uint64_t right,
+                      std::uint32_t round, Stream& stream) {
+  const std::uint32_t n = u32(problem_.n), stride = u32(problem_.stride()),
+                      from = lattice_after(round), to = lattice_after(round + 1);
   for (const Run& run : runs(planes)) {
-    const Beside before = beside(run.z - 1, from), after = beside(run.z + static_cast<std::int64_t>(run.count), from);
+    const Beside before = beside(run.z - 1, from),
+                 after = beside(run.z + static_cast<std::int64_t>(run.count), from);
     Buffer& own = piece(from, run.slot.piece);
     const Grid all = grid(right - left, run.count);
     if (problem_.lattices == 2) {
       stream.launch(*step_between_, all,
-                    {&own, before.in, before.at, after.in, after.at, &piece(to, run.slot.piece), u32(run.slot.at), u32(left),
-                     u32(right), n, n, stride, problem_.even_rate, problem_.odd_rate, problem_.drag(), problem_.lift()});
+                    {&own, before.in, before.at, after.in, after.at, &piece(to, run.slot.piece),
+                     u32(run.slot.at), u32(left), u32(right), n, n, stride, problem_.even_rate,
+                     problem_.odd_rate, problem_.drag(), problem_.lift()});
     } else if (round % 2 == 0) {
-      stream.launch(*step_across_, all,
-                    {&own, before.in, before.at, after.in, after.at, u32(run.slot.at), u32(left), u32(right), n, n, stride,
-                     problem_.even_rate, problem_.odd_rate, problem_.drag(), problem_.lift()});
+      stream.launch(
+          *step_across_, all,
+          {&own, before.in, before.at, after.in, after.at, u32(run.slot.at), u32(left), u32(right),
+           n, n, stride, problem_.even_rate, problem_.odd_rate, problem_.drag(), problem_.lift()});
     } else {
       stream.launch(*step_within_, all,
-                    {&own, u32(run.slot.at), u32(left), u32(right), n, n, stride, problem_.even_rate, problem_.odd_rate,
-                     problem_.drag(), problem_.lift()});
+                    {&own, u32(run.slot.at), u32(left), u32(right), n, n, stride,
+                     problem_.even_rate, problem_.odd_rate, problem_.drag(), problem_.lift()});
     }
   }
 }
@@ -234,7 +250,8 @@ void LbmProgram::put(std::int64_t z, std::uint32_t steps, DeviceIndex to, std::i
   const Slot here = lattice.slot_of(z), there = lattice.slot_of(z + on);
   const std::uint32_t which = lattice_after(steps);
   const Bytes plane = problem_.plane_bytes();
-  peer_->put(piece(which, here.piece), here.at * plane, *workload_.shared(which, there.piece), to, there.at * plane, plane);
+  peer_->put(piece(which, here.piece), here.at * plane, *workload_.shared(which, there.piece), to,
+             there.at * plane, plane);
 }
 
 // What the neighbours need for the next step.
@@ -242,9 +259,11 @@ void LbmProgram::send(const Slice& slice, std::uint32_t steps) {
   const Planes mine = planes_of(slice);
   const auto planes = static_cast<std::int64_t>(problem_.planes);
   const DeviceIndex before = neighbours_.before->device, after = neighbours_.after->device;
-  if (workload_.halos() == nullptr) {  // further planes are computed beyond the border, and need all populations
+  if (workload_.halos() ==
+      nullptr) {  // further planes are computed beyond the border, and need all populations
     // To them, planes go on over the end of the box.
-    const std::int64_t on_before = mine.first == 0 ? planes : 0, on_after = mine.end == planes ? -planes : 0;
+    const std::int64_t on_before = mine.first == 0 ? planes : 0,
+                       on_after = mine.end == planes ? -planes : 0;
     for (std::int64_t i = 0; i < std::int64_t{problem_.depth}; ++i) {
       put(mine.end - 1 - i, steps, after, on_after);
       put(mine.first + i, steps, before, on_before);
@@ -262,27 +281,31 @@ void LbmProgram::send(const Slice& slice, std::uint32_t steps) {
 }
 
 // Five populations of plane z to where they lie in a block of another device's halos.
-void LbmProgram::put_crossing(std::int64_t z, std::uint32_t lattice, std::uint32_t first, DeviceIndex to, std::uint32_t block) {
+void LbmProgram::put_crossing(std::int64_t z, std::uint32_t lattice, std::uint32_t first,
+                              DeviceIndex to, std::uint32_t block) {
   const Beside from = beside(z, lattice);
   const Bytes skipped = first * problem_.population_bytes();
-  peer_->put(*from.in, from.at * problem_.plane_bytes() + skipped, *workload_.halos(), to, block * problem_.plane_bytes() + skipped,
-             crossing * problem_.population_bytes());
+  peer_->put(*from.in, from.at * problem_.plane_bytes() + skipped, *workload_.halos(), to,
+             block * problem_.plane_bytes() + skipped, crossing * problem_.population_bytes());
 }
 
 void LbmProgram::take_crossed(const Planes& mine, Stream& stream) {
   const auto take = [&](std::int64_t z, std::uint32_t first) {
     const Slot slot = workload_.lattice().slot_of(z);
     stream.launch(*take_crossed_, grid(problem_.n, 1),
-                  {&workload_.halos()->piece(peer_->self()), &piece(0, slot.piece), kLanded * populations + first, first,
-                   u32(slot.at), u32(problem_.n), u32(problem_.n), u32(problem_.stride())});
+                  {&workload_.halos()->piece(peer_->self()), &piece(0, slot.piece),
+                   kLanded * populations + first, first, u32(slot.at), u32(problem_.n),
+                   u32(problem_.n), u32(problem_.stride())});
   };
   take(mine.first, first_up);
   take(mine.end - 1, first_down);
 }
 
-// The new owners need all of their planes and what lies beside them; where they have a plane, they keep it.
+// The new owners need all of their planes and what lies beside them; where they have a plane, they
+// keep it.
 void LbmProgram::move(const Slice& from, const Slice& to, std::uint32_t steps, Stream&) {
-  const auto planes = static_cast<std::int64_t>(problem_.planes), halo = std::int64_t{problem_.depth};
+  const auto planes = static_cast<std::int64_t>(problem_.planes),
+             halo = std::int64_t{problem_.depth};
   const Planes mine = planes_of(from);
   std::vector<DeviceIndex> others;
   for (const Owner& owner : workload_.owners()) {
@@ -290,7 +313,8 @@ void LbmProgram::move(const Slice& from, const Slice& to, std::uint32_t steps, S
     others.push_back(owner.device);
     const Planes theirs = planes_of(owner.items);
     for (const std::int64_t on : {-planes, std::int64_t{0}, planes}) {
-      const std::int64_t first = std::max(mine.first + on, theirs.first - halo), end = std::min(mine.end + on, theirs.end + halo);
+      const std::int64_t first = std::max(mine.first + on, theirs.first - halo),
+                         end = std::min(mine.end + on, theirs.end + halo);
       for (std::int64_t z = first; z < end; ++z) put(z - on, steps, owner.device, on);
     }
   }
@@ -300,7 +324,8 @@ void LbmProgram::move(const Slice& from, const Slice& to, std::uint32_t steps, S
 
 // By way of a copy, which the steps to come do not change.
 void LbmProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) {
-  const Bytes row = problem_.n * sizeof(float), stride = problem_.stride() * sizeof(float), plane = problem_.plane_bytes();
+  const Bytes row = problem_.n * sizeof(float), stride = problem_.stride() * sizeof(float),
+              plane = problem_.plane_bytes();
   const std::uint64_t rows = populations * problem_.n;
   constexpr std::size_t each = 16, local = 8;  // bytes of a work-item
   std::byte* const host = workload_.checkpoint(steps).data();
@@ -308,27 +333,37 @@ void LbmProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream& str
     Buffer& copy = *copies_[run.slot.piece];
     const Bytes first = run.slot.at * plane, size = run.count * plane;
     stream.launch(*copy_kernel_, {{(size / each + local - 1) / local * local, 1, 1}, {local, 1, 1}},
-                  {&piece(lattice_after(steps), run.slot.piece), &copy, std::uint64_t{first / each}, std::uint64_t{size / each}});
-    stream.download_rows(copy, host + run.in_box * rows * row, {row, run.count * rows, first, stride, row});
+                  {&piece(lattice_after(steps), run.slot.piece), &copy, std::uint64_t{first / each},
+                   std::uint64_t{size / each}});
+    stream.download_rows(copy, host + run.in_box * rows * row,
+                         {row, run.count * rows, first, stride, row});
   }
 }
 
 // Velocities and densities of the share, to the host.
 void LbmProgram::bring_result(Stream& stream) {
   const std::uint32_t n = u32(problem_.n), steps = problem_.steps, from = lattice_after(steps);
-  const std::vector<Patch> patches = problem_.columns > 1 ? mine_ : std::vector<Patch>{{done_->begin, done_->end, 0, problem_.n}};
+  const std::vector<Patch> patches =
+      problem_.columns > 1 ? mine_ : std::vector<Patch>{{done_->begin, done_->end, 0, problem_.n}};
   for (const Patch& patch : patches) {
-    const std::uint64_t base = problem_.columns > 1 ? 0 : patch.first;  // whose fields come first on the device
-    for (const Run& run : runs({static_cast<std::int64_t>(patch.first), static_cast<std::int64_t>(patch.end)})) {
-      const Beside before = beside(run.z - 1, from), after = beside(run.z + static_cast<std::int64_t>(run.count), from);
-      stream.launch(*look_, grid(patch.right - patch.left, run.count),
-                    {&piece(from, run.slot.piece), before.in, before.at, after.in, after.at, fields_.get(), layout_after(steps),
-                     u32(run.slot.at), u32(run.in_box - base), u32(patch.left), u32(patch.right), n, n, u32(problem_.stride()),
-                     problem_.half_force()});
+    const std::uint64_t base =
+        problem_.columns > 1 ? 0 : patch.first;  // whose fields come first on the device
+    for (const Run& run :
+         runs({static_cast<std::int64_t>(patch.first), static_cast<std::int64_t>(patch.end)})) {
+      const Beside before = beside(run.z - 1, from),
+                   after = beside(run.z + static_cast<std::int64_t>(run.count), from);
+      stream.launch(
+          *look_, grid(patch.right - patch.left, run.count),
+          {&piece(from, run.slot.piece), before.in, before.at, after.in, after.at, fields_.get(),
+           layout_after(steps), u32(run.slot.at), u32(run.in_box - base), u32(patch.left),
+           u32(patch.right), n, n, u32(problem_.stride()), problem_.half_force()});
     }
-    const Bytes row = problem_.n * sizeof(Cell), plane = problem_.n * row, length = (patch.right - patch.left) * row;
-    stream.download_rows(*fields_, workload_.result().data() + patch.first * plane + patch.left * row,
-                         {length, patch.end - patch.first, (patch.first - base) * plane + patch.left * row, plane, plane});
+    const Bytes row = problem_.n * sizeof(Cell), plane = problem_.n * row,
+                length = (patch.right - patch.left) * row;
+    stream.download_rows(*fields_,
+                         workload_.result().data() + patch.first * plane + patch.left * row,
+                         {length, patch.end - patch.first,
+                          (patch.first - base) * plane + patch.left * row, plane, plane});
   }
 }
 

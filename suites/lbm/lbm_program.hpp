@@ -1,5 +1,5 @@
-// What one device does: it holds its planes, or blocks of them, and beside them what comes from others; steps go to and fro between
-// two lattices, or are done in place.
+// What one device does: it holds its planes, or blocks of them, and beside them what comes from
+// others; steps go to and fro between two lattices, or are done in place.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,12 @@ class LbmProgram final : public DeviceProgram {
   void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override;
   void move(const Slice& from, const Slice& to, std::uint32_t steps, Stream& stream) override;
   void checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) override;
-  void checkpointed(const Slice& slice, std::uint32_t steps) override { workload_.checkpointed(slice, steps); }
-  Brings brings() const override { return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish; }
+  void checkpointed(const Slice& slice, std::uint32_t steps) override {
+    workload_.checkpointed(slice, steps);
+  }
+  Brings brings() const override {
+    return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
+  }
   void finished(const Slice& slice) override { workload_.arrived(slice); }
   void publish(Stream& stream) override;
   void published() override;
@@ -32,7 +36,9 @@ class LbmProgram final : public DeviceProgram {
   static Planes planes_of(const Slice& slice) {
     return {static_cast<std::int64_t>(slice.begin), static_cast<std::int64_t>(slice.end)};
   }
-  std::vector<Run> runs(const Planes& planes) const { return runs_of(problem_, workload_.lattice(), planes.first, planes.end); }
+  std::vector<Run> runs(const Planes& planes) const {
+    return runs_of(problem_, workload_.lattice(), planes.first, planes.end);
+  }
   Grid grid(std::uint64_t rows, std::uint64_t planes) const;
   Buffer& piece(std::uint32_t lattice, std::uint64_t which);
   struct Beside {
@@ -40,18 +46,27 @@ class LbmProgram final : public DeviceProgram {
     std::uint32_t at;  // its number there
   };
   Beside beside(std::int64_t z, std::uint32_t lattice);
-  std::uint32_t lattice_after(std::uint32_t steps) const { return problem_.lattices == 2 ? steps % 2 : 0; }
+  std::uint32_t lattice_after(std::uint32_t steps) const {
+    return problem_.lattices == 2 ? steps % 2 : 0;
+  }
   // Where populations lie after so many steps, as kernels/lbm.cl has it.
-  std::uint32_t layout_after(std::uint32_t steps) const { return problem_.lattices == 2 ? 0 : 1 + steps % 2; }
+  std::uint32_t layout_after(std::uint32_t steps) const {
+    return problem_.lattices == 2 ? 0 : 1 + steps % 2;
+  }
   void settle(const Slice& slice);  // its share from now on, and its neighbours
   void meet();
   void begin(const Planes& planes, Stream& stream);
-  void restore(std::span<const std::byte> host, const Planes& planes, std::uint32_t steps, Stream& stream);
-  void step(const Planes& planes, std::uint64_t left, std::uint64_t right, std::uint32_t round, Stream& stream);
-  void step_rows(const Planes& planes, std::uint32_t round, Stream& stream) { step(planes, 0, problem_.n, round, stream); }
+  void restore(std::span<const std::byte> host, const Planes& planes, std::uint32_t steps,
+               Stream& stream);
+  void step(const Planes& planes, std::uint64_t left, std::uint64_t right, std::uint32_t round,
+            Stream& stream);
+  void step_rows(const Planes& planes, std::uint32_t round, Stream& stream) {
+    step(planes, 0, problem_.n, round, stream);
+  }
   // A plane of this device's into a lattice of another one, for which its number is that plus `on`.
   void put(std::int64_t z, std::uint32_t steps, DeviceIndex to, std::int64_t on);
-  void put_crossing(std::int64_t z, std::uint32_t lattice, std::uint32_t first, DeviceIndex to, std::uint32_t block);
+  void put_crossing(std::int64_t z, std::uint32_t lattice, std::uint32_t first, DeviceIndex to,
+                    std::uint32_t block);
   void send(const Slice& slice, std::uint32_t steps);
   void take_crossed(const Planes& mine, Stream& stream);
   void slabs_round(const Slice& slice, std::uint32_t round, bool last, Stream& stream);
@@ -65,9 +80,11 @@ class LbmProgram final : public DeviceProgram {
   const Mode mode_;
   const LbmWorkload::Variant variant_;
   Peer* peer_;  // null: it exchanges nothing, and shares no sample
-  std::unique_ptr<Kernel> step_between_, step_across_, step_within_, begin_, look_, take_crossed_, pack_, unpack_, copy_kernel_;
+  std::unique_ptr<Kernel> step_between_, step_across_, step_within_, begin_, look_, take_crossed_,
+      pack_, unpack_, copy_kernel_;
   std::unique_ptr<Buffer> along_, across_, file_, fields_, packed_;
-  std::vector<std::unique_ptr<Buffer>> own_[2], copies_;  // by piece; copies_: of the last checkpoint, on its way to the host
+  std::vector<std::unique_ptr<Buffer>> own_[2],
+      copies_;  // by piece; copies_: of the last checkpoint, on its way to the host
   Neighbours neighbours_;
   std::vector<DeviceIndex> others_;  // that it meets
   std::vector<Patch> mine_;          // of blocks

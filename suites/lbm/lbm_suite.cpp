@@ -12,17 +12,20 @@ SuiteInfo lbm_suite();
 
 namespace {
 
-// The result, what a file holds, checkpoints, and two lattices of the reference, which goes without for boxes larger than it has
-// all cells of. Sizes beyond what is accepted do not fit, whatever the memory.
+// The result, what a file holds, checkpoints, and two lattices of the reference, which goes without
+// for boxes larger than it has all cells of. Sizes beyond what is accepted do not fit, whatever the
+// memory.
 Bytes lbm_host_bytes(const SuiteParams& params) {
   if (params.size > lbm::most_side) return ~Bytes{0};
   const lbm::Problem problem = lbm::box_of(params);
-  const Bytes reference = std::min(2 * problem.state_bytes() + problem.fields_bytes(), Bytes{24} << 30);
+  const Bytes reference =
+      std::min(2 * problem.state_bytes() + problem.fields_bytes(), Bytes{24} << 30);
   return lbm::LbmWorkload::in_memory(problem) + reference;
 }
 
 void check_lbm(const SuiteParams& params) {
-  lbm::check_devices(lbm::problem_of(params), params.memory, params.options.at("planes") == "cube" ? "size" : "planes");
+  lbm::check_devices(lbm::problem_of(params), params.memory,
+                     params.options.at("planes") == "cube" ? "size" : "planes");
 }
 
 // Errors grow with the square of the Mach number; beyond 0.3 flows count as compressible.
@@ -31,7 +34,8 @@ std::vector<std::string> lbm_doubts(const SuiteParams& params) {
   const double mach = lbm::problem_of(params).mach();
   if (mach <= most) return {};
   return {
-      fmt::format("--speed {} is Mach number {:.2g}: beyond {} the method's fluid is compressed, and what it does is that of no "
+      fmt::format("--speed {} is Mach number {:.2g}: beyond {} the method's fluid is compressed, "
+                  "and what it does is that of no "
                   "incompressible one",
                   params.options.at("speed"), mach, most)};
 }
@@ -49,45 +53,65 @@ std::uint64_t side_of_input(SuiteParams& params) {
 
 Shape lbm_shape(const SuiteParams& params) { return lbm::shape_of(lbm::problem_of(params)); }
 
-std::unique_ptr<Workload> make_lbm(const SuiteParams& params) { return std::make_unique<lbm::LbmWorkload>(params); }
+std::unique_ptr<Workload> make_lbm(const SuiteParams& params) {
+  return std::make_unique<lbm::LbmWorkload>(params);
+}
 
 std::vector<SuiteOption> lbm_options() {
   using Option = SuiteOption::Kind;
   return {
       {"case",
-       "taylor-green: a vortex, periodic on all sides; cavity: walls along x and y, the upper one moves along x; channel: walls "
+       "taylor-green: a vortex, periodic on all sides; cavity: walls along x and y, the upper one "
+       "moves along x; channel: walls "
        "along "
        "y, a force along x, from rest",
        {"taylor-green", "cavity", "channel"}},
       {"iterations", "steps of a sample", {"100"}, Option::count},
-      {"planes", "cells along z; cube: as many as along x and y, which --size says", {"cube"}, Option::count},
+      {"planes",
+       "cells along z; cube: as many as along x and y, which --size says",
+       {"cube"},
+       Option::count},
       {"weak",
        "a box of that size for each device, one upon the other, instead of one that they share",
        {"no", "yes"},
        Option::flag},
-      {"collision", "bgk: one relaxation time; trt: two, which puts walls right between two cells", {"bgk", "trt"}},
+      {"collision",
+       "bgk: one relaxation time; trt: two, which puts walls right between two cells",
+       {"bgk", "trt"}},
       {"relaxation-time",
        "in steps, above 0.5, up to 2; a third of what it exceeds 0.5 by is the viscosity",
        {"0.8"},
        Option::number},
-      {"reynolds", "instead of the relaxation time: speed times size, divided by the viscosity", {"none"}, Option::number},
+      {"reynolds",
+       "instead of the relaxation time: speed times size, divided by the viscosity",
+       {"none"},
+       Option::number},
       {"speed",
-       "in cells a step, up to 0.3: the largest that a vortex begins with, of the lid, of the channel's middle in the end",
+       "in cells a step, up to 0.3: the largest that a vortex begins with, of the lid, of the "
+       "channel's middle in the end",
        {"0.05"},
        Option::number},
       {"lattices", "two, from one to the other; one, in place: half the memory", {"two", "one"}},
-      {"split", "what shares are: slabs of planes, or blocks, which also end along y", {"slabs", "blocks"}},
+      {"split",
+       "what shares are: slabs of planes, or blocks, which also end along y",
+       {"slabs", "blocks"}},
       {"depth",
-       "steps from one exchange to the next: as many planes are exchanged at once, and some computed twice",
+       "steps from one exchange to the next: as many planes are exchanged at once, and some "
+       "computed twice",
        {"1"},
        Option::count},
-      {"overlap", "whether what others need is computed first, and sent before the rest is computed", {"on", "off"}},
+      {"overlap",
+       "whether what others need is computed first, and sent before the rest is computed",
+       {"on", "off"}},
       {"kernel",
-       "work-items of a group along x, and what goes past caches; auto: the one that calibrate --tune found, else 256",
-       {"auto", "256", "128", "64", "512", "256-stream-stores", "128-stream-stores", "64-stream-stores", "512-stream-stores",
-        "256-stream-all", "128-stream-all", "64-stream-all", "512-stream-all"}},
+       "work-items of a group along x, and what goes past caches; auto: the one that calibrate "
+       "--tune found, else 256",
+       {"auto", "256", "128", "64", "512", "256-stream-stores", "128-stream-stores",
+        "64-stream-stores", "512-stream-stores", "256-stream-all", "128-stream-all",
+        "64-stream-all", "512-stream-all"}},
       {"checkpoint-rounds",
-       "a checkpoint after so many steps, from which a sample that loses a device begins again; none: from the beginning",
+       "a checkpoint after so many steps, from which a sample that loses a device begins again; "
+       "none: from the beginning",
        {"none"},
        Option::count},
   };
@@ -99,7 +123,8 @@ SuiteInfo lbm_suite() {
   SuiteInfo info;
   info.name = "lbm";
   info.summary =
-      "Steps of a D3Q19 lattice Boltzmann method in a box, whose planes are split; devices exchange what crosses borders";
+      "Steps of a D3Q19 lattice Boltzmann method in a box, whose planes are split; devices "
+      "exchange what crosses borders";
   info.size_name = "side";
   info.default_size = 128;
   info.quick_size = 32;
@@ -109,7 +134,9 @@ SuiteInfo lbm_suite() {
   info.shorten = [](SuiteParams& params) { params.options["iterations"] = "25"; };
   info.options = lbm_options();
   info.modes = {Mode::resident, Mode::end_to_end};
-  info.input = "velocities and densities to begin with, as --output writes them: a .npy array of float32, cells x 4";
+  info.input =
+      "velocities and densities to begin with, as --output writes them: a .npy array of float32, "
+      "cells x 4";
   info.has_kernel_variants = true;
   info.tuned_options = {"lattices"};
   info.host_bytes = lbm_host_bytes;

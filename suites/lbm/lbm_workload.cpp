@@ -20,21 +20,24 @@ namespace {
 constexpr std::uint64_t kWholeCells = std::uint64_t{1} << 27;
 constexpr std::uint64_t kWindows = 4;
 
-// The first is taken where nothing was measured. CPUs: a work-item a work-group, as compilers make kernels as large as these slower
-// where they put several together (PoCL: by a third).
+// The first is taken where nothing was measured. CPUs: a work-item a work-group, as compilers make
+// kernels as large as these slower where they put several together (PoCL: by a third).
 std::vector<LbmWorkload::Variant> variants_of(const DeviceTraits& device) {
   if (device.cpu) return {{}};
   constexpr std::array<const char*, 3> streaming{"", "-stream-stores", "-stream-all"};
   std::vector<LbmWorkload::Variant> all;
   for (std::uint32_t streams = 0; streams < (device.nvidia ? streaming.size() : 1); ++streams) {
     for (const std::size_t local : {256, 128, 64, 512})
-      if (local <= device.max_work_group) all.push_back({std::to_string(local) + streaming[streams], local, streams});
+      if (local <= device.max_work_group)
+        all.push_back({std::to_string(local) + streaming[streams], local, streams});
   }
   return all.empty() ? std::vector<LbmWorkload::Variant>{{}} : all;
 }
 
-const LbmWorkload::Variant* named(const std::vector<LbmWorkload::Variant>& all, const std::string& name) {
-  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& variant) { return variant.name == name; });
+const LbmWorkload::Variant* named(const std::vector<LbmWorkload::Variant>& all,
+                                  const std::string& name) {
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const auto& variant) { return variant.name == name; });
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -46,7 +49,8 @@ std::vector<Window> windows_of(const Problem& problem, std::uint64_t seed) {
   for (std::uint64_t i = 0; i < kWindows; ++i) {
     for (std::size_t axis = 0; axis < 3; ++axis) {
       windows[i].size[axis] = std::min(side, box[axis]);
-      windows[i].first[axis] = i == 0 ? 0 : splitmix64(seed, i * 3 + axis) % (box[axis] - windows[i].size[axis] + 1);
+      windows[i].first[axis] =
+          i == 0 ? 0 : splitmix64(seed, i * 3 + axis) % (box[axis] - windows[i].size[axis] + 1);
     }
   }
   return windows;
@@ -54,22 +58,26 @@ std::vector<Window> windows_of(const Problem& problem, std::uint64_t seed) {
 
 Window whole(const Problem& problem) { return {{0, 0, 0}, {problem.n, problem.n, problem.planes}}; }
 
-// What is compared with plain loops: all, or boxes where that is less, or where the host has no room for all.
-std::vector<Window> compared_windows(const Problem& problem, VerifyLevel level, std::uint64_t seed) {
+// What is compared with plain loops: all, or boxes where that is less, or where the host has no
+// room for all.
+std::vector<Window> compared_windows(const Problem& problem, VerifyLevel level,
+                                     std::uint64_t seed) {
   const bool fits = problem.cells() <= kWholeCells;
   if (level == VerifyLevel::full && fits) return {whole(problem)};
   std::vector<Window> windows = windows_of(problem, seed);
   double updates = 0;
   for (const Window& window : windows) updates += work_of(problem, window).updates;
   if (fits && updates >= work_of(problem, whole(problem)).updates) return {whole(problem)};
-  std::erase_if(windows, [&](const Window& window) { return work_of(problem, window).cells > kWholeCells; });
+  std::erase_if(windows,
+                [&](const Window& window) { return work_of(problem, window).cells > kWholeCells; });
   return windows;
 }
 
 }  // namespace
 
 Bytes LbmWorkload::in_memory(const Problem& problem) {
-  return (problem.from_file ? 2 : 1) * problem.fields_bytes() + (problem.checkpoint_rounds > 0 ? 2 * problem.state_bytes() : 0);
+  return (problem.from_file ? 2 : 1) * problem.fields_bytes() +
+         (problem.checkpoint_rounds > 0 ? 2 * problem.state_bytes() : 0);
 }
 
 LbmWorkload::LbmWorkload(const SuiteParams& params)
@@ -82,14 +90,17 @@ LbmWorkload::LbmWorkload(const SuiteParams& params)
       checkpoints_(problem_.planes, problem_.checkpoint_rounds),
       arrivals_(problem_.items(), host_threads_) {
   if (params.input)
-    read_npy(*params.input, read_npy_shape(*params.input), {pages_.data() + problem_.fields_bytes(), problem_.fields_bytes()});
+    read_npy(*params.input, read_npy_shape(*params.input),
+             {pages_.data() + problem_.fields_bytes(), problem_.fields_bytes()});
   beginning_.emplace(problem_, file());
 }
 
-// In a step each population is read and written once: 152 bytes a cell; what a sample begins with is written once.
+// In a step each population is read and written once: 152 bytes a cell; what a sample begins with
+// is written once.
 Demand LbmWorkload::demand(const DeviceTraits&) const {
   Demand demand;
-  demand.memory_bytes = (2.0 * problem_.steps + 1) * static_cast<double>(populations * sizeof(float) * problem_.cells());
+  demand.memory_bytes = (2.0 * problem_.steps + 1) *
+                        static_cast<double>(populations * sizeof(float) * problem_.cells());
   return demand;
 }
 
@@ -99,18 +110,21 @@ Capacity LbmWorkload::capacity(const DeviceTraits& device, Mode mode) const {
     capacity.reason = "it has no kernel \"" + kernel_ + "\" (--kernel)";
     return capacity;
   }
-  const DeviceBytes bytes = bytes_on_device(problem_, lattice_, planes_of_file(problem_, lattice_, mode));
+  const DeviceBytes bytes =
+      bytes_on_device(problem_, lattice_, planes_of_file(problem_, lattice_, mode));
   capacity.resident = bytes.all;
   if (bytes.largest > device.max_allocation || bytes.all > device.global_memory / 10 * 9) {
-    capacity.reason = fmt::format("it has no memory for {} lattice{} of {} planes of {} bytes", problem_.lattices,
-                                  problem_.lattices == 1 ? "" : "s", lattice_.slots, problem_.plane_bytes());
+    capacity.reason =
+        fmt::format("it has no memory for {} lattice{} of {} planes of {} bytes", problem_.lattices,
+                    problem_.lattices == 1 ? "" : "s", lattice_.slots, problem_.plane_bytes());
     return capacity;
   }
   capacity.fits = capacity.pipeline = most_of_share(problem_, lattice_) * problem_.columns;
   return capacity;
 }
 
-std::unique_ptr<DeviceProgram> LbmWorkload::program(DeviceResources& device, Mode mode, const Capacity&) {
+std::unique_ptr<DeviceProgram> LbmWorkload::program(DeviceResources& device, Mode mode,
+                                                    const Capacity&) {
   return std::make_unique<LbmProgram>(*this, device, mode);
 }
 
@@ -129,15 +143,17 @@ bool LbmWorkload::prefer(const DeviceTraits& device, const std::string& name) {
 LbmWorkload::Variant LbmWorkload::variant_on(const DeviceTraits& device) const {
   const std::vector<Variant> all = variants_of(device);
   const auto preferred = preferred_.find(device.id);
-  const Variant* found = named(all, kernel_ != "auto" ? kernel_ : preferred != preferred_.end() ? preferred->second : "");
+  const Variant* found = named(all, kernel_ != "auto"               ? kernel_
+                                    : preferred != preferred_.end() ? preferred->second
+                                                                    : "");
   Variant variant = found != nullptr ? *found : all.front();
   while (variant.local / 2 >= problem_.n) variant.local /= 2;  // no wider than a row is
   return variant;
 }
 
 Exchanged LbmWorkload::exchanged(Mode) const {
-  const Bytes crossing_bytes =
-      problem_.depth == 1 ? crossing * problem_.population_bytes() : problem_.depth * problem_.plane_bytes();
+  const Bytes crossing_bytes = problem_.depth == 1 ? crossing * problem_.population_bytes()
+                                                   : problem_.depth * problem_.plane_bytes();
   return {false, 0, std::max(problem_.steps / problem_.depth, 1U), crossing_bytes};
 }
 
@@ -150,7 +166,8 @@ void LbmWorkload::connect(PeerGroup& group) {
   try {
     for (std::uint32_t i = 0; i < problem_.lattices; ++i)
       for (std::uint64_t piece = 0; piece < lattice_.pieces(); ++piece)
-        shared_[i].push_back(group.allocate(lattice_.slots_of_piece(piece) * problem_.plane_bytes()));
+        shared_[i].push_back(
+            group.allocate(lattice_.slots_of_piece(piece) * problem_.plane_bytes()));
   } catch (const Error& error) {
     if (!halos_ || error.kind() != ErrorKind::unsupported) throw;
     for (auto& lattice : shared_) lattice.clear();
@@ -173,22 +190,27 @@ void LbmWorkload::own(std::span<const Owner> owners) {
   }
   for (const Owner& owner : owners) {
     if (owner.items.size() >= problem_.depth) continue;
-    throw Error(ErrorKind::unsupported,
-                fmt::format("a share of {} planes is less than the {} that its neighbours need of it (--depth)", owner.items.size(),
-                            problem_.depth));
+    throw Error(
+        ErrorKind::unsupported,
+        fmt::format(
+            "a share of {} planes is less than the {} that its neighbours need of it (--depth)",
+            owner.items.size(), problem_.depth));
   }
 }
 
-// Planes go to slots that nobody else's of that device are in, as long as its share before and after fit side by side.
+// Planes go to slots that nobody else's of that device are in, as long as its share before and
+// after fit side by side.
 bool LbmWorkload::move(std::span<const Owner> owners) {
   if (shared_[0].empty()) return false;
   for (const Owner& owner : owners) {
     if (owner.items.size() < problem_.depth) return false;
     if (lattice_.slots == problem_.planes) continue;
-    const auto before =
-        std::find_if(owners_.begin(), owners_.end(), [&](const Owner& each) { return each.device == owner.device; });
+    const auto before = std::find_if(owners_.begin(), owners_.end(), [&](const Owner& each) {
+      return each.device == owner.device;
+    });
     if (before == owners_.end()) return false;
-    const Items first = std::min(owner.items.begin, before->items.begin), end = std::max(owner.items.end, before->items.end);
+    const Items first = std::min(owner.items.begin, before->items.begin),
+                end = std::max(owner.items.end, before->items.end);
     if (end - first + 2 * problem_.depth > lattice_.slots) return false;
   }
   owners_.assign(owners.begin(), owners.end());
@@ -197,7 +219,8 @@ bool LbmWorkload::move(std::span<const Owner> owners) {
 
 std::span<std::byte> LbmWorkload::checkpoint(std::uint32_t steps) {
   const Bytes before = (problem_.from_file ? 2 : 1) * problem_.fields_bytes();
-  return {pages_.data() + before + checkpoints_.place(steps) * problem_.state_bytes(), problem_.state_bytes()};
+  return {pages_.data() + before + checkpoints_.place(steps) * problem_.state_bytes(),
+          problem_.state_bytes()};
 }
 
 void LbmWorkload::begin_sample() {
@@ -211,7 +234,9 @@ void LbmWorkload::begin_again() {
   arrivals_.begin_sample(result());
 }
 
-std::string LbmWorkload::digest() const { return sha256_hex({pages_.data(), problem_.fields_bytes()}); }
+std::string LbmWorkload::digest() const {
+  return sha256_hex({pages_.data(), problem_.fields_bytes()});
+}
 
 Verdict LbmWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   using Status = Verdict::Status;
@@ -220,15 +245,20 @@ Verdict LbmWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   const std::vector<Window> windows = compared_windows(problem_, level, seed);
   const bool all = !windows.empty() && windows.front().size == whole(problem_).size;
   std::vector<Compared>& compared = all ? all_ : some_;
-  std::string method = all ? "every cell, bit for bit, with a plain loop on the host"
-                       : windows.empty()
-                           ? "no cell with a plain loop, as the host has no room for so large a box and so many steps"
-                           : fmt::format("{} boxes of cells, bit for bit, with a plain loop on the host", windows.size());
+  std::string method =
+      all ? "every cell, bit for bit, with a plain loop on the host"
+      : windows.empty()
+          ? "no cell with a plain loop, as the host has no room for so large a box and so many "
+            "steps"
+          : fmt::format("{} boxes of cells, bit for bit, with a plain loop on the host",
+                        windows.size());
   if (compared.empty()) {
-    for (const Window& window : windows) compared.push_back({window, reference(problem_, *beginning_, window, host_threads_)});
+    for (const Window& window : windows)
+      compared.push_back({window, reference(problem_, *beginning_, window, host_threads_)});
   }
   for (const Compared& each : compared)
-    if (const std::string wrong = wrong_cell(each.window, each.expected); !wrong.empty()) return {Status::failed, method, wrong};
+    if (const std::string wrong = wrong_cell(each.window, each.expected); !wrong.empty())
+      return {Status::failed, method, wrong};
   const Physics physics = compare_physics(problem_, *beginning_, result(), host_threads_);
   if (!physics.wrong.empty()) return {Status::failed, method, physics.wrong};
   return {Status::passed, method + "; " + physics.told, ""};
@@ -240,17 +270,22 @@ std::string LbmWorkload::wrong_cell(const Window& window, const std::vector<Cell
   std::string first;
   for (std::uint64_t i = 0; i < expected.size(); ++i) {
     const std::uint64_t x = window.first[0] + i % window.size[0], row = i / window.size[0],
-                        y = window.first[1] + row % window.size[1], z = window.first[2] + row / window.size[1];
+                        y = window.first[1] + row % window.size[1],
+                        z = window.first[2] + row / window.size[1];
     const Cell& found = cells[(z * problem_.n + y) * problem_.n + x];
     if (std::memcmp(&found, &expected[i], sizeof found) == 0) continue;
     if (wrong++ > 0) continue;
     std::size_t which = 0;
-    while (which < 3 && std::memcmp(&found[which], &expected[i][which], sizeof(float)) == 0) ++which;
-    constexpr const char* names[] = {"velocity along x", "velocity along y", "velocity along z", "density"};
-    first = fmt::format("the first in plane {}, row {}, column {}: its {} is {} instead of {}", z, y, x, names[which],
-                        number_text(found[which]), number_text(expected[i][which]));
+    while (which < 3 && std::memcmp(&found[which], &expected[i][which], sizeof(float)) == 0)
+      ++which;
+    constexpr const char* names[] = {"velocity along x", "velocity along y", "velocity along z",
+                                     "density"};
+    first =
+        fmt::format("the first in plane {}, row {}, column {}: its {} is {} instead of {}", z, y, x,
+                    names[which], number_text(found[which]), number_text(expected[i][which]));
   }
-  return wrong == 0 ? "" : fmt::format("{} of {} cells are wrong, {}", wrong, expected.size(), first);
+  return wrong == 0 ? ""
+                    : fmt::format("{} of {} cells are wrong, {}", wrong, expected.size(), first);
 }
 
 void LbmWorkload::write_result(const std::filesystem::path& file) const {

@@ -1,5 +1,5 @@
-// One problem as a Workload: what it begins with, who owns which planes, digest and verification. What runs on a device is in
-// lbm_program.hpp.
+// One problem as a Workload: what it begins with, who owns which planes, digest and verification.
+// What runs on a device is in lbm_program.hpp.
 #pragma once
 
 #include <optional>
@@ -23,10 +23,13 @@ class LbmWorkload final : public Workload {
   const Shape& shape() const override { return shape_; }
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
+                                         const Capacity& capacity) override;
   std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
   bool prefer(const DeviceTraits& device, const std::string& variant) override;
-  std::span<const std::byte> transfer_memory() const override { return {pages_.data(), in_memory(problem_)}; }
+  std::span<const std::byte> transfer_memory() const override {
+    return {pages_.data(), in_memory(problem_)};
+  }
   Exchanged exchanged(Mode) const override;
   void connect(PeerGroup& group) override;
   void disconnect() override;
@@ -40,8 +43,8 @@ class LbmWorkload final : public Workload {
   bool may_checkpoint(std::uint32_t steps) const override { return checkpoints_.may_take(steps); }
   void merge() override {}
   std::string digest() const override;  // SHA-256 of the cells
-  // Every cell with plain loops on the host; of `sample`, and of boxes so large that the host has no room or time for that,
-  // windows.
+  // Every cell with plain loops on the host; of `sample`, and of boxes so large that the host has
+  // no room or time for that, windows.
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;  // .npy, or .vtk by its name
 
@@ -53,22 +56,30 @@ class LbmWorkload final : public Workload {
   const Tables& tables() const { return beginning_->tables(); }
   std::span<std::byte> result() { return {pages_.data(), problem_.fields_bytes()}; }
   std::span<const std::byte> file() const {  // the cells of --input, if there is one
-    return {pages_.data() + problem_.fields_bytes(), problem_.from_file ? problem_.fields_bytes() : 0};
+    return {pages_.data() + problem_.fields_bytes(),
+            problem_.from_file ? problem_.fields_bytes() : 0};
   }
-  std::span<std::byte> checkpoint(std::uint32_t steps);  // where it has its place: planes of populations of rows, without gaps
-  void checkpointed(const Slice& planes, std::uint32_t steps) { checkpoints_.arrived(planes, steps); }
-  std::uint32_t begun_from() const { return begun_from_; }  // steps done in the state that the sample begins with
+  std::span<std::byte> checkpoint(
+      std::uint32_t steps);  // where it has its place: planes of populations of rows, without gaps
+  void checkpointed(const Slice& planes, std::uint32_t steps) {
+    checkpoints_.arrived(planes, steps);
+  }
+  std::uint32_t begun_from() const {
+    return begun_from_;
+  }  // steps done in the state that the sample begins with
   std::uint64_t sample() const { return arrivals_.sample(); }
   void arrived(const Slice& items) { arrivals_.arrived({&items, 1}); }
   std::span<const Owner> owners() const { return owners_; }
   std::span<const Transfer> transfers() const { return transfers_; }
-  // Lattices that devices of the group put planes into, where they can; null: they have lattices of their own.
+  // Lattices that devices of the group put planes into, where they can; null: they have lattices of
+  // their own.
   SharedMemory* shared(std::uint32_t lattice, std::uint64_t piece) const {
     return shared_[lattice].empty() ? nullptr : shared_[lattice][piece].get();
   }
-  // What crosses borders of slabs from step to step: blocks of the populations of a plane, five of them of the plane before the
-  // share and five of the one after it. With two lattices a block for each; in place one of them, and one for what left its cells
-  // beyond the borders. Null with --depth above 1, of blocks, and without a group.
+  // What crosses borders of slabs from step to step: blocks of the populations of a plane, five of
+  // them of the plane before the share and five of the one after it. With two lattices a block for
+  // each; in place one of them, and one for what left its cells beyond the borders. Null with
+  // --depth above 1, of blocks, and without a group.
   SharedMemory* halos() const { return halos_.get(); }
   SharedMemory& landing(std::uint32_t which) { return *landing_[which]; }  // of blocks
   bool is_connected() const { return halos_ || landing_[0] || !shared_[0].empty(); }

@@ -19,7 +19,8 @@ void append(std::string& text, float value) {
 
 }  // namespace
 
-void write_fields(const std::filesystem::path& file, const Problem& problem, std::span<const std::byte> cells) {
+void write_fields(const std::filesystem::path& file, const Problem& problem,
+                  std::span<const std::byte> cells) {
   if (file.extension() != ".vtk") {
     write_npy(file, {problem.cells(), 4, sizeof(float)}, cells);
     return;
@@ -28,9 +29,11 @@ void write_fields(const std::filesystem::path& file, const Problem& problem, std
   const std::uint64_t of_plane = problem.cells_of_plane();
   write_result_file(file, [&](std::ostream& out) {
     out << fmt::format(
-        "# vtk DataFile Version 3.0\n{} after {} steps of mgpu-bench\nBINARY\nDATASET STRUCTURED_POINTS\nDIMENSIONS {} {} {}\n"
+        "# vtk DataFile Version 3.0\n{} after {} steps of mgpu-bench\nBINARY\nDATASET "
+        "STRUCTURED_POINTS\nDIMENSIONS {} {} {}\n"
         "ORIGIN 0 0 0\nSPACING 1 1 1\nPOINT_DATA {}\nVECTORS velocity float\n",
-        name_of(problem.flow), problem.steps, problem.n, problem.n, problem.planes, problem.cells());
+        name_of(problem.flow), problem.steps, problem.n, problem.n, problem.planes,
+        problem.cells());
     std::string text;
     for (std::uint64_t z = 0; z < problem.planes; ++z) {
       text.clear();

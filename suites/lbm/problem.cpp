@@ -16,10 +16,14 @@ namespace {
 constexpr std::uint64_t kMostDepth = 16;
 constexpr double kMostRelaxation = 2, kMostSpeed = 0.3;
 
-double number(const SuiteParams& params, const char* option, double above, double most, const char* why) {
+double number(const SuiteParams& params, const char* option, double above, double most,
+              const char* why) {
   const std::string& text = params.options.at(option);
-  if (const std::optional<double> value = number_in(text); value && *value > above && *value <= most) return *value;
-  throw refused_option(option, fmt::format("{} {}; accepted: above {}, up to {}", in_quotes(text), why, above, most));
+  if (const std::optional<double> value = number_in(text);
+      value && *value > above && *value <= most)
+    return *value;
+  throw refused_option(option, fmt::format("{} {}; accepted: above {}, up to {}", in_quotes(text),
+                                           why, above, most));
 }
 
 Flow flow_of(const std::string& text) {
@@ -28,28 +32,36 @@ Flow flow_of(const std::string& text) {
 
 // Viscosity is a third of what the relaxation time exceeds one half by.
 void set_rates(const SuiteParams& params, Problem& problem) {
-  const std::string &reynolds = params.options.at("reynolds"), &time = params.options.at("relaxation-time");
+  const std::string &reynolds = params.options.at("reynolds"),
+                    &time = params.options.at("relaxation-time");
   constexpr const char* usual_time = "0.8";
-  double relaxation = number(params, "relaxation-time", 0.5, kMostRelaxation, "is no stable relaxation time");
+  double relaxation =
+      number(params, "relaxation-time", 0.5, kMostRelaxation, "is no stable relaxation time");
   if (reynolds != "none") {
     if (time != usual_time)
-      throw refused_option("reynolds",
-                           in_quotes(reynolds) + " and --relaxation-time both say how viscous it is; accepted: one of them");
+      throw refused_option(
+          "reynolds",
+          in_quotes(reynolds) +
+              " and --relaxation-time both say how viscous it is; accepted: one of them");
     constexpr double most = 1e6;
     const double asked = number(params, "reynolds", 0, most, "is no Reynolds number");
-    relaxation = 3 * static_cast<double>(problem.speed) * static_cast<double>(problem.n) / asked + 0.5;
+    relaxation =
+        3 * static_cast<double>(problem.speed) * static_cast<double>(problem.n) / asked + 0.5;
     if (static_cast<float>(relaxation) <= 0.5F || relaxation > kMostRelaxation) {
-      throw refused_option("reynolds",
-                           fmt::format("{} makes the relaxation time {:.6g} with --size {} --speed {}; accepted: one that makes "
-                                       "it above 0.5, up to {}",
-                                       in_quotes(reynolds), relaxation, problem.n, params.options.at("speed"), kMostRelaxation));
+      throw refused_option("reynolds", fmt::format("{} makes the relaxation time {:.6g} with "
+                                                   "--size {} --speed {}; accepted: one that makes "
+                                                   "it above 0.5, up to {}",
+                                                   in_quotes(reynolds), relaxation, problem.n,
+                                                   params.options.at("speed"), kMostRelaxation));
     }
   }
   problem.viscosity = (relaxation - 0.5) / 3;
   problem.even_rate = problem.odd_rate = static_cast<float>(1 / relaxation);
-  // The product of what both times exceed one half by that puts a wall right between two cells (Ginzburg et al. 2008).
+  // The product of what both times exceed one half by that puts a wall right between two cells
+  // (Ginzburg et al. 2008).
   constexpr double magic = 3.0 / 16;
-  if (params.options.at("collision") == "trt") problem.odd_rate = static_cast<float>(1 / (0.5 + magic / (relaxation - 0.5)));
+  if (params.options.at("collision") == "trt")
+    problem.odd_rate = static_cast<float>(1 / (0.5 + magic / (relaxation - 0.5)));
 }
 
 // Cells and steps that a layer has to do with, and how shares are cut.
@@ -58,14 +70,15 @@ void set_split(const SuiteParams& params, Problem& problem) {
   problem.overlap = params.options.at("overlap") == "on";
   problem.lattices = params.options.at("lattices") == "one" ? 1 : 2;
   if (problem.lattices == 1 && problem.depth > 1)
-    throw refused_option("depth", in_quotes(params.options.at("depth")) +
-                                      " wants --lattices two: in place every step changes what lies "
-                                      "beyond a border; accepted with one: 1");
+    throw refused_option("depth",
+                         in_quotes(params.options.at("depth")) +
+                             " wants --lattices two: in place every step changes what lies "
+                             "beyond a border; accepted with one: 1");
   if (params.options.at("split") == "slabs") return;
   const auto only = [&](bool holds, const char* option, const char* accepted) {
     if (!holds)
-      throw refused_option(option,
-                           in_quotes(params.options.at(option)) + " is not for --split blocks; accepted with it: " + accepted);
+      throw refused_option(option, in_quotes(params.options.at(option)) +
+                                       " is not for --split blocks; accepted with it: " + accepted);
   };
   only(problem.lattices == 2, "lattices", "two");
   only(problem.depth == 1, "depth", "1");
@@ -75,32 +88,40 @@ void set_split(const SuiteParams& params, Problem& problem) {
 
 void check_size(const SuiteParams& params, const Problem& problem) {
   if (problem.n < least_side || problem.n > most_side)
-    throw refused_option("size", fmt::format("{} cells along a side; accepted: {} to {}", problem.n, least_side, most_side));
+    throw refused_option("size", fmt::format("{} cells along a side; accepted: {} to {}", problem.n,
+                                             least_side, most_side));
   if (problem.planes > most_planes)
-    throw refused_option(params.has_flag("weak") ? "weak" : "planes",
-                         fmt::format("{} planes in all; accepted: up to {}", problem.planes, most_planes));
+    throw refused_option(
+        params.has_flag("weak") ? "weak" : "planes",
+        fmt::format("{} planes in all; accepted: up to {}", problem.planes, most_planes));
   if (problem.depth > problem.planes)
-    throw refused_option("depth", fmt::format("{} planes are more than the {} there are; accepted: 1 to {}", problem.depth,
-                                              problem.planes, std::min<std::uint64_t>(problem.planes, kMostDepth)));
+    throw refused_option(
+        "depth",
+        fmt::format("{} planes are more than the {} there are; accepted: 1 to {}", problem.depth,
+                    problem.planes, std::min<std::uint64_t>(problem.planes, kMostDepth)));
 }
 
 void check_input(const SuiteParams& params, const Problem& problem) {
   const NpyShape shape = read_npy_shape(*params.input);
   if (shape.element == sizeof(float) && shape.columns == 4 && shape.rows == problem.cells()) return;
   throw Error(ErrorKind::input,
-              fmt::format("--input: {} is {} x {} of float{}; accepted: {} x 4 of float32, a row for each of {} x {} x {} "
+              fmt::format("--input: {} is {} x {} of float{}; accepted: {} x 4 of float32, a row "
+                          "for each of {} x {} x {} "
                           "cells (--planes says how many planes)",
-                          params.input->string(), shape.rows, shape.columns, shape.element * 8, problem.cells(), problem.planes,
-                          problem.n, problem.n));
+                          params.input->string(), shape.rows, shape.columns, shape.element * 8,
+                          problem.cells(), problem.planes, problem.n, problem.n));
 }
 
 }  // namespace
 
-const char* name_of(Flow flow) { return flow == Flow::cavity ? "cavity" : flow == Flow::channel ? "channel" : "taylor-green"; }
+const char* name_of(Flow flow) {
+  return flow == Flow::cavity ? "cavity" : flow == Flow::channel ? "channel" : "taylor-green";
+}
 
 // In the middle of a channel n wide the force makes the fluid as fast as `speed`, in the end.
 double Problem::force() const {
-  return 8 * viscosity * static_cast<double>(speed) / (static_cast<double>(n) * static_cast<double>(n));
+  return 8 * viscosity * static_cast<double>(speed) /
+         (static_cast<double>(n) * static_cast<double>(n));
 }
 
 Problem box_of(const SuiteParams& params) {
@@ -108,7 +129,9 @@ Problem box_of(const SuiteParams& params) {
   problem.flow = flow_of(params.options.at("case"));
   problem.from_file = params.input.has_value();
   problem.n = params.size;
-  problem.planes = params.options.at("planes") == "cube" ? params.size : count_of_option(params, "planes", most_planes);
+  problem.planes = params.options.at("planes") == "cube"
+                       ? params.size
+                       : count_of_option(params, "planes", most_planes);
   if (params.has_flag("weak")) problem.planes *= params.devices;
   problem.steps = count_of_option(params, "iterations", 10000000);
   if (params.options.at("checkpoint-rounds") != "none")
@@ -118,8 +141,8 @@ Problem box_of(const SuiteParams& params) {
 
 Problem problem_of(const SuiteParams& params) {
   Problem problem = box_of(params);
-  problem.speed =
-      static_cast<float>(number(params, "speed", 0, kMostSpeed, "is no speed in cells a step that this method holds for"));
+  problem.speed = static_cast<float>(number(
+      params, "speed", 0, kMostSpeed, "is no speed in cells a step that this method holds for"));
   set_split(params, problem);
   check_size(params, problem);
   set_rates(params, problem);

@@ -13,35 +13,49 @@ enum class Flow {
 
 struct Problem {
   Flow flow = Flow::taylor_green;
-  bool from_file = false;               // --input: velocities and densities to begin with, in equilibrium
-  std::uint64_t n = 0;                  // cells along x and y
-  std::uint64_t planes = 0;             // along z
-  std::uint32_t steps = 0;              // rounds
-  std::uint32_t depth = 1;              // steps from one exchange to the next
-  std::uint32_t lattices = 2;           // 1: in place
-  std::uint64_t columns = 1;            // of blocks, into which planes are cut; 1: they are not
+  bool from_file = false;      // --input: velocities and densities to begin with, in equilibrium
+  std::uint64_t n = 0;         // cells along x and y
+  std::uint64_t planes = 0;    // along z
+  std::uint32_t steps = 0;     // rounds
+  std::uint32_t depth = 1;     // steps from one exchange to the next
+  std::uint32_t lattices = 2;  // 1: in place
+  std::uint64_t columns = 1;   // of blocks, into which planes are cut; 1: they are not
   std::uint32_t checkpoint_rounds = 0;  // steps from one checkpoint to the next; 0: none
-  bool overlap = true;                  // what is exchanged is computed first, and sent before the rest is
-  float speed = 0;                      // the largest at the beginning, of the lid, or in the middle of the channel in the end
+  bool overlap = true;  // what is exchanged is computed first, and sent before the rest is
+  float speed =
+      0;  // the largest at the beginning, of the lid, or in the middle of the channel in the end
   double viscosity = 0;
-  float even_rate = 0, odd_rate = 0;  // of relaxation, of sums and differences of opposite populations
+  float even_rate = 0,
+        odd_rate = 0;  // of relaxation, of sums and differences of opposite populations
 
   bool has_walls_x() const { return flow == Flow::cavity; }
   bool has_walls_y() const { return flow != Flow::taylor_green; }
   std::uint64_t items() const { return planes * columns; }
   std::uint64_t cells_of_plane() const { return n * n; }
   std::uint64_t cells() const { return planes * cells_of_plane(); }
-  std::uint64_t stride() const { return (n + 31) / 32 * 32; }              // on a device, rows begin at multiples of 128 bytes
-  Bytes population_bytes() const { return n * stride() * sizeof(float); }  // of one population of a plane, on a device
-  Bytes plane_bytes() const;                                               // of all of them
-  Bytes fields_bytes() const { return cells() * 4 * sizeof(float); }       // of a result, and of an input
-  Bytes state_bytes() const;                                               // in host memory, of a checkpoint
-  double force() const;                                                    // on a unit of mass, along x
+  std::uint64_t stride() const {
+    return (n + 31) / 32 * 32;
+  }  // on a device, rows begin at multiples of 128 bytes
+  Bytes population_bytes() const {
+    return n * stride() * sizeof(float);
+  }                           // of one population of a plane, on a device
+  Bytes plane_bytes() const;  // of all of them
+  Bytes fields_bytes() const {
+    return cells() * 4 * sizeof(float);
+  }                           // of a result, and of an input
+  Bytes state_bytes() const;  // in host memory, of a checkpoint
+  double force() const;       // on a unit of mass, along x
   float drag() const { return flow == Flow::cavity ? speed / 6.0F : 0.0F; }
   float lift() const { return flow == Flow::channel ? static_cast<float>(3 * force()) : 0.0F; }
-  float half_force() const { return flow == Flow::channel ? static_cast<float>(force() / 2) : 0.0F; }
-  double mach() const { return static_cast<double>(speed) * 1.7320508075688772; }  // sound goes a cell in sqrt(3) steps
-  double reynolds() const { return static_cast<double>(speed) * static_cast<double>(n) / viscosity; }
+  float half_force() const {
+    return flow == Flow::channel ? static_cast<float>(force() / 2) : 0.0F;
+  }
+  double mach() const {
+    return static_cast<double>(speed) * 1.7320508075688772;
+  }  // sound goes a cell in sqrt(3) steps
+  double reynolds() const {
+    return static_cast<double>(speed) * static_cast<double>(n) / viscosity;
+  }
 };
 
 inline constexpr std::uint32_t populations = 19;
@@ -52,14 +66,18 @@ inline constexpr std::uint32_t halo_blocks = 2;
 inline Bytes Problem::plane_bytes() const { return populations * population_bytes(); }
 inline Bytes Problem::state_bytes() const { return cells() * populations * sizeof(float); }
 
-constexpr std::uint32_t u32(std::uint64_t n) { return static_cast<std::uint32_t>(n); }  // an argument of a kernel
+constexpr std::uint32_t u32(std::uint64_t n) {
+  return static_cast<std::uint32_t>(n);
+}  // an argument of a kernel
 
 inline constexpr std::uint64_t least_side = 3, most_side = 4096,
-                               most_planes = 65535;  // as many work-groups as NVIDIA GPUs take along z
+                               most_planes =
+                                   65535;  // as many work-groups as NVIDIA GPUs take along z
 
 // Throws Error(usage), Error(input).
 Problem problem_of(const SuiteParams& params);
-// Its size, steps and checkpoints only, whether they can be done or not: what the host's memory is asked for. Throws Error(usage).
+// Its size, steps and checkpoints only, whether they can be done or not: what the host's memory is
+// asked for. Throws Error(usage).
 Problem box_of(const SuiteParams& params);
 Shape shape_of(const Problem& problem);
 const char* name_of(Flow flow);

@@ -33,7 +33,8 @@ constexpr std::array<Velocity, populations> kVelocities{{{0, 0, 0},
 
 constexpr int opposite_of(int q) {
   for (int other = 0; other < static_cast<int>(populations); ++other) {
-    const Velocity a = kVelocities[static_cast<std::size_t>(q)], b = kVelocities[static_cast<std::size_t>(other)];
+    const Velocity a = kVelocities[static_cast<std::size_t>(q)],
+                   b = kVelocities[static_cast<std::size_t>(other)];
     if (a.x == -b.x && a.y == -b.y && a.z == -b.z) return other;
   }
   return -1;
@@ -41,7 +42,8 @@ constexpr int opposite_of(int q) {
 
 constexpr std::array<std::uint8_t, populations> kOpposite = [] {
   std::array<std::uint8_t, populations> all{};
-  for (std::size_t q = 0; q < populations; ++q) all[q] = static_cast<std::uint8_t>(opposite_of(static_cast<int>(q)));
+  for (std::size_t q = 0; q < populations; ++q)
+    all[q] = static_cast<std::uint8_t>(opposite_of(static_cast<int>(q)));
   return all;
 }();
 
@@ -75,7 +77,8 @@ Cell moments(const Populations& f) {
   return {x.total, y.total, z.total, density.total};
 }
 
-// Of a population and the one opposite to it in equilibrium: the half of their sum, and of their difference.
+// Of a population and the one opposite to it in equilibrium: the half of their sum, and of their
+// difference.
 struct Halves {
   float even, odd;
 };
@@ -84,13 +87,16 @@ Halves equilibrium(const Velocity& c, const Cell& cell) {
   along.add(c.x, cell[0]);
   along.add(c.y, cell[1]);
   along.add(c.z, cell[2]);
-  const float weight = weight_of(c), level = cell[3] - 1.5F * ((cell[0] * cell[0] + cell[1] * cell[1]) + cell[2] * cell[2]);
+  const float weight = weight_of(c),
+              level =
+                  cell[3] - 1.5F * ((cell[0] * cell[0] + cell[1] * cell[1]) + cell[2] * cell[2]);
   return {weight * (level + 4.5F * (along.total * along.total)), (weight * 3.0F) * along.total};
 }
 
 Populations rest(const Cell& cell) {
   Populations f{};
-  f[0] = weight_of(kVelocities[0]) * (cell[3] - 1.5F * ((cell[0] * cell[0] + cell[1] * cell[1]) + cell[2] * cell[2]));
+  f[0] = weight_of(kVelocities[0]) *
+         (cell[3] - 1.5F * ((cell[0] * cell[0] + cell[1] * cell[1]) + cell[2] * cell[2]));
   for (std::size_t q = 1; q < populations; ++q) {
     const std::size_t other = kOpposite[q];
     if (other < q) continue;
@@ -103,7 +109,8 @@ Populations rest(const Cell& cell) {
 
 void collide(const Problem& problem, Populations& f) {
   const Cell cell = moments(f);
-  const float level = cell[3] - 1.5F * ((cell[0] * cell[0] + cell[1] * cell[1]) + cell[2] * cell[2]);
+  const float level =
+      cell[3] - 1.5F * ((cell[0] * cell[0] + cell[1] * cell[1]) + cell[2] * cell[2]);
   Populations next = f;
   next[0] += problem.even_rate * (weight_of(kVelocities[0]) * level - f[0]);
   for (std::size_t q = 1; q < populations; ++q) {
@@ -123,8 +130,8 @@ void collide(const Problem& problem, Populations& f) {
   f = next;
 }
 
-// A window and what lies around it. Along an axis it either has all of the box, or is so many cells wider on both sides, in which
-// it goes on behind periodic ends.
+// A window and what lies around it. Along an axis it either has all of the box, or is so many cells
+// wider on both sides, in which it goes on behind periodic ends.
 class Region {
  public:
   Region(const Problem& problem, const Window& window) : problem_(problem) {
@@ -132,7 +139,8 @@ class Region {
     const std::array<bool, 3> walls{problem.has_walls_x(), problem.has_walls_y(), false};
     for (std::size_t i = 0; i < 3; ++i) {
       const std::int64_t steps = problem.steps, n = static_cast<std::int64_t>(box[i]);
-      const auto first = static_cast<std::int64_t>(window.first[i]), end = first + static_cast<std::int64_t>(window.size[i]);
+      const auto first = static_cast<std::int64_t>(window.first[i]),
+                 end = first + static_cast<std::int64_t>(window.size[i]);
       begin_[i] = first - steps;
       end_[i] = end + steps;
       if (walls[i]) {
@@ -145,21 +153,31 @@ class Region {
     }
   }
   std::size_t size() const {
-    return static_cast<std::size_t>((end_[0] - begin_[0]) * (end_[1] - begin_[1]) * (end_[2] - begin_[2]));
+    return static_cast<std::size_t>((end_[0] - begin_[0]) * (end_[1] - begin_[1]) *
+                                    (end_[2] - begin_[2]));
   }
-  // The cells that are right after so many steps: those at an end where the box goes on lack what comes from beyond.
+  // The cells that are right after so many steps: those at an end where the box goes on lack what
+  // comes from beyond.
   std::int64_t begin(std::size_t axis, std::int64_t steps) const {
     return whole_[axis] || (begin_[axis] == 0 && walls(axis)) ? begin_[axis] : begin_[axis] + steps;
   }
   std::int64_t end(std::size_t axis, std::int64_t steps) const {
-    return whole_[axis] || (end_[axis] == n_[axis] && walls(axis)) ? end_[axis] : end_[axis] - steps;
+    return whole_[axis] || (end_[axis] == n_[axis] && walls(axis)) ? end_[axis]
+                                                                   : end_[axis] - steps;
   }
-  bool walls(std::size_t axis) const { return axis == 0 ? problem_.has_walls_x() : axis == 1 && problem_.has_walls_y(); }
-  bool outside(std::size_t axis, std::int64_t at) const { return walls(axis) && (at < 0 || at >= n_[axis]); }
+  bool walls(std::size_t axis) const {
+    return axis == 0 ? problem_.has_walls_x() : axis == 1 && problem_.has_walls_y();
+  }
+  bool outside(std::size_t axis, std::int64_t at) const {
+    return walls(axis) && (at < 0 || at >= n_[axis]);
+  }
   // A place along an axis of the region's own, of one that may lie behind a periodic end.
-  std::int64_t inside(std::size_t axis, std::int64_t at) const { return whole_[axis] ? (at + n_[axis]) % n_[axis] : at; }
+  std::int64_t inside(std::size_t axis, std::int64_t at) const {
+    return whole_[axis] ? (at + n_[axis]) % n_[axis] : at;
+  }
   std::size_t index(std::int64_t x, std::int64_t y, std::int64_t z) const {
-    return static_cast<std::size_t>(((z - begin_[2]) * (end_[1] - begin_[1]) + (y - begin_[1])) * (end_[0] - begin_[0]) +
+    return static_cast<std::size_t>(((z - begin_[2]) * (end_[1] - begin_[1]) + (y - begin_[1])) *
+                                        (end_[0] - begin_[0]) +
                                     (x - begin_[0]));
   }
   std::uint64_t in_box(std::size_t axis, std::int64_t at) const {
@@ -173,8 +191,9 @@ class Region {
 };
 
 // What comes to a cell: from the one that it left, or back from the wall that it ran into.
-Populations arriving(const Problem& problem, const Region& region, const std::vector<Populations>& from, std::int64_t x,
-                     std::int64_t y, std::int64_t z) {
+Populations arriving(const Problem& problem, const Region& region,
+                     const std::vector<Populations>& from, std::int64_t x, std::int64_t y,
+                     std::int64_t z) {
   Populations f;
   const Populations& own = from[region.index(x, y, z)];
   for (std::size_t q = 0; q < populations; ++q) {
@@ -182,7 +201,8 @@ Populations arriving(const Problem& problem, const Region& region, const std::ve
     if (region.outside(0, x - c.x) || region.outside(1, y - c.y)) {
       f[q] = own[kOpposite[q]];
     } else {
-      f[q] = from[region.index(region.inside(0, x - c.x), region.inside(1, y - c.y), region.inside(2, z - c.z))][q];
+      f[q] = from[region.index(region.inside(0, x - c.x), region.inside(1, y - c.y),
+                               region.inside(2, z - c.z))][q];
     }
     if (region.walls(1) && y - c.y == static_cast<std::int64_t>(problem.n) && c.x != 0)
       f[q] = c.x > 0 ? f[q] + problem.drag() : f[q] - problem.drag();
@@ -197,13 +217,15 @@ Work work_of(const Problem& problem, const Window& window) {
   Work work{region.size(), 0};
   for (std::int64_t step = 1; step <= problem.steps; ++step) {
     double cells = 1;
-    for (std::size_t axis = 0; axis < 3; ++axis) cells *= static_cast<double>(region.end(axis, step) - region.begin(axis, step));
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      cells *= static_cast<double>(region.end(axis, step) - region.begin(axis, step));
     work.updates += cells;
   }
   return work;
 }
 
-std::vector<Cell> reference(const Problem& problem, const Beginning& beginning, const Window& window, unsigned threads) {
+std::vector<Cell> reference(const Problem& problem, const Beginning& beginning,
+                            const Window& window, unsigned threads) {
   const Region region(problem, window);
   std::vector<Populations> from(region.size()), to(region.size());
   const auto each_cell = [&](std::int64_t step, const auto& body) {
@@ -216,7 +238,8 @@ std::vector<Cell> reference(const Problem& problem, const Beginning& beginning, 
     });
   };
   each_cell(0, [&](std::int64_t x, std::int64_t y, std::int64_t z) {
-    from[region.index(x, y, z)] = rest(beginning.at(region.in_box(0, x), region.in_box(1, y), region.in_box(2, z)));
+    from[region.index(x, y, z)] =
+        rest(beginning.at(region.in_box(0, x), region.in_box(1, y), region.in_box(2, z)));
   });
   for (std::int64_t step = 1; step <= problem.steps; ++step) {
     each_cell(step, [&](std::int64_t x, std::int64_t y, std::int64_t z) {

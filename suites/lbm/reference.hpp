@@ -1,4 +1,5 @@
-// All steps by plain loops on the host, which share nothing with the kernels but the order of each sum.
+// All steps by plain loops on the host, which share nothing with the kernels but the order of each
+// sum.
 #pragma once
 
 #include <vector>
@@ -12,10 +13,11 @@ struct Window {
   std::array<std::uint64_t, 3> first{}, size{};
 };
 
-// The cells of a window after all steps, along x, then rows, then planes. Nothing comes farther than a cell in a step: where the
-// box goes on beyond the window, as many cells around it are computed as there are steps left. Takes as long as that takes the
-// host.
-std::vector<Cell> reference(const Problem& problem, const Beginning& beginning, const Window& window, unsigned threads);
+// The cells of a window after all steps, along x, then rows, then planes. Nothing comes farther
+// than a cell in a step: where the box goes on beyond the window, as many cells around it are
+// computed as there are steps left. Takes as long as that takes the host.
+std::vector<Cell> reference(const Problem& problem, const Beginning& beginning,
+                            const Window& window, unsigned threads);
 
 // What that takes: cells that are kept, and cells that are computed in all steps.
 struct Work {

@@ -12,7 +12,8 @@ namespace {}  // namespace
 template <class Real>
 double roundings(std::uint64_t n) {
   const double count = static_cast<double>(n);
-  return (std::min(count, 8 * std::sqrt(count)) + 4) * static_cast<double>(std::numeric_limits<Real>::epsilon()) / 2;
+  return (std::min(count, 8 * std::sqrt(count)) + 4) *
+         static_cast<double>(std::numeric_limits<Real>::epsilon()) / 2;
 }
 
 template <class Real>
@@ -23,7 +24,8 @@ double error_of(const Problem& problem, std::uint64_t n) {
 template <class Real>
 double step_below_normal(const Problem& problem, bool flushed) {
   const bool whole = flushed || problem.precision == Precision::tf32x3;
-  return static_cast<double>(whole ? std::numeric_limits<Real>::min() : std::numeric_limits<Real>::denorm_min());
+  return static_cast<double>(whole ? std::numeric_limits<Real>::min()
+                                   : std::numeric_limits<Real>::denorm_min());
 }
 
 template <class Real>
@@ -37,8 +39,10 @@ ElementCheck<Real>::ElementCheck(const Problem& problem, const Operands& operand
       emulated_(problem.precision == Precision::tf32x3),
       relative_(error_of<Real>(problem, problem.summed())),
       // Of the sum, times alpha; of that product; of the other one.
-      absolute_((static_cast<long double>(problem.summed()) * std::max(1.0, std::abs(problem.alpha)) + 3) *
-                step_below_normal<Real>(problem, flushed)) {}
+      absolute_(
+          (static_cast<long double>(problem.summed()) * std::max(1.0, std::abs(problem.alpha)) +
+           3) *
+          step_below_normal<Real>(problem, flushed)) {}
 
 template <class Real>
 std::string ElementCheck<Real>::check(const Part& part, double& largest) const {
@@ -57,10 +61,13 @@ std::string ElementCheck<Real>::check(const Part& part, double& largest) const {
     const std::uint64_t column = part.begin + j, at = part.row * n + column;
     const long double added = c_in_ ? static_cast<long double>(problem_.beta) * c_in_[at] : 0;
     const long double expected = static_cast<long double>(problem_.alpha) * sum[j] + added;
-    const long double all = std::abs(static_cast<long double>(problem_.alpha)) * magnitude[j] + std::abs(added);
-    if (!right(part.row, column, expected, magnitude[j], all)) return what_is_wrong(part.row, column, expected, magnitude[j]);
+    const long double all =
+        std::abs(static_cast<long double>(problem_.alpha)) * magnitude[j] + std::abs(added);
+    if (!right(part.row, column, expected, magnitude[j], all))
+      return what_is_wrong(part.row, column, expected, magnitude[j]);
     const long double error = std::abs(static_cast<long double>(c_[at]) - expected);
-    if (std::isfinite(error) && all > 0 && error > absolute_) largest = std::max(largest, static_cast<double>(error / all));
+    if (std::isfinite(error) && all > 0 && error > absolute_)
+      largest = std::max(largest, static_cast<double>(error / all));
   }
   return "";
 }
@@ -74,12 +81,12 @@ bool ElementCheck<Real>::may_leave(long double summed, long double magnitude) co
 
 // `summed`: what the product's terms add up to without signs; `magnitude`: with alpha and beta C.
 template <class Real>
-bool ElementCheck<Real>::right(std::uint64_t row, std::uint64_t column, long double expected, long double summed,
-                               long double magnitude) const {
+bool ElementCheck<Real>::right(std::uint64_t row, std::uint64_t column, long double expected,
+                               long double summed, long double magnitude) const {
   const Real got = c_[row * problem_.columns + column];
   if (may_leave(summed, magnitude)) {
-    // Which infinity, or whether NaN, depends on the order of summing, which is fixed but for emulated products: there infinities
-    // become NaN when operands are split.
+    // Which infinity, or whether NaN, depends on the order of summing, which is fixed but for
+    // emulated products: there infinities become NaN when operands are split.
     if (emulated_ && !std::isfinite(got)) return true;
     const Real by_chain = emulated_ ? static_cast<Real>(0) : chain(row, column);
     if (!std::isfinite(by_chain)) return std::isnan(by_chain) ? std::isnan(got) : got == by_chain;
@@ -91,7 +98,8 @@ bool ElementCheck<Real>::right(std::uint64_t row, std::uint64_t column, long dou
   return (flushed_ || emulated_) && error <= allowed + lost_with_operands(row, column);
 }
 
-// As kernels compute it (kernels/matrix.cl): one chain of fma in the order of k from +0, then alpha and beta.
+// As kernels compute it (kernels/matrix.cl): one chain of fma in the order of k from +0, then alpha
+// and beta.
 template <class Real>
 Real ElementCheck<Real>::chain(std::uint64_t row, std::uint64_t column) const {
   Real sum = 0;
@@ -101,7 +109,8 @@ Real ElementCheck<Real>::chain(std::uint64_t row, std::uint64_t column) const {
   return c_in_ ? std::fma(alpha, sum, beta * c_in_[row * problem_.columns + column]) : alpha * sum;
 }
 
-// What products add whose operands are flushed; and what TF32 leaves of operands, 2^-11 of them, which is flushed below 2^-115.
+// What products add whose operands are flushed; and what TF32 leaves of operands, 2^-11 of them,
+// which is flushed below 2^-115.
 template <class Real>
 long double ElementCheck<Real>::lost_with_operands(std::uint64_t row, std::uint64_t column) const {
   constexpr auto least = static_cast<long double>(std::numeric_limits<Real>::min());
@@ -123,13 +132,14 @@ long double ElementCheck<Real>::lost_with_operands(std::uint64_t row, std::uint6
 }
 
 template <class Real>
-std::string ElementCheck<Real>::what_is_wrong(std::uint64_t row, std::uint64_t column, long double expected,
-                                              long double summed) const {
+std::string ElementCheck<Real>::what_is_wrong(std::uint64_t row, std::uint64_t column,
+                                              long double expected, long double summed) const {
   const long double magnitude = std::abs(problem_.alpha) * summed;
   std::string right = number_text(static_cast<double>(expected));
-  if (!emulated_ && may_leave(summed, std::max(magnitude, std::abs(expected)))) right = number_text(chain(row, column));
-  return "C[" + std::to_string(row) + "," + std::to_string(column) + "] is " + number_text(c_[row * problem_.columns + column]) +
-         ", the reference says " + right;
+  if (!emulated_ && may_leave(summed, std::max(magnitude, std::abs(expected))))
+    right = number_text(chain(row, column));
+  return "C[" + std::to_string(row) + "," + std::to_string(column) + "] is " +
+         number_text(c_[row * problem_.columns + column]) + ", the reference says " + right;
 }
 
 template class ElementCheck<float>;

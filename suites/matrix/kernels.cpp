@@ -1,4 +1,5 @@
-// The table of kernels and tiles. Order is preference where nothing was tuned; `calibrate --tune` measures all of them.
+// The table of kernels and tiles. Order is preference where nothing was tuned; `calibrate --tune`
+// measures all of them.
 #include "suites/matrix/kernels.hpp"
 
 #include <algorithm>
@@ -9,10 +10,12 @@
 namespace mgpu::matrix {
 namespace {
 
-// kernels/matrix.cl, best first on an H200. In fp32, 16 x 8 sums a work-item reach 49.4 TFLOP/s at 8192^3 and 8 x 8 sums 44.9, as a
-// value that was read serves more multiply-adds. In fp64 they would be 256 registers, more than a work-item can have, and 12 x 8
-// would not divide the items. results/matrix.md has what else was tried.
-void add_tiles(const Problem& problem, const Geometry& geometry, bool async, std::vector<Variant>& all) {
+// kernels/matrix.cl, best first on an H200. In fp32, 16 x 8 sums a work-item reach 49.4 TFLOP/s at
+// 8192^3 and 8 x 8 sums 44.9, as a value that was read serves more multiply-adds. In fp64 they
+// would be 256 registers, more than a work-item can have, and 12 x 8 would not divide the items.
+// results/matrix.md has what else was tried.
+void add_tiles(const Problem& problem, const Geometry& geometry, bool async,
+               std::vector<Variant>& all) {
   const bool wide = problem.precision == Precision::fp64;
   std::vector<RegisterTile> tiles;
   if (async && !wide) tiles.push_back({128, 128, 16, 8, 1, 4, 4});
@@ -24,33 +27,43 @@ void add_tiles(const Problem& problem, const Geometry& geometry, bool async, std
     Variant made = variant_of(tile, async ? "vector" : "portable");
     made.file = "matrix.cl";
     made.to_be_tried = async;
-    made.local = Bytes{tile.stages} * tile.inner * (tile.rows + 4 + tile.columns) * problem.element();
-    made.options += define("REAL64", wide) + define("VB", vector_of(problem.columns, wide ? 2 : 4)) + define("ASYNC", async);
+    made.local =
+        Bytes{tile.stages} * tile.inner * (tile.rows + 4 + tile.columns) * problem.element();
+    made.options += define("REAL64", wide) +
+                    define("VB", vector_of(problem.columns, wide ? 2 : 4)) + define("ASYNC", async);
     all.push_back(std::move(made));
   }
 }
 
-// kernels/matrix_packed.cl, best first on an H200: packing included, fp32 reaches 52.4 TFLOP/s at 8192^3 and
-// kernels/matrix.cl 49.7, as packed A needs few addresses and so leaves registers to read the next k ahead. Of fp64, which is for
-// --kernel vector since tensor cores are faster, 3 stages of 128 x 128 are all that 48 KiB hold, the local memory of a work-group
-// in OpenCL on NVIDIA. results/matrix.md has what else was tried.
-void add_packed(const DeviceTraits& device, const Problem& problem, const Geometry& geometry, std::vector<Variant>& all) {
-  // Packing reads and writes A once, and is a launch more. The 5 % that it gains on an H200 must pay for that: of 8e9 products they
-  // are 16 us.
+// kernels/matrix_packed.cl, best first on an H200: packing included, fp32 reaches 52.4 TFLOP/s at
+// 8192^3 and kernels/matrix.cl 49.7, as packed A needs few addresses and so leaves registers to
+// read the next k ahead. Of fp64, which is for
+// --kernel vector since tensor cores are faster, 3 stages of 128 x 128 are all that 48 KiB hold,
+// the local memory of a work-group in OpenCL on NVIDIA. results/matrix.md has what else was tried.
+void add_packed(const DeviceTraits& device, const Problem& problem, const Geometry& geometry,
+                std::vector<Variant>& all) {
+  // Packing reads and writes A once, and is a launch more. The 5 % that it gains on an H200 must
+  // pay for that: of 8e9 products they are 16 us.
   constexpr double least_products = 8e9;
   constexpr std::uint64_t least_columns = 2048;
-  const double products =
-      static_cast<double>(problem.rows) * static_cast<double>(problem.columns) * static_cast<double>(problem.inner);
+  const double products = static_cast<double>(problem.rows) * static_cast<double>(problem.columns) *
+                          static_cast<double>(problem.inner);
   const bool wide = problem.precision == Precision::fp64;
   // Rows of B and C are moved 16 bytes at a time.
-  if (problem.columns % (wide ? 2 : 4) != 0 || problem.columns < least_columns || products < least_products) return;
-  std::vector<RegisterTile> of_fp32{
-      {128, 128, 16, 8, 1, 4, 2, 16}, {128, 128, 16, 8, 1, 4, 4, 8}, {256, 128, 16, 8, 2, 4, 4, 8}, {128, 256, 16, 8, 1, 8, 4, 8}};
-  // Half of a product of which all tiles are on the device at once, two a compute unit, has one on each, beside which no other hides
-  // what it waits for: 4 stages do. 2048^3 on two H100 takes 338 us with 2 stages and 230 with 4, on one 377 and 381.
+  if (problem.columns % (wide ? 2 : 4) != 0 || problem.columns < least_columns ||
+      products < least_products)
+    return;
+  std::vector<RegisterTile> of_fp32{{128, 128, 16, 8, 1, 4, 2, 16},
+                                    {128, 128, 16, 8, 1, 4, 4, 8},
+                                    {256, 128, 16, 8, 2, 4, 4, 8},
+                                    {128, 256, 16, 8, 1, 8, 4, 8}};
+  // Half of a product of which all tiles are on the device at once, two a compute unit, has one on
+  // each, beside which no other hides what it waits for: 4 stages do. 2048^3 on two H100 takes 338
+  // us with 2 stages and 230 with 4, on one 377 and 381.
   const std::uint64_t tiles = (problem.rows + 127) / 128 * ((problem.columns + 127) / 128);
   if (tiles <= std::uint64_t{2} * device.compute_units) std::swap(of_fp32[0], of_fp32[1]);
-  const std::vector<RegisterTile> of_fp64{{128, 128, 8, 8, 2, 4, 3, 8}, {128, 64, 8, 8, 2, 2, 4, 8}};
+  const std::vector<RegisterTile> of_fp64{{128, 128, 8, 8, 2, 4, 3, 8},
+                                          {128, 64, 8, 8, 2, 2, 4, 8}};
   for (const RegisterTile& tile : wide ? of_fp64 : of_fp32) {
     if (!divides(tile.rows, tile.columns, geometry)) continue;
     Variant made = variant_of(tile, "packed");
@@ -67,26 +80,30 @@ struct Fragments {  // tiles of the tensor cores' kernels
   unsigned rows, columns, warps_m, warps_n, stages;
 };
 
-Variant of_fragments(const Problem& problem, const Fragments& tile, const char* kind, unsigned widest) {
+Variant of_fragments(const Problem& problem, const Fragments& tile, const char* kind,
+                     unsigned widest) {
   Variant made;
   made.kind = kind;
-  made.tile = std::to_string(tile.rows) + 'x' + std::to_string(tile.columns) + " by " + std::to_string(tile.warps_m) + 'x' +
-              std::to_string(tile.warps_n);
+  made.tile = std::to_string(tile.rows) + 'x' + std::to_string(tile.columns) + " by " +
+              std::to_string(tile.warps_m) + 'x' + std::to_string(tile.warps_n);
   made.tile_rows = tile.rows;
   made.tile_columns = tile.columns;
   made.threads = tile.warps_m * tile.warps_n * 32;
   made.to_be_tried = true;
-  made.options = define("BM", tile.rows) + define("BN", tile.columns) + define("WM", tile.warps_m) + define("WN", tile.warps_n) +
-                 define("STAGES", tile.stages) + define("VA", vector_of(problem.inner, widest)) +
+  made.options = define("BM", tile.rows) + define("BN", tile.columns) + define("WM", tile.warps_m) +
+                 define("WN", tile.warps_n) + define("STAGES", tile.stages) +
+                 define("VA", vector_of(problem.inner, widest)) +
                  define("VB", vector_of(problem.columns, widest));
   return made;
 }
 
-// kernels/matrix_dmma.cl, best first on an H200: 4 x 2 groups of 32 reach 54.9 TFLOP/s at 8192^3, 2 x 4 groups 53.1. It multiplies
-// by m16n8k4, since m16n8k8 is no faster and its order of k is less plain. results/matrix.md has what else was tried.
+// kernels/matrix_dmma.cl, best first on an H200: 4 x 2 groups of 32 reach 54.9 TFLOP/s at 8192^3, 2
+// x 4 groups 53.1. It multiplies by m16n8k4, since m16n8k8 is no faster and its order of k is less
+// plain. results/matrix.md has what else was tried.
 void add_tensor(const Problem& problem, const Geometry& geometry, std::vector<Variant>& all) {
-  for (const Fragments& tile : {Fragments{128, 128, 4, 2, 3}, Fragments{128, 128, 2, 4, 3}, Fragments{64, 128, 2, 2, 3},
-                                Fragments{64, 64, 2, 2, 3}, Fragments{32, 32, 1, 1, 3}}) {
+  for (const Fragments& tile :
+       {Fragments{128, 128, 4, 2, 3}, Fragments{128, 128, 2, 4, 3}, Fragments{64, 128, 2, 2, 3},
+        Fragments{64, 64, 2, 2, 3}, Fragments{32, 32, 1, 1, 3}}) {
     if (!divides(tile.rows, tile.columns, geometry)) continue;
     Variant made = of_fragments(problem, tile, "tensor", 2);
     made.file = "matrix_dmma.cl";
@@ -95,12 +112,13 @@ void add_tensor(const Problem& problem, const Geometry& geometry, std::vector<Va
   }
 }
 
-// kernels/matrix_tf32.cl, best first on an H200: groups of 64 x 64 reach 64.9 TFLOP/s at 8192^3, counted as of one product.
-// Splitting limits them: each group splits all that it reads, so smaller ones split more. results/matrix.md has what else was
-// tried.
+// kernels/matrix_tf32.cl, best first on an H200: groups of 64 x 64 reach 64.9 TFLOP/s at 8192^3,
+// counted as of one product. Splitting limits them: each group splits all that it reads, so smaller
+// ones split more. results/matrix.md has what else was tried.
 void add_emulated(const Problem& problem, const Geometry& geometry, std::vector<Variant>& all) {
-  for (const Fragments& tile : {Fragments{128, 128, 2, 2, 2}, Fragments{128, 64, 2, 2, 3}, Fragments{128, 128, 2, 4, 2},
-                                Fragments{64, 64, 2, 2, 3}, Fragments{32, 32, 1, 1, 3}}) {
+  for (const Fragments& tile :
+       {Fragments{128, 128, 2, 2, 2}, Fragments{128, 64, 2, 2, 3}, Fragments{128, 128, 2, 4, 2},
+        Fragments{64, 64, 2, 2, 3}, Fragments{32, 32, 1, 1, 3}}) {
     if (!divides(tile.rows, tile.columns, geometry)) continue;
     Variant made = of_fragments(problem, tile, "emulated", 4);
     made.file = "matrix_tf32.cl";
@@ -110,24 +128,32 @@ void add_emulated(const Problem& problem, const Geometry& geometry, std::vector<
   }
 }
 
-void add_for_nvidia(const DeviceTraits& device, const Problem& problem, const Geometry& geometry, std::vector<Variant>& all) {
+void add_for_nvidia(const DeviceTraits& device, const Problem& problem, const Geometry& geometry,
+                    std::vector<Variant>& all) {
   if (problem.precision == Precision::fp64) add_tensor(problem, geometry, all);
   add_packed(device, problem, geometry, all);
   add_tiles(problem, geometry, true, all);
 }
 
-// kernels/matrix_cpu.cl: rows of a register tile, and the tile of a work-group, of which BK x NR of B stay in the first cache.
-void add_for_cpus(const DeviceTraits& device, const Problem& problem, const Geometry& geometry, std::vector<Variant>& all) {
+// kernels/matrix_cpu.cl: rows of a register tile, and the tile of a work-group, of which BK x NR of
+// B stay in the first cache.
+void add_for_cpus(const DeviceTraits& device, const Problem& problem, const Geometry& geometry,
+                  std::vector<Variant>& all) {
   if (problem.precision == Precision::tf32x3) return;
   const bool wide = problem.precision == Precision::fp64;
   const unsigned lanes = std::clamp(device.float_width / (wide ? 2 : 1), 4u, 16u);
-  const unsigned rows = device.float_width >= 16 ? 8 : 4;  // 16 sums, 2 of B and 1 of A: of 32 registers, or half of that of 16
+  const unsigned rows =
+      device.float_width >= 16
+          ? 8
+          : 4;  // 16 sums, 2 of B and 1 of A: of 32 registers, or half of that of 16
   struct Blocks {
     unsigned register_rows, rows, columns, inner;
   };
-  for (const Blocks& blocks : {Blocks{rows, 128, 256, 256}, Blocks{rows, 128, 256, 384}, Blocks{rows, 128, 512, 192},
-                               Blocks{rows, 64, 256, 512}, Blocks{12 - rows, 128, 256, 256}}) {
-    Variant made = variant_of(CpuTile{blocks.register_rows, lanes, blocks.rows, blocks.columns}, geometry);
+  for (const Blocks& blocks :
+       {Blocks{rows, 128, 256, 256}, Blocks{rows, 128, 256, 384}, Blocks{rows, 128, 512, 192},
+        Blocks{rows, 64, 256, 512}, Blocks{12 - rows, 128, 256, 256}}) {
+    Variant made =
+        variant_of(CpuTile{blocks.register_rows, lanes, blocks.rows, blocks.columns}, geometry);
     made.file = "matrix_cpu.cl";
     made.tile += 'x' + std::to_string(blocks.inner);
     made.options += define("REAL64", wide) + define("BK", blocks.inner);
@@ -137,8 +163,8 @@ void add_for_cpus(const DeviceTraits& device, const Problem& problem, const Geom
 
 }  // namespace
 
-std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem, const Geometry& geometry,
-                              const std::string& preferred) {
+std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem,
+                              const Geometry& geometry, const std::string& preferred) {
   std::vector<Variant> all;
   if (problem.precision == Precision::fp64 && !device.fp64) return all;
   if (device.cpu) {
@@ -171,7 +197,9 @@ bool is_a_variant(const DeviceTraits& device, Precision precision, const std::st
     for (const Axis axis : {Axis::rows, Axis::cols, Axis::tiles}) {
       Problem problem{size, size, size, precision, axis};
       const auto all = variants(device, problem, Geometry::of(size, size, axis));
-      if (std::any_of(all.begin(), all.end(), [&](const Variant& variant) { return variant.name() == name; })) return true;
+      if (std::any_of(all.begin(), all.end(),
+                      [&](const Variant& variant) { return variant.name() == name; }))
+        return true;
     }
   }
   return false;

@@ -1,4 +1,5 @@
-// What a product takes on a device (suites/common/product_layout.hpp), or why the device cannot compute it.
+// What a product takes on a device (suites/common/product_layout.hpp), or why the device cannot
+// compute it.
 #pragma once
 
 #include "suites/common/product_layout.hpp"
@@ -7,19 +8,24 @@
 
 namespace mgpu::matrix {
 
-inline Layout layout(const Problem& problem, const Geometry& geometry, const Variant& variant, Mode mode, Items fits) {
+inline Layout layout(const Problem& problem, const Geometry& geometry, const Variant& variant,
+                     Mode mode, Items fits) {
   return product::layout(problem.sizes(), geometry, variant, mode, fits);
 }
 
 // Capacity as Workload::capacity defines it, with the first of `candidates` whose buffers fit.
-inline Capacity capacity(const DeviceTraits& device, const Problem& problem, const Geometry& geometry, Mode mode,
+inline Capacity capacity(const DeviceTraits& device, const Problem& problem,
+                         const Geometry& geometry, Mode mode,
                          const std::vector<Variant>& candidates) {
-  if (!candidates.empty()) return product::capacity(device, problem.sizes(), geometry, mode, {candidates.begin(), candidates.end()});
+  if (!candidates.empty())
+    return product::capacity(device, problem.sizes(), geometry, mode,
+                             {candidates.begin(), candidates.end()});
   Capacity none;
-  none.reason = problem.precision == Precision::fp64 && !device.fp64 ? "it has no fp64"
-                : problem.precision == Precision::tf32x3
-                    ? "3xtf32 needs the tensor cores of an NVIDIA GPU (compute capability 8.0 and up)"
-                    : "it has no kernel of that name";
+  none.reason =
+      problem.precision == Precision::fp64 && !device.fp64 ? "it has no fp64"
+      : problem.precision == Precision::tf32x3
+          ? "3xtf32 needs the tensor cores of an NVIDIA GPU (compute capability 8.0 and up)"
+          : "it has no kernel of that name";
   return none;
 }
 

@@ -1,4 +1,5 @@
-// One device's part of a product (suites/common/product_program.hpp): its kernels, and what they are given.
+// One device's part of a product (suites/common/product_program.hpp): its kernels, and what they
+// are given.
 #pragma once
 
 #include "suites/common/product_program.hpp"
@@ -9,17 +10,21 @@ namespace mgpu::matrix {
 
 class MatrixProgram final : public ProductProgram {
  public:
-  // Takes slices of at most `fits` items; computes with the first of `candidates` that fits and works. `workload` outlives it.
-  // Throws Error(out_of_memory), Error(unsupported), Error(device).
-  MatrixProgram(MatrixWorkload& workload, DeviceResources& device, Mode mode, Items fits, const std::vector<Variant>& candidates);
+  // Takes slices of at most `fits` items; computes with the first of `candidates` that fits and
+  // works. `workload` outlives it. Throws Error(out_of_memory), Error(unsupported), Error(device).
+  MatrixProgram(MatrixWorkload& workload, DeviceResources& device, Mode mode, Items fits,
+                const std::vector<Variant>& candidates);
 
   std::string kernel_variant() const override { return kernels_.variant.name(); }
 
  private:
-  MatrixProgram(MatrixWorkload& workload, DeviceResources& device, Mode mode, Items fits, Kernels kernels);
+  MatrixProgram(MatrixWorkload& workload, DeviceResources& device, Mode mode, Items fits,
+                Kernels kernels);
   void multiply(const Part& part, const Buffers& buffers, Stream& stream) override;
-  void pack_rows(const Grid& grid, Buffer& from, Buffer& to, std::uint32_t first, std::uint32_t count, Stream& stream) override;
-  void pack_columns(const Grid& grid, Buffer& from, Buffer& to, std::uint32_t first, std::uint32_t count, Stream& stream) override;
+  void pack_rows(const Grid& grid, Buffer& from, Buffer& to, std::uint32_t first,
+                 std::uint32_t count, Stream& stream) override;
+  void pack_columns(const Grid& grid, Buffer& from, Buffer& to, std::uint32_t first,
+                    std::uint32_t count, Stream& stream) override;
 
   const Problem& problem_;
   const Kernels kernels_;

@@ -15,10 +15,12 @@ using namespace matrix;
 Bytes host_bytes(const SuiteParams& params) {
   const Problem problem = problem_of(params);
   // Operands and C; a few vectors and rows of the reference.
-  return problem.sizes().host_bytes() + 8 * (8 * problem.rows + 24 * problem.columns + 2 * problem.inner);
+  return problem.sizes().host_bytes() +
+         8 * (8 * problem.rows + 24 * problem.columns + 2 * problem.inner);
 }
 
-// Sizes beyond what can be numbered do not fit, whatever the memory: the check for memory then names the largest that does.
+// Sizes beyond what can be numbered do not fit, whatever the memory: the check for memory then
+// names the largest that does.
 Bytes host_bytes_or_all(const SuiteParams& params) {
   if (params.size > most_rows) return ~Bytes{0};
   return host_bytes(params);
@@ -36,7 +38,9 @@ std::uint64_t rows_of_input(SuiteParams& params) { return read_npy_shape(*params
 
 Shape shape(const SuiteParams& params) { return shape_of(problem_of(params)); }
 
-std::unique_ptr<Workload> make(const SuiteParams& params) { return std::make_unique<MatrixWorkload>(params); }
+std::unique_ptr<Workload> make(const SuiteParams& params) {
+  return std::make_unique<MatrixWorkload>(params);
+}
 
 }  // namespace
 
@@ -52,7 +56,8 @@ SuiteInfo matrix_suite() {
   info.full_size = 8192;
   info.options = {
       {"precision",
-       "of A, B, C and every sum; 3xtf32: fp32 emulated by NVIDIA's tensor cores, with an error of its own",
+       "of A, B, C and every sum; 3xtf32: fp32 emulated by NVIDIA's tensor cores, with an error of "
+       "its own",
        {"fp32", "fp64", "3xtf32"}},
       {"axis", "what C is split into", {"rows", "cols", "tiles"}},
       {"cols", "columns of B and C; --size counts the rows of A and C", {"same"}, Kind::count},
@@ -63,12 +68,14 @@ SuiteInfo matrix_suite() {
        "seeded operands: uniform in (-1, 1), or integers from -4 to 4, of which products are exact",
        {"uniform", "integers"}},
       {"kernel",
-       "the fastest that works, plain OpenCL C, or NVIDIA's with asynchronous copies (vector) or tensor cores (tensor)",
+       "the fastest that works, plain OpenCL C, or NVIDIA's with asynchronous copies (vector) or "
+       "tensor cores (tensor)",
        {"auto", "portable", "vector", "tensor"}},
   };
   info.modes = {Mode::resident, Mode::end_to_end};
   info.inputs = 3;
-  info.input = "A.npy,B.npy and, where --beta is not 0, C.npy: arrays of two dimensions in the --precision";
+  info.input =
+      "A.npy,B.npy and, where --beta is not 0, C.npy: arrays of two dimensions in the --precision";
   info.has_kernel_variants = true;
   info.tuned_options = {"precision"};
   info.host_bytes = host_bytes_or_all;

@@ -12,7 +12,8 @@ namespace mgpu::matrix {
 Shape shape_of(const Problem& problem) { return product::shape_of(problem.sizes(), 2, "FLOP/s"); }
 
 MatrixWorkload::MatrixWorkload(const SuiteParams& params)
-    : ProductWorkload(problem_of(params).sizes(), shape_of(problem_of(params)), params.host_threads),
+    : ProductWorkload(problem_of(params).sizes(), shape_of(problem_of(params)),
+                      params.host_threads),
       problem_(problem_of(params)),
       operands_(problem_, params),
       reference_(problem_, operands_, params.host_threads) {}
@@ -23,16 +24,19 @@ Capacity MatrixWorkload::capacity(const DeviceTraits& device, Mode mode) const {
 
 std::vector<Variant> MatrixWorkload::candidates(const DeviceTraits& device) const {
   const auto preferred = preferred_.find(device.id);
-  return variants(device, problem_, geometry(), preferred == preferred_.end() ? std::string() : preferred->second);
+  return variants(device, problem_, geometry(),
+                  preferred == preferred_.end() ? std::string() : preferred->second);
 }
 
 std::vector<std::string> MatrixWorkload::kernel_variants(const DeviceTraits& device) const {
   std::vector<std::string> names;
-  for (const Variant& variant : variants(device, problem_, geometry())) names.push_back(variant.name());
+  for (const Variant& variant : variants(device, problem_, geometry()))
+    names.push_back(variant.name());
   return names;
 }
 
-// What was found with one size may not divide the items of another: that one then takes what it would without.
+// What was found with one size may not divide the items of another: that one then takes what it
+// would without.
 bool MatrixWorkload::prefer(const DeviceTraits& device, const std::string& variant) {
   if (!is_a_variant(device, problem_.precision, variant)) return false;
   preferred_[device.id] = variant;
@@ -43,16 +47,20 @@ bool MatrixWorkload::prefer(const DeviceTraits& device, const std::string& varia
 Demand MatrixWorkload::demand(const DeviceTraits& device) const {
   Demand demand;
   const bool wide = problem_.precision == Precision::fp64;
-  const bool tensor = problem_.kernel == KernelChoice::automatic || problem_.kernel == KernelChoice::tensor;
+  const bool tensor =
+      problem_.kernel == KernelChoice::automatic || problem_.kernel == KernelChoice::tensor;
   if (problem_.precision == Precision::tf32x3 || (wide && device.nvidia && tensor)) return demand;
   (wide ? demand.fp64 : demand.fp32) = shape().ops;
   demand.memory_bytes = static_cast<double>(shape().bytes_in + shape().bytes_out);
   return demand;
 }
 
-std::unique_ptr<DeviceProgram> MatrixWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
-  if (!device.traits().fp32_denormals && problem_.precision != Precision::fp64) reference_.allow_flushing();
-  return std::make_unique<MatrixProgram>(*this, device, mode, capacity.fits, candidates(device.traits()));
+std::unique_ptr<DeviceProgram> MatrixWorkload::program(DeviceResources& device, Mode mode,
+                                                       const Capacity& capacity) {
+  if (!device.traits().fp32_denormals && problem_.precision != Precision::fp64)
+    reference_.allow_flushing();
+  return std::make_unique<MatrixProgram>(*this, device, mode, capacity.fits,
+                                         candidates(device.traits()));
 }
 
 Verdict MatrixWorkload::verify(VerifyLevel level, std::uint64_t seed) {
@@ -64,7 +72,8 @@ Verdict MatrixWorkload::verify(VerifyLevel level, std::uint64_t seed) {
     finding.method += "; " + all.method;
     finding.message = all.message;
   }
-  return {finding.message.empty() ? Verdict::Status::passed : Verdict::Status::failed, finding.method, finding.message};
+  return {finding.message.empty() ? Verdict::Status::passed : Verdict::Status::failed,
+          finding.method, finding.message};
 }
 
 void MatrixWorkload::write_result(const std::filesystem::path& file) const {

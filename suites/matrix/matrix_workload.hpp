@@ -1,4 +1,5 @@
-// One product as a Workload: operands, kernels and verification. What runs on a device is in matrix_program.hpp.
+// One product as a Workload: operands, kernels and verification. What runs on a device is in
+// matrix_program.hpp.
 #pragma once
 
 #include "suites/common/product_workload.hpp"
@@ -20,7 +21,8 @@ class MatrixWorkload final : public ProductWorkload {
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
   bool prefer(const DeviceTraits& device, const std::string& variant) override;
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
+                                         const Capacity& capacity) override;
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 

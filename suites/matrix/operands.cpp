@@ -19,20 +19,23 @@ void fill(std::span<std::byte> to, std::uint64_t seed, bool integers, unsigned t
   const std::uint64_t count = to.size() / sizeof(Real);
   parallel_for((count + at_once - 1) / at_once, threads, [&](std::uint64_t chunk) {
     const std::uint64_t end = std::min(count, (chunk + 1) * at_once);
-    for (std::uint64_t i = chunk * at_once; i < end; ++i) values[i] = uniform_element<Real>(splitmix64(seed, i), integers);
+    for (std::uint64_t i = chunk * at_once; i < end; ++i)
+      values[i] = uniform_element<Real>(splitmix64(seed, i), integers);
   });
 }
 
 }  // namespace
 
-Operands::Operands(const Problem& problem, const SuiteParams& params) : ProductMemory(problem.sizes()) {
+Operands::Operands(const Problem& problem, const SuiteParams& params)
+    : ProductMemory(problem.sizes()) {
   const std::span<std::byte> parts[] = {operand(a()), operand(b()), operand(c_in())};
   if (params.input) {
     const NpyShape shapes[] = {{problem.rows, problem.inner, problem.element()},
                                {problem.inner, problem.columns, problem.element()},
                                {problem.rows, problem.columns, problem.element()}};
     read_npy(*params.input, shapes[0], parts[0]);
-    for (std::size_t i = 0; i < params.more_inputs.size(); ++i) read_npy(params.more_inputs[i], shapes[i + 1], parts[i + 1]);
+    for (std::size_t i = 0; i < params.more_inputs.size(); ++i)
+      read_npy(params.more_inputs[i], shapes[i + 1], parts[i + 1]);
     return;
   }
   for (std::uint64_t i = 0; i < 3; ++i) {

@@ -8,8 +8,9 @@ namespace mgpu::matrix {
 
 class Operands : public ProductMemory {
  public:
-  // Seeded: element i of each operand is a function of seed, operand and i alone, uniform in (-1, 1), or an integer in -4 .. 4; or
-  // from the files of --input. Throws Error(input), Error(out_of_memory).
+  // Seeded: element i of each operand is a function of seed, operand and i alone, uniform in (-1,
+  // 1), or an integer in -4 .. 4; or from the files of --input. Throws Error(input),
+  // Error(out_of_memory).
   Operands(const Problem& problem, const SuiteParams& params);
 };
 

@@ -7,7 +7,8 @@ namespace mgpu::matrix {
 
 using namespace product;
 
-// tf32x3: operands and result are fp32, each product is the sum of three of TF32 (kernels/matrix_tf32.cl).
+// tf32x3: operands and result are fp32, each product is the sum of three of TF32
+// (kernels/matrix_tf32.cl).
 enum class Precision { fp32, fp64, tf32x3 };
 enum class KernelChoice { automatic, portable, vector, tensor };
 
@@ -26,10 +27,13 @@ struct Problem {
   Bytes a_bytes() const { return rows * inner * element(); }
   Bytes b_bytes() const { return inner * columns * element(); }
   Bytes c_bytes() const { return rows * columns * element(); }
-  ProductSizes sizes() const { return {rows, columns, inner, element(), axis, reads_c(), summed() > 0, 0}; }
+  ProductSizes sizes() const {
+    return {rows, columns, inner, element(), axis, reads_c(), summed() > 0, 0};
+  }
 };
 
-// Throws Error(usage) for an option or size it cannot do, Error(input) for files that do not go together.
+// Throws Error(usage) for an option or size it cannot do, Error(input) for files that do not go
+// together.
 Problem problem_of(const SuiteParams& params);
 
 }  // namespace mgpu::matrix

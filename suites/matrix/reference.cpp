@@ -1,4 +1,5 @@
-// Sampled elements, and all of C in exact integers; with roundings see suites/matrix/rounded_check.cpp.
+// Sampled elements, and all of C in exact integers; with roundings see
+// suites/matrix/rounded_check.cpp.
 #include "suites/matrix/reference.hpp"
 
 #include <algorithm>
@@ -22,8 +23,8 @@ void note_error(double error, std::string& method) {
 
 }  // namespace
 
-// Whole rows, and the corners of random tiles: edges are where kernels go wrong. 32 is the finest edge of a tile, and divides all
-// others.
+// Whole rows, and the corners of random tiles: edges are where kernels go wrong. 32 is the finest
+// edge of a tile, and divides all others.
 template <class Real>
 Reference::Finding Reference::sample(std::uint64_t seed) {
   using Part = typename ElementCheck<Real>::Part;
@@ -31,27 +32,35 @@ Reference::Finding Reference::sample(std::uint64_t seed) {
   const std::uint64_t m = problem_.rows, n = problem_.columns, k = problem_.summed();
   std::mt19937_64 random(seed);
   // As many rows as about 2 s of one core sum.
-  const double row_cost = static_cast<double>(n) * static_cast<double>(std::max<std::uint64_t>(k, 1));
-  const auto count = static_cast<std::size_t>(std::clamp((sizeof(Real) == 4 ? 2e9 : 1e9) * threads_ / row_cost, 2.0, 12.0));
+  const double row_cost =
+      static_cast<double>(n) * static_cast<double>(std::max<std::uint64_t>(k, 1));
+  const auto count = static_cast<std::size_t>(
+      std::clamp((sizeof(Real) == 4 ? 2e9 : 1e9) * threads_ / row_cost, 2.0, 12.0));
   std::vector<std::uint64_t> rows{0, m - 1};
   while (rows.size() < count) rows.push_back(random() % m);
 
   std::vector<Part> parts;
   for (const std::uint64_t row : rows) {
-    for (std::uint64_t begin = 0; begin < n; begin += width) parts.push_back({row, begin, std::min(width, n - begin)});
+    for (std::uint64_t begin = 0; begin < n; begin += width)
+      parts.push_back({row, begin, std::min(width, n - begin)});
   }
   for (std::uint64_t corner = 0; corner < corners; ++corner) {
-    const std::uint64_t row = std::min(m - 1, random() % m / edge * edge + (corner & 1 ? edge - 1 : 0));
-    parts.push_back({row, std::min(n - 1, random() % n / edge * edge + (corner & 2 ? edge - 1 : 0)), 1});
+    const std::uint64_t row =
+        std::min(m - 1, random() % m / edge * edge + (corner & 1 ? edge - 1 : 0));
+    parts.push_back(
+        {row, std::min(n - 1, random() % n / edge * edge + (corner & 2 ? edge - 1 : 0)), 1});
   }
   const ElementCheck<Real> check(problem_, operands_, flushed_);
   std::vector<std::string> messages(parts.size());
   std::vector<double> errors(parts.size(), 0);
-  parallel_for(parts.size(), threads_, [&](std::uint64_t i) { messages[i] = check.check(parts[i], errors[i]); });
-  Finding finding{std::to_string(rows.size()) + " rows in " + (sizeof(Real) == 4 ? "float64" : "80-bit floats") + ", " +
+  parallel_for(parts.size(), threads_,
+               [&](std::uint64_t i) { messages[i] = check.check(parts[i], errors[i]); });
+  Finding finding{std::to_string(rows.size()) + " rows in " +
+                      (sizeof(Real) == 4 ? "float64" : "80-bit floats") + ", " +
                       std::to_string(corners) + " corners of tiles",
                   ""};
-  const auto wrong = std::find_if(messages.begin(), messages.end(), [](const std::string& message) { return !message.empty(); });
+  const auto wrong = std::find_if(messages.begin(), messages.end(),
+                                  [](const std::string& message) { return !message.empty(); });
   if (wrong != messages.end()) finding.message = *wrong;
   note_error(*std::max_element(errors.begin(), errors.end()), finding.method);
   return finding;
@@ -82,18 +91,23 @@ void Reference::classify() {
     });
     Seen all;
     for (const Seen& part : parts)
-      all = {all.finite && part.finite, all.integers && part.integers, std::max(all.largest, part.largest)};
+      all = {all.finite && part.finite, all.integers && part.integers,
+             std::max(all.largest, part.largest)};
     return all;
   };
   const bool product = problem_.summed() > 0;
-  const Seen a = product ? look(operands_.a()) : Seen{}, b = product ? look(operands_.b()) : Seen{}, c = look(operands_.c_in());
+  const Seen a = product ? look(operands_.a()) : Seen{}, b = product ? look(operands_.b()) : Seen{},
+             c = look(operands_.c_in());
   const double sum = static_cast<double>(problem_.summed()) * a.largest * b.largest;
   const double limit = std::ldexp(1.0, std::numeric_limits<Real>::digits);
   // Of integers above 2^11 the product of what TF32 leaves of both is not added.
-  const bool kept = problem_.precision != Precision::tf32x3 || std::max(a.largest, b.largest) <= 2048;
+  const bool kept =
+      problem_.precision != Precision::tf32x3 || std::max(a.largest, b.largest) <= 2048;
   const auto integer = [](double x) { return std::trunc(x) == x; };
-  exact_ = a.finite && b.finite && c.finite && kept && a.integers && b.integers && c.integers && integer(problem_.alpha) &&
-           integer(problem_.beta) && sum * std::max(1.0, std::abs(problem_.alpha)) + std::abs(problem_.beta) * c.largest < limit;
+  exact_ =
+      a.finite && b.finite && c.finite && kept && a.integers && b.integers && c.integers &&
+      integer(problem_.alpha) && integer(problem_.beta) &&
+      sum * std::max(1.0, std::abs(problem_.alpha)) + std::abs(problem_.beta) * c.largest < limit;
 }
 
 template <class Real>
@@ -104,7 +118,8 @@ Reference::Finding Reference::exact(std::uint64_t seed) {
     std::mt19937_64 random(seed);
     words_.resize(n);
     for (std::uint64_t& x : words_) x = random();
-    const Real *a = values<Real>(operands_.a()), *b = values<Real>(operands_.b()), *c_in = values<Real>(operands_.c_in());
+    const Real *a = values<Real>(operands_.a()), *b = values<Real>(operands_.b()),
+               *c_in = values<Real>(operands_.c_in());
     std::vector<std::uint64_t> bx(k);
     parallel_for(k, threads_, [&](std::uint64_t p) {
       for (std::uint64_t j = 0; j < n; ++j) bx[p] += word(b[p * n + j]) * words_[j];
@@ -113,8 +128,10 @@ Reference::Finding Reference::exact(std::uint64_t seed) {
     parallel_for(m, threads_, [&](std::uint64_t i) {
       std::uint64_t sum = 0, added = 0;
       for (std::uint64_t p = 0; p < k; ++p) sum += word(a[i * problem_.inner + p]) * bx[p];
-      for (std::uint64_t j = 0; j < n && problem_.reads_c(); ++j) added += word(c_in[i * n + j]) * words_[j];
-      expected_words_[i] = word(static_cast<Real>(problem_.alpha)) * sum + word(static_cast<Real>(problem_.beta)) * added;
+      for (std::uint64_t j = 0; j < n && problem_.reads_c(); ++j)
+        added += word(c_in[i * n + j]) * words_[j];
+      expected_words_[i] = word(static_cast<Real>(problem_.alpha)) * sum +
+                           word(static_cast<Real>(problem_.beta)) * added;
     });
   }
   std::vector<char> wrong(m, 0);
@@ -133,7 +150,8 @@ Reference::Finding Reference::exact(std::uint64_t seed) {
   Finding finding{"all of C exactly, by a random vector modulo 2^64", ""};
   const auto first = std::find(wrong.begin(), wrong.end(), 1);
   if (first != wrong.end()) {
-    finding.message = std::to_string(std::count(wrong.begin(), wrong.end(), 1)) + " of " + std::to_string(m) +
+    finding.message = std::to_string(std::count(wrong.begin(), wrong.end(), 1)) + " of " +
+                      std::to_string(m) +
                       " rows of C differ from the reference in exact integers, the first is row " +
                       std::to_string(first - wrong.begin());
   }
@@ -141,7 +159,8 @@ Reference::Finding Reference::exact(std::uint64_t seed) {
 }
 
 template <class Real>
-Reference::Finding Reference::rounded(std::optional<RoundedCheck<Real>>& check, std::uint64_t seed) {
+Reference::Finding Reference::rounded(std::optional<RoundedCheck<Real>>& check,
+                                      std::uint64_t seed) {
   if (!check) check.emplace(problem_, operands_, flushed_, threads_, seed);
   Finding finding;
   finding.message = check->check(finding.method);

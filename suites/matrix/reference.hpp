@@ -1,4 +1,5 @@
-// The independent reference, on the host in float64 or exact integers. Shares no code with the kernels.
+// The independent reference, on the host in float64 or exact integers. Shares no code with the
+// kernels.
 #pragma once
 
 #include <optional>
@@ -15,7 +16,8 @@ class Reference {
   Reference(const Problem& problem, const Operands& operands, unsigned threads)
       : problem_(problem), operands_(operands), threads_(threads) {}
 
-  // A device of the run may take fp32 numbers below the smallest normal one for zero. Before anything is checked.
+  // A device of the run may take fp32 numbers below the smallest normal one for zero. Before
+  // anything is checked.
   void allow_flushing() { flushed_ = true; }
 
   struct Finding {
@@ -24,9 +26,10 @@ class Reference {
   };
   // Whole rows and the corners of tiles, element by element against float64 dot products.
   Finding check_sample(std::uint64_t seed);
-  // All of C times a vector against A (B x). When all operands are integers and no sum can be rounded, modulo 2^64 with a random
-  // vector of 64-bit words: a row with an odd error escapes with probability 2^-64, one whose errors are multiples of 2^v with
-  // 2^(v-64) (Freivalds, Probabilistic machines can use less running time, 1977). Otherwise as RoundedCheck does.
+  // All of C times a vector against A (B x). When all operands are integers and no sum can be
+  // rounded, modulo 2^64 with a random vector of 64-bit words: a row with an odd error escapes with
+  // probability 2^-64, one whose errors are multiples of 2^v with 2^(v-64) (Freivalds,
+  // Probabilistic machines can use less running time, 1977). Otherwise as RoundedCheck does.
   Finding check_all(std::uint64_t seed);
 
  private:
@@ -43,7 +46,8 @@ class Reference {
   const Operands& operands_;
   unsigned threads_;
   bool flushed_ = false, classified_ = false, exact_ = false;
-  // The vector, and what C times it should be; of one seed, kept for all samples, as are the others.
+  // The vector, and what C times it should be; of one seed, kept for all samples, as are the
+  // others.
   std::vector<std::uint64_t> words_, expected_words_;
   std::optional<RoundedCheck<float>> rounded_fp32_;
   std::optional<RoundedCheck<double>> rounded_fp64_;

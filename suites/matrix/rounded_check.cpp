@@ -12,16 +12,19 @@ namespace mgpu::matrix {
 namespace {
 
 constexpr int kNothing = -1'000'000;  // the exponent of zero
-constexpr int kNoNumber = 1'000'000;  // that of infinity and NaN, and of what is to be checked by itself
+constexpr int kNoNumber =
+    1'000'000;  // that of infinity and NaN, and of what is to be checked by itself
 
-// The largest exponent e of |x| < 2^(e + 1) among the elements that `at` gives. Flushed: numbers below the smallest normal one make
-// the whole kNoNumber, as nothing is known of products with them.
+// The largest exponent e of |x| < 2^(e + 1) among the elements that `at` gives. Flushed: numbers
+// below the smallest normal one make the whole kNoNumber, as nothing is known of products with
+// them.
 template <class Real, class At>
 int largest_exponent(std::uint64_t count, bool flushed, const At& at) {
   Real largest = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
     const Real x = std::abs(at(i));
-    if (!std::isfinite(x) || (flushed && x > 0 && x < std::numeric_limits<Real>::min())) return kNoNumber;
+    if (!std::isfinite(x) || (flushed && x > 0 && x < std::numeric_limits<Real>::min()))
+      return kNoNumber;
     largest = std::max(largest, x);
   }
   return largest > 0 ? std::ilogb(largest) : kNothing;
@@ -30,8 +33,8 @@ int largest_exponent(std::uint64_t count, bool flushed, const At& at) {
 }  // namespace
 
 template <class Real>
-RoundedCheck<Real>::RoundedCheck(const Problem& problem, const Operands& operands, bool flushed, unsigned threads,
-                                 std::uint64_t seed)
+RoundedCheck<Real>::RoundedCheck(const Problem& problem, const Operands& operands, bool flushed,
+                                 unsigned threads, std::uint64_t seed)
     : problem_(problem),
       operands_(operands),
       flushed_(flushed),
@@ -51,9 +54,11 @@ std::vector<int> RoundedCheck<Real>::exponents_of_rows() const {
   const std::uint64_t n = problem_.columns, k = problem_.summed();
   std::vector<int> rows(problem_.rows, kNothing);
   parallel_for(problem_.rows, threads_, [&](std::uint64_t i) {
-    rows[i] = of_operand(largest_exponent<Real>(k, flushed_, [&](std::uint64_t p) { return a_[i * problem_.inner + p]; }));
+    rows[i] = of_operand(largest_exponent<Real>(
+        k, flushed_, [&](std::uint64_t p) { return a_[i * problem_.inner + p]; }));
     if (!c_in_) return;
-    const int added = largest_exponent<Real>(n, flushed_, [&](std::uint64_t j) { return c_in_[i * n + j]; });
+    const int added =
+        largest_exponent<Real>(n, flushed_, [&](std::uint64_t j) { return c_in_[i * n + j]; });
     if (added != kNothing && added + std::ilogb(problem_.beta) + 2 > kMost) rows[i] = kNoNumber;
   });
   return rows;
@@ -71,29 +76,37 @@ std::vector<int> RoundedCheck<Real>::exponents_of_columns() const {
     for (std::uint64_t p = 0; p < k; ++p) {
       for (std::uint64_t j = 0; j < size; ++j) {
         const Real x = std::abs(b_[p * n + begin + j]);
-        strange[j] |= !(x <= std::numeric_limits<Real>::max()) || (flushed_ && x > 0 && x < std::numeric_limits<Real>::min());
+        strange[j] |= !(x <= std::numeric_limits<Real>::max()) ||
+                      (flushed_ && x > 0 && x < std::numeric_limits<Real>::min());
         largest[j] = std::max(largest[j], x);
       }
     }
     for (std::uint64_t j = 0; j < size; ++j)
-      columns[begin + j] = strange[j] ? kNoNumber : largest[j] > 0 ? of_operand(std::ilogb(largest[j])) : kNothing;
+      columns[begin + j] = strange[j]       ? kNoNumber
+                           : largest[j] > 0 ? of_operand(std::ilogb(largest[j]))
+                                            : kNothing;
   });
   return columns;
 }
 
-// TF32 takes what is next to the largest number for infinity, and loses digits of what is next to the smallest.
+// TF32 takes what is next to the largest number for infinity, and loses digits of what is next to
+// the smallest.
 template <class Real>
 int RoundedCheck<Real>::of_operand(int exponent) const {
-  const bool extreme = exponent >= std::numeric_limits<Real>::max_exponent - 2 ||
-                       (exponent != kNothing && exponent < std::numeric_limits<Real>::min_exponent + 24);
+  const bool extreme =
+      exponent >= std::numeric_limits<Real>::max_exponent - 2 ||
+      (exponent != kNothing && exponent < std::numeric_limits<Real>::min_exponent + 24);
   return problem_.precision == Precision::tf32x3 && extreme ? kNoNumber : exponent;
 }
 
-// The most elements whose row of A and column of B have exponents that add up to no more than a sum of `inner` products bears.
+// The most elements whose row of A and column of B have exponents that add up to no more than a sum
+// of `inner` products bears.
 template <class Real>
 void RoundedCheck<Real>::choose_regular() {
-  const int of_sum = 2 + std::ilogb(static_cast<double>(std::max<std::uint64_t>(problem_.summed(), 1))) + 1;
-  const int of_alpha = problem_.alpha == 0 ? 0 : std::max(0, std::ilogb(problem_.alpha) + 1), bears = kMost - of_sum - of_alpha;
+  const int of_sum =
+      2 + std::ilogb(static_cast<double>(std::max<std::uint64_t>(problem_.summed(), 1))) + 1;
+  const int of_alpha = problem_.alpha == 0 ? 0 : std::max(0, std::ilogb(problem_.alpha) + 1),
+            bears = kMost - of_sum - of_alpha;
   const std::vector<int> rows = exponents_of_rows(), columns = exponents_of_columns();
   std::map<int, std::uint64_t> row_counts, column_counts;
   for (const int e : rows) ++row_counts[e];
@@ -117,8 +130,9 @@ void RoundedCheck<Real>::choose_regular() {
   for (const int e : columns) column_is_regular_.push_back(e <= column_limit);
 }
 
-// x has a sign by chance over the norm of each column of B, so that every column counts alike. Then the magnitude an element is
-// summed from is at most |a_i| (Cauchy, Schwarz), and the errors of n elements add up like sqrt(n).
+// x has a sign by chance over the norm of each column of B, so that every column counts alike. Then
+// the magnitude an element is summed from is at most |a_i| (Cauchy, Schwarz), and the errors of n
+// elements add up like sqrt(n).
 template <class Real>
 void RoundedCheck<Real>::choose_vector(std::uint64_t seed) {
   const std::uint64_t n = problem_.columns, k = problem_.summed();
@@ -157,8 +171,9 @@ void RoundedCheck<Real>::multiply_by_vector() {
   for (const Wide<Real>& x : vector_) length += std::abs(x);
   const Wide<Real> alpha = problem_.alpha, beta = problem_.beta;
   const auto relative = static_cast<Wide<Real>>(error_of<Real>(problem_, k));
-  const Wide<Real> absolute = length * (static_cast<Wide<Real>>(k) * std::max<Wide<Real>>(1, std::abs(alpha)) + 3) *
-                              static_cast<Wide<Real>>(step_below_normal<Real>(problem_, flushed_));
+  const Wide<Real> absolute =
+      length * (static_cast<Wide<Real>>(k) * std::max<Wide<Real>>(1, std::abs(alpha)) + 3) *
+      static_cast<Wide<Real>>(step_below_normal<Real>(problem_, flushed_));
   parallel_for(m, threads_, [&](std::uint64_t i) {
     if (!row_is_regular_[i]) return;
     Wide<Real> sum = 0, norm = 0, added = 0, added_norm = 0;
@@ -173,9 +188,9 @@ void RoundedCheck<Real>::multiply_by_vector() {
       added_norm += x * x;
     }
     expected_[i] = alpha * sum + beta * added;
-    allowed_[i] =
-        relative * (std::abs(alpha) * std::sqrt(norm * static_cast<Wide<Real>>(n)) + 8 * std::abs(beta) * std::sqrt(added_norm)) +
-        absolute;
+    allowed_[i] = relative * (std::abs(alpha) * std::sqrt(norm * static_cast<Wide<Real>>(n)) +
+                              8 * std::abs(beta) * std::sqrt(added_norm)) +
+                  absolute;
   });
 }
 
@@ -186,13 +201,15 @@ std::string RoundedCheck<Real>::check_rows() const {
   parallel_for(m, threads_, [&](std::uint64_t i) {
     if (!row_is_regular_[i]) return;
     Wide<Real> sum = 0;
-    for (std::uint64_t j = 0; j < n; ++j) sum += vector_[j] == 0 ? 0 : static_cast<Wide<Real>>(c_[i * n + j]) * vector_[j];
+    for (std::uint64_t j = 0; j < n; ++j)
+      sum += vector_[j] == 0 ? 0 : static_cast<Wide<Real>>(c_[i * n + j]) * vector_[j];
     wrong[i] = !(std::abs(sum - expected_[i]) <= allowed_[i]);
   });
   const auto first = std::find(wrong.begin(), wrong.end(), 1);
   if (first == wrong.end()) return "";
   return std::to_string(std::count(wrong.begin(), wrong.end(), 1)) + " of " + std::to_string(m) +
-         " rows of C differ from the reference by a random vector, the first is row " + std::to_string(first - wrong.begin());
+         " rows of C differ from the reference by a random vector, the first is row " +
+         std::to_string(first - wrong.begin());
 }
 
 // Rows that are not regular, and of the others the columns that are not.
@@ -202,37 +219,45 @@ std::string RoundedCheck<Real>::check_elements(std::string& method) const {
   constexpr std::uint64_t width = ElementCheck<Real>::width;
   const std::uint64_t n = problem_.columns;
   std::vector<std::uint64_t> rows, others;
-  for (std::uint64_t i = 0; i < problem_.rows; ++i) (row_is_regular_[i] ? others : rows).push_back(i);
+  for (std::uint64_t i = 0; i < problem_.rows; ++i)
+    (row_is_regular_[i] ? others : rows).push_back(i);
   std::vector<Part> of_row, of_other;
   for (std::uint64_t j = 0; j < n; j += width) of_row.push_back({0, j, std::min(width, n - j)});
   std::uint64_t elements_of_other = 0;
   for (std::uint64_t j = 0; j < n; ++j) {
     if (column_is_regular_[j]) continue;
     ++elements_of_other;
-    const bool next = !of_other.empty() && of_other.back().begin + of_other.back().size == j && of_other.back().size < width;
+    const bool next = !of_other.empty() && of_other.back().begin + of_other.back().size == j &&
+                      of_other.back().size < width;
     next ? void(++of_other.back().size) : of_other.push_back({0, j, 1});
   }
   const std::uint64_t elements = rows.size() * n + others.size() * elements_of_other;
   if (elements == 0) return "";
-  // As many parts as about 10 s of one core take; reading a column of B takes eight times as long an element as reading a row.
-  const std::uint64_t of_rows = rows.size() * of_row.size(), parts = of_rows + others.size() * of_other.size();
+  // As many parts as about 10 s of one core take; reading a column of B takes eight times as long
+  // an element as reading a row.
+  const std::uint64_t of_rows = rows.size() * of_row.size(),
+                      parts = of_rows + others.size() * of_other.size();
   const double each = static_cast<double>(elements) / static_cast<double>(parts);
   const double cost = static_cast<double>(problem_.summed() + 1) * std::max(each, 8.0) * 1e-9;
   const auto affordable = static_cast<std::uint64_t>(std::max(64.0, 10.0 * threads_ / cost));
-  const std::uint64_t step = (parts + affordable - 1) / affordable, count = (parts + step - 1) / step;
+  const std::uint64_t step = (parts + affordable - 1) / affordable,
+                      count = (parts + step - 1) / step;
   const ElementCheck<Real> check(problem_, operands_, flushed_);
   std::vector<std::string> messages(count);
   parallel_for(count, threads_, [&](std::uint64_t number) {
     const std::uint64_t at = number * step;
-    Part part = at < of_rows ? of_row[at % of_row.size()] : of_other[(at - of_rows) % of_other.size()];
+    Part part =
+        at < of_rows ? of_row[at % of_row.size()] : of_other[(at - of_rows) % of_other.size()];
     part.row = at < of_rows ? rows[at / of_row.size()] : others[(at - of_rows) / of_other.size()];
     double ignored = 0;
     messages[number] = check.check(part, ignored);
   });
   method += ", ";
   if (step > 1) method += "one in " + std::to_string(step) + " of ";
-  method += "the " + std::to_string(elements) + " elements that may overflow or are no numbers one by one";
-  const auto first = std::find_if(messages.begin(), messages.end(), [](const std::string& message) { return !message.empty(); });
+  method += "the " + std::to_string(elements) +
+            " elements that may overflow or are no numbers one by one";
+  const auto first = std::find_if(messages.begin(), messages.end(),
+                                  [](const std::string& message) { return !message.empty(); });
   return first == messages.end() ? "" : *first;
 }
 

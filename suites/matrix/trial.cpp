@@ -1,4 +1,5 @@
-// The trial of vendor kernels: each computes a small product that the host knows before it is taken.
+// The trial of vendor kernels: each computes a small product that the host knows before it is
+// taken.
 #include <cmath>
 #include <cstring>
 
@@ -19,7 +20,9 @@ struct Example {
         c(std::size_t{rows} * columns, Real{-1}) {
     std::uint32_t state = 12345;
     const auto next = [&] {
-      state = state * 1664525u + 1013904223u;  // Numerical Recipes' quick generator: any mixed signs and exponents will do
+      state =
+          state * 1664525u +
+          1013904223u;  // Numerical Recipes' quick generator: any mixed signs and exponents will do
       return static_cast<Real>(static_cast<std::int32_t>(state)) *
              static_cast<Real>(std::ldexp(1.0, -20 - static_cast<int>(state >> 20 & 31)));
     };
@@ -42,11 +45,13 @@ struct Example {
       stream.upload(*db, 0, std::as_bytes(std::span(b)));
       stream.upload(*dt, 0, std::as_bytes(std::span(tiles)));
       if (variant.panel_rows > 0)
-        stream.launch(*kernels.pack_rows, pack_rows_grid(variant, rows, inner), {da.get(), packed.get(), zero, rows, inner, inner});
+        stream.launch(*kernels.pack_rows, pack_rows_grid(variant, rows, inner),
+                      {da.get(), packed.get(), zero, rows, inner, inner});
       Buffer* from = variant.panel_rows > 0 ? packed.get() : da.get();
-      stream.launch(*kernels.multiply, {{4 * std::size_t{variant.threads}, 1, 1}, {variant.threads, 1, 1}},
-                    {from, db.get(), dc.get(), dc.get(), dt.get(), zero, two, two, rows, columns, inner, zero, zero, inner, columns,
-                     columns, Real{1}, Real{0}});
+      stream.launch(*kernels.multiply,
+                    {{4 * std::size_t{variant.threads}, 1, 1}, {variant.threads, 1, 1}},
+                    {from, db.get(), dc.get(), dc.get(), dt.get(), zero, two, two, rows, columns,
+                     inner, zero, zero, inner, columns, columns, Real{1}, Real{0}});
       stream.download(*dc, 0, std::as_writable_bytes(std::span(c)));
     });
     return ran.has_value();
@@ -63,10 +68,12 @@ struct Example {
     }
     const Real got = c[i * columns + j];
     if (exact) return std::memcmp(&chain, &got, sizeof got) == 0;
-    return std::abs(static_cast<double>(got) - sum) <= std::ldexp(magnitude, -20);  // TF32 alone: 2^-11
+    return std::abs(static_cast<double>(got) - sum) <=
+           std::ldexp(magnitude, -20);  // TF32 alone: 2^-11
   }
 
-  static constexpr std::uint32_t inner = 60;  // whole vectors: kernels made for aligned rows copy 16 bytes at once
+  static constexpr std::uint32_t inner =
+      60;  // whole vectors: kernels made for aligned rows copy 16 bytes at once
   std::uint32_t rows, columns;
   std::vector<Real> a, b, c;
 };
@@ -85,10 +92,13 @@ bool works(DeviceResources& device, const Kernels& kernels) {
 
 }  // namespace
 
-Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates, Precision precision) {
-  return product::choose_kernels(device, candidates, "matrix_multiply", [&](const Kernels& kernels) {
-    return precision == Precision::fp64 ? works<double>(device, kernels) : works<float>(device, kernels);
-  });
+Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates,
+                       Precision precision) {
+  return product::choose_kernels(
+      device, candidates, "matrix_multiply", [&](const Kernels& kernels) {
+        return precision == Precision::fp64 ? works<double>(device, kernels)
+                                            : works<float>(device, kernels);
+      });
 }
 
 }  // namespace mgpu::matrix

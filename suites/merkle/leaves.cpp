@@ -28,8 +28,10 @@ Bytes size_of(const std::filesystem::path& file) {
 std::uint64_t leaves_in(const std::filesystem::path& file, Bytes size, Remainder remainder) {
   const std::uint64_t whole = size / digest_bytes, rest = size % digest_bytes;
   if (rest != 0 && remainder == Remainder::refuse) {
-    throw cannot_read(file, std::to_string(size) + " bytes are no multiple of the 32 of a leaf, " + std::to_string(rest) +
-                                " are left over; accepted: whole leaves, --pad to fill up the last one with zeros, or --tree "
+    throw cannot_read(file, std::to_string(size) + " bytes are no multiple of the 32 of a leaf, " +
+                                std::to_string(rest) +
+                                " are left over; accepted: whole leaves, --pad to fill up the last "
+                                "one with zeros, or --tree "
                                 "rfc6962, where it may be shorter");
   }
   return whole + (rest != 0);
@@ -37,7 +39,8 @@ std::uint64_t leaves_in(const std::filesystem::path& file, Bytes size, Remainder
 
 }  // namespace
 
-Leaves::Leaves(std::uint64_t count) : count_(count), pages_(bytes_of_leaves(count), std::to_string(count) + " leaves") {}
+Leaves::Leaves(std::uint64_t count)
+    : count_(count), pages_(bytes_of_leaves(count), std::to_string(count) + " leaves") {}
 
 Leaves Leaves::random(std::uint64_t count, std::uint64_t seed, unsigned threads) {
   constexpr std::uint64_t words_at_once = std::uint64_t{1} << 18;
@@ -54,7 +57,8 @@ Leaves Leaves::random(std::uint64_t count, std::uint64_t seed, unsigned threads)
   return leaves;
 }
 
-Leaves Leaves::from_file(const std::filesystem::path& file, std::uint64_t count, Remainder remainder) {
+Leaves Leaves::from_file(const std::filesystem::path& file, std::uint64_t count,
+                         Remainder remainder) {
   const Bytes size = size_of(file);
   if (leaves_in(file, size, remainder) != count)
     throw cannot_read(file, "does not hold the expected " + std::to_string(count) + " leaves");
@@ -63,8 +67,10 @@ Leaves Leaves::from_file(const std::filesystem::path& file, std::uint64_t count,
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw cannot_read(file, "cannot be opened");
   stream.read(reinterpret_cast<char*>(data), static_cast<std::streamsize>(size));
-  if (stream.bad() || static_cast<Bytes>(stream.gcount()) != size) throw cannot_read(file, "cannot be read to its end");
-  if (stream.peek() != std::ifstream::traits_type::eof()) throw cannot_read(file, "grew while it was read");
+  if (stream.bad() || static_cast<Bytes>(stream.gcount()) != size)
+    throw cannot_read(file, "cannot be read to its end");
+  if (stream.peek() != std::ifstream::traits_type::eof())
+    throw cannot_read(file, "grew while it was read");
   std::fill(data + size, data + count * digest_bytes, std::byte{0});
   if (remainder == Remainder::short_leaf && size % digest_bytes != 0) {
     leaves.unused_bytes_ = count * digest_bytes - size;
@@ -78,9 +84,11 @@ std::uint64_t count_in_file(const std::filesystem::path& file, Remainder remaind
 }
 
 Bytes bytes_of_leaves(std::uint64_t count) {
-  // A power of two below the address space, so that no sum of a few buffers and paddings can overflow.
+  // A power of two below the address space, so that no sum of a few buffers and paddings can
+  // overflow.
   constexpr std::uint64_t limit = std::uint64_t{1} << 56;
-  if (count > limit) throw Error(ErrorKind::usage, "--size: at most 2^56 leaves, not " + std::to_string(count));
+  if (count > limit)
+    throw Error(ErrorKind::usage, "--size: at most 2^56 leaves, not " + std::to_string(count));
   return count * digest_bytes;
 }
 

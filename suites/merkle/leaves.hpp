@@ -19,15 +19,18 @@ enum class Remainder {
 
 class Leaves {
  public:
-  // Leaf i is four 64-bit little-endian words, splitmix64(seed, 4 i) .. splitmix64(seed, 4 i + 3): a function of seed and i alone,
-  // so threads do not matter.
+  // Leaf i is four 64-bit little-endian words, splitmix64(seed, 4 i) .. splitmix64(seed, 4 i + 3):
+  // a function of seed and i alone, so threads do not matter.
   static Leaves random(std::uint64_t count, std::uint64_t seed, unsigned threads);
-  // `count` is what count_in_file said. Throws Error(input) when the file cannot be read or has another size by now.
-  static Leaves from_file(const std::filesystem::path& file, std::uint64_t count, Remainder remainder);
+  // `count` is what count_in_file said. Throws Error(input) when the file cannot be read or has
+  // another size by now.
+  static Leaves from_file(const std::filesystem::path& file, std::uint64_t count,
+                          Remainder remainder);
 
   std::uint64_t count() const { return count_; }
-  // As devices get them: 32 bytes each. A short one, of n bytes, has a byte 0x80 and then zeros behind them, as the padding of
-  // SHA-256 begins: what a device makes of that depends on unused_bits() alone.
+  // As devices get them: 32 bytes each. A short one, of n bytes, has a byte 0x80 and then zeros
+  // behind them, as the padding of SHA-256 begins: what a device makes of that depends on
+  // unused_bits() alone.
   std::span<const std::byte> bytes() const { return {pages_.data(), count_ * digest_bytes}; }
   std::span<const std::byte> bytes(std::uint64_t first, std::uint64_t end) const {
     return bytes().subspan(first * digest_bytes, (end - first) * digest_bytes);
@@ -37,7 +40,9 @@ class Leaves {
     const auto all = bytes(first, end);
     return end == count_ ? all.first(all.size() - unused_bytes_) : all;
   }
-  std::uint32_t unused_bits() const { return static_cast<std::uint32_t>(8 * unused_bytes_); }  // of the last leaf
+  std::uint32_t unused_bits() const {
+    return static_cast<std::uint32_t>(8 * unused_bytes_);
+  }  // of the last leaf
 
  private:
   explicit Leaves(std::uint64_t count);
@@ -46,8 +51,8 @@ class Leaves {
   Pages pages_;
 };
 
-// Leaves in a file, 32 bytes each; an empty file has none. Throws Error(input) for a directory, for what cannot be opened, and for
-// a remainder that is to be refused.
+// Leaves in a file, 32 bytes each; an empty file has none. Throws Error(input) for a directory, for
+// what cannot be opened, and for a remainder that is to be refused.
 std::uint64_t count_in_file(const std::filesystem::path& file, Remainder remainder);
 
 // Their bytes; throws Error(usage) for counts beyond the address space.

@@ -11,7 +11,9 @@ namespace {
 constexpr std::size_t words_per_digest = 8;
 constexpr char file[] = "merkle.cl";
 
-std::span<std::byte> bytes_of(std::vector<std::uint32_t>& words) { return std::as_writable_bytes(std::span(words)); }
+std::span<std::byte> bytes_of(std::vector<std::uint32_t>& words) {
+  return std::as_writable_bytes(std::span(words));
+}
 
 Digest digest_at(const std::vector<std::uint32_t>& words, std::size_t i) {
   return from_words(std::span(words).subspan(i * words_per_digest).first<words_per_digest>());
@@ -19,13 +21,15 @@ Digest digest_at(const std::vector<std::uint32_t>& words, std::size_t i) {
 
 }  // namespace
 
-MerkleProgram::MerkleProgram(MerkleWorkload& workload, DeviceResources& device, Mode mode, Items fits)
+MerkleProgram::MerkleProgram(MerkleWorkload& workload, DeviceResources& device, Mode mode,
+                             Items fits)
     : workload_(workload),
       traits_(device.traits()),
       mode_(mode),
       layout_(layout(traits_, workload.kind(), workload.geometry(), mode, fits)),
       passes_(passes(traits_, workload.kind(), workload.geometry().height)) {
-  const std::string options = kernel_options(traits_, workload.kind(), workload.leaves().unused_bits() != 0);
+  const std::string options =
+      kernel_options(traits_, workload.kind(), workload.leaves().unused_bits() != 0);
   reduce_ = device.kernel(file, "reduce", options);
   if (!traits_.cpu) group_ = device.kernel(file, "reduce_group", options);
   for (unsigned i = 0; i < layout_.leaf_buffers; ++i) leaves_[i] = device.allocate(layout_.leaves);
@@ -48,24 +52,29 @@ void MerkleProgram::prepare(Stream&) {
 
 void MerkleProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   const Geometry& geometry = workload_.geometry();
-  const std::uint64_t begin = geometry.first_leaf(slice.begin), end = geometry.first_leaf(slice.end);
+  const std::uint64_t begin = geometry.first_leaf(slice.begin),
+                      end = geometry.first_leaf(slice.end);
   Buffer& leaves = mode_ == Mode::resident ? *leaves_[0] : *leaves_[slot];
-  if (mode_ == Mode::end_to_end && begin < end) stream.upload(leaves, 0, workload_.leaves().bytes(begin, end));
+  if (mode_ == Mode::end_to_end && begin < end)
+    stream.upload(leaves, 0, workload_.leaves().bytes(begin, end));
   const std::uint64_t buffer_start = mode_ == Mode::resident ? 0 : begin;
   for (Items item = slice.begin; item < slice.end; item += layout_.piece) {
-    const std::uint64_t first = geometry.first_leaf(item), last = geometry.first_leaf(std::min(slice.end, item + layout_.piece));
-    const std::uint32_t unused_bits = last == geometry.leaves ? workload_.leaves().unused_bits() : 0;
+    const std::uint64_t first = geometry.first_leaf(item),
+                        last = geometry.first_leaf(std::min(slice.end, item + layout_.piece));
+    const std::uint32_t unused_bits =
+        last == geometry.leaves ? workload_.leaves().unused_bits() : 0;
     reduce_piece(leaves, first - buffer_start, last - first, unused_bits, item, stream);
   }
   pending_.push_back({slice.begin, slice.end});
   owned_.push_back({slice.begin, slice.end});
 }
 
-// Leaves first .. first + count - 1 of `leaves`, the last of which leaves `unused_bits` of its 256, to the roots of the items
-// from first_item on; the scratch buffers are free again when the launches are done, and the next piece's come after them. No
-// leaves: launches that find nothing to do.
-void MerkleProgram::reduce_piece(Buffer& leaves, std::uint64_t first, std::uint64_t count, std::uint32_t unused_bits,
-                                 Items first_item, Stream& stream) {
+// Leaves first .. first + count - 1 of `leaves`, the last of which leaves `unused_bits` of its 256,
+// to the roots of the items from first_item on; the scratch buffers are free again when the
+// launches are done, and the next piece's come after them. No leaves: launches that find nothing to
+// do.
+void MerkleProgram::reduce_piece(Buffer& leaves, std::uint64_t first, std::uint64_t count,
+                                 std::uint32_t unused_bits, Items first_item, Stream& stream) {
   Buffer* in = &leaves;
   std::uint64_t nodes = count;
   for (std::size_t i = 0; i < passes_.size(); ++i) {
@@ -74,23 +83,27 @@ void MerkleProgram::reduce_piece(Buffer& leaves, std::uint64_t first, std::uint6
     const std::uint64_t a_group = std::uint64_t{pass.group ? 1 : lanes(traits_)} << pass.levels;
     Buffer* out = last ? item_roots_.get() : scratch_[i % 2].get();
     launch(pass, *in, *out, i == 0 ? first : 0, nodes, last ? first_item : 0,
-           std::max<std::uint64_t>(1, (nodes + a_group - 1) / a_group), stream, i == 0 ? unused_bits : 0);
+           std::max<std::uint64_t>(1, (nodes + a_group - 1) / a_group), stream,
+           i == 0 ? unused_bits : 0);
     nodes = (nodes + (std::uint64_t{1} << pass.levels) - 1) >> pass.levels;
     in = out;
   }
 }
 
-void MerkleProgram::launch(const Pass& pass, Buffer& in, Buffer& out, std::uint64_t first, std::uint64_t count,
-                           std::uint64_t out_first, std::uint64_t groups, Stream& stream, std::uint32_t unused_bits) {
+void MerkleProgram::launch(const Pass& pass, Buffer& in, Buffer& out, std::uint64_t first,
+                           std::uint64_t count, std::uint64_t out_first, std::uint64_t groups,
+                           Stream& stream, std::uint32_t unused_bits) {
   const std::uint32_t levels = pass.levels, flags = pass.flags, one = 1;
   if (pass.group) {
-    // Half as many work-items as the largest tree has nodes would all work only on its first level. Fewer than 32 take as many
-    // lanes of a GPU as 32, and implementations that compile a kernel for each work-group size (PoCL) would do so for each of them.
-    // Where there is a group for each compute unit, 32: what a larger one leaves to its first 32 on upper levels is computed by half of
-    // an NVIDIA GPU's schedulers, as the first of each group meet on the same ones.
+    // Half as many work-items as the largest tree has nodes would all work only on its first level.
+    // Fewer than 32 take as many lanes of a GPU as 32, and implementations that compile a kernel
+    // for each work-group size (PoCL) would do so for each of them. Where there is a group for each
+    // compute unit, 32: what a larger one leaves to its first 32 on upper levels is computed by
+    // half of an NVIDIA GPU's schedulers, as the first of each group meet on the same ones.
     const std::size_t half = std::size_t{1} << (levels > 1 ? levels - 1 : 0);
     const std::size_t most = groups >= traits_.compute_units ? 32 : 256;
-    const std::size_t local = std::min({traits_.max_work_group, most, std::max<std::size_t>(half, 32)});
+    const std::size_t local =
+        std::min({traits_.max_work_group, most, std::max<std::size_t>(half, 32)});
     const LocalBytes digests{digest_bytes << (levels > 1 ? levels - 1 : 0)};
     stream.launch(*group_, {{groups * local, 1, 1}, {local, 1, 1}},
                   {&in, &out, tasks_.get(), count, out_first, levels, flags, one, digests});
@@ -98,8 +111,9 @@ void MerkleProgram::launch(const Pass& pass, Buffer& in, Buffer& out, std::uint6
   }
   const std::size_t local = traits_.cpu ? 1 : std::min<std::size_t>(traits_.max_work_group, 128);
   const std::size_t global = (groups + local - 1) / local * local;
-  stream.launch(*reduce_, {{global, 1, 1}, {local, 1, 1}},
-                {&in, &out, tasks_.get(), first, count, out_first, levels, flags, one, unused_bits});
+  stream.launch(
+      *reduce_, {{global, 1, 1}, {local, 1, 1}},
+      {&in, &out, tasks_.get(), first, count, out_first, levels, flags, one, unused_bits});
 }
 
 void MerkleProgram::collect(Stream& stream) {
@@ -118,17 +132,19 @@ void MerkleProgram::collect(Stream& stream) {
   pending_.clear();
   if (nodes_collected_.empty()) return;
   std::uint32_t largest = 1;
-  for (std::size_t i = 1; i < task_words_.size(); i += 2) largest = std::max(largest, task_words_[i]);
+  for (std::size_t i = 1; i < task_words_.size(); i += 2)
+    largest = std::max(largest, task_words_[i]);
   stream.upload(*tasks_, 0, bytes_of(task_words_));
-  launch({!traits_.cpu, std::max(1u, ceil_log2(largest)), tasks}, *item_roots_, *nodes_, 0, geometry.items, 0,
-         nodes_collected_.size(), stream);
+  launch({!traits_.cpu, std::max(1u, ceil_log2(largest)), tasks}, *item_roots_, *nodes_, 0,
+         geometry.items, 0, nodes_collected_.size(), stream);
   node_words_.resize(nodes_collected_.size() * words_per_digest);
   stream.download(*nodes_, 0, bytes_of(node_words_));
 }
 
 void MerkleProgram::collected() {
   std::vector<Partial> partials;
-  for (std::size_t i = 0; i < nodes_collected_.size(); ++i) partials.push_back({nodes_collected_[i], digest_at(node_words_, i)});
+  for (std::size_t i = 0; i < nodes_collected_.size(); ++i)
+    partials.push_back({nodes_collected_[i], digest_at(node_words_, i)});
   workload_.add_partials(partials);
 }
 
@@ -138,7 +154,9 @@ void MerkleProgram::publish(Stream& stream) {
   published_words_.assign(workload_.geometry().items * words_per_digest, 0);
   for (const Range& range : owned_) {
     const Bytes offset = range.begin * digest_bytes;
-    stream.download(*item_roots_, offset, bytes_of(published_words_).subspan(offset, (range.end - range.begin) * digest_bytes));
+    stream.download(
+        *item_roots_, offset,
+        bytes_of(published_words_).subspan(offset, (range.end - range.begin) * digest_bytes));
   }
 }
 
@@ -150,16 +168,19 @@ void MerkleProgram::published() {
   }
 }
 
-// The partials as rows at their first items, and after them the level of each: one launch combines them all.
+// The partials as rows at their first items, and after them the level of each: one launch combines
+// them all.
 void MerkleProgram::merge(Stream& stream) {
   constexpr std::uint32_t inside_a_node = 32;
   const Items items = workload_.geometry().items;
   row_words_.assign(items * (words_per_digest + 1), 0);
-  std::fill(row_words_.begin() + static_cast<std::ptrdiff_t>(items * words_per_digest), row_words_.end(), inside_a_node);
+  std::fill(row_words_.begin() + static_cast<std::ptrdiff_t>(items * words_per_digest),
+            row_words_.end(), inside_a_node);
   for (const Partial& partial : workload_.frontier()) {
     const Items at = partial.node.begin();
     const auto words = to_words(partial.digest);
-    std::copy(words.begin(), words.end(), row_words_.begin() + static_cast<std::ptrdiff_t>(at * words_per_digest));
+    std::copy(words.begin(), words.end(),
+              row_words_.begin() + static_cast<std::ptrdiff_t>(at * words_per_digest));
     row_words_[items * words_per_digest + at] = partial.node.level;
   }
   stream.upload(*rows_, 0, bytes_of(row_words_));

@@ -1,5 +1,5 @@
-// One device's part of a Merkle tree: slices of items to item roots, item roots to the few nodes of the tree this device owns
-// whole.
+// One device's part of a Merkle tree: slices of items to item roots, item roots to the few nodes of
+// the tree this device owns whole.
 #pragma once
 
 #include "lib/workload/workload.hpp"
@@ -24,10 +24,11 @@ class MerkleProgram : public DeviceProgram {
   void merged() override;
 
  private:
-  void reduce_piece(Buffer& leaves, std::uint64_t first, std::uint64_t count, std::uint32_t unused_bits, Items first_item,
-                    Stream& stream);
-  void launch(const Pass& pass, Buffer& in, Buffer& out, std::uint64_t first, std::uint64_t count, std::uint64_t out_first,
-              std::uint64_t groups, Stream& stream, std::uint32_t unused_bits = 0);
+  void reduce_piece(Buffer& leaves, std::uint64_t first, std::uint64_t count,
+                    std::uint32_t unused_bits, Items first_item, Stream& stream);
+  void launch(const Pass& pass, Buffer& in, Buffer& out, std::uint64_t first, std::uint64_t count,
+              std::uint64_t out_first, std::uint64_t groups, Stream& stream,
+              std::uint32_t unused_bits = 0);
 
   MerkleWorkload& workload_;
   const DeviceTraits traits_;

@@ -13,23 +13,31 @@ namespace {
 using namespace merkle;
 
 Bytes host_bytes(const SuiteParams& params) {
-  return bytes_of_leaves(params.size) + Geometry::max_items * 4 * digest_bytes;  // leaves; item roots, partials and their transfers
+  return bytes_of_leaves(params.size) +
+         Geometry::max_items * 4 *
+             digest_bytes;  // leaves; item roots, partials and their transfers
 }
 
 void check(const SuiteParams& params) {
   bytes_of_leaves(params.size);
   if (params.size > 0 || tree_kind(params.options.at("tree")) != TreeKind::plain) return;
-  const std::string what =
-      params.input ? "--input: " + in_quotes(params.input->string()) + " is empty" : "--size: \"0\" is too small";
-  throw Error(ErrorKind::usage, what + ": a plain tree without leaves has no root; accepted: one leaf or more, or --tree rfc6962");
+  const std::string what = params.input
+                               ? "--input: " + in_quotes(params.input->string()) + " is empty"
+                               : "--size: \"0\" is too small";
+  throw Error(ErrorKind::usage, what +
+                                    ": a plain tree without leaves has no root; accepted: one leaf "
+                                    "or more, or --tree rfc6962");
 }
 
 Remainder remainder_of(const SuiteParams& params) {
   if (params.has_flag("pad")) return Remainder::pad;
-  return tree_kind(params.options.at("tree")) == TreeKind::rfc6962 ? Remainder::short_leaf : Remainder::refuse;
+  return tree_kind(params.options.at("tree")) == TreeKind::rfc6962 ? Remainder::short_leaf
+                                                                   : Remainder::refuse;
 }
 
-std::uint64_t leaves_of_input(SuiteParams& params) { return count_in_file(*params.input, remainder_of(params)); }
+std::uint64_t leaves_of_input(SuiteParams& params) {
+  return count_in_file(*params.input, remainder_of(params));
+}
 
 Shape shape(const SuiteParams& params) { return shape_of(Geometry::of(params.size)); }
 
@@ -52,14 +60,19 @@ SuiteInfo merkle_suite() {
   info.quick_size = std::uint64_t{1} << 20;
   info.full_size = std::uint64_t{1} << 24;
   info.full_size_cpu = std::uint64_t{1} << 18;
-  info.options = {
-      {"tree",
-       "plain: node = SHA-256(left || right) over 32-byte leaves; rfc6962: leaves and nodes hashed with their prefixes; "
-       "rfc6962-digests: the same nodes, the leaves are RFC 6962 leaf hashes already. An odd node is promoted unchanged",
-       {tree_names.begin(), tree_names.end()}},
-      {"pad", "with --input, fill up a last leaf of fewer than 32 bytes with zeros", {"no", "yes"}, SuiteOption::Kind::flag}};
+  info.options = {{"tree",
+                   "plain: node = SHA-256(left || right) over 32-byte leaves; rfc6962: leaves and "
+                   "nodes hashed with their prefixes; "
+                   "rfc6962-digests: the same nodes, the leaves are RFC 6962 leaf hashes already. "
+                   "An odd node is promoted unchanged",
+                   {tree_names.begin(), tree_names.end()}},
+                  {"pad",
+                   "with --input, fill up a last leaf of fewer than 32 bytes with zeros",
+                   {"no", "yes"},
+                   SuiteOption::Kind::flag}};
   info.input =
-      "leaves of 32 bytes one after another; with --tree rfc6962 the last may be shorter and is hashed as it is, with --pad it is "
+      "leaves of 32 bytes one after another; with --tree rfc6962 the last may be shorter and is "
+      "hashed as it is, with --pad it is "
       "filled up with zeros";
   info.modes = {Mode::resident, Mode::end_to_end};
   info.host_bytes = host_bytes;

@@ -39,9 +39,10 @@ Capacity MerkleWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   return merkle::capacity(device, kind_, geometry_, mode);
 }
 
-// A node of 64 bytes is 1050 rotations and shifts and 616 three-input logic functions, counted in the machine code for an H200; its
-// 626 additions can run beside them, on the pipe that multiplies. Each of the 1666 takes the slot of a multiply-add, which
-// `calibrate` counts as two. Other trees have other schedules, and CPUs other instructions: not counted.
+// A node of 64 bytes is 1050 rotations and shifts and 616 three-input logic functions, counted in
+// the machine code for an H200; its 626 additions can run beside them, on the pipe that multiplies.
+// Each of the 1666 takes the slot of a multiply-add, which `calibrate` counts as two. Other trees
+// have other schedules, and CPUs other instructions: not counted.
 Demand MerkleWorkload::demand(const DeviceTraits& device) const {
   Demand demand;
   if (device.cpu || kind_ != TreeKind::plain) return demand;
@@ -50,7 +51,8 @@ Demand MerkleWorkload::demand(const DeviceTraits& device) const {
   return demand;
 }
 
-std::unique_ptr<DeviceProgram> MerkleWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
+std::unique_ptr<DeviceProgram> MerkleWorkload::program(DeviceResources& device, Mode mode,
+                                                       const Capacity& capacity) {
   return std::make_unique<MerkleProgram>(*this, device, mode, capacity.fits);
 }
 
@@ -74,14 +76,15 @@ void MerkleWorkload::add_item_roots(Items first, std::span<const Digest> roots) 
 std::vector<Partial> MerkleWorkload::frontier() const {
   const std::scoped_lock lock(mutex_);
   std::vector<Partial> partials;
-  for (const TreeNode& node : partials_.frontier()) partials.push_back({node, *partials_.find(node)});
+  for (const TreeNode& node : partials_.frontier())
+    partials.push_back({node, *partials_.find(node)});
   return partials;
 }
 
 bool MerkleWorkload::merge_on_device(const DeviceTraits& best) const {
   if (best.cpu || geometry_.leaves == 0) return false;
-  // Measured beside an H200: a node takes the host 0.45 us, and a level the device 2.3 us, its latency, besides about 200 us for
-  // upload, launch and download.
+  // Measured beside an H200: a node takes the host 0.45 us, and a level the device 2.3 us, its
+  // latency, besides about 200 us for upload, launch and download.
   const double host_us = 0.45 * static_cast<double>(frontier().size() - 1);
   return host_us > 200 + 2.3 * ceil_log2(geometry_.items);
 }
@@ -92,7 +95,9 @@ void MerkleWorkload::merge() {
 }
 
 // 0.7 to 1.4 us a node that a device leaves, beside H200s as beside PoCL's cores.
-MergeEstimate MerkleWorkload::merge_estimate() const { return {Nanos{}, std::chrono::nanoseconds(1100), true}; }
+MergeEstimate MerkleWorkload::merge_estimate() const {
+  return {Nanos{}, std::chrono::nanoseconds(1100), true};
+}
 
 void MerkleWorkload::set_root(const Digest& root) { root_ = root; }
 
@@ -108,7 +113,8 @@ Verdict MerkleWorkload::verify(VerifyLevel level, std::uint64_t seed) {
 }
 
 Verdict MerkleWorkload::verify_full() {
-  if (!reference_root_) reference_root_ = reference_root(kind_, leaves_.content(0, leaves_.count()), host_threads_);
+  if (!reference_root_)
+    reference_root_ = reference_root(kind_, leaves_.content(0, leaves_.count()), host_threads_);
   Verdict verdict{Verdict::Status::passed, "the whole tree from its leaves, by OpenSSL", ""};
   if (*root_ != *reference_root_) {
     verdict.status = Verdict::Status::failed;
@@ -118,11 +124,13 @@ Verdict MerkleWorkload::verify_full() {
 }
 
 Digest MerkleWorkload::item_by_reference(Items item) const {
-  return reference_root(kind_, leaves_.content(geometry_.first_leaf(item), geometry_.first_leaf(item + 1)), 1);
+  return reference_root(
+      kind_, leaves_.content(geometry_.first_leaf(item), geometry_.first_leaf(item + 1)), 1);
 }
 
-// A few item roots from their leaves, and everything above the items: a wrong item escapes with probability 1 - 16 / items, a wrong
-// combination never. Items of a device that is gone were not published: they are computed here.
+// A few item roots from their leaves, and everything above the items: a wrong item escapes with
+// probability 1 - 16 / items, a wrong combination never. Items of a device that is gone were not
+// published: they are computed here.
 Verdict MerkleWorkload::verify_sample(std::uint64_t seed) {
   if (geometry_.leaves == 0) return verify_full();
   constexpr std::size_t checks = 16;
@@ -131,12 +139,15 @@ Verdict MerkleWorkload::verify_sample(std::uint64_t seed) {
   for (Items i = 0; i < geometry_.items; ++i) {
     if (!item_roots_[i]) missing.push_back(i);
   }
-  for (std::size_t i = 0; i < std::min<Items>(checks, geometry_.items); ++i) chosen.push_back(random() % geometry_.items);
+  for (std::size_t i = 0; i < std::min<Items>(checks, geometry_.items); ++i)
+    chosen.push_back(random() % geometry_.items);
 
   std::vector<Digest> expected(chosen.size());
-  parallel_for(chosen.size(), host_threads_, [&](std::uint64_t i) { expected[i] = item_by_reference(chosen[i]); });
+  parallel_for(chosen.size(), host_threads_,
+               [&](std::uint64_t i) { expected[i] = item_by_reference(chosen[i]); });
   std::vector<Digest> nodes(geometry_.items);
-  parallel_for(missing.size(), host_threads_, [&](std::uint64_t i) { nodes[missing[i]] = item_by_reference(missing[i]); });
+  parallel_for(missing.size(), host_threads_,
+               [&](std::uint64_t i) { nodes[missing[i]] = item_by_reference(missing[i]); });
   for (Items i = 0; i < geometry_.items; ++i) {
     if (item_roots_[i]) nodes[i] = *item_roots_[i];
   }
@@ -147,8 +158,8 @@ Verdict MerkleWorkload::verify_sample(std::uint64_t seed) {
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     if (nodes[chosen[i]] == expected[i]) continue;
     verdict.status = Verdict::Status::failed;
-    verdict.message =
-        "subtree " + std::to_string(chosen[i]) + " is " + hex(nodes[chosen[i]]) + ", OpenSSL says " + hex(expected[i]);
+    verdict.message = "subtree " + std::to_string(chosen[i]) + " is " + hex(nodes[chosen[i]]) +
+                      ", OpenSSL says " + hex(expected[i]);
     return verdict;
   }
   const Digest top = reference_top(kind_, nodes);

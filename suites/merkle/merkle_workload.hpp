@@ -1,5 +1,5 @@
-// One Merkle tree as a Workload: what devices hand over, how it is merged, and how the root is verified. What runs on a device is
-// in merkle_program.hpp.
+// One Merkle tree as a Workload: what devices hand over, how it is merged, and how the root is
+// verified. What runs on a device is in merkle_program.hpp.
 #pragma once
 
 #include <mutex>
@@ -20,7 +20,8 @@ class MerkleWorkload : public Workload {
   const Shape& shape() const override { return shape_; }
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
+                                         const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override { return leaves_.bytes(); }
   void begin_sample() override;
   bool merge_on_device(const DeviceTraits& best) const override;
@@ -30,7 +31,8 @@ class MerkleWorkload : public Workload {
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 
-  // For the programs. Those that hand over may be called from several threads at once; their order does not matter.
+  // For the programs. Those that hand over may be called from several threads at once; their order
+  // does not matter.
   TreeKind kind() const { return kind_; }
   const Geometry& geometry() const { return geometry_; }
   const Leaves& leaves() const { return leaves_; }

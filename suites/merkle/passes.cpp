@@ -10,7 +10,8 @@ namespace {
 
 constexpr Bytes mib = Bytes{1} << 20;
 constexpr Bytes scratch_limit = 1024 * mib;
-constexpr Bytes padding = 512;             // one block of 16 digests: loads of whole vectors and pairs stay inside
+constexpr Bytes padding =
+    512;  // one block of 16 digests: loads of whole vectors and pairs stay inside
 constexpr Bytes largest_slot = 256 * mib;  // end to end there is nothing to gain from larger slices
 
 // Output nodes of a pass over `nodes`, as stored.
@@ -18,7 +19,8 @@ Bytes stored(const DeviceTraits& device, std::uint64_t nodes) {
   return (nodes + lanes(device) - 1) / lanes(device) * lanes(device) * digest_bytes + padding;
 }
 
-Bytes scratch_bytes(const DeviceTraits& device, const std::vector<Pass>& chain, std::uint64_t leaves, Bytes (&scratch)[2]) {
+Bytes scratch_bytes(const DeviceTraits& device, const std::vector<Pass>& chain,
+                    std::uint64_t leaves, Bytes (&scratch)[2]) {
   scratch[0] = scratch[1] = padding;
   unsigned done = 0;
   for (std::size_t i = 0; i + 1 < chain.size(); ++i) {
@@ -28,7 +30,9 @@ Bytes scratch_bytes(const DeviceTraits& device, const std::vector<Pass>& chain, 
   return scratch[0] + scratch[1];
 }
 
-std::uint64_t leaves_of(const Geometry& geometry, Items items) { return std::min(geometry.leaves, items << geometry.height); }
+std::uint64_t leaves_of(const Geometry& geometry, Items items) {
+  return std::min(geometry.leaves, items << geometry.height);
+}
 
 }  // namespace
 
@@ -39,11 +43,13 @@ std::vector<Pass> passes(const DeviceTraits& device, TreeKind kind, unsigned hei
     const unsigned count = (height + most - 1) / most;
     for (unsigned i = 0; i < count; ++i) {
       const unsigned levels = height / count + (i < height % count);
-      chain.push_back({false, levels, (i > 0 ? in_blocks : 0u) | (i + 1 < count ? out_blocks : 0u)});
+      chain.push_back(
+          {false, levels, (i > 0 ? in_blocks : 0u) | (i + 1 < count ? out_blocks : 0u)});
     }
   } else {
-    // Levels by a work-item, then at most by a work-group of 32. A tree of 2^20 leaves takes an H100 247 us; with at most 6 by a
-    // work-group, and so 3 more by a work-item, 255. results/README.md has what else was tried.
+    // Levels by a work-item, then at most by a work-group of 32. A tree of 2^20 leaves takes an
+    // H100 247 us; with at most 6 by a work-group, and so 3 more by a work-item, 255.
+    // results/README.md has what else was tried.
     constexpr unsigned a_thread = 3, a_group = 7;
     unsigned rest = height;
     do {
@@ -57,19 +63,27 @@ std::vector<Pass> passes(const DeviceTraits& device, TreeKind kind, unsigned hei
 }
 
 std::string kernel_options(const DeviceTraits& device, TreeKind kind, bool short_leaf) {
-  return std::string(device.cpu ? "-DLANES=16" : "-DLANES=1") + " -DUNROLL=1" + (device.nvidia ? " -DMULTIPLY_ADDS" : "") +
-         (kind == TreeKind::plain ? " -DRFC6962=0" : " -DRFC6962=1") + (short_leaf ? " -DSHORT_LEAF" : "");
+  return std::string(device.cpu ? "-DLANES=16" : "-DLANES=1") + " -DUNROLL=1" +
+         (device.nvidia ? " -DMULTIPLY_ADDS" : "") +
+         (kind == TreeKind::plain ? " -DRFC6962=0" : " -DRFC6962=1") +
+         (short_leaf ? " -DSHORT_LEAF" : "");
 }
 
-Bytes Layout::total() const { return leaf_buffers * leaves + scratch[0] + scratch[1] + 3 * rows + tasks; }
+Bytes Layout::total() const {
+  return leaf_buffers * leaves + scratch[0] + scratch[1] + 3 * rows + tasks;
+}
 
-Layout layout(const DeviceTraits& device, TreeKind kind, const Geometry& geometry, Mode mode, Items fits) {
+Layout layout(const DeviceTraits& device, TreeKind kind, const Geometry& geometry, Mode mode,
+              Items fits) {
   const std::vector<Pass> chain = passes(device, kind, geometry.height);
   Layout plan;
   plan.leaf_buffers = mode == Mode::resident ? 1 : 2;
-  plan.leaves = leaves_of(geometry, mode == Mode::resident ? geometry.items : fits) * digest_bytes + padding;
+  plan.leaves =
+      leaves_of(geometry, mode == Mode::resident ? geometry.items : fits) * digest_bytes + padding;
   plan.piece = std::max<Items>(fits, 1);
-  while (scratch_bytes(device, chain, leaves_of(geometry, plan.piece), plan.scratch) > scratch_limit && plan.piece > 1)
+  while (scratch_bytes(device, chain, leaves_of(geometry, plan.piece), plan.scratch) >
+             scratch_limit &&
+         plan.piece > 1)
     plan.piece = (plan.piece + 1) / 2;
   plan.rows = geometry.items * (digest_bytes + sizeof(std::uint32_t)) + padding;
   plan.tasks = geometry.items * 2 * sizeof(std::uint32_t);
@@ -79,13 +93,15 @@ Layout layout(const DeviceTraits& device, TreeKind kind, const Geometry& geometr
 Capacity capacity(const DeviceTraits& device, TreeKind kind, const Geometry& geometry, Mode mode) {
   const Bytes usable = device.global_memory / 10 * 9;
   const auto too_large = [&](const Layout& plan) {
-    return plan.leaves > device.max_allocation || std::max(plan.scratch[0], plan.scratch[1]) > device.max_allocation ||
+    return plan.leaves > device.max_allocation ||
+           std::max(plan.scratch[0], plan.scratch[1]) > device.max_allocation ||
            plan.total() > usable;
   };
   Capacity capacity;
   capacity.fits = geometry.items;
   const Bytes item = digest_bytes << geometry.height;
-  if (mode == Mode::end_to_end) capacity.fits = std::min(capacity.fits, std::max<Items>(1, largest_slot / item));
+  if (mode == Mode::end_to_end)
+    capacity.fits = std::min(capacity.fits, std::max<Items>(1, largest_slot / item));
   Layout plan = layout(device, kind, geometry, mode, capacity.fits);
   while (mode == Mode::end_to_end && capacity.fits > 1 && too_large(plan)) {
     capacity.fits /= 2;
@@ -93,18 +109,20 @@ Capacity capacity(const DeviceTraits& device, TreeKind kind, const Geometry& geo
   }
   if (too_large(plan)) {
     capacity.fits = 0;
-    capacity.reason = (mode == Mode::resident ? "all leaves (" : "two slots of one item's leaves (") +
-                      format_bytes(static_cast<double>(plan.leaf_buffers * plan.leaves)) +
-                      ") do not fit the device: " + format_bytes(static_cast<double>(device.max_allocation)) + " at once, " +
-                      format_bytes(static_cast<double>(usable)) + " in all";
+    capacity.reason =
+        (mode == Mode::resident ? "all leaves (" : "two slots of one item's leaves (") +
+        format_bytes(static_cast<double>(plan.leaf_buffers * plan.leaves)) +
+        ") do not fit the device: " + format_bytes(static_cast<double>(device.max_allocation)) +
+        " at once, " + format_bytes(static_cast<double>(usable)) + " in all";
     return capacity;
   }
   capacity.resident = plan.total();
   capacity.pipeline = capacity.fits;
   if (mode == Mode::end_to_end) {
-    // At least 8 pieces for each of 4 devices, so that uploads overlap compute. A piece takes an H200 about 100 us however small it
-    // is, as each of its three passes waits for the last hash: 8 MiB, 157 us of upload, hide that. Two pieces of 4 MiB are better
-    // than one of 8. Above 32 MiB (8 MiB for CPUs, which copy through their caches) nothing gets better.
+    // At least 8 pieces for each of 4 devices, so that uploads overlap compute. A piece takes an
+    // H200 about 100 us however small it is, as each of its three passes waits for the last hash: 8
+    // MiB, 157 us of upload, hide that. Two pieces of 4 MiB are better than one of 8. Above 32 MiB
+    // (8 MiB for CPUs, which copy through their caches) nothing gets better.
     const Bytes all = geometry.leaves * digest_bytes;
     const Bytes least = device.cpu ? mib : std::clamp<Bytes>(all / 2, 4 * mib, 8 * mib);
     const Bytes piece = std::clamp<Bytes>(all / 32, least, (device.cpu ? 8 : 32) * mib);

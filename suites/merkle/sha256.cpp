@@ -1,5 +1,5 @@
-// SHA-256 as in FIPS 180-4, section 6.2. The constants are computed from their definition (section 4.2.2 and 5.3.3), so that no
-// table is typed in a second time.
+// SHA-256 as in FIPS 180-4, section 6.2. The constants are computed from their definition
+// (section 4.2.2 and 5.3.3), so that no table is typed in a second time.
 #include "suites/merkle/sha256.hpp"
 
 #include <algorithm>
@@ -13,13 +13,15 @@ using State = std::array<std::uint32_t, 8>;
 
 __extension__ using Wide = unsigned __int128;
 
-// The first 32 bits of the fractional part of the `root`th root of p, for p < 400: floor(2^32 * p^(1/root)) mod 2^32, by bisection.
+// The first 32 bits of the fractional part of the `root`th root of p, for p < 400: floor(2^32 *
+// p^(1/root)) mod 2^32, by bisection.
 constexpr std::uint32_t root_fraction(std::uint64_t p, unsigned root) {
   std::uint64_t low = 0, high = std::uint64_t{1} << 37;
   while (high - low > 1) {
     const std::uint64_t middle = low + (high - low) / 2;
     const Wide square = static_cast<Wide>(middle) * middle;
-    const bool below = root == 2 ? square <= static_cast<Wide>(p) << 64 : square * middle <= static_cast<Wide>(p) << 96;
+    const bool below = root == 2 ? square <= static_cast<Wide>(p) << 64
+                                 : square * middle <= static_cast<Wide>(p) << 96;
     (below ? low : high) = middle;
   }
   return static_cast<std::uint32_t>(low);
@@ -45,7 +47,8 @@ constexpr std::array<std::uint32_t, N> prime_roots(unsigned root) {
 
 constexpr auto round_constants = prime_roots<64>(3);
 constexpr State initial_state = prime_roots<8>(2);
-static_assert(round_constants[0] == 0x428a2f98 && round_constants[63] == 0xc67178f2 && initial_state[7] == 0x5be0cd19);
+static_assert(round_constants[0] == 0x428a2f98 && round_constants[63] == 0xc67178f2 &&
+              initial_state[7] == 0x5be0cd19);
 
 std::uint32_t load_big_endian(const std::uint8_t* p) {
   return std::uint32_t{p[0]} << 24 | std::uint32_t{p[1]} << 16 | std::uint32_t{p[2]} << 8 | p[3];
@@ -60,13 +63,15 @@ void compress(State& state, const std::uint8_t* block) {
   for (std::size_t i = 0; i < 16; ++i) w[i] = load_big_endian(block + 4 * i);
   for (std::size_t i = 16; i < 64; ++i) {
     const std::uint32_t x = w[i - 15], y = w[i - 2];
-    w[i] = w[i - 16] + (std::rotr(x, 7) ^ std::rotr(x, 18) ^ x >> 3) + w[i - 7] + (std::rotr(y, 17) ^ std::rotr(y, 19) ^ y >> 10);
+    w[i] = w[i - 16] + (std::rotr(x, 7) ^ std::rotr(x, 18) ^ x >> 3) + w[i - 7] +
+           (std::rotr(y, 17) ^ std::rotr(y, 19) ^ y >> 10);
   }
   auto [a, b, c, d, e, f, g, h] = state;
   for (std::size_t i = 0; i < 64; ++i) {
-    const std::uint32_t t1 =
-        h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) + ((e & f) ^ (~e & g)) + round_constants[i] + w[i];
-    const std::uint32_t t2 = (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+    const std::uint32_t t1 = h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) +
+                             ((e & f) ^ (~e & g)) + round_constants[i] + w[i];
+    const std::uint32_t t2 =
+        (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
     h = g, g = f, f = e, e = d + t1;
     d = c, c = b, b = a, a = t1 + t2;
   }
@@ -74,13 +79,16 @@ void compress(State& state, const std::uint8_t* block) {
   for (std::size_t i = 0; i < 8; ++i) state[i] += out[i];
 }
 
-Digest combine_node(TreeKind kind, const PartialTree& tree, const std::vector<TreeNode>& frontier, std::size_t& next,
-                    const TreeNode& node) {
+Digest combine_node(TreeKind kind, const PartialTree& tree, const std::vector<TreeNode>& frontier,
+                    std::size_t& next, const TreeNode& node) {
   if (frontier[next] == node) return *tree.find(frontier[next++]);
   const Digest left = combine_node(kind, tree, frontier, next, {node.level - 1, node.index * 2});
-  // The frontier covers all items, so when it is used up, or goes on beyond this node, there is no right half: promoted.
-  if (next == frontier.size() || frontier[next].begin() >= (node.index + 1) << node.level) return left;
-  return hash_node(kind, left, combine_node(kind, tree, frontier, next, {node.level - 1, node.index * 2 + 1}));
+  // The frontier covers all items, so when it is used up, or goes on beyond this node, there is no
+  // right half: promoted.
+  if (next == frontier.size() || frontier[next].begin() >= (node.index + 1) << node.level)
+    return left;
+  return hash_node(kind, left,
+                   combine_node(kind, tree, frontier, next, {node.level - 1, node.index * 2 + 1}));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// SHA-256 on the host for the few nodes that are left when the devices are done: plain, scalar, portable. Not the reference: that
-// is OpenSSL (reference.hpp), and shares nothing with this.
+// SHA-256 on the host for the few nodes that are left when the devices are done: plain, scalar,
+// portable. Not the reference: that is OpenSSL (reference.hpp), and shares nothing with this.
 #pragma once
 
 #include <cstddef>

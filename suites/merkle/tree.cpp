@@ -9,7 +9,8 @@ namespace mgpu::merkle {
 
 TreeKind tree_kind(const std::string& name) {
   const auto found = std::find(tree_names.begin(), tree_names.end(), name);
-  if (found == tree_names.end()) throw Error(ErrorKind::usage, "--tree: plain, rfc6962 or rfc6962-digests, not '" + name + "'");
+  if (found == tree_names.end())
+    throw Error(ErrorKind::usage, "--tree: plain, rfc6962 or rfc6962-digests, not '" + name + "'");
   return static_cast<TreeKind>(found - tree_names.begin());
 }
 
@@ -32,6 +33,8 @@ Geometry Geometry::of(std::uint64_t leaves) {
   return g;
 }
 
-std::uint64_t Geometry::first_leaf(Items item) const { return item >= items ? leaves : item << height; }
+std::uint64_t Geometry::first_leaf(Items item) const {
+  return item >= items ? leaves : item << height;
+}
 
 }  // namespace mgpu::merkle

@@ -1,5 +1,5 @@
-// What a Merkle tree is here: which bytes are hashed, how leaves fall into items. The fixed tree above the
-// items is suites/common/block_tree.hpp. Pure; hashes nothing.
+// What a Merkle tree is here: which bytes are hashed, how leaves fall into items. The fixed tree
+// above the items is suites/common/block_tree.hpp. Pure; hashes nothing.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ namespace mgpu::merkle {
 using Digest = std::array<std::uint8_t, 32>;
 constexpr Bytes digest_bytes = 32;
 
-// In each, an odd node at the end of a level is promoted unchanged; for RFC 6962 (2.1) that is the same tree as splitting at the
-// largest power of two below n.
+// In each, an odd node at the end of a level is promoted unchanged; for RFC 6962 (2.1) that is the
+// same tree as splitting at the largest power of two below n.
 enum class TreeKind {
   plain,            // node = SHA-256(left || right); the leaves are the bottom level
   rfc6962,          // leaf = SHA-256(0x00 || leaf), node = SHA-256(0x01 || left || right)
@@ -28,10 +28,12 @@ TreeKind tree_kind(const std::string& name);  // throws Error(usage)
 
 std::string hex(const Digest& digest);  // lower case
 
-using block_tree::ceil_log2, block_tree::coalesce, block_tree::cover, block_tree::Range, block_tree::TreeNode;
+using block_tree::ceil_log2, block_tree::coalesce, block_tree::cover, block_tree::Range,
+    block_tree::TreeNode;
 
-// An item is an aligned subtree of 2^height leaves; the last may be ragged. At most 1024 items, so that one work-group can reduce
-// them; at least 32 leaves each. No leaves at all are one item, so that every problem has work to hand out.
+// An item is an aligned subtree of 2^height leaves; the last may be ragged. At most 1024 items, so
+// that one work-group can reduce them; at least 32 leaves each. No leaves at all are one item, so
+// that every problem has work to hand out.
 struct Geometry {
   std::uint64_t leaves = 0;
   unsigned height = 0;

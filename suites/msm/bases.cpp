@@ -6,11 +6,15 @@
 namespace mgpu::msm {
 namespace {
 
-// A work-item makes a block: an inversion (380 multiplications of BN254) for all of it, so not a short one, but 2^16 of them at
-// least where there are enough points: an H200 runs 67,584 at once.
-std::uint32_t block_of(std::uint64_t count) { return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count >> 16, 16, 256)); }
+// A work-item makes a block: an inversion (380 multiplications of BN254) for all of it, so not a
+// short one, but 2^16 of them at least where there are enough points: an H200 runs 67,584 at once.
+std::uint32_t block_of(std::uint64_t count) {
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count >> 16, 16, 256));
+}
 
-std::uint64_t blocks_of(std::uint64_t count) { return (count + block_of(count) - 1) / block_of(count); }
+std::uint64_t blocks_of(std::uint64_t count) {
+  return (count + block_of(count) - 1) / block_of(count);
+}
 
 constexpr std::uint64_t table_block = 8;  // BLOCK of the kernel
 
@@ -37,7 +41,8 @@ Bases bases_of(Curve curve, std::uint64_t count, const KnownLogs& logs, unsigned
   bases.starts.resize(blocks_of(count) * affine_bytes(curve));
   bases.row.resize(bases.block * affine_bytes(curve));
   const HostPoints& points = host_points(curve);
-  points.multiples(bases.starts, logs.first, reduced_product(logs.step, bases.block, order_of(curve)), threads);
+  points.multiples(bases.starts, logs.first,
+                   reduced_product(logs.step, bases.block, order_of(curve)), threads);
   points.multiples(bases.row, Scalar{}, logs.step, 1);
   return bases;
 }
@@ -46,7 +51,8 @@ Bytes BaseMaker::buffer_bytes(Curve curve, std::uint64_t count) {
   return count == 0 ? 0 : (blocks_of(count) + block_of(count)) * affine_bytes(curve);
 }
 
-BaseMaker::BaseMaker(const Bases& bases, DeviceResources& device, const std::string& options, std::size_t group)
+BaseMaker::BaseMaker(const Bases& bases, DeviceResources& device, const std::string& options,
+                     std::size_t group)
     : bases_(bases),
       group_(group),
       kernel_(device.kernel("msm_bases.cl", "make_points", options)),
@@ -61,9 +67,12 @@ void BaseMaker::enqueue(Stream& stream, Buffer& points) {
                 {starts_.get(), row_.get(), bases_.block, bases_.count, &points});
 }
 
-TableMaker::TableMaker(const Windows& windows, std::uint64_t points, DeviceResources& device, const std::string& options,
-                       std::size_t group)
-    : windows_(windows), points_(points), group_(group), kernel_(device.kernel("msm_bases.cl", "make_multiples", options)) {}
+TableMaker::TableMaker(const Windows& windows, std::uint64_t points, DeviceResources& device,
+                       const std::string& options, std::size_t group)
+    : windows_(windows),
+      points_(points),
+      group_(group),
+      kernel_(device.kernel("msm_bases.cl", "make_multiples", options)) {}
 
 void TableMaker::enqueue(Stream& stream, Buffer& table) {
   const std::size_t blocks = (points_ + table_block - 1) / table_block;

@@ -1,5 +1,6 @@
-// What a device makes before the samples: the points of a seeded problem, which is faster than making them on the host and sending
-// them (2^24 points of BN254: see results/msm.md), and the table of multiples of all points.
+// What a device makes before the samples: the points of a seeded problem, which is faster than
+// making them on the host and sending them (2^24 points of BN254: see results/msm.md), and the
+// table of multiples of all points.
 #pragma once
 
 #include <memory>
@@ -11,7 +12,8 @@
 
 namespace mgpu::msm {
 
-// What devices start from: point `block` * b + j is starts[b] plus row[j], both affine; row[0] is infinity.
+// What devices start from: point `block` * b + j is starts[b] plus row[j], both affine; row[0] is
+// infinity.
 struct Bases {
   std::uint32_t block = 0;
   std::uint64_t count = 0;
@@ -23,7 +25,8 @@ Bases bases_of(Curve curve, std::uint64_t count, const KnownLogs& logs, unsigned
 class BaseMaker {
  public:
   // `options` as the kernels of points are built with; `bases` outlives it.
-  BaseMaker(const Bases& bases, DeviceResources& device, const std::string& options, std::size_t group);
+  BaseMaker(const Bases& bases, DeviceResources& device, const std::string& options,
+            std::size_t group);
   void enqueue(Stream& stream, Buffer& points);
   static Bytes buffer_bytes(Curve curve, std::uint64_t count);
 
@@ -34,12 +37,13 @@ class BaseMaker {
   std::unique_ptr<Buffer> starts_, row_;
 };
 
-// Makes the rows of a table after its first, which has the points: those of row w multiplied by 2^windows.first_bit(w). With them a
-// digit of window w goes into the bucket that it has in window 0. Brickell, Gordon, McCurley and Wilson, Fast exponentiation with
-// precomputation, 1992.
+// Makes the rows of a table after its first, which has the points: those of row w multiplied by
+// 2^windows.first_bit(w). With them a digit of window w goes into the bucket that it has in window
+// 0. Brickell, Gordon, McCurley and Wilson, Fast exponentiation with precomputation, 1992.
 class TableMaker {
  public:
-  TableMaker(const Windows& windows, std::uint64_t points, DeviceResources& device, const std::string& options, std::size_t group);
+  TableMaker(const Windows& windows, std::uint64_t points, DeviceResources& device,
+             const std::string& options, std::size_t group);
   void enqueue(Stream& stream, Buffer& table);
 
  private:

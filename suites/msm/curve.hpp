@@ -1,5 +1,6 @@
-// The curves: y^2 = x^3 + b over a prime field, and in it the subgroup of prime order r. Constants alone; the arithmetic is in
-// field.hpp and point.hpp for the host, in kernels/msm_field.cl and msm_curve.cl for devices.
+// The curves: y^2 = x^3 + b over a prime field, and in it the subgroup of prime order r. Constants
+// alone; the arithmetic is in field.hpp and point.hpp for the host, in kernels/msm_field.cl and
+// msm_curve.cl for devices.
 #pragma once
 
 #include <array>
@@ -21,12 +22,15 @@ struct Bn254 {
   static constexpr std::size_t limbs = 4;
   static constexpr std::uint64_t b = 3;
   static constexpr unsigned order_bits = 254;
-  static constexpr auto modulus = number<4>("30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd47");
-  static constexpr auto order = number<4>("30644e72e131a029b85045b68181585d2833e84879b9709143e1f593f0000001");
+  static constexpr auto modulus =
+      number<4>("30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd47");
+  static constexpr auto order =
+      number<4>("30644e72e131a029b85045b68181585d2833e84879b9709143e1f593f0000001");
   static constexpr auto x = number<4>("1"), y = number<4>("2");
 };
 
-// draft-irtf-cfrg-pairing-friendly-curves-11, 4.2.1: G1. The cofactor is 0x396c8c005555e1568c00aaab0000aaab.
+// draft-irtf-cfrg-pairing-friendly-curves-11, 4.2.1: G1. The cofactor is
+// 0x396c8c005555e1568c00aaab0000aaab.
 struct Bls12381 {
   static constexpr Curve curve = Curve::bls12_381;
   static constexpr bool whole_curve = false;
@@ -34,17 +38,22 @@ struct Bls12381 {
   static constexpr std::size_t limbs = 6;
   static constexpr std::uint64_t b = 4;
   static constexpr unsigned order_bits = 255;
-  static constexpr auto modulus =
-      number<6>("1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaab");
-  static constexpr auto order = number<4>("73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001");
-  static constexpr auto x =
-      number<6>("17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb");
-  static constexpr auto y =
-      number<6>("08b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3edd03cc744a2888ae40caa232946c5e7e1");
-  // What the family is made from: r = u^4 - u^2 + 1, u negative; and that cube root of 1 in the field with (beta x, y) = -u^2 (x,
-  // y) for points of the subgroup.
+  static constexpr auto modulus = number<6>(
+      "1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffff"
+      "aaab");
+  static constexpr auto order =
+      number<4>("73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001");
+  static constexpr auto x = number<6>(
+      "17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22"
+      "c6bb");
+  static constexpr auto y = number<6>(
+      "08b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3edd03cc744a2888ae40caa232946c5"
+      "e7e1");
+  // What the family is made from: r = u^4 - u^2 + 1, u negative; and that cube root of 1 in the
+  // field with (beta x, y) = -u^2 (x, y) for points of the subgroup.
   static constexpr std::uint64_t minus_u = 0xd201000000010000;
-  static constexpr auto beta = number<6>("5f19672fdf76ce51ba69c6076a0f77eaddb3a93be6f89688de17d813620a00022e01fffffffefffe");
+  static constexpr auto beta =
+      number<6>("5f19672fdf76ce51ba69c6076a0f77eaddb3a93be6f89688de17d813620a00022e01fffffffefffe");
 };
 
 // use(Bn254{}) or use(Bls12381{}).

@@ -1,5 +1,6 @@
-// Field arithmetic on the host: 64-bit limbs, Montgomery form with the same R as the kernels (2^256, 2^384), always below the
-// modulus. Shares no code with the kernels; that both agree is tested, and so is this against GMP.
+// Field arithmetic on the host: 64-bit limbs, Montgomery form with the same R as the kernels
+// (2^256, 2^384), always below the modulus. Shares no code with the kernels; that both agree is
+// tested, and so is this against GMP.
 #pragma once
 
 #include "suites/msm/curve.hpp"
@@ -14,7 +15,9 @@ class Fp {
 
   constexpr Fp() = default;  // zero
   static constexpr Fp from_plain(const Plain& plain) { return Fp(plain) * Fp(kSquare); }
-  static constexpr Fp from_montgomery(const Plain& limbs) { return Fp(limbs); }  // below the modulus
+  static constexpr Fp from_montgomery(const Plain& limbs) {
+    return Fp(limbs);
+  }  // below the modulus
   static constexpr Fp one() { return Fp(kOne); }
   constexpr Plain plain() const {
     Plain unit{};
@@ -36,9 +39,10 @@ class Fp {
   }
   constexpr Fp operator-() const { return Fp() - *this; }
 
-  // Multiplying and reducing a limb at a time (Koc, Acar, Kaliski, 1996: CIOS). Two spare bits in the modulus keep the running sum
-  // within N limbs. Unrolled by hand, as -O2 does not: 43 ns instead of 60 (BN254). A call costs nothing beside that, and inlined
-  // into every formula g++ 12 compiles host_points.cpp for 33 s instead of 4.
+  // Multiplying and reducing a limb at a time (Koc, Acar, Kaliski, 1996: CIOS). Two spare bits in
+  // the modulus keep the running sum within N limbs. Unrolled by hand, as -O2 does not: 43 ns
+  // instead of 60 (BN254). A call costs nothing beside that, and inlined into every formula g++ 12
+  // compiles host_points.cpp for 33 s instead of 4.
   [[gnu::noinline]] friend constexpr Fp operator*(const Fp& a, const Fp& b) {
     static_assert(C::modulus[N - 1] >> 62 == 0);
     Plain t{};
@@ -49,12 +53,14 @@ class Fp {
       Wide reduced = static_cast<Wide>(m) * C::modulus[0] + static_cast<std::uint64_t>(product);
 #pragma GCC unroll 6
       for (std::size_t j = 1; j < N; ++j) {
-        product = static_cast<Wide>(a.limbs_[j]) * b.limbs_[i] + t[j] + static_cast<std::uint64_t>(product >> 64);
-        reduced =
-            static_cast<Wide>(m) * C::modulus[j] + static_cast<std::uint64_t>(product) + static_cast<std::uint64_t>(reduced >> 64);
+        product = static_cast<Wide>(a.limbs_[j]) * b.limbs_[i] + t[j] +
+                  static_cast<std::uint64_t>(product >> 64);
+        reduced = static_cast<Wide>(m) * C::modulus[j] + static_cast<std::uint64_t>(product) +
+                  static_cast<std::uint64_t>(reduced >> 64);
         t[j - 1] = static_cast<std::uint64_t>(reduced);
       }
-      t[N - 1] = static_cast<std::uint64_t>(product >> 64) + static_cast<std::uint64_t>(reduced >> 64);
+      t[N - 1] =
+          static_cast<std::uint64_t>(product >> 64) + static_cast<std::uint64_t>(reduced >> 64);
     }
     return Fp(below_modulus(t));
   }

@@ -15,8 +15,8 @@ std::string word(std::uint32_t value) {
 template <std::size_t N>
 void define(std::string& options, const char* prefix, const Limbs<N>& value) {
   for (std::size_t i = 0; i < 2 * N; ++i) {
-    options +=
-        " -D" + std::string(prefix) + std::to_string(i) + "=" + word(static_cast<std::uint32_t>(value[i / 2] >> (i % 2 * 32)));
+    options += " -D" + std::string(prefix) + std::to_string(i) + "=" +
+               word(static_cast<std::uint32_t>(value[i / 2] >> (i % 2 * 32)));
   }
 }
 
@@ -33,8 +33,8 @@ std::string field_options(Curve curve, bool cpu, bool ptx) {
     options += " -DP_INVERSE=" + word(static_cast<std::uint32_t>(Fp<C>::minus_inverse()));
     if (cpu) options += " -DMSM_ROLLED";
     if (ptx) options += " -DMSM_PTX";
-    // Three work-groups of 128 on a multiprocessor of an H200 instead of two, for 16 bytes spilled; 8 limbs need 118 registers as
-    // it is.
+    // Three work-groups of 128 on a multiprocessor of an H200 instead of two, for 16 bytes spilled;
+    // 8 limbs need 118 registers as it is.
     if (ptx && 2 * C::limbs == 12) options += " -cl-nv-maxrregcount=168";
     return options;
   });

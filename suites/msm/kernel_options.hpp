@@ -1,4 +1,5 @@
-// The -D options of kernels/msm_*.cl: the constants of a curve in 32-bit words, and how a device wants its loops.
+// The -D options of kernels/msm_*.cl: the constants of a curve in 32-bit words, and how a device
+// wants its loops.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// Whole numbers of a fixed number of 64-bit limbs, least significant first: what host arithmetic and parsing stand on. Pure.
+// Whole numbers of a fixed number of 64-bit limbs, least significant first: what host arithmetic
+// and parsing stand on. Pure.
 #pragma once
 
 #include <array>
@@ -69,7 +70,8 @@ constexpr int hex_digit(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-// "0x1f" or "1f", either case; nothing else, and at least one digit. Empty when it is no such text or does not fit.
+// "0x1f" or "1f", either case; nothing else, and at least one digit. Empty when it is no such text
+// or does not fit.
 template <std::size_t N>
 constexpr std::optional<Limbs<N>> parse_hex(std::string_view text) {
   if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
@@ -84,8 +86,9 @@ constexpr std::optional<Limbs<N>> parse_hex(std::string_view text) {
   return value;
 }
 
-// What files hold: decimal, or hexadecimal with 0x or 0X in front, of either case. A decimal number of several digits does not
-// begin with 0: that is what hexadecimal digits whose 0x was forgotten look like. Empty when it is no such text or does not fit.
+// What files hold: decimal, or hexadecimal with 0x or 0X in front, of either case. A decimal number
+// of several digits does not begin with 0: that is what hexadecimal digits whose 0x was forgotten
+// look like. Empty when it is no such text or does not fit.
 template <std::size_t N>
 constexpr std::optional<Limbs<N>> parse_number(std::string_view text) {
   if (text.starts_with("0x") || text.starts_with("0X")) return parse_hex<N>(text);
@@ -119,7 +122,8 @@ constexpr Limbs<N> from_big_endian(std::span<const std::byte> bytes) {
 template <std::size_t N>
 std::string to_hex(const Limbs<N>& value) {
   std::string text;
-  for (std::size_t nibble = 16 * N; nibble-- > 0;) text += "0123456789abcdef"[value[nibble / 16] >> (nibble % 16 * 4) & 15];
+  for (std::size_t nibble = 16 * N; nibble-- > 0;)
+    text += "0123456789abcdef"[value[nibble / 16] >> (nibble % 16 * 4) & 15];
   return text;
 }
 

@@ -9,7 +9,8 @@
 namespace mgpu::msm {
 namespace {
 
-constexpr char sort_file[] = "msm_sort.cl", accumulate_file[] = "msm_accumulate.cl", reduce_file[] = "msm_reduce.cl";
+constexpr char sort_file[] = "msm_sort.cl", accumulate_file[] = "msm_accumulate.cl",
+               reduce_file[] = "msm_reduce.cl";
 
 constexpr unsigned sort_launches = 7;
 constexpr std::size_t weighing_items = 32;  // one for each bit of the largest window
@@ -75,14 +76,16 @@ void MsmProgram::make_kernels(DeviceResources& device, bool ptx) {
   accumulate_ = device.kernel(accumulate_file, "accumulate", options);
   combine_ = device.kernel(accumulate_file, "combine", options);
   halve_ = device.kernel(reduce_file, "halve", options);
-  // A CPU's cores do that faster with the host's limbs; and that of one set is 20 us there, 100 on an H100.
+  // A CPU's cores do that faster with the host's limbs; and that of one set is 20 us there, 100 on
+  // an H100.
   if (!traits_.cpu && !has_table_ && traits_.max_work_group >= weighing_items)
     weigh_ = device.kernel(reduce_file, "weigh", options);
   if (made_on_device(traits_, workload_.problem(), mode_)) {
     maker_ = std::make_unique<BaseMaker>(workload_.bases(), device, options, heavy_);
   }
   if (has_table_) {
-    table_ = std::make_unique<TableMaker>(windows_of_sample(), workload_.terms().count(), device, options, heavy_);
+    table_ = std::make_unique<TableMaker>(windows_of_sample(), workload_.terms().count(), device,
+                                          options, heavy_);
   }
 }
 
@@ -91,7 +94,8 @@ const Windows& MsmProgram::windows_of_sample() const {
 }
 
 std::string MsmProgram::kernel_variant() const {
-  return has_table_ ? "table of " + std::to_string(windows_.count) + " multiples of each point" : "";
+  return has_table_ ? "table of " + std::to_string(windows_.count) + " multiples of each point"
+                    : "";
 }
 
 void MsmProgram::self_test(Stream& stream) { self_test_->enqueue(stream); }
@@ -123,14 +127,17 @@ void MsmProgram::prepare(Stream& stream) {
   if (mode_ != Mode::resident) stream.upload(*scalars_[0], 0, terms.scalar_bytes(0, terms.count()));
 }
 
-void MsmProgram::launch(Kernel& kernel, std::uint64_t work_items, std::size_t local, std::initializer_list<KernelArg> args,
-                        Stream& stream, std::size_t rows, std::size_t layers) {
+void MsmProgram::launch(Kernel& kernel, std::uint64_t work_items, std::size_t local,
+                        std::initializer_list<KernelArg> args, Stream& stream, std::size_t rows,
+                        std::size_t layers) {
   if (work_items == 0) return;
-  stream.launch(kernel, {{(work_items + local - 1) / local * local, rows, layers}, {local, 1, 1}}, args);
+  stream.launch(kernel, {{(work_items + local - 1) / local * local, rows, layers}, {local, 1, 1}},
+                args);
 }
 
 void MsmProgram::clear_buckets(Stream& stream) {
-  launch(*clear_sums_, windows_.all_buckets(), light_, {buckets_.get(), narrow(windows_.all_buckets())}, stream);
+  launch(*clear_sums_, windows_.all_buckets(), light_,
+         {buckets_.get(), narrow(windows_.all_buckets())}, stream);
   open_ = true;
   touched_begin_ = windows_.sets();
   touched_end_ = 0;
@@ -160,7 +167,8 @@ void MsmProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   const bool by_points = workload_.problem().axis == Axis::points;
   const Inputs from = inputs(slice, slot, stream);
   if (!by_points) {
-    add(pass_of(traits_, all, static_cast<unsigned>(slice.size()), windows_), from, static_cast<unsigned>(slice.begin), stream);
+    add(pass_of(traits_, all, static_cast<unsigned>(slice.size()), windows_), from,
+        static_cast<unsigned>(slice.begin), stream);
     return;
   }
   const unsigned at_once = windows_of_pass(windows_, slice.size(), workload_.problem().together);
@@ -174,55 +182,68 @@ void MsmProgram::add(const Pass& pass, const Inputs& from, unsigned first_window
   const unsigned first_set = has_table_ ? 0 : first_window, sets = has_table_ ? 1 : pass.windows;
   const std::uint64_t first_bucket = std::uint64_t{first_set} * windows_.buckets();
   // Windows that share buckets have each a row of the table.
-  const std::uint64_t in_a_row = workload_.terms().count(), row = has_table_ ? first_window * in_a_row : 0;
-  const std::uint32_t points = narrow(has_table_ ? pass.windows * in_a_row - from.first_point : pass.points);
+  const std::uint64_t in_a_row = workload_.terms().count(),
+                      row = has_table_ ? first_window * in_a_row : 0;
+  const std::uint32_t points =
+      narrow(has_table_ ? pass.windows * in_a_row - from.first_point : pass.points);
   const std::uint32_t entries = narrow(pass.entries()), buckets = narrow(pass.buckets);
   sort(pass, from, first_window, stream);
   launch(*accumulate_, pass.tasks(), heavy_,
-         {from.points, row + from.first_point, points, entries_.get(), entries, pass.limit, tasks_.get(), plan_.get(),
-          buckets_.get(), first_bucket, buckets, partials_.get()},
+         {from.points, row + from.first_point, points, entries_.get(), entries, pass.limit,
+          tasks_.get(), plan_.get(), buckets_.get(), first_bucket, buckets, partials_.get()},
          stream);
   // Its groups take turns, as how many buckets are too long is known on the device alone.
   const std::size_t size = power_of_two_at_most(traits_.max_work_group, traits_.cpu ? 4 : 32);
-  const std::uint64_t groups = std::min<std::uint64_t>(pass.entries() / pass.limit, 4 * traits_.compute_units);
+  const std::uint64_t groups =
+      std::min<std::uint64_t>(pass.entries() / pass.limit, 4 * traits_.compute_units);
   launch(*combine_, groups * size, size,
-         {longs_.get(), plan_.get(), partials_.get(), entries, pass.limit, buckets_.get(), first_bucket, buckets,
-          LocalBytes{size * sum_bytes(workload_.terms().curve())}},
+         {longs_.get(), plan_.get(), partials_.get(), entries, pass.limit, buckets_.get(),
+          first_bucket, buckets, LocalBytes{size * sum_bytes(workload_.terms().curve())}},
          stream);
   touched_begin_ = std::min(touched_begin_, first_set);
   touched_end_ = std::max(touched_end_, first_set + sets);
 }
 
 void MsmProgram::sort(const Pass& pass, const Inputs& from, unsigned first_window, Stream& stream) {
-  const std::uint32_t points = narrow(pass.points), buckets = narrow(pass.buckets), limit = pass.limit;
-  const std::uint32_t bits = windows_.bits, wide = windows_.wide, each = windows_.buckets(), row = has_table_ ? 0 : each,
-                      end_window = first_window + pass.windows;
+  const std::uint32_t points = narrow(pass.points), buckets = narrow(pass.buckets),
+                      limit = pass.limit;
+  const std::uint32_t bits = windows_.bits, wide = windows_.wide, each = windows_.buckets(),
+                      row = has_table_ ? 0 : each, end_window = first_window + pass.windows;
   const std::uint32_t wide_here = has_table_ ? pass.windows : wide - std::min(wide, first_window);
   const std::uint32_t blocks = buckets / scan_block + 1, plan_words = plan_lengths + limit + 1;
   const LocalBytes scan{group_ * 4}, lengths{(limit + 1) * Bytes{4}};
   stream.begin_series(sort_launches + (open_ ? 0 : 1));
   if (!open_) clear_buckets(stream);
-  launch(*clear_words_, std::max(buckets, plan_words), light_, {counts_.get(), buckets, plan_.get(), plan_words}, stream);
-  launch(*digits_, points, light_, {from.scalars, from.first_scalar, points, bits, wide, first_window, end_window, codes_.get()},
-         stream);
-  launch(*count_digits_, points, light_, {codes_.get(), points, each, row, counts_.get(), ranks_.get()}, stream, pass.windows);
-  launch(*scan_blocks_, blocks * group_, group_, {counts_.get(), buckets, limit, bases_.get(), plan_.get(), scan, lengths}, stream);
+  launch(*clear_words_, std::max(buckets, plan_words), light_,
+         {counts_.get(), buckets, plan_.get(), plan_words}, stream);
+  launch(
+      *digits_, points, light_,
+      {from.scalars, from.first_scalar, points, bits, wide, first_window, end_window, codes_.get()},
+      stream);
+  launch(*count_digits_, points, light_,
+         {codes_.get(), points, each, row, counts_.get(), ranks_.get()}, stream, pass.windows);
+  launch(*scan_blocks_, blocks * group_, group_,
+         {counts_.get(), buckets, limit, bases_.get(), plan_.get(), scan, lengths}, stream);
   launch(*scan_sums_, group_, group_, {bases_.get(), blocks, limit, plan_.get(), scan}, stream);
   launch(*make_tasks_, buckets, group_,
-         {counts_.get(), bases_.get(), buckets, limit, plan_.get(), tasks_.get(), longs_.get(), narrow(pass.entries()),
-          narrow(pass.tasks()), lengths},
+         {counts_.get(), bases_.get(), buckets, limit, plan_.get(), tasks_.get(), longs_.get(),
+          narrow(pass.entries()), narrow(pass.tasks()), lengths},
          stream);
   std::uint32_t parts = 1;
-  const std::uint64_t together = has_table_ ? pass.entries() : pass.points;  // entries of as many buckets
-  while (!traits_.cpu && parts < each / 2 && together / parts > workload_.options().cached_entries) parts *= 2;
-  const std::uint32_t part_buckets = each / parts, stride = has_table_ ? narrow(workload_.terms().count()) : 0;
+  const std::uint64_t together =
+      has_table_ ? pass.entries() : pass.points;  // entries of as many buckets
+  while (!traits_.cpu && parts < each / 2 && together / parts > workload_.options().cached_entries)
+    parts *= 2;
+  const std::uint32_t part_buckets = each / parts,
+                      stride = has_table_ ? narrow(workload_.terms().count()) : 0;
   launch(*place_, points, light_,
-         {codes_.get(), points, each, row, part_buckets, wide_here, stride, counts_.get(), bases_.get(), ranks_.get(),
-          entries_.get(), narrow(pass.entries())},
+         {codes_.get(), points, each, row, part_buckets, wide_here, stride, counts_.get(),
+          bases_.get(), ranks_.get(), entries_.get(), narrow(pass.entries())},
          stream, pass.windows, parts);
 }
 
-// Of the sets of buckets from the first that has something to the last: those between are as a rule all of them.
+// Of the sets of buckets from the first that has something to the last: those between are as a rule
+// all of them.
 void MsmProgram::collect(Stream& stream) {
   sums_.clear();
   if (!open_) return;
@@ -244,7 +265,8 @@ void MsmProgram::collect(Stream& stream) {
   const Bytes sum = sum_bytes(workload_.terms().curve());
   sums_each_ = weigh_ ? 1 : windows_.bits;
   if (weigh_) {
-    launch(*weigh_, sets * weighing_items, weighing_items, {in, windows_.bits, out, LocalBytes{weighing_items * sum}}, stream);
+    launch(*weigh_, sets * weighing_items, weighing_items,
+           {in, windows_.bits, out, LocalBytes{weighing_items * sum}}, stream);
     std::swap(in, out);
   }
   sums_.resize(sets * sums_each_ * sum);
@@ -253,7 +275,8 @@ void MsmProgram::collect(Stream& stream) {
 
 void MsmProgram::collected() {
   if (sums_.empty()) return;
-  workload_.add_partial(host_points(workload_.terms().curve()).weighted(sums_, windows_, collected_first_, sums_each_));
+  workload_.add_partial(host_points(workload_.terms().curve())
+                            .weighted(sums_, windows_, collected_first_, sums_each_));
 }
 
 }  // namespace mgpu::msm

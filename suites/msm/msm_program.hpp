@@ -1,4 +1,5 @@
-// One device's part of an MSM: slices into buckets, buckets into a few sums per window, those to the host.
+// One device's part of an MSM: slices into buckets, buckets into a few sums per window, those to
+// the host.
 #pragma once
 
 #include "suites/msm/msm_workload.hpp"
@@ -32,8 +33,9 @@ class MsmProgram : public DeviceProgram {
   void clear_buckets(Stream& stream);
   void add(const Pass& pass, const Inputs& from, unsigned first_window, Stream& stream);
   void sort(const Pass& pass, const Inputs& inputs, unsigned first_window, Stream& stream);
-  void launch(Kernel& kernel, std::uint64_t work_items, std::size_t local, std::initializer_list<KernelArg> args, Stream& stream,
-              std::size_t rows = 1, std::size_t layers = 1);
+  void launch(Kernel& kernel, std::uint64_t work_items, std::size_t local,
+              std::initializer_list<KernelArg> args, Stream& stream, std::size_t rows = 1,
+              std::size_t layers = 1);
 
   MsmWorkload& workload_;
   std::unique_ptr<SelfTest> self_test_;  // until it is done
@@ -42,11 +44,13 @@ class MsmProgram : public DeviceProgram {
   const DeviceTraits traits_;
   const Mode mode_;
   const bool has_table_;
-  const std::size_t light_, heavy_, group_;  // work-items of a work-group: integer kernels, additions, kernels with barriers
-  std::unique_ptr<Kernel> clear_words_, clear_sums_, digits_, count_digits_, place_, scan_blocks_, scan_sums_, make_tasks_,
-      accumulate_, combine_, halve_, weigh_;  // weigh_: null where the host does that
-  std::unique_ptr<Buffer> points_[2], scalars_[2], codes_, ranks_, entries_, counts_, bases_, plan_, tasks_, longs_, partials_,
-      buckets_, scratch_;
+  const std::size_t light_, heavy_,
+      group_;  // work-items of a work-group: integer kernels, additions, kernels with barriers
+  std::unique_ptr<Kernel> clear_words_, clear_sums_, digits_, count_digits_, place_, scan_blocks_,
+      scan_sums_, make_tasks_, accumulate_, combine_, halve_,
+      weigh_;  // weigh_: null where the host does that
+  std::unique_ptr<Buffer> points_[2], scalars_[2], codes_, ranks_, entries_, counts_, bases_, plan_,
+      tasks_, longs_, partials_, buckets_, scratch_;
 
   Windows windows_;                               // of the sample under way
   bool open_ = false;                             // buckets hold something

@@ -19,7 +19,9 @@ std::size_t index_of(const Names& names, const std::string& name) {
   return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
-Curve curve_of(const SuiteParams& params) { return static_cast<Curve>(index_of(curve_names, params.options.at("curve"))); }
+Curve curve_of(const SuiteParams& params) {
+  return static_cast<Curve>(index_of(curve_names, params.options.at("curve")));
+}
 
 Bytes host_bytes(const SuiteParams& params) {
   constexpr Bytes parsing = 512;  // a term of a file as text, and as it is read
@@ -47,23 +49,29 @@ std::uint64_t terms_of_input(SuiteParams& params) {
 }
 
 std::shared_ptr<Terms> terms_of(const SuiteParams& params) {
-  if (const auto* input = dynamic_cast<const MsmInput*>(params.input_data.get())) return input->terms();
+  if (const auto* input = dynamic_cast<const MsmInput*>(params.input_data.get()))
+    return input->terms();
   const auto scalars = static_cast<Scalars>(index_of(scalar_names, params.options.at("scalars")));
-  return std::make_shared<Terms>(
-      params.input ? read_input(params) : Terms::seeded(curve_of(params), params.size, scalars, params.seed, params.host_threads));
+  return std::make_shared<Terms>(params.input
+                                     ? read_input(params)
+                                     : Terms::seeded(curve_of(params), params.size, scalars,
+                                                     params.seed, params.host_threads));
 }
 
 void check(const SuiteParams& params) {
   bytes_of_terms(curve_of(params), params.size);
   const auto scalars = params.options.find("scalars");
   const auto fixed_base = params.options.find("fixed-base");
-  if (fixed_base != params.options.end() && fixed_base->second == "yes" && params.options.at("axis") == "windows") {
-    throw Error(
-        ErrorKind::usage,
-        "--fixed-base: \"yes\" is for --axis points, where windows share their buckets; accepted with --axis windows: auto, no");
+  if (fixed_base != params.options.end() && fixed_base->second == "yes" &&
+      params.options.at("axis") == "windows") {
+    throw Error(ErrorKind::usage,
+                "--fixed-base: \"yes\" is for --axis points, where windows share their buckets; "
+                "accepted with --axis windows: auto, no");
   }
-  if (!params.input || scalars == params.options.end() || scalars->second == scalar_names[0]) return;
-  throw Error(ErrorKind::usage, "--scalars: \"" + scalars->second + "\" is for seeded terms, the file of --input has its own; " +
+  if (!params.input || scalars == params.options.end() || scalars->second == scalar_names[0])
+    return;
+  throw Error(ErrorKind::usage, "--scalars: \"" + scalars->second +
+                                    "\" is for seeded terms, the file of --input has its own; " +
                                     "accepted: --scalars without --input");
 }
 
@@ -75,7 +83,8 @@ void resolve(SuiteParams& params) {
 MsmOptions options_of(const SuiteParams& params) {
   MsmOptions options;
   options.axis = params.options.at("axis") == "windows" ? Axis::windows : Axis::points;
-  options.fixed_base = static_cast<FixedBase>(index_of(fixed_base_names, params.options.at("fixed-base")));
+  options.fixed_base =
+      static_cast<FixedBase>(index_of(fixed_base_names, params.options.at("fixed-base")));
   const std::string& window = params.options.at("window");
   options.window_bits = window == "auto" ? 0 : static_cast<unsigned>(std::stoul(window));
   options.devices = params.devices;
@@ -84,7 +93,9 @@ MsmOptions options_of(const SuiteParams& params) {
   return options;
 }
 
-Shape shape(const SuiteParams& params) { return shape_of_seeded(curve_of(params), params.size, options_of(params)); }
+Shape shape(const SuiteParams& params) {
+  return shape_of_seeded(curve_of(params), params.size, options_of(params));
+}
 
 std::unique_ptr<Workload> make(const SuiteParams& params) {
   check(params);
@@ -93,7 +104,8 @@ std::unique_ptr<Workload> make(const SuiteParams& params) {
 
 std::vector<std::string> window_values() {
   std::vector<std::string> values{"auto"};
-  for (unsigned bits = least_window; bits <= largest_window; ++bits) values.push_back(std::to_string(bits));
+  for (unsigned bits = least_window; bits <= largest_window; ++bits)
+    values.push_back(std::to_string(bits));
   return values;
 }
 
@@ -109,17 +121,23 @@ SuiteInfo msm_suite() {
   info.full_size = std::uint64_t{1} << 20;
   info.options = {
       {"curve", "the curve; with --input, the file's", {curve_names.begin(), curve_names.end()}},
-      {"axis", "what is split: points, or the windows of the scalars, each device with all points", {"points", "windows"}},
+      {"axis",
+       "what is split: points, or the windows of the scalars, each device with all points",
+       {"points", "windows"}},
       {"scalars",
-       "uniform below the group order; witness: a quarter each 0, 1, below 2^16 and uniform; equal: all the same",
+       "uniform below the group order; witness: a quarter each 0, 1, below 2^16 and uniform; "
+       "equal: all the same",
        {scalar_names.begin(), scalar_names.end()}},
       {"fixed-base",
-       "before the clock starts, make a table of multiples of the points, by which all windows share their buckets; auto: on GPUs "
+       "before the clock starts, make a table of multiples of the points, by which all windows "
+       "share their buckets; auto: on GPUs "
        "where it fits and is predicted to be faster; not in mode end-to-end, where points travel",
        {fixed_base_names.begin(), fixed_base_names.end()}},
-      {"window", "bits of a window at most; auto: the cheapest for the points of a device", window_values()},
+      {"window", "bits of a window at most; auto: the cheapest for the points of a device",
+       window_values()},
       {"trust-input",
-       "with --input, do not test that points on bls12_381 are in the subgroup, only that they are on the curve; scalars then have "
+       "with --input, do not test that points on bls12_381 are in the subgroup, only that they are "
+       "on the curve; scalars then have "
        "to be below the group order",
        {"no", "yes"},
        SuiteOption::Kind::flag}};

@@ -11,21 +11,31 @@
 namespace mgpu::msm {
 namespace {
 
-// r times a point of BLS12-381 outside the subgroup is not infinity: scalars are folded only where all points are known multiples
-// of the generator, or where there is no outside.
+// r times a point of BLS12-381 outside the subgroup is not infinity: scalars are folded only where
+// all points are known multiples of the generator, or where there is no outside.
 bool folds(Curve curve, bool known_logs) { return curve == Curve::bn254 || known_logs; }
 
 Problem problem_of(Curve curve, std::uint64_t points, bool known_logs, const MsmOptions& options) {
   const bool fold = folds(curve, known_logs);
-  Problem problem{curve, options.axis, points, {}, known_logs, {}, options.fixed_base == FixedBase::yes, options.together};
+  Problem problem{curve,
+                  options.axis,
+                  points,
+                  {},
+                  known_logs,
+                  {},
+                  options.fixed_base == FixedBase::yes,
+                  options.together};
   // A table is made before it is known how many devices a sample has: for as many as there are.
   if (options.axis == Axis::points && options.fixed_base != FixedBase::no) {
     if (options.window_bits != 0) {
-      if (problem.must_share) problem.shared_windows = windows_of(curve, fold, options.window_bits, true);
+      if (problem.must_share)
+        problem.shared_windows = windows_of(curve, fold, options.window_bits, true);
     } else if (problem.must_share) {
-      problem.shared_windows = best_shared_windows(curve, fold, options.limit, points / options.devices);
+      problem.shared_windows =
+          best_shared_windows(curve, fold, options.limit, points / options.devices);
     } else if (options.limit == Limit::latency) {
-      problem.shared_windows = faster_shared_windows(curve, fold, options.limit, points / options.devices);
+      problem.shared_windows =
+          faster_shared_windows(curve, fold, options.limit, points / options.devices);
     }
   }
   if (options.window_bits != 0) {
@@ -50,9 +60,11 @@ const Windows& usual_windows(const Problem& problem, Mode mode, const Windows& o
 
 Shape shape_of(const Problem& problem) {
   Shape shape;
-  const auto points = static_cast<double>(problem.points), each = static_cast<double>(affine_bytes(problem.curve) + sizeof(Scalar));
+  const auto points = static_cast<double>(problem.points),
+             each = static_cast<double>(affine_bytes(problem.curve) + sizeof(Scalar));
   // No terms at all are one item, so that every problem has work to hand out.
-  shape.items = problem.axis == Axis::points ? std::max<Items>(1, problem.points) : problem.windows.at(0).count;
+  shape.items = problem.axis == Axis::points ? std::max<Items>(1, problem.points)
+                                             : problem.windows.at(0).count;
   shape.ops = points;
   shape.rate_unit = "terms/s";
   shape.bytes_in = bytes_of_terms(problem.curve, problem.points);
@@ -90,10 +102,12 @@ MsmWorkload::MsmWorkload(std::shared_ptr<Terms> terms, const MsmOptions& options
   multiply_adds_with_table_ = least_multiply_adds(terms_->curve(), fold_, lengths, true);
 }
 
-// As `calibrate` counts them: a multiply-add is two operations. At least, in whichever mode: where points travel there is no table.
+// As `calibrate` counts them: a multiply-add is two operations. At least, in whichever mode: where
+// points travel there is no table.
 Demand MsmWorkload::demand(const DeviceTraits& device) const {
   Demand demand;
-  demand.int32 = 2 * (has_table(device, problem_, Mode::resident) ? multiply_adds_with_table_ : multiply_adds_);
+  demand.int32 = 2 * (has_table(device, problem_, Mode::resident) ? multiply_adds_with_table_
+                                                                  : multiply_adds_);
   return demand;
 }
 
@@ -109,20 +123,25 @@ ItemCost MsmWorkload::cost(Mode mode) const {
   return cost;
 }
 
-Capacity MsmWorkload::capacity(const DeviceTraits& device, Mode mode) const { return msm::capacity(device, problem_, mode); }
+Capacity MsmWorkload::capacity(const DeviceTraits& device, Mode mode) const {
+  return msm::capacity(device, problem_, mode);
+}
 
-std::unique_ptr<DeviceProgram> MsmWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
+std::unique_ptr<DeviceProgram> MsmWorkload::program(DeviceResources& device, Mode mode,
+                                                    const Capacity& capacity) {
   if (!made_on_device(device.traits(), problem_, mode)) terms_->make_points(options_.host_threads);
   return std::make_unique<MsmProgram>(*this, device, mode, capacity.fits);
 }
 
 const Bases& MsmWorkload::bases() {
-  if (!bases_) bases_ = bases_of(terms_->curve(), terms_->count(), *terms_->logs(), options_.host_threads);
+  if (!bases_)
+    bases_ = bases_of(terms_->curve(), terms_->count(), *terms_->logs(), options_.host_threads);
   return *bases_;
 }
 
 void MsmWorkload::expect(std::size_t devices) {
-  windows_ = problem_.windows[std::min(std::max<std::size_t>(devices, 1), problem_.windows.size()) - 1];
+  windows_ =
+      problem_.windows[std::min(std::max<std::size_t>(devices, 1), problem_.windows.size()) - 1];
 }
 
 void MsmWorkload::begin_sample() {
@@ -141,8 +160,8 @@ void MsmWorkload::merge() {
   result_ = points_.affine(partial_);
 }
 
-// Making the sum affine, an inversion by 380 or 590 multiplications: measured beside an H200. The sums of a device are weighted in
-// its own collect.
+// Making the sum affine, an inversion by 380 or 590 multiplications: measured beside an H200. The
+// sums of a device are weighted in its own collect.
 MergeEstimate MsmWorkload::merge_estimate() const {
   return {std::chrono::microseconds(terms_->curve() == Curve::bn254 ? 11 : 36), Nanos{}};
 }
@@ -152,25 +171,28 @@ std::string MsmWorkload::digest() const {
   return result_->x + result_->y;
 }
 
-// Either reference covers every term, so `sample` is no weaker than `full`. That of a file has the scalars as the file gives them:
-// that reducing them changed nothing is checked too.
+// Either reference covers every term, so `sample` is no weaker than `full`. That of a file has the
+// scalars as the file gives them: that reducing them changed nothing is checked too.
 Verdict MsmWorkload::verify(VerifyLevel level, std::uint64_t) {
   if (level == VerifyLevel::off) return {};
   if (!result_) throw Error(ErrorKind::internal, "msm: no result before merge()");
   if (!reference_) {
-    reference_ = terms_->logs()
-                     ? reference_sum(terms_->curve(), terms_->scalars(), *terms_->logs())
-                     : points_.multiply(terms_->point_bytes(0, terms_->count()), terms_->given_scalars(), options_.host_threads);
+    reference_ = terms_->logs() ? reference_sum(terms_->curve(), terms_->scalars(), *terms_->logs())
+                                : points_.multiply(terms_->point_bytes(0, terms_->count()),
+                                                   terms_->given_scalars(), options_.host_threads);
   }
   Verdict verdict{Verdict::Status::passed, "", ""};
-  verdict.method =
-      terms_->logs() ? "known discrete logarithms, one scalar multiplication by OpenSSL" : "Pippenger's algorithm on the host";
+  verdict.method = terms_->logs()
+                       ? "known discrete logarithms, one scalar multiplication by OpenSSL"
+                       : "Pippenger's algorithm on the host";
   if (terms_->given_scalars().data() != terms_->scalars().data())
     verdict.method += ", with scalars as they were before they were reduced";
-  if (*reference_ == infinity_) verdict.method += "; the sum is infinity, as it would be had nothing been added";
+  if (*reference_ == infinity_)
+    verdict.method += "; the sum is infinity, as it would be had nothing been added";
   if (*result_ != *reference_) {
     verdict.status = Verdict::Status::failed;
-    verdict.message = "the sum is " + text_of(*result_) + ", the reference says " + text_of(*reference_);
+    verdict.message =
+        "the sum is " + text_of(*result_) + ", the reference says " + text_of(*reference_);
   }
   return verdict;
 }
@@ -182,8 +204,8 @@ std::string MsmWorkload::text_of(const PlainPoint& point) const {
 void MsmWorkload::write_result(const std::filesystem::path& file) const {
   if (!result_) throw Error(ErrorKind::internal, "msm: no result before merge()");
   write_result_file(file, [&](std::ostream& out) {
-    out << "{\"curve\": \"" << curve_names[static_cast<std::size_t>(terms_->curve())] << "\", \"x\": \"0x" << result_->x
-        << "\", \"y\": \"0x" << result_->y << "\"}\n";
+    out << "{\"curve\": \"" << curve_names[static_cast<std::size_t>(terms_->curve())]
+        << "\", \"x\": \"0x" << result_->x << "\", \"y\": \"0x" << result_->y << "\"}\n";
   });
 }
 

@@ -1,5 +1,5 @@
-// One multi-scalar multiplication as a Workload: how it is cut, what devices hand over, how it is merged and verified. What runs on
-// a device is in msm_program.hpp.
+// One multi-scalar multiplication as a Workload: how it is cut, what devices hand over, how it is
+// merged and verified. What runs on a device is in msm_program.hpp.
 #pragma once
 
 #include <array>
@@ -12,7 +12,8 @@
 
 namespace mgpu::msm {
 
-// Whether windows share their buckets, by a table of multiples of the points: where it fits and is faster, never, or always.
+// Whether windows share their buckets, by a table of multiples of the points: where it fits and is
+// faster, never, or always.
 enum class FixedBase { automatic, no, yes };
 inline constexpr std::array<std::string_view, 3> fixed_base_names{"auto", "no", "yes"};
 
@@ -23,7 +24,8 @@ struct MsmOptions {
   Limit limit = Limit::latency;
   std::size_t devices = 1;
   unsigned host_threads = 1;
-  // Entries of a window that stay in a GPU's second-level cache (50 MB on an H200) while they are written in no order.
+  // Entries of a window that stay in a GPU's second-level cache (50 MB on an H200) while they are
+  // written in no order.
   std::uint64_t cached_entries = std::uint64_t{1} << 23;
   std::uint64_t together = entries_together;
 };
@@ -34,13 +36,15 @@ Shape shape_of_seeded(Curve curve, std::uint64_t points, const MsmOptions& optio
 class MsmWorkload : public Workload {
  public:
   MsmWorkload(std::shared_ptr<Terms> terms, const MsmOptions& options);
-  MsmWorkload(Terms terms, const MsmOptions& options) : MsmWorkload(std::make_shared<Terms>(std::move(terms)), options) {}
+  MsmWorkload(Terms terms, const MsmOptions& options)
+      : MsmWorkload(std::make_shared<Terms>(std::move(terms)), options) {}
 
   const Shape& shape() const override { return shape_; }
   ItemCost cost(Mode mode) const override;
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
+                                         const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override { return terms_->memory(); }
   void expect(std::size_t devices) override;
   void begin_sample() override;

@@ -1,5 +1,6 @@
-// Points on the host: what merging, making bases and the reference of file inputs need. Formulas of the Explicit-Formulas Database
-// (madd-2008-s, add-2008-s, dbl-2008-s-1 for a = 0), with all special cases.
+// Points on the host: what merging, making bases and the reference of file inputs need. Formulas of
+// the Explicit-Formulas Database (madd-2008-s, add-2008-s, dbl-2008-s-1 for a = 0), with all
+// special cases.
 #pragma once
 
 #include <vector>

@@ -64,24 +64,31 @@ PlainPoint reference_sum(Curve curve, std::span<const Scalar> scalars, const Kno
   need(context != nullptr);
   return with_curve(curve, [&](auto c) {
     using C = decltype(c);
-    const Number p = number(to_hex(C::modulus)), r = number(to_hex(C::order)), a = number("0"), b = number(std::to_string(C::b));
+    const Number p = number(to_hex(C::modulus)), r = number(to_hex(C::order)), a = number("0"),
+                 b = number(std::to_string(C::b));
     const Number x = number(to_hex(C::x)), y = number(to_hex(C::y));
     const Group group(EC_GROUP_new_curve_GFp(p.get(), a.get(), b.get(), context.get()));
     need(group != nullptr);
     const Point generator(EC_POINT_new(group.get())), sum(EC_POINT_new(group.get()));
-    need(generator && sum && EC_POINT_set_affine_coordinates(group.get(), generator.get(), x.get(), y.get(), context.get()) == 1);
+    need(generator && sum &&
+         EC_POINT_set_affine_coordinates(group.get(), generator.get(), x.get(), y.get(),
+                                         context.get()) == 1);
 
     const Number log = number("0"), other = number("0");
-    need(BN_mod_mul(log.get(), number(to_hex(moments.plain)).get(), number(to_hex(logs.first)).get(), r.get(), context.get()) == 1);
-    need(BN_mod_mul(other.get(), number(to_hex(moments.by_index)).get(), number(to_hex(logs.step)).get(), r.get(), context.get()) ==
-         1);
+    need(BN_mod_mul(log.get(), number(to_hex(moments.plain)).get(),
+                    number(to_hex(logs.first)).get(), r.get(), context.get()) == 1);
+    need(BN_mod_mul(other.get(), number(to_hex(moments.by_index)).get(),
+                    number(to_hex(logs.step)).get(), r.get(), context.get()) == 1);
     need(BN_mod_add(log.get(), log.get(), other.get(), r.get(), context.get()) == 1);
-    need(EC_POINT_mul(group.get(), sum.get(), nullptr, generator.get(), log.get(), context.get()) == 1);
+    need(EC_POINT_mul(group.get(), sum.get(), nullptr, generator.get(), log.get(), context.get()) ==
+         1);
 
     constexpr std::size_t digits = C::limbs * 16;
-    if (EC_POINT_is_at_infinity(group.get(), sum.get()) == 1) return PlainPoint{std::string(digits, '0'), std::string(digits, '0')};
+    if (EC_POINT_is_at_infinity(group.get(), sum.get()) == 1)
+      return PlainPoint{std::string(digits, '0'), std::string(digits, '0')};
     const Number sx = number("0"), sy = number("0");
-    need(EC_POINT_get_affine_coordinates(group.get(), sum.get(), sx.get(), sy.get(), context.get()) == 1);
+    need(EC_POINT_get_affine_coordinates(group.get(), sum.get(), sx.get(), sy.get(),
+                                         context.get()) == 1);
     return PlainPoint{padded(sx.get(), digits), padded(sy.get(), digits)};
   });
 }

@@ -21,7 +21,8 @@ std::vector<std::byte> bytes_of(const std::vector<Limbs<N>>& values) {
   return bytes;
 }
 
-// Every pair of: the ends of the range, the modulus and its neighbours, limbs of ones, and random values below twice the modulus.
+// Every pair of: the ends of the range, the modulus and its neighbours, limbs of ones, and random
+// values below twice the modulus.
 template <class C>
 std::vector<std::byte> field_values() {
   using Value = Limbs<C::limbs>;
@@ -53,14 +54,17 @@ std::vector<std::byte> field_values() {
   return bytes_of(pairs);
 }
 
-// Multiples of the generator by which four points are given; 0 is infinity. Equal, opposite and missing ones at every place.
-constexpr int multiples[][4] = {{1, 2, 3, 4},   {1, 1, 2, 5},   {1, -1, 2, 3}, {1, 2, -1, -2},  {1, 2, 2, 1},   {0, 0, 0, 0},
-                                {0, 1, 0, 0},   {1, 0, 0, 1},   {0, 0, 0, 7},  {3, 3, 3, 3},    {5, -5, 5, -5}, {9, -4, 4, -9},
-                                {2, 2, -3, -1}, {-8, -8, 1, 1}, {6, 0, -6, 0}, {11, 13, -24, 0}};
+// Multiples of the generator by which four points are given; 0 is infinity. Equal, opposite and
+// missing ones at every place.
+constexpr int multiples[][4] = {{1, 2, 3, 4},   {1, 1, 2, 5},   {1, -1, 2, 3},  {1, 2, -1, -2},
+                                {1, 2, 2, 1},   {0, 0, 0, 0},   {0, 1, 0, 0},   {1, 0, 0, 1},
+                                {0, 0, 0, 7},   {3, 3, 3, 3},   {5, -5, 5, -5}, {9, -4, 4, -9},
+                                {2, 2, -3, -1}, {-8, -8, 1, 1}, {6, 0, -6, 0},  {11, 13, -24, 0}};
 
 template <class C>
 Affine<C> multiple(int n) {
-  const Affine<C> p = to_affine(times(generator<C>(), Scalar{static_cast<std::uint64_t>(n < 0 ? -n : n), 0, 0, 0}));
+  const Affine<C> p =
+      to_affine(times(generator<C>(), Scalar{static_cast<std::uint64_t>(n < 0 ? -n : n), 0, 0, 0}));
   return n < 0 ? -p : p;
 }
 
@@ -84,13 +88,14 @@ Fp<C> value_at(const std::vector<std::byte>& bytes, std::size_t i) {
 }
 
 [[noreturn]] void refuse(const std::string& what) {
-  throw Error(ErrorKind::unsupported,
-              "the self-test of its integer arithmetic failed: " + what + " is wrong, so nothing it computes can be trusted");
+  throw Error(ErrorKind::unsupported, "the self-test of its integer arithmetic failed: " + what +
+                                          " is wrong, so nothing it computes can be trusted");
 }
 
 }  // namespace
 
-SelfTest::SelfTest(Curve curve, DeviceResources& device, const std::string& options) : curve_(curve) {
+SelfTest::SelfTest(Curve curve, DeviceResources& device, const std::string& options)
+    : curve_(curve) {
   with_curve(curve, [&](auto c) {
     using C = decltype(c);
     values_ = field_values<C>();
@@ -111,8 +116,10 @@ SelfTest::SelfTest(Curve curve, DeviceResources& device, const std::string& opti
 void SelfTest::enqueue(Stream& stream) {
   stream.upload(*values_buffer_, 0, values_);
   stream.upload(*points_buffer_, 0, points_);
-  stream.launch(*field_, {{field_cases_, 1, 1}, {1, 1, 1}}, {values_buffer_.get(), field_buffer_.get()});
-  stream.launch(*sum_, {{point_cases_, 1, 1}, {1, 1, 1}}, {points_buffer_.get(), sums_buffer_.get()});
+  stream.launch(*field_, {{field_cases_, 1, 1}, {1, 1, 1}},
+                {values_buffer_.get(), field_buffer_.get()});
+  stream.launch(*sum_, {{point_cases_, 1, 1}, {1, 1, 1}},
+                {points_buffer_.get(), sums_buffer_.get()});
   stream.download(*field_buffer_, 0, field_answers_);
   stream.download(*sums_buffer_, 0, point_answers_);
 }
@@ -134,8 +141,8 @@ void SelfTest::check() const {
       Sum<C> answer;
       answer.zz = value_at<C>(point_answers_, 4 * i + 2);
       if (!answer.infinity()) {
-        answer = {value_at<C>(point_answers_, 4 * i), value_at<C>(point_answers_, 4 * i + 1), answer.zz,
-                  value_at<C>(point_answers_, 4 * i + 3)};
+        answer = {value_at<C>(point_answers_, 4 * i), value_at<C>(point_answers_, 4 * i + 1),
+                  answer.zz, value_at<C>(point_answers_, 4 * i + 3)};
       }
       if (to_affine(answer) != to_affine(sum)) refuse("a sum of points");
     }

@@ -1,5 +1,5 @@
-// The self-test of a device: kernels/msm_self_test.cl against host_points.hpp's arithmetic, on values where carries, borrows and
-// special cases are, and on random ones.
+// The self-test of a device: kernels/msm_self_test.cl against host_points.hpp's arithmetic, on
+// values where carries, borrows and special cases are, and on random ones.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// Which points of a curve are in its subgroup of order r. For BN254, whose curve is the subgroup, there is nothing to compute.
+// Which points of a curve are in its subgroup of order r. For BN254, whose curve is the subgroup,
+// there is nothing to compute.
 #pragma once
 
 #include <algorithm>
@@ -12,11 +13,12 @@
 
 namespace mgpu::msm {
 
-// Of a point on BLS12-381, exactly: phi(P) = -[u^2] P with phi(x, y) = (beta x, y). M. Scott, "A note on group membership tests for
-// G1, G2 and GT on BLS pairing-friendly curves", https://eprint.iacr.org/2021/1130, section 4; EIP-2537 names the same test. Points
-// of the subgroup satisfy it by the choice of beta. And phi^2(P) + phi(P) + P is infinity for every point, so that one which
-// satisfies it satisfies [u^4 - u^2 + 1] P = [r] P = infinity. 126 doublings and 10 additions, where [r] P takes 254 and about
-// 127; 0.23 ms on a slow core.
+// Of a point on BLS12-381, exactly: phi(P) = -[u^2] P with phi(x, y) = (beta x, y). M. Scott, "A
+// note on group membership tests for G1, G2 and GT on BLS pairing-friendly curves",
+// https://eprint.iacr.org/2021/1130, section 4; EIP-2537 names the same test. Points of the
+// subgroup satisfy it by the choice of beta. And phi^2(P) + phi(P) + P is infinity for every point,
+// so that one which satisfies it satisfies [u^4 - u^2 + 1] P = [r] P = infinity. 126 doublings and
+// 10 additions, where [r] P takes 254 and about 127; 0.23 ms on a slow core.
 template <class C>
 bool in_subgroup(const Sum<C>& p) {
   if constexpr (C::whole_curve) {
@@ -37,14 +39,17 @@ bool in_subgroup(const Sum<C>& p) {
   }
 }
 
-// The first of `count` points outside, or one of several outside, see below. `point(i)` is an Affine<C> on the curve, and is called
-// from `threads` threads. Exact below 2^13 points; 2^18 take 4.6 s of that core instead of 60.
+// The first of `count` points outside, or one of several outside, see below. `point(i)` is an
+// Affine<C> on the curve, and is called from `threads` threads. Exact below 2^13 points; 2^18
+// take 4.6 s of that core instead of 60.
 //
-// More are first summed at random into 1024 buckets, six times, and the buckets are tested instead of the points. Sums of points
-// of the subgroup are in it. Of points outside, take one, and have all others in their buckets: for the sum of every bucket to be
-// in the subgroup nevertheless, this one has to fall into one certain bucket, if there is any such. So a point outside is missed
-// with a probability of 2^-10, six times: 2^-60, whatever the points are, as the buckets do not depend on the file. If a bucket is
-// outside, the points in such buckets are tested one by one. The first outside is among them unless it cancels out with others.
+// More are first summed at random into 1024 buckets, six times, and the buckets are tested instead
+// of the points. Sums of points of the subgroup are in it. Of points outside, take one, and have
+// all others in their buckets: for the sum of every bucket to be in the subgroup nevertheless, this
+// one has to fall into one certain bucket, if there is any such. So a point outside is missed with
+// a probability of 2^-10, six times: 2^-60, whatever the points are, as the buckets do not depend
+// on the file. If a bucket is outside, the points in such buckets are tested one by one. The first
+// outside is among them unless it cancels out with others.
 template <class C, class PointAt>
 class SubgroupTest {
  public:
@@ -72,7 +77,8 @@ class SubgroupTest {
   static Sum<C> as_sum(const Affine<C>& p) { return Sum<C>{} + p; }
 
   std::size_t bucket(std::uint64_t i, unsigned round) const {
-    return (std::size_t{round} << bits) + (splitmix64(seed_, i) >> (round * bits) & ((1u << bits) - 1));
+    return (std::size_t{round} << bits) +
+           (splitmix64(seed_, i) >> (round * bits) & ((1u << bits) - 1));
   }
 
   // Of all rounds: 1 where the sum of a bucket is outside.
@@ -81,9 +87,11 @@ class SubgroupTest {
     std::vector<Sum<C>> sums(parts * buckets);
     parallel_for(parts, threads_, [&](std::uint64_t part) {
       Sum<C>* const mine = sums.data() + part * buckets;
-      for (std::uint64_t i = count_ / parts * part; i < (part + 1 < parts ? count_ / parts * (part + 1) : count_); ++i) {
+      for (std::uint64_t i = count_ / parts * part;
+           i < (part + 1 < parts ? count_ / parts * (part + 1) : count_); ++i) {
         const Affine<C> p = point_(i);
-        for (unsigned round = 0; round < rounds; ++round) mine[bucket(i, round)] = mine[bucket(i, round)] + p;
+        for (unsigned round = 0; round < rounds; ++round)
+          mine[bucket(i, round)] = mine[bucket(i, round)] + p;
       }
     });
     std::vector<char> outside(buckets);
@@ -100,7 +108,8 @@ class SubgroupTest {
     constexpr std::uint64_t block = 256;
     std::atomic<std::uint64_t> first{count_};
     parallel_for((count_ + block - 1) / block, threads_, [&](std::uint64_t b) {
-      for (std::uint64_t i = b * block; i < std::min({count_, (b + 1) * block, first.load()}); ++i) {
+      for (std::uint64_t i = b * block; i < std::min({count_, (b + 1) * block, first.load()});
+           ++i) {
         if (!candidate(i) || in_subgroup(as_sum(point_(i)))) continue;
         for (std::uint64_t known = first; i < known && !first.compare_exchange_weak(known, i);) {
         }

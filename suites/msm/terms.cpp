@@ -11,7 +11,8 @@
 namespace mgpu::msm {
 namespace {
 
-// Uniform below the order, by rejection: an attempt fails with probability 0.24 (BN254) or 0.09, 2^16 of them never.
+// Uniform below the order, by rejection: an attempt fails with probability 0.24 (BN254) or 0.09,
+// 2^16 of them never.
 Scalar uniform(std::uint64_t seed, std::uint64_t n, const Scalar& order, unsigned order_bits) {
   for (std::uint64_t attempt = 0;; ++attempt) {
     Scalar s;
@@ -31,7 +32,8 @@ Terms::Terms(Curve curve, std::uint64_t count)
   std::memset(pages_.data(), 0, memory().size());
 }
 
-Terms Terms::seeded(Curve curve, std::uint64_t count, Scalars scalars, std::uint64_t seed, unsigned threads) {
+Terms Terms::seeded(Curve curve, std::uint64_t count, Scalars scalars, std::uint64_t seed,
+                    unsigned threads) {
   Terms terms(curve, count);
   const Scalar order = order_of(curve);
   const unsigned bits = order_bits_of(curve);
@@ -51,7 +53,8 @@ Terms Terms::seeded(Curve curve, std::uint64_t count, Scalars scalars, std::uint
   return terms;
 }
 
-Terms Terms::random(Curve curve, std::uint64_t count, Scalars scalars, std::uint64_t seed, unsigned threads) {
+Terms Terms::random(Curve curve, std::uint64_t count, Scalars scalars, std::uint64_t seed,
+                    unsigned threads) {
   Terms terms = seeded(curve, count, scalars, seed, threads);
   terms.make_points(threads);
   return terms;
@@ -60,7 +63,8 @@ Terms Terms::random(Curve curve, std::uint64_t count, Scalars scalars, std::uint
 void Terms::make_points(unsigned threads) {
   if (!points_missing_) return;
   points_missing_ = false;
-  host_points(curve_).multiples({pages_.data(), count_ * affine_bytes(curve_)}, logs_->first, logs_->step, threads);
+  host_points(curve_).multiples({pages_.data(), count_ * affine_bytes(curve_)}, logs_->first,
+                                logs_->step, threads);
 }
 
 void Terms::take_scalars(std::vector<Scalar> given) {
@@ -69,7 +73,8 @@ void Terms::take_scalars(std::vector<Scalar> given) {
   for (std::uint64_t i = 0; i < count_; ++i) {
     Scalar s = given[i];
     std::uint64_t borrow = 0;
-    while (!less(s, order)) s = subtract(s, order, borrow);  // 2^256 is less than six times the smaller order
+    while (!less(s, order))
+      s = subtract(s, order, borrow);  // 2^256 is less than six times the smaller order
     scalars()[i] = s;
     reduced = reduced || s != given[i];
   }
@@ -85,8 +90,10 @@ std::span<const std::byte> Terms::scalar_bytes(std::uint64_t begin, std::uint64_
 }
 
 Bytes bytes_of_terms(Curve curve, std::uint64_t count) {
-  constexpr std::uint64_t limit = std::uint64_t{1} << 40;  // no sum of buffers and paddings overflows
-  if (count > limit) throw Error(ErrorKind::usage, "--size: at most 2^40 terms, not " + std::to_string(count));
+  constexpr std::uint64_t limit = std::uint64_t{1}
+                                  << 40;  // no sum of buffers and paddings overflows
+  if (count > limit)
+    throw Error(ErrorKind::usage, "--size: at most 2^40 terms, not " + std::to_string(count));
   return count * (affine_bytes(curve) + sizeof(Scalar));
 }
 

@@ -1,4 +1,5 @@
-// The terms of a problem in host memory: points and scalars. Those of files are read in terms_file.hpp.
+// The terms of a problem in host memory: points and scalars. Those of files are read in
+// terms_file.hpp.
 #pragma once
 
 #include <optional>
@@ -22,11 +23,13 @@ struct KnownLogs {
 class Terms {
  public:
   Terms(Curve curve, std::uint64_t count);  // points at infinity, scalars 0
-  // Everything is a function of seed and term alone. Scalars: uniform below r; a mix as witnesses have it (a quarter each 0, 1,
-  // below 2^16, uniform); one and the same for all terms. The points are known by their logarithms and made by make_points, or
-  // where they are needed.
-  static Terms seeded(Curve curve, std::uint64_t count, Scalars scalars, std::uint64_t seed, unsigned threads);
-  static Terms random(Curve curve, std::uint64_t count, Scalars scalars, std::uint64_t seed, unsigned threads);  // with points
+  // Everything is a function of seed and term alone. Scalars: uniform below r; a mix as witnesses
+  // have it (a quarter each 0, 1, below 2^16, uniform); one and the same for all terms. The points
+  // are known by their logarithms and made by make_points, or where they are needed.
+  static Terms seeded(Curve curve, std::uint64_t count, Scalars scalars, std::uint64_t seed,
+                      unsigned threads);
+  static Terms random(Curve curve, std::uint64_t count, Scalars scalars, std::uint64_t seed,
+                      unsigned threads);  // with points
   // Once; about 0.4 us a point and thread. Nothing to do where points came from elsewhere.
   void make_points(unsigned threads);
   // One for each term, any below 2^256: scalars() become these modulo r.
@@ -36,13 +39,19 @@ class Terms {
   std::uint64_t count() const { return count_; }
   const std::optional<KnownLogs>& logs() const { return logs_; }
 
-  std::span<const std::byte> memory() const { return {pages_.data(), points_size_ + count_ * sizeof(Scalar)}; }
-  std::span<const std::byte> point_bytes(std::uint64_t begin, std::uint64_t end) const;   // as HostPoints has them
-  std::span<const std::byte> scalar_bytes(std::uint64_t begin, std::uint64_t end) const;  // below r, least significant byte first
+  std::span<const std::byte> memory() const {
+    return {pages_.data(), points_size_ + count_ * sizeof(Scalar)};
+  }
+  std::span<const std::byte> point_bytes(std::uint64_t begin,
+                                         std::uint64_t end) const;  // as HostPoints has them
+  std::span<const std::byte> scalar_bytes(
+      std::uint64_t begin, std::uint64_t end) const;  // below r, least significant byte first
   std::span<const Scalar> scalars() const { return {scalar_data(), count_}; }
   // As they were before they were reduced.
   std::span<const Scalar> given_scalars() const { return given_.empty() ? scalars() : given_; }
-  std::span<std::byte> point(std::uint64_t i) { return {pages_.data() + i * affine_bytes(curve_), affine_bytes(curve_)}; }
+  std::span<std::byte> point(std::uint64_t i) {
+    return {pages_.data() + i * affine_bytes(curve_), affine_bytes(curve_)};
+  }
   std::span<Scalar> scalars() { return {scalar_data(), count_}; }
 
  private:

@@ -13,13 +13,17 @@
 namespace mgpu::msm {
 
 const char* const terms_file_help =
-    "terms as JSON {\"curve\": \"bn254\", \"terms\": [{\"scalar\": \"5\", \"x\": \"0x1\", \"y\": \"0x2\"}, ..]}; as CSV whose "
+    "terms as JSON {\"curve\": \"bn254\", \"terms\": [{\"scalar\": \"5\", \"x\": \"0x1\", \"y\": "
+    "\"0x2\"}, ..]}; as CSV whose "
     "first "
-    "line names scalar, x, y and perhaps curve, every line ended, the last too; numbers are decimal, or hexadecimal with 0x; or, "
+    "line names scalar, x, y and perhaps curve, every line ended, the last too; numbers are "
+    "decimal, or hexadecimal with 0x; or, "
     "in a "
-    "file named .bin (bytes) or .hex (digits), as EIP-2537 (160 bytes a term) or EIP-196 (96) encode x, y and scalar. Points are "
+    "file named .bin (bytes) or .hex (digits), as EIP-2537 (160 bytes a term) or EIP-196 (96) "
+    "encode x, y and scalar. Points are "
     "on "
-    "the curve and in its subgroup, infinity is x = y = 0; scalars are below 2^256, taken modulo the group order";
+    "the curve and in its subgroup, infinity is x = y = 0; scalars are below 2^256, taken modulo "
+    "the group order";
 
 namespace {
 
@@ -36,7 +40,8 @@ struct Source {
 
 class TermsFile {
  public:
-  TermsFile(const std::filesystem::path& file, Curve curve) : file_(file), curve_(curve), points_(host_points(curve)) {}
+  TermsFile(const std::filesystem::path& file, Curve curve)
+      : file_(file), curve_(curve), points_(host_points(curve)) {}
 
   Terms read(Trust trust, unsigned threads) const {
     const Source source = open();
@@ -54,7 +59,9 @@ class TermsFile {
 
  private:
   [[noreturn]] void refuse(const std::string& why) const { refuse_terms(file_, why); }
-  std::string curve_name() const { return std::string(curve_names[static_cast<std::size_t>(curve_)]); }
+  std::string curve_name() const {
+    return std::string(curve_names[static_cast<std::size_t>(curve_)]);
+  }
 
   Source open() const {
     std::error_code error;
@@ -69,7 +76,8 @@ class TermsFile {
       space = true;
     }
     if (in.peek() == '{')
-      return of_text(read_json_terms(in, file_), [](std::uint64_t i) { return "term " + std::to_string(i) + ": "; });
+      return of_text(read_json_terms(in, file_),
+                     [](std::uint64_t i) { return "term " + std::to_string(i) + ": "; });
     if (space) refuse("begins with white space, and is not JSON");
     return of_text(read_csv_terms(in, file_), csv_term);
   }
@@ -84,7 +92,8 @@ class TermsFile {
       const std::string& digits = (*terms)[i].scalar;
       const auto value = parse_number<4>(digits);
       if (!value)
-        return "scalar " + in_quotes(digits) + " is not a number of up to 256 bits; accepted: decimal, or hexadecimal with 0x";
+        return "scalar " + in_quotes(digits) +
+               " is not a number of up to 256 bits; accepted: decimal, or hexadecimal with 0x";
       scalar = *value;
       return std::nullopt;
     };
@@ -96,10 +105,12 @@ class TermsFile {
   }
 
   Source of_bytes(std::vector<std::byte> bytes) const {
-    const std::size_t scalar_size = sizeof(Scalar), point_size = encoded_bytes(curve_), record = point_size + scalar_size;
+    const std::size_t scalar_size = sizeof(Scalar), point_size = encoded_bytes(curve_),
+                      record = point_size + scalar_size;
     if (bytes.size() % record != 0) {
-      refuse("holds " + std::to_string(bytes.size()) + " bytes, which is not a multiple of the " + std::to_string(record) +
-             " of a term on " + curve_name() + ": x and y of " + std::to_string(point_size / 2) + " each, the scalar of " +
+      refuse("holds " + std::to_string(bytes.size()) + " bytes, which is not a multiple of the " +
+             std::to_string(record) + " of a term on " + curve_name() + ": x and y of " +
+             std::to_string(point_size / 2) + " each, the scalar of " +
              std::to_string(scalar_size));
     }
     const auto data = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
@@ -112,7 +123,9 @@ class TermsFile {
       scalar = from_big_endian<4>(part(i, point_size, scalar_size));
       return std::nullopt;
     };
-    source.point = [=, this](std::uint64_t i, std::span<std::byte> point) { return points_.decode(part(i, 0, point_size), point); };
+    source.point = [=, this](std::uint64_t i, std::span<std::byte> point) {
+      return points_.decode(part(i, 0, point_size), point);
+    };
     source.name = [record](std::uint64_t i) {
       return "term " + std::to_string(i) + " (byte " + std::to_string(i * record) + "): ";
     };
@@ -125,7 +138,8 @@ class TermsFile {
     while (in) {
       const std::size_t before = bytes.size();
       bytes.resize(before + at_once);
-      in.read(reinterpret_cast<char*>(bytes.data() + before), static_cast<std::streamsize>(at_once));
+      in.read(reinterpret_cast<char*>(bytes.data() + before),
+              static_cast<std::streamsize>(at_once));
       bytes.resize(before + static_cast<std::size_t>(in.gcount()));
     }
     if (in.bad()) refuse("cannot be read to its end");
@@ -140,10 +154,12 @@ class TermsFile {
       if (line.ends_with('\r')) line.pop_back();
       std::string_view digits = line;
       if (digits.starts_with("0x") || digits.starts_with("0X")) digits.remove_prefix(2);
-      if (digits.size() % 2 != 0) refuse(where + std::to_string(digits.size()) + " hexadecimal digits, half a byte too many");
+      if (digits.size() % 2 != 0)
+        refuse(where + std::to_string(digits.size()) + " hexadecimal digits, half a byte too many");
       for (std::size_t i = 0; i < digits.size(); i += 2) {
         const int high = hex_digit(digits[i]), low = hex_digit(digits[i + 1]);
-        if (high < 0 || low < 0) refuse(where + in_quotes(digits.substr(i, 2)) + " are not two hexadecimal digits");
+        if (high < 0 || low < 0)
+          refuse(where + in_quotes(digits.substr(i, 2)) + " are not two hexadecimal digits");
         bytes.push_back(static_cast<std::byte>(high << 4 | low));
       }
     }
@@ -161,7 +177,8 @@ class TermsFile {
     };
     std::vector<Found> found((source.count + block - 1) / block);
     parallel_for(found.size(), threads, [&](std::uint64_t b) {
-      for (std::uint64_t i = b * block; i < std::min(source.count, (b + 1) * block) && !found[b].wrong; ++i)
+      for (std::uint64_t i = b * block;
+           i < std::min(source.count, (b + 1) * block) && !found[b].wrong; ++i)
         found[b] = {i, check(i)};
     });
     for (const Found& first : found) {
@@ -170,18 +187,21 @@ class TermsFile {
   }
 
   // On a curve with points outside the subgroup.
-  void check_group(const Source& source, const Terms& terms, std::span<const Scalar> scalars, Trust trust, unsigned threads) const {
+  void check_group(const Source& source, const Terms& terms, std::span<const Scalar> scalars,
+                   Trust trust, unsigned threads) const {
     const std::string order = "0x" + to_hex(order_of(curve_));
     if (trust == Trust::nothing) {
       const auto outside = points_.outside_subgroup(terms.point_bytes(0, terms.count()), threads);
       if (!outside) return;
-      refuse(source.name(*outside) + "the point is on " + curve_name() + ", but not in its subgroup of order " + order +
+      refuse(source.name(*outside) + "the point is on " + curve_name() +
+             ", but not in its subgroup of order " + order +
              "; accepted: points of the subgroup, or any on the curve with --trust-input");
     }
     check_all(source, threads, [&](std::uint64_t i) -> Wrong {
       if (less(scalars[i], order_of(curve_))) return std::nullopt;
       return "scalar 0x" + to_hex(scalars[i]) + " is not below the group order " + order +
-             ", and to reduce it takes points that are known to be in the subgroup; accepted with --trust-input: scalars below it";
+             ", and to reduce it takes points that are known to be in the subgroup; accepted with "
+             "--trust-input: scalars below it";
     });
   }
 
@@ -192,7 +212,8 @@ class TermsFile {
 
 }  // namespace
 
-Terms terms_from_file(const std::filesystem::path& file, Curve curve, Trust trust, unsigned threads) {
+Terms terms_from_file(const std::filesystem::path& file, Curve curve, Trust trust,
+                      unsigned threads) {
   return TermsFile(file, curve).read(trust, threads);
 }
 

@@ -14,7 +14,8 @@ using Json = nlohmann::json;
 
 std::string json_term(std::uint64_t i) { return "term " + std::to_string(i) + ": "; }
 
-// Takes a document event by event: a tree of it would silently keep one of two values of a key, and take thrice the memory.
+// Takes a document event by event: a tree of it would silently keep one of two values of a key, and
+// take thrice the memory.
 class JsonReader final : public nlohmann::json_sax<Json> {
  public:
   explicit JsonReader(const std::filesystem::path& file) : file_(file) {}
@@ -57,13 +58,16 @@ class JsonReader final : public nlohmann::json_sax<Json> {
     key_ = name;
     if (place_ == Place::term) {
       const auto found = std::find(term_keys.begin(), term_keys.end(), name);
-      if (found == term_keys.end()) refuse(where() + in_quotes(name) + " is unknown; accepted: scalar, x, y");
+      if (found == term_keys.end())
+        refuse(where() + in_quotes(name) + " is unknown; accepted: scalar, x, y");
       bool& seen = seen_[static_cast<std::size_t>(found - term_keys.begin())];
       if (seen) refuse(where() + in_quotes(name) + " is given twice");
       seen = true;
     } else {
-      if (name != "curve" && name != "terms") refuse(in_quotes(name) + " is unknown; accepted: curve, terms");
-      if (name == "curve" ? text_.curve.has_value() : terms_seen_) refuse(in_quotes(name) + " is given twice");
+      if (name != "curve" && name != "terms")
+        refuse(in_quotes(name) + " is unknown; accepted: curve, terms");
+      if (name == "curve" ? text_.curve.has_value() : terms_seen_)
+        refuse(in_quotes(name) + " is given twice");
       terms_seen_ = terms_seen_ || name == "terms";
     }
     return true;
@@ -85,7 +89,8 @@ class JsonReader final : public nlohmann::json_sax<Json> {
   bool number_unsigned(number_unsigned_t) override { refuse_value(); }
   bool number_float(number_float_t, const string_t&) override { refuse_value(); }
   bool binary(binary_t&) override { refuse_value(); }
-  bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception& error) override {
+  bool parse_error(std::size_t byte, const std::string&,
+                   const nlohmann::detail::exception& error) override {
     constexpr int number_out_of_range = 406;  // 1e999
     if (error.id == number_out_of_range) refuse_value();
     refuse("is not JSON: byte " + std::to_string(byte));
@@ -100,9 +105,13 @@ class JsonReader final : public nlohmann::json_sax<Json> {
   std::string where() const { return json_term(text_.terms.size() - 1); }
   [[noreturn]] void refuse(const std::string& why) const { refuse_terms(file_, why); }
   [[noreturn]] void refuse_value() const {
-    if (place_ == Place::term) refuse(where() + "\"" + key_ + "\" is not text; accepted: numbers in quotes, \"5\" or \"0x1f\"");
-    if (place_ == Place::list) refuse(json_term(text_.terms.size()) + "is not an object with scalar, x and y");
-    if (place_ == Place::document) refuse("\"" + key_ + "\" is not " + (key_ == "terms" ? "an array" : "text"));
+    if (place_ == Place::term)
+      refuse(where() + "\"" + key_ +
+             "\" is not text; accepted: numbers in quotes, \"5\" or \"0x1f\"");
+    if (place_ == Place::list)
+      refuse(json_term(text_.terms.size()) + "is not an object with scalar, x and y");
+    if (place_ == Place::document)
+      refuse("\"" + key_ + "\" is not " + (key_ == "terms" ? "an array" : "text"));
     refuse("is not an object with curve and terms");
   }
 
@@ -122,7 +131,8 @@ std::vector<std::string> fields_of(std::string_view line) {
     std::string_view field = line.substr(begin, comma - begin);
     field.remove_prefix(std::min(field.find_first_not_of(" \t"), field.size()));
     field.remove_suffix(field.size() - (field.find_last_not_of(" \t") + 1));
-    if (field.size() >= 2 && field.front() == '"' && field.back() == '"') field = field.substr(1, field.size() - 2);
+    if (field.size() >= 2 && field.front() == '"' && field.back() == '"')
+      field = field.substr(1, field.size() - 2);
     fields.emplace_back(field);
     begin = comma + 1;
   }
@@ -135,7 +145,9 @@ void refuse_terms(const std::filesystem::path& file, const std::string& why) {
   throw Error(ErrorKind::input, "--input " + file.string() + ": " + why);
 }
 
-std::string csv_term(std::uint64_t i) { return "term " + std::to_string(i) + " (line " + std::to_string(i + 2) + "): "; }
+std::string csv_term(std::uint64_t i) {
+  return "term " + std::to_string(i) + " (line " + std::to_string(i + 2) + "): ";
+}
 
 TermsText read_json_terms(std::istream& in, const std::filesystem::path& file) {
   JsonReader reader(file);
@@ -145,14 +157,20 @@ TermsText read_json_terms(std::istream& in, const std::filesystem::path& file) {
 
 TermsText read_csv_terms(std::istream& in, const std::filesystem::path& file) {
   const std::string accepted =
-      "; accepted: JSON {\"curve\": .., \"terms\": [..]}, CSV whose first line names scalar, x, y and perhaps curve, or files "
+      "; accepted: JSON {\"curve\": .., \"terms\": [..]}, CSV whose first line names scalar, x, y "
+      "and perhaps curve, or files "
       "named "
       ".bin or .hex";
   std::string line;
-  // False at the end of the file. What is left of a line that was cut may still be a number, but another one.
+  // False at the end of the file. What is left of a line that was cut may still be a number, but
+  // another one.
   const auto next_line = [&](const std::string& where) {
     if (!std::getline(in, line)) return false;
-    if (in.eof()) refuse_terms(file, where + "the line does not end, as if the file was cut short; accepted: lines that all end");
+    if (in.eof())
+      refuse_terms(
+          file,
+          where +
+              "the line does not end, as if the file was cut short; accepted: lines that all end");
     if (line.ends_with('\r')) line.pop_back();
     if (line.empty()) refuse_terms(file, where + "the line is empty");
     return true;
@@ -163,28 +181,32 @@ TermsText read_csv_terms(std::istream& in, const std::filesystem::path& file) {
   constexpr std::array<std::string_view, 4> names{"scalar", "x", "y", "curve"};
   for (std::size_t i = 0; i < header.size(); ++i) {
     const auto known = std::find(names.begin(), names.end(), header[i]);
-    if (known == names.end()) refuse_terms(file, "column " + in_quotes(header[i]) + " is unknown" + accepted);
+    if (known == names.end())
+      refuse_terms(file, "column " + in_quotes(header[i]) + " is unknown" + accepted);
     auto& column = columns[static_cast<std::size_t>(known - names.begin())];
     if (column) refuse_terms(file, "column " + header[i] + " is there twice" + accepted);
     column = i;
   }
   for (std::size_t i = 0; i < 3; ++i) {
-    if (!columns[i]) refuse_terms(file, "column " + std::string(names[i]) + " is missing" + accepted);
+    if (!columns[i])
+      refuse_terms(file, "column " + std::string(names[i]) + " is missing" + accepted);
   }
   TermsText text;
   while (next_line(csv_term(text.terms.size()))) {
     std::vector<std::string> values = fields_of(line);
     if (values.size() != header.size()) {
-      refuse_terms(file, csv_term(text.terms.size()) + std::to_string(values.size()) + " fields instead of " +
-                             std::to_string(header.size()));
+      refuse_terms(file, csv_term(text.terms.size()) + std::to_string(values.size()) +
+                             " fields instead of " + std::to_string(header.size()));
     }
     if (columns[3]) {
       const std::string& name = values[*columns[3]];
       if (!text.curve) text.curve = name;
       if (*text.curve != name)
-        refuse_terms(file, csv_term(text.terms.size()) + "two curves, " + in_quotes(*text.curve) + " and " + in_quotes(name));
+        refuse_terms(file, csv_term(text.terms.size()) + "two curves, " + in_quotes(*text.curve) +
+                               " and " + in_quotes(name));
     }
-    text.terms.push_back({std::move(values[*columns[0]]), std::move(values[*columns[1]]), std::move(values[*columns[2]])});
+    text.terms.push_back({std::move(values[*columns[0]]), std::move(values[*columns[1]]),
+                          std::move(values[*columns[2]])});
   }
   if (in.bad()) refuse_terms(file, "cannot be read to its end");
   return text;

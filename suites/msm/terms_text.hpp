@@ -1,4 +1,5 @@
-// What JSON and CSV files of terms say, as text and not yet understood. The formats are described in terms_file.hpp.
+// What JSON and CSV files of terms say, as text and not yet understood. The formats are described
+// in terms_file.hpp.
 #pragma once
 
 #include <filesystem>
@@ -18,7 +19,8 @@ struct TermsText {
   std::vector<TermText> terms;
 };
 
-// From the beginning of `in`, which is `file`. Throw Error(input) that names the term, and in a CSV file its line.
+// From the beginning of `in`, which is `file`. Throw Error(input) that names the term, and in a CSV
+// file its line.
 TermsText read_json_terms(std::istream& in, const std::filesystem::path& file);
 TermsText read_csv_terms(std::istream& in, const std::filesystem::path& file);
 

@@ -13,22 +13,27 @@
 namespace mgpu::msm {
 namespace {
 
-// In multiplications in the field, 65 G of them in a second, as measured on an H200 (BN254): a mixed addition is ten, sorting its
-// entry takes as long as 2.7; a bucket takes two full additions, 14 each, and its share of counting and scanning.
+// In multiplications in the field, 65 G of them in a second, as measured on an H200 (BN254): a
+// mixed addition is ten, sorting its entry takes as long as 2.7; a bucket takes two full additions,
+// 14 each, and its share of counting and scanning.
 constexpr double addition_cost = 10, sorting_cost = 2.7, bucket_cost = 33;
-// And latencies there: 5.4 us for one addition after another to the same bucket, 10 us for a level of halving.
+// And latencies there: 5.4 us for one addition after another to the same bucket, 10 us for a level
+// of halving.
 constexpr double addition_latency = 350'000, level_latency = 650'000;
-// Windows that have buckets of their own are weighted by `weigh`, 66 us, and on the host, 254 doublings, 116 us.
+// Windows that have buckets of their own are weighted by `weigh`, 66 us, and on the host, 254
+// doublings, 116 us.
 constexpr double weighing_cost = 11'800'000;
-// Windows that share them, on an H100: points are read from a table, 4 % slower from one of 2 GiB than from one of 1; and each pass
-// but the first takes up all buckets again and all scalars, and writes its entries in parts.
+// Windows that share them, on an H100: points are read from a table, 4 % slower from one of 2 GiB
+// than from one of 1; and each pass but the first takes up all buckets again and all scalars, and
+// writes its entries in parts.
 constexpr double far_cost = 0.4, passes_cost = 1.1, taking_up_cost = 14;
 constexpr Bytes far_table = Bytes{3} << 29;
 // Of what is not multiplications, on bls12_381, whose multiplications take as much longer.
 constexpr double cost_on_bls12_381 = 1 / 2.2;
 
 // Of `count` of these windows.
-double cost(const Windows& windows, Curve curve, Limit limit, std::uint64_t points, std::size_t count) {
+double cost(const Windows& windows, Curve curve, Limit limit, std::uint64_t points,
+            std::size_t count) {
   const double entries = static_cast<double>(points) * static_cast<double>(count);
   const double sets = windows.shared ? 1 : static_cast<double>(count);
   double others = sorting_cost * entries + bucket_cost * windows.buckets() * sets;
@@ -43,7 +48,8 @@ double cost(const Windows& windows, Curve curve, Limit limit, std::uint64_t poin
   if (!windows.shared) others += weighing_cost;
   const double mean = windows.digits_in_fullest(points);
   const double longest = mean + 4 * std::sqrt(mean) + 1;  // of as many buckets as there are
-  return std::hypot(addition_cost * entries, addition_latency * longest) + others + level_latency * (windows.bits - 1);
+  return std::hypot(addition_cost * entries, addition_latency * longest) + others +
+         level_latency * (windows.bits - 1);
 }
 
 template <class Cost>
@@ -56,7 +62,9 @@ Windows cheapest(Curve curve, bool fold, bool shared, const Cost& cost_of) {
   return best;
 }
 
-Bytes at_least_one(std::uint64_t count, Bytes each) { return std::max<std::uint64_t>(1, count) * each; }
+Bytes at_least_one(std::uint64_t count, Bytes each) {
+  return std::max<std::uint64_t>(1, count) * each;
+}
 
 }  // namespace
 
@@ -68,7 +76,8 @@ Windows windows_of(Curve curve, bool fold, unsigned bits, bool shared) {
 }
 
 unsigned passes_of(const Windows& windows, std::uint64_t points, std::uint64_t together) {
-  const std::uint64_t at_once = std::max<std::uint64_t>(1, together / std::max<std::uint64_t>(1, points));
+  const std::uint64_t at_once =
+      std::max<std::uint64_t>(1, together / std::max<std::uint64_t>(1, points));
   return windows.shared ? static_cast<unsigned>((windows.count + at_once - 1) / at_once) : 1;
 }
 
@@ -78,22 +87,29 @@ unsigned windows_of_pass(const Windows& windows, std::uint64_t points, std::uint
 }
 
 Windows best_windows(Curve curve, bool fold, Limit limit, std::uint64_t points) {
-  return cheapest(curve, fold, false, [&](const Windows& w) { return cost(w, curve, limit, points, w.count); });
+  return cheapest(curve, fold, false,
+                  [&](const Windows& w) { return cost(w, curve, limit, points, w.count); });
 }
 
 Windows best_shared_windows(Curve curve, bool fold, Limit limit, std::uint64_t points) {
-  return cheapest(curve, fold, true, [&](const Windows& w) { return cost(w, curve, limit, points, w.count); });
+  return cheapest(curve, fold, true,
+                  [&](const Windows& w) { return cost(w, curve, limit, points, w.count); });
 }
 
-std::optional<Windows> faster_shared_windows(Curve curve, bool fold, Limit limit, std::uint64_t points) {
-  const Windows shared = best_shared_windows(curve, fold, limit, points), own = best_windows(curve, fold, limit, points);
-  if (cost(shared, curve, limit, points, shared.count) < cost(own, curve, limit, points, own.count)) return shared;
+std::optional<Windows> faster_shared_windows(Curve curve, bool fold, Limit limit,
+                                             std::uint64_t points) {
+  const Windows shared = best_shared_windows(curve, fold, limit, points),
+                own = best_windows(curve, fold, limit, points);
+  if (cost(shared, curve, limit, points, shared.count) < cost(own, curve, limit, points, own.count))
+    return shared;
   return {};
 }
 
-Windows best_split_windows(Curve curve, bool fold, Limit limit, std::uint64_t points, std::size_t devices) {
-  return cheapest(curve, fold, false,
-                  [&](const Windows& w) { return cost(w, curve, limit, points, (w.count + devices - 1) / devices); });
+Windows best_split_windows(Curve curve, bool fold, Limit limit, std::uint64_t points,
+                           std::size_t devices) {
+  return cheapest(curve, fold, false, [&](const Windows& w) {
+    return cost(w, curve, limit, points, (w.count + devices - 1) / devices);
+  });
 }
 
 bool made_on_device(const DeviceTraits& device, const Problem& problem, Mode mode) {
@@ -109,23 +125,27 @@ BitLengths bit_lengths(Curve curve, bool fold, std::span<const Scalar> scalars) 
     if (fold && less(opposite, s)) s = opposite;
     std::size_t limb = 4;
     while (limb > 0 && s[limb - 1] == 0) --limb;
-    ++lengths[limb == 0 ? 0 : 64 * (limb - 1) + static_cast<std::size_t>(std::bit_width(s[limb - 1]))];
+    ++lengths[limb == 0 ? 0
+                        : 64 * (limb - 1) + static_cast<std::size_t>(std::bit_width(s[limb - 1]))];
   }
   return lengths;
 }
 
 double least_multiply_adds(Curve curve, bool fold, const BitLengths& lengths, bool shared) {
-  // Of n 32-bit words: a product is n^2 wide multiply-adds, a square n (n + 1) / 2, each two slots of the multiplier; a reduction
-  // n^2 wide ones and n narrow ones. Additions: kernels/msm_curve.cl.
+  // Of n 32-bit words: a product is n^2 wide multiply-adds, a square n (n + 1) / 2, each two slots
+  // of the multiplier; a reduction n^2 wide ones and n narrow ones. Additions:
+  // kernels/msm_curve.cl.
   const double n = static_cast<double>(field_bytes(curve)) / 4;
   const double product = 2 * n * n, square = n * (n + 1), reduction = 2 * n * n + n;
-  const double mixed = 8 * product + 2 * square + 9 * reduction, full = 12 * product + 2 * square + 13 * reduction;
+  const double mixed = 8 * product + 2 * square + 9 * reduction,
+               full = 12 * product + 2 * square + 13 * reduction;
   double least = std::numeric_limits<double>::infinity();
   for (unsigned bits = least_window; bits <= largest_window; ++bits) {
     const Windows windows = windows_of(curve, fold, bits, shared);
     double digits = 0;
     for (std::size_t length = 0; length < lengths.size(); ++length) {
-      digits += static_cast<double>(lengths[length] * windows.reached(static_cast<unsigned>(length)));
+      digits +=
+          static_cast<double>(lengths[length] * windows.reached(static_cast<unsigned>(length)));
     }
     const double buckets = digits > 0 ? static_cast<double>(windows.used_buckets()) : 0;
     least = std::min(least, digits * mixed + 2 * buckets * full);
@@ -135,42 +155,56 @@ double least_multiply_adds(Curve curve, bool fold, const BitLengths& lengths, bo
 
 std::uint64_t Pass::tasks() const { return std::min(entries(), buckets) + entries() / limit; }
 
-Pass pass_of(const DeviceTraits& device, std::uint64_t points, unsigned count, const Windows& windows) {
+Pass pass_of(const DeviceTraits& device, std::uint64_t points, unsigned count,
+             const Windows& windows) {
   Pass pass;
   pass.points = points;
   pass.windows = count;
   pass.buckets = std::uint64_t{windows.shared ? 1 : count} * windows.buckets();
-  // What is longer is cut, and so spread over work-items: skewed scalars. Uniform digits have Poisson lengths, hardly one six
-  // deviations above the mean of a narrow window. And as the longest tasks start first, one that is no longer than the share
-  // of a work-item (512 of them on a compute unit, by registers) does not end last.
-  const double mean = windows.digits_in_fullest(points) * (windows.shared ? static_cast<double>(count) / windows.count : 1);
-  const double share = static_cast<double>(pass.entries()) / (device.cpu ? 1 : 512.0 * device.compute_units);
-  pass.limit =
-      static_cast<std::uint32_t>(std::clamp<double>(std::max(mean + 6 * std::sqrt(mean) + 4, share), least_limit, largest_limit));
+  // What is longer is cut, and so spread over work-items: skewed scalars. Uniform digits have
+  // Poisson lengths, hardly one six deviations above the mean of a narrow window. And as the
+  // longest tasks start first, one that is no longer than the share of a work-item (512 of them on
+  // a compute unit, by registers) does not end last.
+  const double mean = windows.digits_in_fullest(points) *
+                      (windows.shared ? static_cast<double>(count) / windows.count : 1);
+  const double share =
+      static_cast<double>(pass.entries()) / (device.cpu ? 1 : 512.0 * device.compute_units);
+  pass.limit = static_cast<std::uint32_t>(std::clamp<double>(
+      std::max(mean + 6 * std::sqrt(mean) + 4, share), least_limit, largest_limit));
   return pass;
 }
 
 Bytes Layout::total() const {
-  return slots * (points + scalars) + codes + ranks + entries + counts + bases + plan + tasks + longs + partials + buckets +
-         scratch + maker;
+  return slots * (points + scalars) + codes + ranks + entries + counts + bases + plan + tasks +
+         longs + partials + buckets + scratch + maker;
 }
 
-Bytes Layout::largest() const { return std::max({points, scalars, ranks, entries, tasks, partials, buckets, scratch}); }
+Bytes Layout::largest() const {
+  return std::max({points, scalars, ranks, entries, tasks, partials, buckets, scratch});
+}
 
 namespace {
 
 // With or without a table.
-Layout layout(const DeviceTraits& device, const Problem& problem, Mode mode, Items fits, bool table) {
+Layout layout(const DeviceTraits& device, const Problem& problem, Mode mode, Items fits,
+              bool table) {
   const bool by_points = problem.axis == Axis::points;
   const Bytes sum = sum_bytes(problem.curve);
-  const std::uint64_t slice = by_points ? std::min<std::uint64_t>(problem.points, fits) : problem.points;
+  const std::uint64_t slice =
+      by_points ? std::min<std::uint64_t>(problem.points, fits) : problem.points;
   Layout plan;
   plan.slots = by_points && mode != Mode::resident ? 2 : 1;
   const std::uint64_t rows = table ? problem.shared_windows->count : 1;
-  plan.points = at_least_one(by_points && mode == Mode::end_to_end ? slice : rows * problem.points, affine_bytes(problem.curve));
-  plan.scalars = at_least_one(by_points && mode != Mode::resident ? slice : problem.points, sizeof(Scalar));
-  plan.maker = made_on_device(device, problem, mode) ? BaseMaker::buffer_bytes(problem.curve, problem.points) : 0;
-  const auto grow = [](Bytes& bytes, std::uint64_t count, Bytes each) { bytes = std::max(bytes, at_least_one(count, each)); };
+  plan.points = at_least_one(by_points && mode == Mode::end_to_end ? slice : rows * problem.points,
+                             affine_bytes(problem.curve));
+  plan.scalars =
+      at_least_one(by_points && mode != Mode::resident ? slice : problem.points, sizeof(Scalar));
+  plan.maker = made_on_device(device, problem, mode)
+                   ? BaseMaker::buffer_bytes(problem.curve, problem.points)
+                   : 0;
+  const auto grow = [](Bytes& bytes, std::uint64_t count, Bytes each) {
+    bytes = std::max(bytes, at_least_one(count, each));
+  };
   const auto grow_for = [&](const Pass& pass) {
     grow(plan.codes, pass.entries(), 4);
     grow(plan.ranks, pass.entries(), 4);
@@ -178,8 +212,10 @@ Layout layout(const DeviceTraits& device, const Problem& problem, Mode mode, Ite
     grow(plan.counts, pass.buckets + 1, 4);
     grow(plan.bases, pass.buckets / scan_block + 1, 4);
     grow(plan.plan, plan_lengths + largest_limit + 1, 4);
-    // A shorter slice has a smaller limit: its entries / limit are at most this too, since a limit is above the mean length.
-    const std::uint64_t pieces = std::min(pass.entries() / least_limit, pass.buckets + pass.entries() / largest_limit);
+    // A shorter slice has a smaller limit: its entries / limit are at most this too, since a limit
+    // is above the mean length.
+    const std::uint64_t pieces =
+        std::min(pass.entries() / least_limit, pass.buckets + pass.entries() / largest_limit);
     grow(plan.tasks, std::min(pass.entries(), pass.buckets) + pieces, 16);
     grow(plan.longs, std::min(pass.buckets, pieces), 16);
     grow(plan.partials, 2 * pieces, sum);
@@ -188,15 +224,17 @@ Layout layout(const DeviceTraits& device, const Problem& problem, Mode mode, Ite
     if (table) {  // a shorter slice may have more entries in a pass than a longer one
       for (std::uint64_t at_once = 1; at_once <= windows.count; ++at_once) {
         const std::uint64_t points = std::min(slice, problem.together / at_once);
-        grow_for(pass_of(device, points, windows_of_pass(windows, points, problem.together), windows));
+        grow_for(
+            pass_of(device, points, windows_of_pass(windows, points, problem.together), windows));
       }
     }
-    grow_for(pass_of(
-        device, slice,
-        by_points ? windows_of_pass(windows, slice, problem.together) : static_cast<unsigned>(std::min<Items>(windows.count, fits)),
-        windows));
+    grow_for(pass_of(device, slice,
+                     by_points ? windows_of_pass(windows, slice, problem.together)
+                               : static_cast<unsigned>(std::min<Items>(windows.count, fits)),
+                     windows));
     grow(plan.buckets, windows.all_buckets(), sum);
-    grow(plan.scratch, std::uint64_t{windows.sets()} * (windows.buckets() / 2 + windows.buckets() / 4 + 2), sum);
+    grow(plan.scratch,
+         std::uint64_t{windows.sets()} * (windows.buckets() / 2 + windows.buckets() / 4 + 2), sum);
   }
   return plan;
 }
@@ -220,15 +258,18 @@ Layout layout(const DeviceTraits& device, const Problem& problem, Mode mode, Ite
 }
 
 Capacity capacity(const DeviceTraits& device, const Problem& problem, Mode mode) {
-  const Items items = problem.axis == Axis::windows ? problem.windows.at(0).count : std::max<Items>(1, problem.points);
+  const Items items = problem.axis == Axis::windows ? problem.windows.at(0).count
+                                                    : std::max<Items>(1, problem.points);
   Capacity capacity;
   // Entries and buckets have 32-bit numbers, points within a slice 31 bits.
   Items most = std::uint64_t{1} << 31;
-  for (const Windows& windows : problem.windows) most = std::min<Items>(most, ~std::uint32_t{0} / windows.count);
+  for (const Windows& windows : problem.windows)
+    most = std::min<Items>(most, ~std::uint32_t{0} / windows.count);
   if (has_table(device, problem, mode)) {
     const std::uint64_t most_points = (std::uint64_t{1} << 31) / problem.shared_windows->count;
     if (problem.points >= most_points) {
-      capacity.reason = "the table of --fixed-base has 2^31 points at most, " + std::to_string(problem.shared_windows->count) +
+      capacity.reason = "the table of --fixed-base has 2^31 points at most, " +
+                        std::to_string(problem.shared_windows->count) +
                         " of each: " + std::to_string(most_points - 1) + " terms";
       return capacity;
     }
@@ -236,23 +277,29 @@ Capacity capacity(const DeviceTraits& device, const Problem& problem, Mode mode)
   }
   capacity.fits = problem.axis == Axis::points ? std::min(items, most) : items;
   if (problem.axis == Axis::windows) {
-    capacity.fits = std::min<Items>(items, ~std::uint32_t{0} / std::max<std::uint64_t>(1, problem.points));
+    capacity.fits =
+        std::min<Items>(items, ~std::uint32_t{0} / std::max<std::uint64_t>(1, problem.points));
   }
-  while (capacity.fits > 1 && too_large(device, layout(device, problem, mode, capacity.fits))) capacity.fits /= 2;
+  while (capacity.fits > 1 && too_large(device, layout(device, problem, mode, capacity.fits)))
+    capacity.fits /= 2;
   const Layout plan = layout(device, problem, mode, capacity.fits);
   if (capacity.fits == 0 || too_large(device, plan)) {
     capacity.fits = 0;
     capacity.reason = std::to_string(problem.points) + " points with their buckets take " +
                       format_bytes(static_cast<double>(plan.total())) + " (largest buffer " +
                       format_bytes(static_cast<double>(plan.largest())) + "); the device has " +
-                      format_bytes(static_cast<double>(device.global_memory)) + " (largest buffer " +
+                      format_bytes(static_cast<double>(device.global_memory)) +
+                      " (largest buffer " +
                       format_bytes(static_cast<double>(device.max_allocation)) + ")";
     return capacity;
   }
-  // Uploads overlap when a share comes in pieces; each piece costs a dozen launches, about 0.1 ms on a GPU.
+  // Uploads overlap when a share comes in pieces; each piece costs a dozen launches, about 0.1 ms
+  // on a GPU.
   const bool pieces = problem.axis == Axis::points && mode != Mode::resident;
   capacity.pipeline =
-      pieces ? std::clamp<Items>(items / 8, std::min<Items>(capacity.fits, Items{1} << 17), capacity.fits) : capacity.fits;
+      pieces ? std::clamp<Items>(items / 8, std::min<Items>(capacity.fits, Items{1} << 17),
+                                 capacity.fits)
+             : capacity.fits;
   capacity.resident = plan.total();
   return capacity;
 }

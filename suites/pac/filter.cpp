@@ -21,18 +21,22 @@ std::span<const std::byte> bytes_of(const std::vector<T>& values) {
 std::string kernel_options(const Problem& problem) {
   const std::string samples = std::to_string(problem.samples);
   std::string log2_bins(32, '\0');
-  log2_bins.resize(static_cast<std::size_t>(
-      std::snprintf(log2_bins.data(), log2_bins.size(), "%.9gf", std::log2(static_cast<double>(problem.bins)))));
+  log2_bins.resize(static_cast<std::size_t>(std::snprintf(
+      log2_bins.data(), log2_bins.size(), "%.9gf", std::log2(static_cast<double>(problem.bins)))));
   if (log2_bins.find('.') == std::string::npos) log2_bins.insert(log2_bins.size() - 1, ".0");
   // Of a length that is no power of two, the next one down: near enough for what only scales.
   const unsigned log2_samples = block_tree::ceil_log2(problem.samples + 1) - 1;
-  return "-DSAMPLES=" + samples + "u -DLOG2_SAMPLES=" + std::to_string(log2_samples) + " -DBINS=" + std::to_string(problem.bins) +
-         " -DLOG2_BINS=" + log2_bins + " -DSIZE_BITS=" + std::to_string(size_bits(problem));
+  return "-DSAMPLES=" + samples + "u -DLOG2_SAMPLES=" + std::to_string(log2_samples) +
+         " -DBINS=" + std::to_string(problem.bins) + " -DLOG2_BINS=" + log2_bins +
+         " -DSIZE_BITS=" + std::to_string(size_bits(problem));
 }
 
 Filter::Filter(DeviceResources& device, const Problem& problem, const Layout& layout)
-    : problem_(problem), shape_(filter_shape(device.traits(), problem)), tables_(filter_tables(problem)) {
-  const std::string options = kernel_options(problem) + (problem.power_of_two() ? " -DPOWER_OF_TWO" : "") +
+    : problem_(problem),
+      shape_(filter_shape(device.traits(), problem)),
+      tables_(filter_tables(problem)) {
+  const std::string options = kernel_options(problem) +
+                              (problem.power_of_two() ? " -DPOWER_OF_TWO" : "") +
                               (shape_.in_local ? " -DIN_LOCAL" : "") +
                               " -DINDEX=" + std::to_string(static_cast<int>(problem.index));
   spectrum_ = device.kernel(filter_file, "spectrum", options);
@@ -73,22 +77,27 @@ KernelArg Filter::scratch() const {
 }
 
 Grid Filter::grid(std::uint64_t pieces) const {
-  const std::uint64_t groups = shape_.in_local ? pieces : std::min<std::uint64_t>(pieces, shape_.groups);
+  const std::uint64_t groups =
+      shape_.in_local ? pieces : std::min<std::uint64_t>(pieces, shape_.groups);
   return {{groups * shape_.local, 1, 1}, {shape_.local, 1, 1}};
 }
 
 void Filter::enqueue(const Chunk& chunk, Stream& stream) {
-  const std::uint32_t count = chunk.count, phases = static_cast<std::uint32_t>(problem_.phase.count),
-                      amplitudes = static_cast<std::uint32_t>(problem_.amplitude.count), bins = problem_.bins;
+  const std::uint32_t count = chunk.count,
+                      phases = static_cast<std::uint32_t>(problem_.phase.count),
+                      amplitudes = static_cast<std::uint32_t>(problem_.amplitude.count),
+                      bins = problem_.bins;
   stream.launch(*spectrum_, grid(count),
-                {chunk.input, chunk.rows.width, chunk.rows.stride, chunk.rows.offset, chunk.first, count, roots_.get(),
-                 spectra_.get(), scratch()});
+                {chunk.input, chunk.rows.width, chunk.rows.stride, chunk.rows.offset, chunk.first,
+                 count, roots_.get(), spectra_.get(), scratch()});
   stream.launch(*phases_, grid(std::uint64_t{count} * phases),
-                {spectra_.get(), count, phases, responses_.get(), ranges_.get(), roots_.get(), directions_.get(), bins_.get(),
-                 counts_.get(), scratch(), LocalBytes{bins * counters_of_bin * sizeof(std::uint32_t)}});
+                {spectra_.get(), count, phases, responses_.get(), ranges_.get(), roots_.get(),
+                 directions_.get(), bins_.get(), counts_.get(), scratch(),
+                 LocalBytes{bins * counters_of_bin * sizeof(std::uint32_t)}});
   stream.launch(*amplitudes_, grid(std::uint64_t{count} * amplitudes),
-                {spectra_.get(), count, amplitudes, amplitude_responses_.get(), amplitude_ranges_.get(), roots_.get(), sizes_.get(),
-                 totals_.get(), scratch(), LocalBytes{2 * sizeof(std::uint32_t)}});
+                {spectra_.get(), count, amplitudes, amplitude_responses_.get(),
+                 amplitude_ranges_.get(), roots_.get(), sizes_.get(), totals_.get(), scratch(),
+                 LocalBytes{2 * sizeof(std::uint32_t)}});
   const std::uint64_t weights = std::uint64_t{count} * phases * bins, local = shape_.local;
   stream.launch(*weigh_, {{(weights + local - 1) / local * local, 1, 1}, {local, 1, 1}},
                 {counts_.get(), count, phases, weights_.get()});

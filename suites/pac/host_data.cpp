@@ -12,18 +12,23 @@
 namespace mgpu::pac {
 namespace {
 
-std::size_t parts_of(const Problem& problem, std::size_t devices) { return problem.axis == Axis::permutation ? devices : 0; }
+std::size_t parts_of(const Problem& problem, std::size_t devices) {
+  return problem.axis == Axis::permutation ? devices : 0;
+}
 
 Bytes bytes_of(const Problem& problem, std::size_t parts) {
   return in_pages(problem.input_bytes()) + (parts + 1) * in_pages(problem.result_bytes());
 }
 
-// Noise of deviation 1/2, and where coupling is planted an oscillation whose phase wanders by 2.5 radians in a second, and a faster
-// one that is as large as that is high. Were the phase regular, every circular shift would be coupled as well; and as it wanders,
-// the band next to its own, which passes three quarters of its half width away, has less of it.
+// Noise of deviation 1/2, and where coupling is planted an oscillation whose phase wanders by 2.5
+// radians in a second, and a faster one that is as large as that is high. Were the phase regular,
+// every circular shift would be coupled as well; and as it wanders, the band next to its own, which
+// passes three quarters of its half width away, has less of it.
 void make_series(const Problem& problem, std::uint64_t number, float* to) {
   const std::uint64_t stream = splitmix64(splitmix64(problem.seed, 1), number);
-  const auto uniform = [&](std::uint64_t n) { return uniform_element<double>(splitmix64(stream, n), false); };
+  const auto uniform = [&](std::uint64_t n) {
+    return uniform_element<double>(splitmix64(stream, n), false);
+  };
   constexpr double turn = 2 * std::numbers::pi;
   const double step = std::sqrt(3 * 6 / problem.fs), noise = std::sqrt(0.75);
   double slow = turn * uniform(0);
@@ -31,7 +36,8 @@ void make_series(const Problem& problem, std::uint64_t number, float* to) {
   for (std::uint64_t t = 0; t < problem.samples; ++t) {
     double x = noise * uniform(2 + 2 * t);
     if (problem.planted) {
-      const double carrier = fast + turn * problem.planted_amplitude * static_cast<double>(t) / problem.fs;
+      const double carrier =
+          fast + turn * problem.planted_amplitude * static_cast<double>(t) / problem.fs;
       x += std::cos(slow) + 0.6 * (1 + std::cos(slow)) * std::cos(carrier);
       slow += turn * problem.planted_phase / problem.fs + step * uniform(3 + 2 * t);
     }
@@ -41,7 +47,9 @@ void make_series(const Problem& problem, std::uint64_t number, float* to) {
 
 }  // namespace
 
-Bytes HostData::bytes(const Problem& problem, std::size_t devices) { return bytes_of(problem, parts_of(problem, devices)); }
+Bytes HostData::bytes(const Problem& problem, std::size_t devices) {
+  return bytes_of(problem, parts_of(problem, devices));
+}
 
 HostData::HostData(const Problem& problem, const SuiteParams& params)
     : input_size_(problem.input_bytes()),
@@ -49,13 +57,16 @@ HostData::HostData(const Problem& problem, const SuiteParams& params)
       parts_(parts_of(problem, params.devices)),
       size_(bytes_of(problem, parts_)),
       pages_(size_, std::to_string(size_) + " bytes of series and results") {
-  const std::span<float> series(reinterpret_cast<float*>(pages_.data()), input_size_ / sizeof(float));
+  const std::span<float> series(reinterpret_cast<float*>(pages_.data()),
+                                input_size_ / sizeof(float));
   if (params.input) {
-    read_series(*params.input, {problem.batch, problem.channels, problem.samples}, series, params.host_threads);
+    read_series(*params.input, {problem.batch, problem.channels, problem.samples}, series,
+                params.host_threads);
     return;
   }
-  parallel_for(problem.series(), params.host_threads,
-               [&](std::uint64_t i) { make_series(problem, i, series.data() + i * problem.samples); });
+  parallel_for(problem.series(), params.host_threads, [&](std::uint64_t i) {
+    make_series(problem, i, series.data() + i * problem.samples);
+  });
 }
 
 }  // namespace mgpu::pac

@@ -1,5 +1,5 @@
-// A problem's numbers in host memory, one page-aligned stretch that is pinned as a whole: the series, room for the results, and
-// with --axis permutation for each device's part of them.
+// A problem's numbers in host memory, one page-aligned stretch that is pinned as a whole: the
+// series, room for the results, and with --axis permutation for each device's part of them.
 #pragma once
 
 #include "lib/workload/pages.hpp"
@@ -9,14 +9,16 @@ namespace mgpu::pac {
 
 class HostData {
  public:
-  // Seeded: each series is a function of seed and number alone; or from the file of --input. Throws Error(input),
-  // Error(out_of_memory).
+  // Seeded: each series is a function of seed and number alone; or from the file of --input. Throws
+  // Error(input), Error(out_of_memory).
   HostData(const Problem& problem, const SuiteParams& params);
 
   static Bytes bytes(const Problem& problem, std::size_t devices);
 
   std::span<const std::byte> all() const { return {pages_.data(), size_}; }
-  std::span<const float> series() const { return {reinterpret_cast<const float*>(pages_.data()), input_size_ / sizeof(float)}; }
+  std::span<const float> series() const {
+    return {reinterpret_cast<const float*>(pages_.data()), input_size_ / sizeof(float)};
+  }
   std::span<Moments> result() { return moments(0); }
   std::span<const Moments> result() const { return const_cast<HostData*>(this)->moments(0); }
   std::size_t parts() const { return parts_; }
@@ -24,7 +26,8 @@ class HostData {
 
  private:
   std::span<Moments> moments(std::size_t i) {
-    return {reinterpret_cast<Moments*>(pages_.data() + in_pages(input_size_) + i * in_pages(result_size_)),
+    return {reinterpret_cast<Moments*>(pages_.data() + in_pages(input_size_) +
+                                       i * in_pages(result_size_)),
             result_size_ / sizeof(Moments)};
   }
 

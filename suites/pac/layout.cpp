@@ -19,7 +19,8 @@ std::uint64_t series_of(const Problem& problem, Items items) {
 }
 
 void fill_chunk(Layout& plan, const Problem& problem, std::uint64_t chunk) {
-  const std::uint64_t t = problem.samples, phases = chunk * problem.phase.count, amplitudes = chunk * problem.amplitude.count;
+  const std::uint64_t t = problem.samples, phases = chunk * problem.phase.count,
+                      amplitudes = chunk * problem.amplitude.count;
   plan.chunk = chunk;
   plan.spectra = chunk * (t / 2 + 1) * complex_bytes;
   plan.bins = phases * t;
@@ -27,24 +28,29 @@ void fill_chunk(Layout& plan, const Problem& problem, std::uint64_t chunk) {
   plan.sizes = amplitudes * t * sizeof(std::uint16_t);
   plan.totals = amplitudes * sizeof(std::uint32_t);
   plan.order = plan.method == Method::direct ? phases * t * sizeof(std::uint16_t) : 0;
-  plan.transforms = plan.method != Method::direct ? ((problem.bins - 1) * phases + amplitudes) * t * sizeof(std::uint32_t) : 0;
+  plan.transforms = plan.method != Method::direct
+                        ? ((problem.bins - 1) * phases + amplitudes) * t * sizeof(std::uint32_t)
+                        : 0;
 }
 
 Bytes of_chunk(const Layout& plan) {
-  return plan.spectra + plan.bins + plan.counts + plan.weights + plan.sizes + plan.totals + plan.order + plan.transforms;
+  return plan.spectra + plan.bins + plan.counts + plan.weights + plan.sizes + plan.totals +
+         plan.order + plan.transforms;
 }
 
 }  // namespace
 
-// By counting: transforms compute all shifts with some 60 instructions a sample and bin, one by one a shift costs a read and an
-// addition a sample, at the rate at which lanes that meet in a bank read. On a CPU, 2 cores of an EPYC, 200 surrogates of 2048
-// samples: 1.84 million indices a second one by one, 0.23 and 0.36 by transforms.
+// By counting: transforms compute all shifts with some 60 instructions a sample and bin, one by one
+// a shift costs a read and an addition a sample, at the rate at which lanes that meet in a bank
+// read. On a CPU, 2 cores of an EPYC, 200 surrogates of 2048 samples: 1.84 million indices a second
+// one by one, 0.23 and 0.36 by transforms.
 std::vector<Method> methods(const DeviceTraits& device, const Problem& problem) {
   std::vector<Method> all;
   for (const Method method : {Method::transform, Method::transform_local}) {
     if (!can_transform(problem)) break;
     const TransformShape shape = transform_shape(problem, method, 1);
-    if (shape.group() <= device.max_work_group && shape.local_memory() <= device.local_memory) all.push_back(method);
+    if (shape.group() <= device.max_work_group && shape.local_memory() <= device.local_memory)
+      all.push_back(method);
   }
   const bool few = device.cpu || problem.surrogates < problem.samples / 32;
   all.insert(few ? all.begin() : all.end(), Method::direct);
@@ -69,46 +75,60 @@ TransformShape transform_shape(const Problem& problem, Method method, std::uint3
   shape.log2_length = block_tree::ceil_log2(length);
   shape.items = length / 16;
   shape.pairs = std::max<std::size_t>(1, 128 / shape.items);
-  for (unsigned pass = method == Method::transform_local ? 0 : 1; pass < shape.log2_length / 4; ++pass)
+  for (unsigned pass = method == Method::transform_local ? 0 : 1; pass < shape.log2_length / 4;
+       ++pass)
     shape.local_roots += 15 * (std::size_t{1} << (shape.log2_length - 4 * (pass + 1)));
   return shape;
 }
 
 // Two arrays for each transform, roots and moments: as kernels/pac_transform.cl has them.
 Bytes TransformShape::local_memory() const {
-  return 2 * pairs * padded() * sizeof(std::uint32_t) + std::max<std::size_t>(1, local_roots) * 8 + group() * sizeof(Moments);
+  return 2 * pairs * padded() * sizeof(std::uint32_t) + std::max<std::size_t>(1, local_roots) * 8 +
+         group() * sizeof(Moments);
 }
 
-Bytes Layout::total() const { return slots * (input + moments) + of_chunk(*this) + scratch + tables; }
+Bytes Layout::total() const {
+  return slots * (input + moments) + of_chunk(*this) + scratch + tables;
+}
 
 Bytes Layout::largest() const {
-  return std::max({input, moments, spectra, bins, counts, sizes, totals, order, transforms, scratch, tables});
+  return std::max(
+      {input, moments, spectra, bins, counts, sizes, totals, order, transforms, scratch, tables});
 }
 
-Layout layout(const DeviceTraits& device, const Problem& problem, Method method, Mode mode, Items fits) {
+Layout layout(const DeviceTraits& device, const Problem& problem, Method method, Mode mode,
+              Items fits) {
   Layout plan;
   plan.method = method;
   const bool slices = mode == Mode::end_to_end && problem.axis != Axis::permutation;
-  const std::uint64_t at_once = series_of(problem, fits), held = slices ? at_once : problem.series();
+  const std::uint64_t at_once = series_of(problem, fits),
+                      held = slices ? at_once : problem.series();
   plan.slots = slices ? 2 : 1;
   plan.input = std::max(least_buffer, held * problem.series_bytes());
   plan.moments = std::max(least_buffer, held * problem.pairs() * sizeof(Moments));
-  const std::uint64_t half = problem.samples / 2 + 1, bands = problem.phase.count + problem.amplitude.count;
+  const std::uint64_t half = problem.samples / 2 + 1,
+                      bands = problem.phase.count + problem.amplitude.count;
   // Of the transforms' roots the longest, in both directions and for every modulus.
-  plan.tables = problem.samples * complex_bytes + bands * half * sizeof(float) + 4096 + problem.samples * 8 +
+  plan.tables = problem.samples * complex_bytes + bands * half * sizeof(float) + 4096 +
+                problem.samples * 8 +
                 (method != Method::direct ? shift_classes * 2 * problem.samples * 8 : 0);
   const FilterShape filter = filter_shape(device, problem);
-  plan.scratch = filter.in_local ? least_buffer : filter.groups * 2 * problem.samples * complex_bytes;
-  // Some GB fill a GPU for so long that its last work-groups do not count: 2048 of the preset's series are 3 GB, 20,000 work-groups
-  // a phase band, for 132 x 4 places.
-  const Bytes budget = device.cpu ? Bytes{64} << 20 : std::min<Bytes>(Bytes{4} << 30, device.global_memory / 8);
+  plan.scratch =
+      filter.in_local ? least_buffer : filter.groups * 2 * problem.samples * complex_bytes;
+  // Some GB fill a GPU for so long that its last work-groups do not count: 2048 of the preset's
+  // series are 3 GB, 20,000 work-groups a phase band, for 132 x 4 places.
+  const Bytes budget =
+      device.cpu ? Bytes{64} << 20 : std::min<Bytes>(Bytes{4} << 30, device.global_memory / 8);
   fill_chunk(plan, problem, 1);
   const Bytes one = of_chunk(plan);
-  const Bytes one_largest = std::max({plan.spectra, plan.bins, plan.sizes, plan.order, plan.transforms});
+  const Bytes one_largest =
+      std::max({plan.spectra, plan.bins, plan.sizes, plan.order, plan.transforms});
   std::uint64_t chunk = std::min(budget / one, device.max_allocation / one_largest);
   // Work-items and work-groups of all kernels have 32-bit numbers.
-  chunk = std::min<std::uint64_t>(chunk, (std::uint64_t{1} << 28) / (problem.pairs() + problem.bins * bands));
-  fill_chunk(plan, problem, std::clamp<std::uint64_t>(chunk, 1, std::max<std::uint64_t>(1, at_once)));
+  chunk = std::min<std::uint64_t>(
+      chunk, (std::uint64_t{1} << 28) / (problem.pairs() + problem.bins * bands));
+  fill_chunk(plan, problem,
+             std::clamp<std::uint64_t>(chunk, 1, std::max<std::uint64_t>(1, at_once)));
   return plan;
 }
 
@@ -116,7 +136,9 @@ Capacity capacity(const DeviceTraits& device, const Problem& problem, Method met
   Capacity capacity;
   capacity.fits = problem.items();
   const Bytes usable = device.global_memory / 10 * 9;
-  const auto too_large = [&](const Layout& plan) { return plan.largest() > device.max_allocation || plan.total() > usable; };
+  const auto too_large = [&](const Layout& plan) {
+    return plan.largest() > device.max_allocation || plan.total() > usable;
+  };
   Layout plan = layout(device, problem, method, mode, capacity.fits);
   const bool slices = plan.slots == 2;
   while (slices && capacity.fits > 1 && too_large(plan)) {
@@ -125,18 +147,23 @@ Capacity capacity(const DeviceTraits& device, const Problem& problem, Method met
   }
   if (too_large(plan)) {
     capacity.fits = 0;
-    capacity.reason = "series, results and what is between them take " + format_bytes(static_cast<double>(plan.total())) +
-                      " (largest buffer " + format_bytes(static_cast<double>(plan.largest())) + "); the device has " +
-                      format_bytes(static_cast<double>(device.global_memory)) + " (largest buffer " +
+    capacity.reason = "series, results and what is between them take " +
+                      format_bytes(static_cast<double>(plan.total())) + " (largest buffer " +
+                      format_bytes(static_cast<double>(plan.largest())) + "); the device has " +
+                      format_bytes(static_cast<double>(device.global_memory)) +
+                      " (largest buffer " +
                       format_bytes(static_cast<double>(device.max_allocation)) + ")";
     return capacity;
   }
   capacity.resident = plan.total();
   capacity.pipeline = capacity.fits;
-  // A few pieces, so that copies overlap kernels; each at least a chunk, as smaller ones do not fill the device.
+  // A few pieces, so that copies overlap kernels; each at least a chunk, as smaller ones do not
+  // fill the device.
   if (slices) {
-    const Items of_chunk = std::max<Items>(1, plan.chunk / std::max<std::uint64_t>(1, series_of(problem, 1)));
-    capacity.pipeline = std::clamp<Items>(std::max((problem.items() + 7) / 8, of_chunk), 1, capacity.fits);
+    const Items of_chunk =
+        std::max<Items>(1, plan.chunk / std::max<std::uint64_t>(1, series_of(problem, 1)));
+    capacity.pipeline =
+        std::clamp<Items>(std::max((problem.items() + 7) / 8, of_chunk), 1, capacity.fits);
   }
   return capacity;
 }

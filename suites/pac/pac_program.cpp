@@ -7,12 +7,14 @@
 
 namespace mgpu::pac {
 
-PacProgram::PacProgram(PacWorkload& workload, DeviceResources& device, Method method, Mode mode, Items fits)
+PacProgram::PacProgram(PacWorkload& workload, DeviceResources& device, Method method, Mode mode,
+                       Items fits)
     : workload_(workload),
       problem_(workload.problem()),
       mode_(mode),
       layout_(layout(device.traits(), problem_, method, mode, fits)),
-      clear_local_(device.traits().cpu ? 1 : std::min<std::size_t>(128, device.traits().max_work_group)),
+      clear_local_(
+          device.traits().cpu ? 1 : std::min<std::size_t>(128, device.traits().max_work_group)),
       filter_(device, problem_, layout_),
       surrogates_(make_surrogates(device, problem_, layout_)) {
   for (unsigned i = 0; i < layout_.slots; ++i) {
@@ -32,7 +34,9 @@ PacProgram::~PacProgram() {
   if (part_unpinned_.empty() && !part_.empty()) workload_.give_back(part_);
 }
 
-void PacProgram::load(Stream& stream) { stream.upload(*input_[0], 0, std::as_bytes(workload_.data().series())); }
+void PacProgram::load(Stream& stream) {
+  stream.upload(*input_[0], 0, std::as_bytes(workload_.data().series()));
+}
 
 void PacProgram::prepare(Stream& stream) {
   done_.clear();
@@ -47,8 +51,10 @@ void PacProgram::prepare(Stream& stream) {
 
 void PacProgram::clear(Stream& stream) {
   const std::uint64_t count = problem_.results();
-  stream.launch(*clear_, {{(count + clear_local_ - 1) / clear_local_ * clear_local_, 1, 1}, {clear_local_, 1, 1}},
-                {moments_[0].get(), count});
+  stream.launch(
+      *clear_,
+      {{(count + clear_local_ - 1) / clear_local_ * clear_local_, 1, 1}, {clear_local_, 1, 1}},
+      {moments_[0].get(), count});
 }
 
 // The series of a slice to a slot, or its results from there: rows one after another on the device.
@@ -63,9 +69,11 @@ void PacProgram::move_rows(const Slice& slice, unsigned slot, bool up, Stream& s
   rows.device_stride = rows.length;
   rows.host_stride = whole;
   if (up) {
-    stream.upload_rows(*input_[slot], std::as_bytes(workload_.data().series()).data() + first, rows);
+    stream.upload_rows(*input_[slot], std::as_bytes(workload_.data().series()).data() + first,
+                       rows);
   } else {
-    stream.download_rows(*moments_[slot], std::as_writable_bytes(workload_.result()).data() + first, rows);
+    stream.download_rows(*moments_[slot], std::as_writable_bytes(workload_.result()).data() + first,
+                         rows);
   }
 }
 
@@ -87,7 +95,8 @@ void PacProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
                       static_cast<std::uint32_t>(std::min(layout_.chunk, rows.count - first)),
                       by_permutation()};
     filter_.enqueue(chunk, stream);
-    surrogates_->enqueue(chunk, by_permutation() ? slice.begin : 0, by_permutation() ? slice.end : shift_classes, filter_, stream);
+    surrogates_->enqueue(chunk, by_permutation() ? slice.begin : 0,
+                         by_permutation() ? slice.end : shift_classes, filter_, stream);
   }
   if (slices()) {
     move_rows(slice, buffer, false, stream);
@@ -96,7 +105,9 @@ void PacProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   }
 }
 
-Brings PacProgram::brings() const { return by_permutation() ? Brings::collect : slices() ? Brings::slice : Brings::publish; }
+Brings PacProgram::brings() const {
+  return by_permutation() ? Brings::collect : slices() ? Brings::slice : Brings::publish;
+}
 
 void PacProgram::finished(const Slice& slice) {
   if (slices()) workload_.arrived({&slice, 1});

@@ -8,7 +8,8 @@ namespace mgpu::pac {
 
 class PacProgram : public DeviceProgram {
  public:
-  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory), Error(device).
+  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory),
+  // Error(device).
   PacProgram(PacWorkload& workload, DeviceResources& device, Method method, Mode mode, Items fits);
   ~PacProgram() override;
 

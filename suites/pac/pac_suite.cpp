@@ -11,7 +11,8 @@ namespace {
 
 using namespace pac;
 
-// Sizes beyond what can be numbered fit nowhere: the check for memory then names the largest that does.
+// Sizes beyond what can be numbered fit nowhere: the check for memory then names the largest that
+// does.
 Bytes host_bytes(const SuiteParams& params) {
   SuiteParams one = params;
   one.size = 1;
@@ -31,11 +32,15 @@ void resolve(SuiteParams& params) {
   if (params.input) params.options.erase("planted");
 }
 
-std::uint64_t batch_of_input(SuiteParams& params) { return shape_of_series(*params.input, params).batch; }
+std::uint64_t batch_of_input(SuiteParams& params) {
+  return shape_of_series(*params.input, params).batch;
+}
 
 Shape shape(const SuiteParams& params) { return PacWorkload::shape_of(problem_of(params)); }
 
-std::unique_ptr<Workload> make(const SuiteParams& params) { return std::make_unique<PacWorkload>(params); }
+std::unique_ptr<Workload> make(const SuiteParams& params) {
+  return std::make_unique<PacWorkload>(params);
+}
 
 }  // namespace
 
@@ -43,7 +48,9 @@ SuiteInfo pac_suite() {
   using Kind = SuiteOption::Kind;
   SuiteInfo info;
   info.name = "pac";
-  info.summary = "phase-amplitude coupling of many series with surrogates, split by batch, channels or surrogates";
+  info.summary =
+      "phase-amplitude coupling of many series with surrogates, split by batch, channels or "
+      "surrogates";
   info.size_name = "batch";
   info.default_size = 64;
   info.quick_size = 1;
@@ -53,24 +60,37 @@ SuiteInfo pac_suite() {
       {"axis",
        "what is split: the batch, the channels, or the surrogates, each device with all series",
        {"batch", "channel", "permutation"}},
-      {"channels", "series of each entry of the batch; auto: 8, or the file's", {"auto"}, Kind::count},
+      {"channels",
+       "series of each entry of the batch; auto: 8, or the file's",
+       {"auto"},
+       Kind::count},
       {"length", "samples of a series; auto: 2048, or the file's", {"auto"}, Kind::count},
       {"fs", "samples in a second", {"256"}, Kind::number},
       {"pha",
-       "phase bands LO:HI:N: N centres from LO to HI Hz; a quarter of a centre away from it half is passed",
+       "phase bands LO:HI:N: N centres from LO to HI Hz; a quarter of a centre away from it half "
+       "is passed",
        {"2:20:10"},
        Kind::text},
-      {"amp", "amplitude bands, likewise; an eighth of a centre away half is passed", {"60:110:10"}, Kind::text},
-      {"perm", "surrogates: series shifted circularly by seeded numbers of samples", {"200"}, Kind::count},
+      {"amp",
+       "amplitude bands, likewise; an eighth of a centre away half is passed",
+       {"60:110:10"},
+       Kind::text},
+      {"perm",
+       "surrogates: series shifted circularly by seeded numbers of samples",
+       {"200"},
+       Kind::count},
       {"bins", "of the phase", {"18"}, Kind::count},
       {"mi",
-       "Tort's modulation index, of mean amplitudes of each bin; to compare with others: tensorpac divides by the counts of all "
+       "Tort's modulation index, of mean amplitudes of each bin; to compare with others: tensorpac "
+       "divides by the counts of all "
        "phase "
        "bands together, gpac-sum by none",
        {"tort", "tensorpac", "gpac-sum"}},
       {"sums",
-       "how surrogates are computed: shift by shift (direct), or all by number-theoretic transforms, which need a power of two of "
-       "samples, 256 to 4096, with the first pass's roots in registers (transform) or all in local memory (transform-local); all "
+       "how surrogates are computed: shift by shift (direct), or all by number-theoretic "
+       "transforms, which need a power of two of "
+       "samples, 256 to 4096, with the first pass's roots in registers (transform) or all in local "
+       "memory (transform-local); all "
        "are "
        "exact",
        {"auto", "direct", "transform", "transform-local"}},
@@ -81,7 +101,8 @@ SuiteInfo pac_suite() {
   };
   info.modes = {Mode::resident, Mode::end_to_end};
   info.input =
-      "a .npy array of float32 or float64 (batch, channels, samples), (channels, samples) or (samples), or raw float32 with "
+      "a .npy array of float32 or float64 (batch, channels, samples), (channels, samples) or "
+      "(samples), or raw float32 with "
       "--channels "
       "and --length";
   info.has_kernel_variants = true;

@@ -16,13 +16,15 @@
 namespace mgpu::pac {
 namespace {
 
-constexpr std::uint64_t moments_at_once = std::uint64_t{1} << 16;  // moments a thread takes at a time
+constexpr std::uint64_t moments_at_once = std::uint64_t{1}
+                                          << 16;  // moments a thread takes at a time
 
 // Calls body(begin, end) for pieces of [0, n).
 template <class Body>
 void in_pieces(std::uint64_t n, unsigned threads, const Body& body) {
-  parallel_for((n + moments_at_once - 1) / moments_at_once, threads,
-               [&](std::uint64_t piece) { body(piece * moments_at_once, std::min(n, (piece + 1) * moments_at_once)); });
+  parallel_for((n + moments_at_once - 1) / moments_at_once, threads, [&](std::uint64_t piece) {
+    body(piece * moments_at_once, std::min(n, (piece + 1) * moments_at_once));
+  });
 }
 
 }  // namespace
@@ -58,7 +60,9 @@ PacWorkload::PacWorkload(const SuiteParams& params)
 std::optional<Method> PacWorkload::method(const DeviceTraits& device) const {
   const std::vector<Method> all = methods(device, problem_);
   const auto preferred = preferred_.find(device.id);
-  if (preferred != preferred_.end() && std::find(all.begin(), all.end(), preferred->second) != all.end()) return preferred->second;
+  if (preferred != preferred_.end() &&
+      std::find(all.begin(), all.end(), preferred->second) != all.end())
+    return preferred->second;
   if (all.empty()) return std::nullopt;
   return all.front();
 }
@@ -67,23 +71,29 @@ Capacity PacWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   const auto chosen = method(device);
   if (chosen) return pac::capacity(device, problem_, *chosen, mode);
   return {0, 0, 0,
-          "its work-groups or its local memory are too small for transforms of " + std::to_string(problem_.samples) + " samples"};
+          "its work-groups or its local memory are too small for transforms of " +
+              std::to_string(problem_.samples) + " samples"};
 }
 
-// Of the way of transforms, the multiplications of the inverse ones, three instructions a butterfly of which one takes two places:
-// as `calibrate` counts them, eight operations. Shifted one by one: an addition for each sample of each shift.
+// Of the way of transforms, the multiplications of the inverse ones, three instructions a butterfly
+// of which one takes two places: as `calibrate` counts them, eight operations. Shifted one by one:
+// an addition for each sample of each shift.
 Demand PacWorkload::demand(const DeviceTraits& device) const {
   Demand demand;
   const auto chosen = method(device);
   if (!chosen) return demand;
-  const auto pairs = static_cast<double>(problem_.results()), samples = static_cast<double>(problem_.samples);
-  demand.int32 = *chosen != Method::direct ? pairs * (problem_.bins - 1) * 4 * samples * std::log2(samples)
-                                           : pairs * samples * static_cast<double>(shift_list(problem_).entries.size());
+  const auto pairs = static_cast<double>(problem_.results()),
+             samples = static_cast<double>(problem_.samples);
+  demand.int32 = *chosen != Method::direct
+                     ? pairs * (problem_.bins - 1) * 4 * samples * std::log2(samples)
+                     : pairs * samples * static_cast<double>(shift_list(problem_).entries.size());
   return demand;
 }
 
-std::unique_ptr<DeviceProgram> PacWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
-  return std::make_unique<PacProgram>(*this, device, method(device.traits()).value(), mode, capacity.fits);
+std::unique_ptr<DeviceProgram> PacWorkload::program(DeviceResources& device, Mode mode,
+                                                    const Capacity& capacity) {
+  return std::make_unique<PacProgram>(*this, device, method(device.traits()).value(), mode,
+                                      capacity.fits);
 }
 
 std::vector<std::string> PacWorkload::kernel_variants(const DeviceTraits& device) const {
@@ -101,8 +111,8 @@ bool PacWorkload::prefer(const DeviceTraits& device, const std::string& variant)
   return false;
 }
 
-// What was looked at is poisoned, so that results nobody computes again cannot pass; before every sample that would cost as much as
-// the transfers.
+// What was looked at is poisoned, so that results nobody computes again cannot pass; before every
+// sample that would cost as much as the transfers.
 void PacWorkload::begin_sample() {
   const std::scoped_lock lock(mutex_);
   ++sample_;
@@ -153,7 +163,9 @@ void PacWorkload::add_pending() {
 
 void PacWorkload::settle(std::span<const Moments> part) {
   const std::scoped_lock lock(mutex_);
-  if (std::any_of(pending_.begin(), pending_.end(), [&](const auto& other) { return other.data() == part.data(); })) add_pending();
+  if (std::any_of(pending_.begin(), pending_.end(),
+                  [&](const auto& other) { return other.data() == part.data(); }))
+    add_pending();
 }
 
 void PacWorkload::add_part(std::span<const Moments> part, std::span<const Slice> slices) {
@@ -182,34 +194,40 @@ std::string PacWorkload::peak() const {
   std::vector<double> sums(pairs);
   for (std::uint64_t i = 0; i < data_.result().size(); ++i)
     sums[i % pairs] += result_of(data_.result()[i], problem_.surrogates).index;
-  const auto at = static_cast<std::uint64_t>(std::max_element(sums.begin(), sums.end()) - sums.begin());
+  const auto at =
+      static_cast<std::uint64_t>(std::max_element(sums.begin(), sums.end()) - sums.begin());
   char text[120];
   std::snprintf(text, sizeof text, "the largest mean index, %.3g, is at %.4g Hz of %.4g Hz",
-                sums[at] / static_cast<double>(problem_.series()), problem_.amplitude.centre(at % problem_.amplitude.count),
+                sums[at] / static_cast<double>(problem_.series()),
+                problem_.amplitude.centre(at % problem_.amplitude.count),
                 problem_.phase.centre(at / problem_.amplitude.count));
   return text;
 }
 
-// Of all results whether they can be what they are, and phase bands of some series, evenly spread, against the reference: as many
-// as take a second or so of each thread.
+// Of all results whether they can be what they are, and phase bands of some series, evenly spread,
+// against the reference: as many as take a second or so of each thread.
 Verdict PacWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   if (level == VerifyLevel::off) return {};
   looked_at_ = true;
   const auto missing = std::count(arrived_.begin(), arrived_.end(), false);
   if (missing > 0)
     return {Verdict::Status::failed, "whether all results arrived",
-            std::to_string(missing) + " of " + std::to_string(arrived_.size()) + " parts of them did not arrive on the host"};
+            std::to_string(missing) + " of " + std::to_string(arrived_.size()) +
+                " parts of them did not arrive on the host"};
   const Reference reference(problem_, data_.series());
   std::string wrong = reference.impossible(data_.result(), host_threads_);
   const std::uint64_t all = problem_.series() * problem_.phase.count;
   const double seconds = (level == VerifyLevel::full ? 1.0 : 0.1) * host_threads_;
-  const auto wanted = static_cast<std::uint64_t>(std::clamp(seconds / reference.seconds_a_band(), 4.0, 1e9));
+  const auto wanted =
+      static_cast<std::uint64_t>(std::clamp(seconds / reference.seconds_a_band(), 4.0, 1e9));
   const std::uint64_t step = std::max<std::uint64_t>(1, (all + wanted - 1) / wanted),
                       start = std::mt19937_64(seed)() % std::min(step, all);
   const std::uint64_t count = (all - start - 1) / step + 1;
   std::vector<Reference::Checked> checked(count);
   if (wrong.empty())
-    parallel_for(count, host_threads_, [&](std::uint64_t n) { checked[n] = reference.check(start + n * step, data_.result()); });
+    parallel_for(count, host_threads_, [&](std::uint64_t n) {
+      checked[n] = reference.check(start + n * step, data_.result());
+    });
   std::uint64_t skipped = 0;
   for (const Reference::Checked& one : checked) {
     if (wrong.empty()) wrong = one.message;
@@ -218,12 +236,15 @@ Verdict PacWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   const std::uint64_t pairs = count * problem_.amplitude.count;
   if (wrong.empty() && skipped == pairs)
     return {Verdict::Status::off,
-            "not verified: of all " + std::to_string(pairs) + " pairs that were looked at fp32 cannot tell phase or amplitude", ""};
+            "not verified: of all " + std::to_string(pairs) +
+                " pairs that were looked at fp32 cannot tell phase or amplitude",
+            ""};
   Verdict verdict{wrong.empty() ? Verdict::Status::passed : Verdict::Status::failed, "", wrong};
-  verdict.method = std::to_string(count) + " of " + std::to_string(all) + " phase bands of series in float64, with all shifts";
+  verdict.method = std::to_string(count) + " of " + std::to_string(all) +
+                   " phase bands of series in float64, with all shifts";
   if (skipped > 0)
-    verdict.method += ", but for " + std::to_string(skipped) + " of their " + std::to_string(pairs) +
-                      " pairs, whose phase or amplitude fp32 cannot tell";
+    verdict.method += ", but for " + std::to_string(skipped) + " of their " +
+                      std::to_string(pairs) + " pairs, whose phase or amplitude fp32 cannot tell";
   if (wrong.empty()) verdict.method += "; " + peak();
   return verdict;
 }
@@ -244,7 +265,8 @@ void PacWorkload::write_result(const std::filesystem::path& file) const {
                                    result.mean,
                                    result.deviation,
                                    result.z};
-      std::copy(std::begin(row), std::end(row), all.begin() + static_cast<std::ptrdiff_t>(i * columns));
+      std::copy(std::begin(row), std::end(row),
+                all.begin() + static_cast<std::ptrdiff_t>(i * columns));
     }
   });
   write_npy(file, {problem_.results(), columns, sizeof(double)}, std::as_bytes(std::span(all)));

@@ -1,5 +1,5 @@
-// Phase-amplitude coupling as a Workload: series, what came back, digest and verification. What runs on a device is in
-// pac_program.hpp.
+// Phase-amplitude coupling as a Workload: series, what came back, digest and verification. What
+// runs on a device is in pac_program.hpp.
 #pragma once
 
 #include <mutex>
@@ -18,7 +18,8 @@ class PacWorkload : public Workload {
   const Shape& shape() const override { return shape_; }
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   Demand demand(const DeviceTraits& device) const override;
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
+                                         const Capacity& capacity) override;
   std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
   bool prefer(const DeviceTraits& device, const std::string& variant) override;
   std::span<const std::byte> transfer_memory() const override { return data_.all(); }
@@ -27,11 +28,13 @@ class PacWorkload : public Workload {
   MergeEstimate merge_estimate() const override;
   std::string digest() const override;  // SHA-256 of the moments of all pairs
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
-  // A row for each pair of bands of each series: batch, channel, Hz of the phase and of the amplitude, index, mean and deviation of
-  // the surrogates' indices, z; float64.
+  // A row for each pair of bands of each series: batch, channel, Hz of the phase and of the
+  // amplitude, index, mean and deviation of the surrogates' indices, z; float64.
   void write_result(const std::filesystem::path& file) const override;
 
-  static Bytes host_bytes(const Problem& problem, std::size_t devices) { return HostData::bytes(problem, devices); }
+  static Bytes host_bytes(const Problem& problem, std::size_t devices) {
+    return HostData::bytes(problem, devices);
+  }
   static Shape shape_of(const Problem& problem);
 
   // For the programs, which may call from several threads at once.
@@ -40,8 +43,8 @@ class PacWorkload : public Workload {
   std::span<Moments> result() { return data_.result(); }
   std::uint64_t sample() const { return sample_; }
   void arrived(std::span<const Slice> slices);  // the results of these items are on the host
-  // By permutations each device brings moments of all pairs, which merge() adds up. Pinned memory for one; empty: there is none
-  // left.
+  // By permutations each device brings moments of all pairs, which merge() adds up. Pinned memory
+  // for one; empty: there is none left.
   std::span<Moments> take_part();
   void give_back(std::span<Moments> part);
   // What `part` holds will be overwritten: where it is still to be merged, it is added now.

@@ -15,7 +15,8 @@ namespace mgpu::pac {
 namespace {
 
 Error refused(const std::string& option, const std::string& value, const std::string& accepted) {
-  return Error(ErrorKind::usage, "--" + option + ": " + in_quotes(value) + "; accepted: " + accepted);
+  return Error(ErrorKind::usage,
+               "--" + option + ": " + in_quotes(value) + "; accepted: " + accepted);
 }
 
 // Whole text as a number.
@@ -39,27 +40,34 @@ std::vector<double> numbers_in(std::string_view text) {
 Bands bands_of(const SuiteParams& params, const std::string& option, double half_width) {
   const std::string& text = params.options.at(option);
   const std::vector<double> numbers = numbers_in(text);
-  const bool whole = numbers.size() == 3 && numbers[2] >= 1 && numbers[2] <= most_bands && numbers[2] == std::floor(numbers[2]);
+  const bool whole = numbers.size() == 3 && numbers[2] >= 1 && numbers[2] <= most_bands &&
+                     numbers[2] == std::floor(numbers[2]);
   if (!whole || !(numbers[0] > 0) || numbers[1] < numbers[0])
-    throw refused(option, text, "LO:HI:N, from LO to HI Hz above 0, 1 to " + std::to_string(most_bands) + " bands, like 2:20:10");
+    throw refused(option, text,
+                  "LO:HI:N, from LO to HI Hz above 0, 1 to " + std::to_string(most_bands) +
+                      " bands, like 2:20:10");
   return {numbers[0], numbers[1], half_width, static_cast<std::uint64_t>(numbers[2])};
 }
 
-std::uint64_t count_of(const SuiteParams& params, const std::string& option, std::uint64_t least, std::uint64_t most) {
+std::uint64_t count_of(const SuiteParams& params, const std::string& option, std::uint64_t least,
+                       std::uint64_t most) {
   const std::string& text = params.options.at(option);
   const std::uint64_t value = std::stoull(text);
-  if (value < least || value > most) throw refused(option, text, std::to_string(least) + " to " + std::to_string(most));
+  if (value < least || value > most)
+    throw refused(option, text, std::to_string(least) + " to " + std::to_string(most));
   return value;
 }
 
-std::uint64_t given_or(const SuiteParams& params, const std::string& option, std::uint64_t otherwise) {
+std::uint64_t given_or(const SuiteParams& params, const std::string& option,
+                       std::uint64_t otherwise) {
   const std::string& text = params.options.at(option);
   return text == "auto" ? otherwise : std::stoull(text);
 }
 
 void check_bands(const Problem& problem, const SuiteParams& params) {
   const double nyquist = problem.fs / 2;
-  for (const auto& [bands, option] : {std::pair{problem.phase, "pha"}, std::pair{problem.amplitude, "amp"}}) {
+  for (const auto& [bands, option] :
+       {std::pair{problem.phase, "pha"}, std::pair{problem.amplitude, "amp"}}) {
     const double most = nyquist / (1 + passes_nothing * bands.half_width);
     if (bands.centre(bands.count - 1) < most) continue;
     throw refused(option, params.options.at(option),
@@ -71,8 +79,9 @@ void check_bands(const Problem& problem, const SuiteParams& params) {
   if (cycles < least_cycles)
     throw refused("pha", params.options.at("pha"),
                   "a slowest phase of " + number_text(static_cast<float>(least_cycles)) +
-                      " cycles or more: " + std::to_string(problem.samples) + " samples at " + params.options.at("fs") +
-                      " Hz hold " + number_text(static_cast<float>(cycles)));
+                      " cycles or more: " + std::to_string(problem.samples) + " samples at " +
+                      params.options.at("fs") + " Hz hold " +
+                      number_text(static_cast<float>(cycles)));
 }
 
 void read_planted(Problem& problem, const SuiteParams& params) {
@@ -82,7 +91,8 @@ void read_planted(Problem& problem, const SuiteParams& params) {
   const auto nearest = [](const Bands& bands, double wanted) {
     double best = bands.centre(0);
     for (std::uint64_t band = 1; band < bands.count; ++band)
-      if (std::abs(bands.centre(band) - wanted) < std::abs(best - wanted)) best = bands.centre(band);
+      if (std::abs(bands.centre(band) - wanted) < std::abs(best - wanted))
+        best = bands.centre(band);
     return best;
   };
   problem.planted = true;
@@ -92,9 +102,12 @@ void read_planted(Problem& problem, const SuiteParams& params) {
     return;
   }
   const std::vector<double> numbers = numbers_in(text);
-  if (params.input) throw refused("planted", text, "--planted without --input, whose series are as they are");
+  if (params.input)
+    throw refused("planted", text, "--planted without --input, whose series are as they are");
   if (numbers.size() != 2 || !(numbers[0] > 0) || !(numbers[1] > 0) || numbers[1] >= problem.fs / 2)
-    throw refused("planted", text, "none, or PHASE:AMPLITUDE in Hz below half of --fs " + params.options.at("fs") + ", like 10:80");
+    throw refused("planted", text,
+                  "none, or PHASE:AMPLITUDE in Hz below half of --fs " + params.options.at("fs") +
+                      ", like 10:80");
   problem.planted_phase = numbers[0];
   problem.planted_amplitude = numbers[1];
 }
@@ -112,37 +125,44 @@ void read_extent(Problem& problem, const SuiteParams& params) {
   const std::string from = params.input ? "--input " + params.input->string() : "--length";
   if (problem.samples < least_samples || problem.samples > most_samples)
     throw Error(params.input ? ErrorKind::input : ErrorKind::usage,
-                from + ": " + std::to_string(problem.samples) + " samples; accepted: series of " + std::to_string(least_samples) +
-                    " to " + std::to_string(most_samples));
+                from + ": " + std::to_string(problem.samples) + " samples; accepted: series of " +
+                    std::to_string(least_samples) + " to " + std::to_string(most_samples));
   if (problem.channels < 1 || problem.channels > most_series)
-    throw refused("channels", std::to_string(problem.channels), "1 to " + std::to_string(most_series));
+    throw refused("channels", std::to_string(problem.channels),
+                  "1 to " + std::to_string(most_series));
   if (problem.batch < 1 || problem.batch > most_series / problem.channels)
-    throw refused(
-        "size", std::to_string(problem.batch),
-        "1 to " + std::to_string(most_series / problem.channels) + " with " + std::to_string(problem.channels) + " channels");
+    throw refused("size", std::to_string(problem.batch),
+                  "1 to " + std::to_string(most_series / problem.channels) + " with " +
+                      std::to_string(problem.channels) + " channels");
 }
 
 }  // namespace
 
 double response(const Bands& bands, std::uint64_t band, double frequency) {
-  const double centre = bands.centre(band), away = std::abs(frequency - centre) / (centre * bands.half_width);
+  const double centre = bands.centre(band),
+               away = std::abs(frequency - centre) / (centre * bands.half_width);
   if (away <= passes_all) return 1;
   if (away >= passes_nothing) return 0;
-  return 0.5 * (1 + std::cos(std::numbers::pi * (away - passes_all) / (passes_nothing - passes_all)));
+  return 0.5 *
+         (1 + std::cos(std::numbers::pi * (away - passes_all) / (passes_nothing - passes_all)));
 }
 
-Items Problem::items() const { return axis == Axis::batch ? batch : axis == Axis::channel ? channels : Items{shift_classes}; }
+Items Problem::items() const {
+  return axis == Axis::batch ? batch : axis == Axis::channel ? channels : Items{shift_classes};
+}
 
 Result result_of(const Moments& moments, std::uint64_t surrogates) {
   const std::uint64_t mask = (std::uint64_t{1} << Moments::observed_bit) - 1;
-  const std::uint64_t observed = moments.observed_and_sum >> Moments::observed_bit, sum = moments.observed_and_sum & mask;
+  const std::uint64_t observed = moments.observed_and_sum >> Moments::observed_bit,
+                      sum = moments.observed_and_sum & mask;
   Result result;
   result.index = static_cast<double>(observed) / Moments::steps;
   if (surrogates == 0) return result;
   const auto n = static_cast<double>(surrogates);
   result.mean = static_cast<double>(sum) / n / Moments::steps;
   __extension__ using Wide = unsigned __int128;
-  const Wide spread = Wide{surrogates} * moments.sum_of_squares - Wide{sum} * sum;  // exact, and not below 0
+  const Wide spread =
+      Wide{surrogates} * moments.sum_of_squares - Wide{sum} * sum;  // exact, and not below 0
   result.deviation = std::sqrt(static_cast<double>(spread)) / n / Moments::steps;
   if (spread > 0) result.z = (result.index - result.mean) / result.deviation;
   return result;
@@ -159,17 +179,23 @@ Problem problem_of(const SuiteParams& params) {
   problem.amplitude = bands_of(params, "amp", 0.125);
   problem.surrogates = count_of(params, "perm", 0, most_surrogates);
   problem.bins = static_cast<unsigned>(count_of(params, "bins", least_bins, most_bins));
-  const std::string &index = params.options.at("mi"), &axis = params.options.at("axis"), &sums = params.options.at("sums");
-  problem.index = index == "tort" ? Index::tort : index == "tensorpac" ? Index::tensorpac : Index::gpac_sum;
-  problem.axis = axis == "batch" ? Axis::batch : axis == "channel" ? Axis::channel : Axis::permutation;
+  const std::string &index = params.options.at("mi"), &axis = params.options.at("axis"),
+                    &sums = params.options.at("sums");
+  problem.index = index == "tort"        ? Index::tort
+                  : index == "tensorpac" ? Index::tensorpac
+                                         : Index::gpac_sum;
+  problem.axis = axis == "batch"     ? Axis::batch
+                 : axis == "channel" ? Axis::channel
+                                     : Axis::permutation;
   for (const Method method : all_methods)
     if (sums == to_string(method)) problem.method = method;
   check_bands(problem, params);
   read_planted(problem, params);
   if (problem.method.value_or(Method::direct) != Method::direct && !can_transform(problem))
-    throw refused("sums", sums,
-                  "auto or direct; transforms where the samples of a series are a power of two from " +
-                      std::to_string(least_transformed) + " to " + std::to_string(most_transformed));
+    throw refused(
+        "sums", sums,
+        "auto or direct; transforms where the samples of a series are a power of two from " +
+            std::to_string(least_transformed) + " to " + std::to_string(most_transformed));
   return problem;
 }
 
@@ -177,7 +203,8 @@ SeriesRows rows_of(const Problem& problem, const Slice& slice) {
   const auto channels = static_cast<std::uint32_t>(problem.channels);
   switch (problem.axis) {
     case Axis::batch:
-      return {slice.size() * channels, channels, channels, static_cast<std::uint32_t>(slice.begin * channels)};
+      return {slice.size() * channels, channels, channels,
+              static_cast<std::uint32_t>(slice.begin * channels)};
     case Axis::channel:
       return {slice.size() * problem.batch, static_cast<std::uint32_t>(slice.size()), channels,
               static_cast<std::uint32_t>(slice.begin)};

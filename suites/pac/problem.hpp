@@ -14,25 +14,33 @@ enum class Axis { batch, channel, permutation };
 // What the amplitudes of a bin are divided by before they are compared with those of others.
 enum class Index {
   tort,       // the samples in the bin: mean amplitudes, as Tort et al. define it
-  tensorpac,  // the samples that all phase bands have in that bin together, as tensorpac does for one epoch
+  tensorpac,  // the samples that all phase bands have in that bin together, as tensorpac does for
+              // one epoch
   gpac_sum    // nothing: sums
 };
-// How surrogates are computed (kernels/pac_direct.cl, kernels/pac_transform.cl); transform_local: with all roots in local memory,
-// which leaves registers for more work-groups at a time.
+// How surrogates are computed (kernels/pac_direct.cl, kernels/pac_transform.cl); transform_local:
+// with all roots in local memory, which leaves registers for more work-groups at a time.
 enum class Method { direct, transform, transform_local };
 inline constexpr const char* method_names[] = {"direct", "transform", "transform-local"};
-inline constexpr Method all_methods[] = {Method::direct, Method::transform, Method::transform_local};
-inline std::string to_string(Method method) { return method_names[static_cast<std::size_t>(method)]; }
+inline constexpr Method all_methods[] = {Method::direct, Method::transform,
+                                         Method::transform_local};
+inline std::string to_string(Method method) {
+  return method_names[static_cast<std::size_t>(method)];
+}
 
-// LO:HI:N: N centres from LO to HI, evenly spaced. Each lets pass half of what is `half_width` times its centre away from it.
+// LO:HI:N: N centres from LO to HI, evenly spaced. Each lets pass half of what is `half_width`
+// times its centre away from it.
 struct Bands {
   double low = 0, high = 0, half_width = 0;  // Hz; of the centre
   std::uint64_t count = 0;
   double centre(std::uint64_t band) const {
-    return count == 1 ? (low + high) / 2 : low + (high - low) * static_cast<double>(band) / static_cast<double>(count - 1);
+    return count == 1
+               ? (low + high) / 2
+               : low + (high - low) * static_cast<double>(band) / static_cast<double>(count - 1);
   }
 };
-// Of its half width, within which a band passes all, and beyond which nothing; a cosine between them.
+// Of its half width, within which a band passes all, and beyond which nothing; a cosine between
+// them.
 inline constexpr double passes_all = 0.75, passes_nothing = 1.25;
 
 // What a band makes of a frequency, both in Hz.
@@ -61,7 +69,8 @@ struct Problem {
   Items items() const;
 };
 
-// Of a pair of bands of a series, as kernels/pac_index.cl has it: all that an index, its surrogates' mean and variance are made of.
+// Of a pair of bands of a series, as kernels/pac_index.cl has it: all that an index, its
+// surrogates' mean and variance are made of.
 struct Moments {
   std::uint64_t observed_and_sum = 0, sum_of_squares = 0;
   static constexpr unsigned observed_bit = 39;
@@ -81,15 +90,18 @@ Result result_of(const Moments& moments, std::uint64_t surrogates);
 
 inline Bytes Problem::result_bytes() const { return results() * sizeof(Moments); }
 
-constexpr std::uint64_t most_series = std::uint64_t{1} << 24, least_samples = 16, most_samples = std::uint64_t{1} << 16,
-                        most_bands = 512, most_surrogates = (std::uint64_t{1} << 15) - 1;
+constexpr std::uint64_t most_series = std::uint64_t{1} << 24, least_samples = 16,
+                        most_samples = std::uint64_t{1} << 16, most_bands = 512,
+                        most_surrogates = (std::uint64_t{1} << 15) - 1;
 constexpr unsigned least_bins = 2, most_bins = 64;
 constexpr double least_cycles = 3;  // of the slowest phase, in a series
 
-// Throws Error(usage) for an option or size it cannot do, Error(input) for a file that does not go with them.
+// Throws Error(usage) for an option or size it cannot do, Error(input) for a file that does not go
+// with them.
 Problem problem_of(const SuiteParams& params);
 
-// Rows of a slice: series number i of it is row (i / width) * stride + offset + i % width of all series.
+// Rows of a slice: series number i of it is row (i / width) * stride + offset + i % width of all
+// series.
 struct SeriesRows {
   std::uint64_t count = 0;
   std::uint32_t width = 1, stride = 1, offset = 0;

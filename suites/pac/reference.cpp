@@ -18,12 +18,15 @@ using Complex = Reference::Complex;
 using Signal = Reference::Signal;
 
 constexpr double tolerance = 1e-6, pi = std::numbers::pi;
-// A phase of which more samples than that are at borders of bins is left out, as either side of them cannot be tried.
+// A phase of which more samples than that are at borders of bins is left out, as either side of
+// them cannot be tried.
 constexpr std::size_t most_doubtful = 10;
-// What fp32 may be off by, of a series' root mean square: a few of its roundings of a number as large.
+// What fp32 may be off by, of a series' root mean square: a few of its roundings of a number as
+// large.
 constexpr double off_at_most = 2e-6;
-// Where that is more than a tenth of the mean amplitude of a band, rounding is most of it, and it is left out. What an index then
-// is off by at most, of that share of the amplitude: bins have many samples, and errors of both signs.
+// Where that is more than a tenth of the mean amplitude of a band, rounding is most of it, and it
+// is left out. What an index then is off by at most, of that share of the amplitude: bins have many
+// samples, and errors of both signs.
 constexpr double most_noise = 0.1, index_of_noise = 1e-3;
 
 double mean_of(std::span<const double> values) {
@@ -43,14 +46,16 @@ Signal transformed(const Signal& x, double sign) {
     even = transformed(even, sign);
     odd = transformed(odd, sign);
     for (std::size_t k = 0; k < n / 2; ++k) {
-      const Complex turned = std::polar(1.0, sign * 2 * pi * static_cast<double>(k) / static_cast<double>(n)) * odd[k];
+      const Complex turned =
+          std::polar(1.0, sign * 2 * pi * static_cast<double>(k) / static_cast<double>(n)) * odd[k];
       out[k] = even[k] + turned;
       out[k + n / 2] = even[k] - turned;
     }
     return out;
   }
   Signal turns(n);
-  for (std::size_t m = 0; m < n; ++m) turns[m] = std::polar(1.0, sign * 2 * pi * static_cast<double>(m) / static_cast<double>(n));
+  for (std::size_t m = 0; m < n; ++m)
+    turns[m] = std::polar(1.0, sign * 2 * pi * static_cast<double>(m) / static_cast<double>(n));
   for (std::size_t k = 0; k < n; ++k)
     for (std::size_t t = 0; t < n; ++t) out[k] += x[t] * turns[k * t % n];
   return out;
@@ -58,7 +63,8 @@ Signal transformed(const Signal& x, double sign) {
 
 }  // namespace
 
-Reference::Reference(const Problem& problem, std::span<const float> series) : problem_(problem), series_(series) {
+Reference::Reference(const Problem& problem, std::span<const float> series)
+    : problem_(problem), series_(series) {
   std::map<std::uint64_t, std::uint64_t> times;
   for (std::uint64_t n = 0; n < problem.surrogates; ++n) ++times[shift_of(problem, n)];
   shifts_.assign(times.begin(), times.end());
@@ -66,7 +72,8 @@ Reference::Reference(const Problem& problem, std::span<const float> series) : pr
 
 // A nanosecond for each read and addition, 50 for each logarithm's bin, and the filter.
 double Reference::seconds_a_band() const {
-  const double shifts = static_cast<double>(shifts_.size()) + 1, n = static_cast<double>(problem_.samples);
+  const double shifts = static_cast<double>(shifts_.size()) + 1,
+               n = static_cast<double>(problem_.samples);
   return static_cast<double>(problem_.amplitude.count + 1) *
          (shifts * (1.5e-9 * n + 2e-8 * problem_.bins) + 3e-7 * n * std::log2(n));
 }
@@ -77,7 +84,10 @@ Signal Reference::analytic(std::uint64_t series, const Bands& bands, std::uint64
   for (std::uint64_t t = 0; t < n; ++t) x[t] = series_[series * n + t];
   x = transformed(x, -1);
   for (std::uint64_t k = 0; k < n; ++k) {
-    const double passed = 2 * k > n ? 0 : response(bands, band, static_cast<double>(k) * problem_.fs / static_cast<double>(n));
+    const double passed =
+        2 * k > n
+            ? 0
+            : response(bands, band, static_cast<double>(k) * problem_.fs / static_cast<double>(n));
     x[k] *= 2 * passed / static_cast<double>(n);
   }
   return transformed(x, 1);
@@ -86,7 +96,8 @@ Signal Reference::analytic(std::uint64_t series, const Bands& bands, std::uint64
 Reference::Binned Reference::binned(std::uint64_t series, std::uint64_t band) const {
   const Signal z = analytic(series, problem_.phase, band);
   double power = 0;
-  for (std::uint64_t t = 0; t < z.size(); ++t) power += std::pow(static_cast<double>(series_[series * z.size() + t]), 2);
+  for (std::uint64_t t = 0; t < z.size(); ++t)
+    power += std::pow(static_cast<double>(series_[series * z.size() + t]), 2);
   Binned result;
   const double off = result.off = off_at_most * std::sqrt(power / static_cast<double>(z.size()));
   for (std::uint64_t t = 0; t < z.size(); ++t) {
@@ -104,7 +115,8 @@ Reference::Binned Reference::binned(std::uint64_t series, std::uint64_t band) co
   return result;
 }
 
-std::vector<double> Reference::divisors(std::uint64_t series, std::span<const unsigned> bins) const {
+std::vector<double> Reference::divisors(std::uint64_t series,
+                                        std::span<const unsigned> bins) const {
   std::vector<double> counts(problem_.bins, 0.0);
   if (problem_.index == Index::gpac_sum) return std::vector<double>(problem_.bins, 1.0);
   if (problem_.index == Index::tort) {
@@ -116,8 +128,8 @@ std::vector<double> Reference::divisors(std::uint64_t series, std::span<const un
   return counts;
 }
 
-double Reference::index(std::span<const unsigned> bins, std::span<const double> amplitudes, std::span<const double> divisors,
-                        std::uint64_t shift) const {
+double Reference::index(std::span<const unsigned> bins, std::span<const double> amplitudes,
+                        std::span<const double> divisors, std::uint64_t shift) const {
   const std::size_t n = bins.size();
   std::vector<double> sums(problem_.bins, 0.0);
   for (std::size_t t = 0; t < n - shift; ++t) sums[bins[t]] += amplitudes[t + shift];
@@ -134,7 +146,8 @@ double Reference::index(std::span<const unsigned> bins, std::span<const double> 
   return (most - entropy) / most;
 }
 
-std::string Reference::compare(std::uint64_t which, const Binned& binned, std::span<const std::vector<double>> amplitudes,
+std::string Reference::compare(std::uint64_t which, const Binned& binned,
+                               std::span<const std::vector<double>> amplitudes,
                                std::span<const Moments> results, bool surrogates) const {
   const std::uint64_t series = which / problem_.phase.count, f = which % problem_.phase.count;
   const std::vector<double> by = divisors(series, binned.bins);
@@ -144,7 +157,8 @@ std::string Reference::compare(std::uint64_t which, const Binned& binned, std::s
     // A doubtful sample of any band is in the counts of all.
     const double allowed = (problem_.index == Index::tensorpac ? 10 * tolerance : tolerance) +
                            (binned.off > 0 ? index_of_noise * binned.off / mean_size : 0);
-    const Result found = result_of(results[which * problem_.amplitude.count + g], problem_.surrogates);
+    const Result found =
+        result_of(results[which * problem_.amplitude.count + g], problem_.surrogates);
     double wanted[3] = {index(binned.bins, amplitudes[g], by, 0), 0, 0};
     if (surrogates && problem_.surrogates > 0) {
       double sum = 0, squares = 0;
@@ -158,13 +172,16 @@ std::string Reference::compare(std::uint64_t which, const Binned& binned, std::s
       wanted[2] = std::sqrt(std::max(0.0, squares / n - mean * mean));
     }
     const double values[3] = {found.index, found.mean, found.deviation};
-    constexpr const char* names[] = {"index", "mean of the surrogates' indices", "deviation of the surrogates' indices"};
+    constexpr const char* names[] = {"index", "mean of the surrogates' indices",
+                                     "deviation of the surrogates' indices"};
     for (int i = 0; i < (surrogates ? 3 : 1); ++i) {
       if (std::abs(values[i] - wanted[i]) <= allowed) continue;
       char text[240];
-      std::snprintf(text, sizeof text, "series %llu, phase of %g Hz, amplitude of %g Hz: the %s is %.9g, the reference says %.9g",
-                    static_cast<unsigned long long>(series), problem_.phase.centre(f), problem_.amplitude.centre(g), names[i],
-                    values[i], wanted[i]);
+      std::snprintf(text, sizeof text,
+                    "series %llu, phase of %g Hz, amplitude of %g Hz: the %s is %.9g, the "
+                    "reference says %.9g",
+                    static_cast<unsigned long long>(series), problem_.phase.centre(f),
+                    problem_.amplitude.centre(g), names[i], values[i], wanted[i]);
       return text;
     }
   }
@@ -182,8 +199,9 @@ Reference::Checked Reference::check(std::uint64_t which, std::span<const Moments
     largest = std::max(largest, *std::max_element(sizes.begin(), sizes.end()));
   }
   if (here.doubtful.size() > most_doubtful && largest > 0) return {"", problem_.amplitude.count};
-  const auto skipped = static_cast<std::uint64_t>(std::count_if(
-      amplitudes.begin(), amplitudes.end(), [&](const auto& sizes) { return here.off > most_noise * mean_of(sizes); }));
+  const auto skipped = static_cast<std::uint64_t>(
+      std::count_if(amplitudes.begin(), amplitudes.end(),
+                    [&](const auto& sizes) { return here.off > most_noise * mean_of(sizes); }));
   if (largest == 0) here.doubtful.clear();
   std::string first;
   for (std::uint64_t sides = 0; sides < std::uint64_t{1} << here.doubtful.size(); ++sides) {
@@ -203,13 +221,16 @@ std::string Reference::impossible(std::span<const Moments> results, unsigned thr
   std::mutex mutex;
   std::uint64_t first = results.size();
   parallel_for((results.size() + at_once - 1) / at_once, threads, [&](std::uint64_t piece) {
-    for (std::uint64_t i = piece * at_once; i < std::min<std::uint64_t>(results.size(), (piece + 1) * at_once); ++i) {
+    for (std::uint64_t i = piece * at_once;
+         i < std::min<std::uint64_t>(results.size(), (piece + 1) * at_once); ++i) {
       const Moments& moments = results[i];
       const std::uint64_t observed = moments.observed_and_sum >> Moments::observed_bit,
-                          sum = moments.observed_and_sum & ((std::uint64_t{1} << Moments::observed_bit) - 1);
-      const long double n = static_cast<long double>(problem_.surrogates), steps = Moments::steps, s = sum,
-                        squares = moments.sum_of_squares;
-      if (observed <= steps && s <= n * steps && s * s <= n * squares && squares <= s * steps) continue;
+                          sum = moments.observed_and_sum &
+                                ((std::uint64_t{1} << Moments::observed_bit) - 1);
+      const long double n = static_cast<long double>(problem_.surrogates), steps = Moments::steps,
+                        s = sum, squares = moments.sum_of_squares;
+      if (observed <= steps && s <= n * steps && s * s <= n * squares && squares <= s * steps)
+        continue;
       const std::scoped_lock lock(mutex);
       first = std::min(first, i);
     }

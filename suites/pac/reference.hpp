@@ -1,7 +1,8 @@
-// Phase-amplitude coupling in float64 on the host, by the definitions: a recursive Fourier transform of its own, phases by the arc
-// tangent, amplitudes as they are, the surrogates of each shift one by one, and Tort's index with its logarithms (Tort, Komorowski,
-// Eichenbaum, Kopell: Measuring phase-amplitude coupling between neuronal oscillations of different frequencies, J. Neurophysiol.
-// 104, 2010). It shares no code with the kernels.
+// Phase-amplitude coupling in float64 on the host, by the definitions: a recursive Fourier
+// transform of its own, phases by the arc tangent, amplitudes as they are, the surrogates of each
+// shift one by one, and Tort's index with its logarithms (Tort, Komorowski, Eichenbaum, Kopell:
+// Measuring phase-amplitude coupling between neuronal oscillations of different frequencies, J.
+// Neurophysiol. 104, 2010). It shares no code with the kernels.
 #pragma once
 
 #include <complex>
@@ -20,15 +21,18 @@ class Reference {
 
   struct Checked {
     std::string message;        // what is wrong; empty: nothing
-    std::uint64_t skipped = 0;  // pairs of the band, for which fp32 has too little of a phase or an amplitude (see the .cpp)
+    std::uint64_t skipped = 0;  // pairs of the band, for which fp32 has too little of a phase or an
+                                // amplitude (see the .cpp)
   };
-  // Phase band number `which` % bands of series `which` / bands, with all amplitude bands: the index and the mean and deviation of
-  // its surrogates' are within 1e-6. A sample so near the border of two bins that fp32 cannot tell is allowed on either side, on
-  // the same for all amplitude bands and shifts.
+  // Phase band number `which` % bands of series `which` / bands, with all amplitude bands: the
+  // index and the mean and deviation of its surrogates' are within 1e-6. A sample so near the
+  // border of two bins that fp32 cannot tell is allowed on either side, on the same for all
+  // amplitude bands and shifts.
   Checked check(std::uint64_t which, std::span<const Moments> results) const;
   double seconds_a_band() const;  // of one core, about
 
-  // The first result that no indices could have, in words: more than 1 each, or squares that do not go with their sum. Empty: none.
+  // The first result that no indices could have, in words: more than 1 each, or squares that do not
+  // go with their sum. Empty: none.
   std::string impossible(std::span<const Moments> results, unsigned threads) const;
 
   using Complex = std::complex<double>;
@@ -36,18 +40,19 @@ class Reference {
   // Of one band of a series.
   Signal analytic(std::uint64_t series, const Bands& bands, std::uint64_t band) const;
   // The index of a pair, amplitudes shifted by `shift`. `divisors`: of each bin, 0: it is empty.
-  double index(std::span<const unsigned> bins, std::span<const double> amplitudes, std::span<const double> divisors,
-               std::uint64_t shift) const;
+  double index(std::span<const unsigned> bins, std::span<const double> amplitudes,
+               std::span<const double> divisors, std::uint64_t shift) const;
 
  private:
   struct Binned {
     std::vector<unsigned> bins;
     std::vector<std::pair<std::uint64_t, unsigned>> doubtful;  // samples, and the bin beside theirs
-    double off = 0;                                            // what fp32 may be off by, of the filtered series
+    double off = 0;  // what fp32 may be off by, of the filtered series
   };
   Binned binned(std::uint64_t series, std::uint64_t band) const;
   std::vector<double> divisors(std::uint64_t series, std::span<const unsigned> bins) const;
-  std::string compare(std::uint64_t which, const Binned& binned, std::span<const std::vector<double>> amplitudes,
+  std::string compare(std::uint64_t which, const Binned& binned,
+                      std::span<const std::vector<double>> amplitudes,
                       std::span<const Moments> results, bool surrogates) const;
 
   const Problem& problem_;

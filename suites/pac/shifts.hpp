@@ -1,4 +1,5 @@
-// Which circular shifts the surrogates are, and how they fall into items of --axis permutation. Pure.
+// Which circular shifts the surrogates are, and how they fall into items of --axis permutation.
+// Pure.
 #pragma once
 
 #include <array>
@@ -10,18 +11,20 @@
 
 namespace mgpu::pac {
 
-// An item of --axis permutation is a class: the shifts that leave one rest modulo 8, in bit-reversed order of rests, so that an
-// aligned range of 8 / m classes is all shifts of one rest modulo m. pac_transform.cl computes those alone without computing
-// others.
+// An item of --axis permutation is a class: the shifts that leave one rest modulo 8, in
+// bit-reversed order of rests, so that an aligned range of 8 / m classes is all shifts of one rest
+// modulo m. pac_transform.cl computes those alone without computing others.
 inline constexpr unsigned shift_classes = 8;
 
 // Lengths whose shifts are computed by transforms.
 inline constexpr std::uint64_t least_transformed = 256, most_transformed = 4096;
 bool can_transform(const Problem& problem);
-// Of an amplitude. What a series' amplitudes add up to is below the transforms' prime, or 2^32 where there are none.
+// Of an amplitude. What a series' amplitudes add up to is below the transforms' prime, or 2^32
+// where there are none.
 unsigned size_bits(const Problem& problem);
 
-// Surrogate number n is each series shifted by so many samples, 1 to samples - 1: a function of seed and n alone.
+// Surrogate number n is each series shifted by so many samples, 1 to samples - 1: a function of
+// seed and n alone.
 std::uint64_t shift_of(const Problem& problem, std::uint64_t n);
 
 struct ShiftEntry {  // of kernels/pac_index.cl

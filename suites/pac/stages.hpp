@@ -1,4 +1,5 @@
-// What one device enqueues for a chunk of series: the filter, then the surrogates by one of two methods.
+// What one device enqueues for a chunk of series: the filter, then the surrogates by one of two
+// methods.
 #pragma once
 
 #include <map>
@@ -19,7 +20,8 @@ struct Chunk {
   bool accumulate = false;  // moments are added to those that are there
 };
 
-// Kernels, constants and buffers of kernels/pac_filter.cl. The first upload() brings the constants to the device.
+// Kernels, constants and buffers of kernels/pac_filter.cl. The first upload() brings the constants
+// to the device.
 class Filter {
  public:
   Filter(DeviceResources& device, const Problem& problem, const Layout& layout);
@@ -42,7 +44,8 @@ class Filter {
   const FilterTables tables_;
   bool there_ = false;  // the constants
   std::unique_ptr<Kernel> spectrum_, phases_, amplitudes_, weigh_;
-  std::unique_ptr<Buffer> roots_, directions_, responses_, ranges_, amplitude_responses_, amplitude_ranges_;
+  std::unique_ptr<Buffer> roots_, directions_, responses_, ranges_, amplitude_responses_,
+      amplitude_ranges_;
   std::unique_ptr<Buffer> spectra_, bins_, counts_, weights_, sizes_, totals_, scratch_;
 };
 
@@ -51,10 +54,12 @@ class Surrogates {
  public:
   virtual ~Surrogates() = default;
   virtual void upload(Stream& stream) = 0;
-  virtual void enqueue(const Chunk& chunk, Items begin, Items end, Filter& filter, Stream& stream) = 0;
+  virtual void enqueue(const Chunk& chunk, Items begin, Items end, Filter& filter,
+                       Stream& stream) = 0;
 };
 
 // Throws Error(out_of_memory), Error(device).
-std::unique_ptr<Surrogates> make_surrogates(DeviceResources& device, const Problem& problem, const Layout& layout);
+std::unique_ptr<Surrogates> make_surrogates(DeviceResources& device, const Problem& problem,
+                                            const Layout& layout);
 
 }  // namespace mgpu::pac

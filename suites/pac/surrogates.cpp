@@ -41,22 +41,28 @@ class WithShifts : public Surrogates {
 
 class Direct final : public WithShifts {
  public:
-  Direct(DeviceResources& device, const Problem& problem, const Layout& layout) : WithShifts(device, problem) {
+  Direct(DeviceResources& device, const Problem& problem, const Layout& layout)
+      : WithShifts(device, problem) {
     const DeviceTraits& traits = device.traits();
     constexpr char file[] = "pac_direct.cl";
-    in_local_ = !traits.cpu && 2 * size_bytes() + most_local * sizeof(Moments) + least_left <= traits.local_memory;
+    in_local_ = !traits.cpu &&
+                2 * size_bytes() + most_local * sizeof(Moments) + least_left <= traits.local_memory;
     const std::string options = kernel_options(problem) + (in_local_ ? " -DIN_LOCAL" : "");
     sort_ = device.kernel(file, "sort_by_bin", options);
     shift_ = device.kernel(file, "shift_directly", options);
     order_ = device.allocate(layout.order);
-    while (!traits.cpu && local_ < most_local && local_ < list_.entries.size() && 2 * local_ <= traits.max_work_group) local_ *= 2;
+    while (!traits.cpu && local_ < most_local && local_ < list_.entries.size() &&
+           2 * local_ <= traits.max_work_group)
+      local_ *= 2;
     sort_local_ = traits.cpu ? 1 : std::min<std::size_t>(traits.max_work_group, 128);
   }
 
-  void enqueue(const Chunk& chunk, Items begin, Items end, Filter& filter, Stream& stream) override {
+  void enqueue(const Chunk& chunk, Items begin, Items end, Filter& filter,
+               Stream& stream) override {
     const std::uint64_t pieces = std::uint64_t{chunk.count} * phases_;
     stream.launch(*sort_, {{pieces * sort_local_, 1, 1}, {sort_local_, 1, 1}},
-                  {&filter.bins(), &filter.counts(), order_.get(), LocalBytes{problem_.bins * sizeof(std::uint32_t)}});
+                  {&filter.bins(), &filter.counts(), order_.get(),
+                   LocalBytes{problem_.bins * sizeof(std::uint32_t)}});
     const std::uint32_t first = list_.first[begin], count = list_.first[end] - first;
     std::vector<KernelArg> args{order_.get(),
                                 &filter.counts(),
@@ -90,12 +96,14 @@ class Direct final : public WithShifts {
   std::unique_ptr<Buffer> order_;
 };
 
-// Of 65,536 registers three work-groups of 128 have 168 for each work-item, four 128. The compiler takes as many as it can use,
-// which are 168 and, with roots in local memory, 166; those that four have room for are enough then.
+// Of 65,536 registers three work-groups of 128 have 168 for each work-item, four 128. The compiler
+// takes as many as it can use, which are 168 and, with roots in local memory, 166; those that four
+// have room for are enough then.
 std::string for_device(const DeviceTraits& device, Method method) {
   if (device.cpu) return " -DROLLED";
   if (!device.nvidia) return "";
-  return method == Method::transform_local ? " -cl-nv-maxrregcount=128" : " -cl-nv-maxrregcount=168";
+  return method == Method::transform_local ? " -cl-nv-maxrregcount=128"
+                                           : " -cl-nv-maxrregcount=168";
 }
 
 // By transforms of one length, for shifts of one modulus.
@@ -109,8 +117,10 @@ struct OfModulus {
 
 class ByTransform final : public WithShifts {
  public:
-  ByTransform(DeviceResources& device, const Problem& problem, const Layout& layout) : WithShifts(device, problem) {
-    for (std::uint32_t modulus = 1; modulus <= (problem.axis == Axis::permutation ? shift_classes : 1); modulus *= 2)
+  ByTransform(DeviceResources& device, const Problem& problem, const Layout& layout)
+      : WithShifts(device, problem) {
+    for (std::uint32_t modulus = 1;
+         modulus <= (problem.axis == Axis::permutation ? shift_classes : 1); modulus *= 2)
       add(device, layout.method, modulus);
     spectra_ = device.allocate(layout.transforms);
   }
@@ -122,7 +132,8 @@ class ByTransform final : public WithShifts {
     }
   }
 
-  void enqueue(const Chunk& chunk, Items begin, Items end, Filter& filter, Stream& stream) override {
+  void enqueue(const Chunk& chunk, Items begin, Items end, Filter& filter,
+               Stream& stream) override {
     bool accumulate = chunk.accumulate;
     for (const ShiftNode& node : nodes_of(list_, begin, end)) {
       enqueue_node(chunk, node, accumulate, filter, stream);
@@ -146,7 +157,8 @@ class ByTransform final : public WithShifts {
     const std::size_t slots = (most + of.shape.items - 1) / of.shape.items;
     const std::string options = kernel_options(problem_) + " -DMODULUS=" + std::to_string(modulus) +
                                 " -DLOG2_LENGTH=" + std::to_string(of.shape.log2_length) +
-                                " -DPAIRS=" + std::to_string(of.shape.pairs) + " -DSLOTS=" + std::to_string(slots) +
+                                " -DPAIRS=" + std::to_string(of.shape.pairs) +
+                                " -DSLOTS=" + std::to_string(slots) +
                                 (method == Method::transform_local ? " -DROOTS_IN_LOCAL" : "") +
                                 for_device(device.traits(), method);
     constexpr char file[] = "pac_transform.cl";
@@ -155,7 +167,8 @@ class ByTransform final : public WithShifts {
     by_modulus_[modulus] = std::move(of);
   }
 
-  void enqueue_node(const Chunk& chunk, const ShiftNode& node, bool accumulate, Filter& filter, Stream& stream) {
+  void enqueue_node(const Chunk& chunk, const ShiftNode& node, bool accumulate, Filter& filter,
+                    Stream& stream) {
     OfModulus& of = by_modulus_.at(node.modulus);
     const std::size_t group = of.shape.group(), pairs = of.shape.pairs;
     const auto grid = [&](std::uint64_t transforms) {
@@ -165,13 +178,15 @@ class ByTransform final : public WithShifts {
     const std::uint64_t sequences = std::uint64_t{problem_.bins - 1} * phases_ + amplitudes_;
     stream.launch(*of.transform, grid(chunk.count * sequences * node.modulus),
                   {&filter.bins(), &filter.sizes(), chunk.count, phases_, amplitudes_, node.rest,
-                   ValueBytes{std::as_bytes(std::span(of.factor))}, of.down_roots.get(), spectra_.get(), LocalBytes{words}});
-    stream.launch(
-        *of.shift, grid(std::uint64_t{chunk.count} * phases_ * amplitudes_),
-        {spectra_.get(), of.up_roots.get(), &filter.weights(), &filter.totals(), chunk.count, phases_, amplitudes_, shifts_.get(),
-         node.first, node.count, std::uint32_t{accumulate}, chunk.rows.width, chunk.rows.stride, chunk.rows.offset, chunk.first,
-         chunk.moments, LocalBytes{2 * words}, LocalBytes{std::max<std::size_t>(1, of.shape.local_roots) * sizeof(Uint2)},
-         LocalBytes{group * sizeof(Moments)}});
+                   ValueBytes{std::as_bytes(std::span(of.factor))}, of.down_roots.get(),
+                   spectra_.get(), LocalBytes{words}});
+    stream.launch(*of.shift, grid(std::uint64_t{chunk.count} * phases_ * amplitudes_),
+                  {spectra_.get(), of.up_roots.get(), &filter.weights(), &filter.totals(),
+                   chunk.count, phases_, amplitudes_, shifts_.get(), node.first, node.count,
+                   std::uint32_t{accumulate}, chunk.rows.width, chunk.rows.stride,
+                   chunk.rows.offset, chunk.first, chunk.moments, LocalBytes{2 * words},
+                   LocalBytes{std::max<std::size_t>(1, of.shape.local_roots) * sizeof(Uint2)},
+                   LocalBytes{group * sizeof(Moments)}});
   }
 
   std::map<std::uint32_t, OfModulus> by_modulus_;
@@ -180,7 +195,8 @@ class ByTransform final : public WithShifts {
 
 }  // namespace
 
-std::unique_ptr<Surrogates> make_surrogates(DeviceResources& device, const Problem& problem, const Layout& layout) {
+std::unique_ptr<Surrogates> make_surrogates(DeviceResources& device, const Problem& problem,
+                                            const Layout& layout) {
   if (layout.method == Method::direct) return std::make_unique<Direct>(device, problem, layout);
   return std::make_unique<ByTransform>(device, problem, layout);
 }

@@ -41,7 +41,9 @@ FilterTables filter_tables(const Problem& problem) {
       Uint2 range{0, 0};
       for (std::uint64_t k = 0; k < half; ++k) {
         // Twice a positive frequency is what is left of it and its negative.
-        const double passed = 2 * response(*bands, band, static_cast<double>(k) * problem.fs / static_cast<double>(n));
+        const double passed =
+            2 *
+            response(*bands, band, static_cast<double>(k) * problem.fs / static_cast<double>(n));
         tables.responses.push_back(static_cast<float>(passed / static_cast<double>(n)));
         if (passed == 0) continue;
         if (range[1] == 0) range[0] = static_cast<std::uint32_t>(k);
@@ -53,9 +55,13 @@ FilterTables filter_tables(const Problem& problem) {
   return tables;
 }
 
-Uint2 with_quotient(std::uint64_t w) { return {static_cast<std::uint32_t>(w), static_cast<std::uint32_t>((w << 32) / prime)}; }
+Uint2 with_quotient(std::uint64_t w) {
+  return {static_cast<std::uint32_t>(w), static_cast<std::uint32_t>((w << 32) / prime)};
+}
 
-std::uint64_t transform_factor(std::uint64_t length) { return (std::uint64_t{1} << 32) % prime * power(length, prime - 2) % prime; }
+std::uint64_t transform_factor(std::uint64_t length) {
+  return (std::uint64_t{1} << 32) % prime * power(length, prime - 2) % prime;
+}
 
 std::vector<Uint2> transform_roots(unsigned log2_length, bool up) {
   std::vector<Uint2> roots;
@@ -65,7 +71,8 @@ std::vector<Uint2> transform_roots(unsigned log2_length, bool up) {
       std::uint64_t root = power(generator, (prime - 1) / (2 * half * stride));
       if (up) root = power(root, prime - 2);
       for (std::uint64_t j = 0; j < half; ++j)
-        for (std::uint64_t low = 0; low < stride; ++low) roots.push_back(with_quotient(power(root, j * stride + low)));
+        for (std::uint64_t low = 0; low < stride; ++low)
+          roots.push_back(with_quotient(power(root, j * stride + low)));
     }
   }
   return roots;

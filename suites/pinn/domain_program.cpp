@@ -6,7 +6,8 @@
 
 namespace mgpu::pinn {
 
-DomainProgram::DomainProgram(DomainWorkload& workload, DeviceResources& device, Mode mode, Way way, std::uint64_t parts)
+DomainProgram::DomainProgram(DomainWorkload& workload, DeviceResources& device, Mode mode, Way way,
+                             std::uint64_t parts)
     : workload_(workload),
       problem_(workload.problem()),
       mode_(mode),
@@ -21,15 +22,17 @@ DomainProgram::DomainProgram(DomainWorkload& workload, DeviceResources& device, 
       staged_(problem_.parts * trainer_.state_size()) {
   const Network& wide = trainer_.network();
   const std::string of = equation_options(problem_) + (device.traits().cpu ? " -DROLLED" : "");
-  values_at_end_ = device.kernel("pinn_points.cl", "values_at_end",
-                                 of + fmt::format(" -DLANES={} -DLAYERS={} -DWIDTH={}", lanes_, wide.layers, wide.width));
+  values_at_end_ = device.kernel(
+      "pinn_points.cl", "values_at_end",
+      of + fmt::format(" -DLANES={} -DLAYERS={} -DWIDTH={}", lanes_, wide.layers, wide.width));
   take_values_ = device.kernel("pinn_points.cl", "take_values", of);
   for (std::uint64_t p = 0; p < parts; ++p) trained_.push_back(trainer_.make(device));
 }
 
 void DomainProgram::bring_states(const Slice& parts, Stream& stream) {
   const std::uint64_t each = trainer_.state_size();
-  for (std::uint64_t p = parts.begin; p < parts.end; ++p) trainer_.widen_state(workload_.initial(p), staged_.data() + p * each);
+  for (std::uint64_t p = parts.begin; p < parts.end; ++p)
+    trainer_.widen_state(workload_.initial(p), staged_.data() + p * each);
   stream.upload(*states_, parts.begin * each * kNumber,
                 std::as_bytes(std::span(staged_).subspan(parts.begin * each, parts.size() * each)));
 }
@@ -55,42 +58,52 @@ void DomainProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
     trainer_.begin(trained(slice, p), *states_, p, stream);
     trainer_.draw(trained(slice, p), workload_.part(p), 0, stream);
   }
-  if (!neighbours_.empty()) peer_->sync(neighbours_, neighbours_);  // nobody reads values of the sample before any more
+  if (!neighbours_.empty())
+    peer_->sync(neighbours_, neighbours_);  // nobody reads values of the sample before any more
 }
 
-// What the network of `part` is at an end of the part beyond it: 0, the upper one of that before; 1, the lower one of that after.
-void DomainProgram::tell(const Slice& slice, std::uint64_t part, unsigned end, std::uint32_t round, Buffer& values,
-                         Stream& stream) {
+// What the network of `part` is at an end of the part beyond it: 0, the upper one of that before;
+// 1, the lower one of that after.
+void DomainProgram::tell(const Slice& slice, std::uint64_t part, unsigned end, std::uint32_t round,
+                         Buffer& values, Stream& stream) {
   const std::uint64_t to = end == 0 ? part - 1 : part + 1;
   const unsigned side = end == 0 ? 1 : 0;
   const Problem of = workload_.part(to);
-  const std::uint64_t sides = problem_.in_time() ? 2 : 4, count = (of.boundary + sides - 1 - side) / sides,
+  const std::uint64_t sides = problem_.in_time() ? 2 : 4,
+                      count = (of.boundary + sides - 1 - side) / sides,
                       at = workload_.values_of(to, side);
   if (count == 0) return;
-  stream.launch(*values_at_end_, {{count * lanes_, 1, 1}, {lanes_, 1, 1}},
-                {&trained(slice, part).parameters_after(round), &values, u32(at), side, of.seed_of_points(round),
-                 static_cast<float>(side == 0 ? of.first().low : of.first().high)});
+  stream.launch(
+      *values_at_end_, {{count * lanes_, 1, 1}, {lanes_, 1, 1}},
+      {&trained(slice, part).parameters_after(round), &values, u32(at), side,
+       of.seed_of_points(round), static_cast<float>(side == 0 ? of.first().low : of.first().high)});
   const std::optional<DeviceIndex>& owner = to < slice.begin ? before_ : after_;
   if ((to < slice.begin || to >= slice.end) && owner)
-    peer_->put(values, at * kNumber, *workload_.values(round % 2), *owner, at * kNumber, count * kNumber);
+    peer_->put(values, at * kNumber, *workload_.values(round % 2), *owner, at * kNumber,
+               count * kNumber);
 }
 
 void DomainProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) {
   // Values of even and of odd steps have places of their own, so that one meeting a step is enough.
-  Buffer& values = neighbours_.empty() ? *own_values_ : workload_.values(round % 2)->piece(peer_->self());
+  Buffer& values =
+      neighbours_.empty() ? *own_values_ : workload_.values(round % 2)->piece(peer_->self());
   for (std::uint64_t p = slice.begin; p < slice.end; ++p) {
-    if (draws_before(problem_, round)) trainer_.draw(trained(slice, p), workload_.part(p), round, stream);
+    if (draws_before(problem_, round))
+      trainer_.draw(trained(slice, p), workload_.part(p), round, stream);
     if (p > 0) tell(slice, p, 0, round, values, stream);
     if (p + 1 < problem_.parts) tell(slice, p, 1, round, values, stream);
   }
   if (!neighbours_.empty()) peer_->sync(neighbours_, neighbours_);
-  if (in_series_) stream.begin_series(static_cast<unsigned>(slice.size()) * (1 + trainer_.launches_of_step()));
+  if (in_series_)
+    stream.begin_series(static_cast<unsigned>(slice.size()) * (1 + trainer_.launches_of_step()));
   for (std::uint64_t p = slice.begin; p < slice.end; ++p) {
     const Problem part = workload_.part(p);
     stream.launch(*take_values_, grid_of(trainer_.places(), trainer_.local()),
-                  {trained(slice, p).points.get(), &values, u32(workload_.values_of(p, 0)), u32(workload_.values_of(p, 1)),
-                   (part.goes_on_below ? 1U : 0U) + (part.goes_on_above ? 2U : 0U), trainer_.places_of_shard(), part.shards,
-                   part.points, part.boundary, u32(trainer_.places())});
+                  {trained(slice, p).points.get(), &values, u32(workload_.values_of(p, 0)),
+                   u32(workload_.values_of(p, 1)),
+                   (part.goes_on_below ? 1U : 0U) + (part.goes_on_above ? 2U : 0U),
+                   trainer_.places_of_shard(), part.shards, part.points, part.boundary,
+                   u32(trainer_.places())});
     trainer_.step(trained(slice, p), round, stream);
   }
   if (round + 1 == problem_.steps && mode_ == Mode::end_to_end) bring_endings(slice, stream);
@@ -104,13 +117,15 @@ void DomainProgram::bring_endings(const Slice& slice, Stream& stream) {
 }
 
 void DomainProgram::publish(Stream& stream) {
-  if (sample_ == workload_.sample() && done_ && mode_ != Mode::end_to_end) bring_endings(*done_, stream);
+  if (sample_ == workload_.sample() && done_ && mode_ != Mode::end_to_end)
+    bring_endings(*done_, stream);
 }
 
 void DomainProgram::published() {
   if (sample_ != workload_.sample() || !done_) return;
   for (std::uint64_t p = done_->begin; p < done_->end; ++p)
-    workload_.arrived(p, trainer_.ending(landing_.data() + (p - done_->begin) * trainer_.ending_size()));
+    workload_.arrived(
+        p, trainer_.ending(landing_.data() + (p - done_->begin) * trainer_.ending_size()));
 }
 
 }  // namespace mgpu::pinn

@@ -1,5 +1,5 @@
-// What one device does for the parts of a domain that it owns: in each step it tells neighbours what its networks are at their
-// ends, and trains each with what it was told.
+// What one device does for the parts of a domain that it owns: in each step it tells neighbours
+// what its networks are at their ends, and trains each with what it was told.
 #pragma once
 
 #include <optional>
@@ -11,22 +11,28 @@ namespace mgpu::pinn {
 
 class DomainProgram final : public DeviceProgram {
  public:
-  DomainProgram(DomainWorkload& workload, DeviceResources& device, Mode mode, Way way, std::uint64_t parts);
+  DomainProgram(DomainWorkload& workload, DeviceResources& device, Mode mode, Way way,
+                std::uint64_t parts);
 
   std::string kernel_variant() const override { return trainer_.way(); }
   void load(Stream& stream) override { bring_states({0, problem_.parts}, stream); }
   void prepare(Stream&) override {}
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override;
-  Brings brings() const override { return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish; }
+  Brings brings() const override {
+    return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
+  }
   void publish(Stream& stream) override;
   void published() override;
 
  private:
   void bring_states(const Slice& parts, Stream& stream);
   void bring_endings(const Slice& slice, Stream& stream);
-  const Trained& trained(const Slice& slice, std::uint64_t part) const { return trained_[part - slice.begin]; }
-  void tell(const Slice& slice, std::uint64_t part, unsigned end, std::uint32_t round, Buffer& values, Stream& stream);
+  const Trained& trained(const Slice& slice, std::uint64_t part) const {
+    return trained_[part - slice.begin];
+  }
+  void tell(const Slice& slice, std::uint64_t part, unsigned end, std::uint32_t round,
+            Buffer& values, Stream& stream);
 
   DomainWorkload& workload_;
   const Problem& problem_;

@@ -20,7 +20,8 @@ DomainWorkload::DomainWorkload(const SuiteParams& params)
       arrivals_(problem_.parts, params.host_threads),
       parts_(problem_.parts) {
   for (std::uint64_t p = 0; p < problem_.parts; ++p)
-    fill_initial(network_, part(p).seed, std::span(initial_).subspan(p * 3 * network_.count(), network_.count()));
+    fill_initial(network_, part(p).seed,
+                 std::span(initial_).subspan(p * 3 * network_.count(), network_.count()));
 }
 
 std::span<const float> DomainWorkload::initial(std::uint64_t part) const {
@@ -39,22 +40,28 @@ Capacity DomainWorkload::capacity(const DeviceTraits& device, Mode) const {
   const std::vector<Way> all = ways(device, each, &capacity.reason);
   if (all.empty()) return capacity;
   const TrainerMemory memory = memory_of(each, all.front());
-  const Bytes parameters = Network{each.layers, wide(each)}.stride() * sizeof(float), states = problem_.parts * 3 * parameters;
+  const Bytes parameters = Network{each.layers, wide(each)}.stride() * sizeof(float),
+              states = problem_.parts * 3 * parameters;
   for (Items parts = problem_.parts; parts > 0; --parts) {
     const Bytes endings = parts * (5 * parameters + Bytes{problem_.steps} * 12);
-    const Bytes all_of_it = memory.shared + parts * memory.each + states + endings + 3 * all_values() * sizeof(float);
-    if (std::max({memory.largest, states, endings}) > device.max_allocation || all_of_it > device.global_memory / 10 * 9) continue;
+    const Bytes all_of_it =
+        memory.shared + parts * memory.each + states + endings + 3 * all_values() * sizeof(float);
+    if (std::max({memory.largest, states, endings}) > device.max_allocation ||
+        all_of_it > device.global_memory / 10 * 9)
+      continue;
     capacity.fits = capacity.pipeline = parts;
     capacity.resident = all_of_it;
     return capacity;
   }
-  capacity.reason =
-      fmt::format("it has no memory for a part of {} points and a network of {} x {}", each.points, each.layers, each.width);
+  capacity.reason = fmt::format("it has no memory for a part of {} points and a network of {} x {}",
+                                each.points, each.layers, each.width);
   return capacity;
 }
 
-std::unique_ptr<DeviceProgram> DomainWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
-  return std::make_unique<DomainProgram>(*this, device, mode, preferred_.best(device.traits(), part(0)), capacity.fits);
+std::unique_ptr<DeviceProgram> DomainWorkload::program(DeviceResources& device, Mode mode,
+                                                       const Capacity& capacity) {
+  return std::make_unique<DomainProgram>(*this, device, mode,
+                                         preferred_.best(device.traits(), part(0)), capacity.fits);
 }
 
 void DomainWorkload::connect(PeerGroup& group) {
@@ -66,8 +73,9 @@ void DomainWorkload::disconnect() {
 }
 
 bool DomainWorkload::shares(const Slice& parts) const {
-  return owners_.size() > 1 &&
-         std::any_of(owners_.begin(), owners_.end(), [&](const Owner& owner) { return owner.items == parts; });
+  return owners_.size() > 1 && std::any_of(owners_.begin(), owners_.end(), [&](const Owner& owner) {
+           return owner.items == parts;
+         });
 }
 
 void DomainWorkload::begin_sample() {
@@ -84,11 +92,13 @@ void DomainWorkload::arrived(std::uint64_t part, Ending ending) {
 std::string DomainWorkload::digest() const { return digest_of(parts_); }
 
 // With what the parts beyond its ends are there, in the first step or before the last one.
-std::vector<Collocation> DomainWorkload::points_of(std::uint64_t part, std::uint32_t step, bool last) const {
+std::vector<Collocation> DomainWorkload::points_of(std::uint64_t part, std::uint32_t step,
+                                                   bool last) const {
   const Problem problem = problem_.part(part);
   std::vector<Collocation> points = collocation(problem, 0, problem.shards, step);
   const auto take = [&](double x, std::uint64_t other) {
-    const auto of = last ? std::span<const float>(parts_[other].before) : initial(other).first(network_.count());
+    const auto of = last ? std::span<const float>(parts_[other].before)
+                         : initial(other).first(network_.count());
     const std::vector<double> parameters = widened(of);
     Evaluation evaluation(network_, 1);
     for (Collocation& point : points)
@@ -104,7 +114,8 @@ std::vector<Collocation> DomainWorkload::points_of(std::uint64_t part, std::uint
 std::string DomainWorkload::first_wrong(std::uint64_t part, std::uint64_t seed) const {
   const Ending& found = parts_[part];
   const Check check(problem_.part(part), network_, host_threads_);
-  const std::vector<Loss> first{check.loss(widened(initial(part).first(network_.count())), points_of(part, 0, false))};
+  const std::vector<Loss> first{
+      check.loss(widened(initial(part).first(network_.count())), points_of(part, 0, false))};
   if (std::string wrong = wrong_losses(first, found); !wrong.empty()) return wrong;
   if (first_without_number(found.losses) > 0) return {};
   if (std::string wrong = check.wrong_step(found); !wrong.empty()) return wrong;
@@ -117,7 +128,8 @@ Solution DomainWorkload::found() const {
   for (std::uint64_t p = 0; p < problem_.parts; ++p) {
     const Solution one = solution_of_network(problem_, parts_[p].parameters, host_threads_);
     for (std::size_t i = 0; i < whole.values.size(); ++i)
-      if (std::min<std::uint64_t>(i % Solution::columns * problem_.parts / (Solution::columns - 1), problem_.parts - 1) == p)
+      if (std::min<std::uint64_t>(i % Solution::columns * problem_.parts / (Solution::columns - 1),
+                                  problem_.parts - 1) == p)
         whole.values[i] = one.values[i];
   }
   return whole;
@@ -134,9 +146,11 @@ double DomainWorkload::greatest_step() const {
       line.push_back({x.low + (x.high - x.low) * static_cast<double>(p) / problem_.parts,
                       y.low + (y.high - y.low) * static_cast<double>(i) / (places - 1)});
     std::vector<double> below(places), above(places);
-    Evaluation(network_, places).evaluate(widened(parts_[p - 1].parameters).data(), line, below.data());
+    Evaluation(network_, places)
+        .evaluate(widened(parts_[p - 1].parameters).data(), line, below.data());
     Evaluation(network_, places).evaluate(widened(parts_[p].parameters).data(), line, above.data());
-    for (std::size_t i = 0; i < places; ++i) greatest = std::max(greatest, std::abs(below[i] - above[i]));
+    for (std::size_t i = 0; i < places; ++i)
+      greatest = std::max(greatest, std::abs(below[i] - above[i]));
   }
   return greatest;
 }
@@ -155,8 +169,9 @@ Findings DomainWorkload::findings() {
                       {"loss of the initial state, of all parts", last[2]}};
   findings.curves.push_back(loss_curve("loss, of all parts", losses));
   if (const std::uint32_t step = first_without_number(losses); step > 0)
-    findings.warnings.push_back(
-        fmt::format("the loss is no finite number from step {} on: --learning-rate {:g} is too high", step, problem_.rate));
+    findings.warnings.push_back(fmt::format(
+        "the loss is no finite number from step {} on: --learning-rate {:g} is too high", step,
+        problem_.rate));
   return findings;
 }
 
@@ -165,11 +180,14 @@ Verdict DomainWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   if (level == VerifyLevel::off) return {};
   if (auto missing = arrivals_.look("parts")) return *missing;
   constexpr std::uint64_t few = 4;
-  const std::uint64_t count = std::min<std::uint64_t>(problem_.parts, level == VerifyLevel::full ? few : 1);
+  const std::uint64_t count =
+      std::min<std::uint64_t>(problem_.parts, level == VerifyLevel::full ? few : 1);
   const std::uint64_t chosen = splitmix64(seed, 2) % problem_.parts;
   const std::string method = fmt::format(
-      "{} networks for as many parts of the domain, another problem than that of one network; of {}: losses of the first "
-      "and last step and the gradient of that with differences in fp64 on the host, Adam's step with fp64",
+      "{} networks for as many parts of the domain, another problem than that of one network; of "
+      "{}: losses of the first "
+      "and last step and the gradient of that with differences in fp64 on the host, Adam's step "
+      "with fp64",
       problem_.parts, count);
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t part = (chosen + i * problem_.parts / count) % problem_.parts;
@@ -178,8 +196,8 @@ Verdict DomainWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   }
   const Findings findings = this->findings();
   return {Status::passed,
-          method + fmt::format("; relative L2 error {:.3g}, steps of up to {:.3g} between parts", findings.figures[0].value,
-                               findings.figures[1].value),
+          method + fmt::format("; relative L2 error {:.3g}, steps of up to {:.3g} between parts",
+                               findings.figures[0].value, findings.figures[1].value),
           "", findings};
 }
 
@@ -188,7 +206,8 @@ void DomainWorkload::write_result(const std::filesystem::path& file) const {
   std::vector<std::vector<float>> states;
   for (const Ending& part : parts_) {
     std::vector<float>& state = states.emplace_back();
-    for (const auto* of : {&part.parameters, &part.mean, &part.square}) state.insert(state.end(), of->begin(), of->end());
+    for (const auto* of : {&part.parameters, &part.mean, &part.square})
+      state.insert(state.end(), of->begin(), of->end());
   }
   write_state_files(file, problem_, states);
   const Solution known = solution_ ? *solution_ : solution_of(problem_, host_threads_);

@@ -1,6 +1,7 @@
-// A domain in parts along the first input, with a network each, as a Workload: parts are items, and neighbours exchange what they
-// are at each other's ends after every step (overlapping Schwarz, with networks: Li, Tang, Wu, Liao: D3M, IEEE Access 8, 2020).
-// Another problem than that of one network: what comes out depends on the number of parts, and not on that of devices.
+// A domain in parts along the first input, with a network each, as a Workload: parts are items, and
+// neighbours exchange what they are at each other's ends after every step (overlapping Schwarz,
+// with networks: Li, Tang, Wu, Liao: D3M, IEEE Access 8, 2020). Another problem than that of one
+// network: what comes out depends on the number of parts, and not on that of devices.
 #pragma once
 
 #include <mutex>
@@ -25,13 +26,18 @@ class DomainWorkload final : public Workload {
   const Shape& shape() const override { return shape_; }
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
-  std::vector<std::string> kernel_variants(const DeviceTraits& device) const override { return preferred_.names(device, part(0)); }
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
+                                         const Capacity& capacity) override;
+  std::vector<std::string> kernel_variants(const DeviceTraits& device) const override {
+    return preferred_.names(device, part(0));
+  }
   bool prefer(const DeviceTraits& device, const std::string& variant) override {
     return preferred_.prefer(device, part(0), variant);
   }
   std::span<const std::byte> transfer_memory() const override { return {}; }
-  Exchanged exchanged(Mode) const override { return {false, 0, 1, problem_.points_of_end() * sizeof(float)}; }
+  Exchanged exchanged(Mode) const override {
+    return {false, 0, 1, problem_.points_of_end() * sizeof(float)};
+  }
   void connect(PeerGroup& group) override;
   void disconnect() override;
   void own(std::span<const Owner> owners) override { owners_.assign(owners.begin(), owners.end()); }
@@ -50,7 +56,9 @@ class DomainWorkload final : public Workload {
   bool shares(const Slice& parts) const;  // are there other owners in this sample?
   SharedMemory* values(unsigned turn) { return values_[turn].get(); }
   // Numbers that are exchanged: those of an end of a part begin here.
-  std::uint64_t values_of(std::uint64_t part, unsigned end) const { return (2 * part + end) * problem_.points_of_end(); }
+  std::uint64_t values_of(std::uint64_t part, unsigned end) const {
+    return (2 * part + end) * problem_.points_of_end();
+  }
   std::uint64_t all_values() const { return values_of(problem_.parts, 0); }
   // What a part ends with; without gradients of its shards.
   void arrived(std::uint64_t part, Ending ending);

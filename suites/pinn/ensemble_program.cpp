@@ -4,7 +4,8 @@
 
 namespace mgpu::pinn {
 
-EnsembleProgram::EnsembleProgram(EnsembleWorkload& workload, DeviceResources& device, Mode mode, Way way, std::uint64_t members)
+EnsembleProgram::EnsembleProgram(EnsembleWorkload& workload, DeviceResources& device, Mode mode,
+                                 Way way, std::uint64_t members)
     : workload_(workload),
       problem_(workload.problem()),
       mode_(mode),
@@ -18,9 +19,11 @@ EnsembleProgram::EnsembleProgram(EnsembleWorkload& workload, DeviceResources& de
 
 void EnsembleProgram::bring_states(const Slice& members, Stream& stream) {
   const std::uint64_t each = trainer_.state_size();
-  for (std::uint64_t m = members.begin; m < members.end; ++m) trainer_.widen_state(workload_.initial(m), staged_.data() + m * each);
-  stream.upload(*states_, members.begin * each * kNumber,
-                std::as_bytes(std::span(staged_).subspan(members.begin * each, members.size() * each)));
+  for (std::uint64_t m = members.begin; m < members.end; ++m)
+    trainer_.widen_state(workload_.initial(m), staged_.data() + m * each);
+  stream.upload(
+      *states_, members.begin * each * kNumber,
+      std::as_bytes(std::span(staged_).subspan(members.begin * each, members.size() * each)));
 }
 
 void EnsembleProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
@@ -54,7 +57,8 @@ void EnsembleProgram::train(std::uint64_t number, Stream& stream) {
 void EnsembleProgram::finished(const Slice& slice) {
   const unsigned slot = under_way_[0] == slice ? 0 : 1;
   for (std::uint64_t m = slice.begin; m < slice.end; ++m)
-    workload_.arrived(m, trainer_.ending(landing_[slot].data() + (m - slice.begin) * trainer_.ending_size()));
+    workload_.arrived(
+        m, trainer_.ending(landing_[slot].data() + (m - slice.begin) * trainer_.ending_size()));
 }
 
 }  // namespace mgpu::pinn

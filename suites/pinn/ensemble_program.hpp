@@ -9,7 +9,8 @@ namespace mgpu::pinn {
 class EnsembleProgram final : public DeviceProgram {
  public:
   // For slices of up to so many members.
-  EnsembleProgram(EnsembleWorkload& workload, DeviceResources& device, Mode mode, Way way, std::uint64_t members);
+  EnsembleProgram(EnsembleWorkload& workload, DeviceResources& device, Mode mode, Way way,
+                  std::uint64_t members);
 
   std::string kernel_variant() const override { return trainer_.way(); }
   void load(Stream& stream) override { bring_states({0, problem_.members}, stream); }

@@ -21,7 +21,8 @@ Problem in_one_shard(Problem problem) {
   return problem;
 }
 
-// From the one that is nearest to the solution to the one that is farthest, those without a number last.
+// From the one that is nearest to the solution to the one that is farthest, those without a number
+// last.
 std::vector<std::size_t> by_error(const std::vector<double>& errors) {
   std::vector<std::size_t> order(errors.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -42,7 +43,8 @@ EnsembleWorkload::EnsembleWorkload(const SuiteParams& params)
       arrivals_(problem_.members, params.host_threads),
       members_(problem_.members) {
   for (std::uint64_t m = 0; m < problem_.members; ++m)
-    fill_initial(network_, problem_.member(m).seed, std::span(initial_).subspan(m * 3 * network_.count(), network_.count()));
+    fill_initial(network_, problem_.member(m).seed,
+                 std::span(initial_).subspan(m * 3 * network_.count(), network_.count()));
 }
 
 std::span<const float> EnsembleWorkload::initial(std::uint64_t member) const {
@@ -65,18 +67,22 @@ Capacity EnsembleWorkload::capacity(const DeviceTraits& device, Mode) const {
   for (Items members = problem_.members; members > 0; members /= 2) {
     const Bytes ending = members * (5 * parameters + Bytes{problem_.steps} * 12);
     const Bytes all_of_it = memory.shared + memory.each + states + 2 * ending;
-    if (std::max({memory.largest, states, ending}) > device.max_allocation || all_of_it > device.global_memory / 10 * 9) continue;
+    if (std::max({memory.largest, states, ending}) > device.max_allocation ||
+        all_of_it > device.global_memory / 10 * 9)
+      continue;
     capacity.fits = capacity.pipeline = members;
     capacity.resident = all_of_it;
     return capacity;
   }
-  capacity.reason =
-      fmt::format("it has no memory for a network of {} x {} with {} points", problem_.layers, problem_.width, problem_.points);
+  capacity.reason = fmt::format("it has no memory for a network of {} x {} with {} points",
+                                problem_.layers, problem_.width, problem_.points);
   return capacity;
 }
 
-std::unique_ptr<DeviceProgram> EnsembleWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
-  return std::make_unique<EnsembleProgram>(*this, device, mode, preferred_.best(device.traits(), problem_), capacity.fits);
+std::unique_ptr<DeviceProgram> EnsembleWorkload::program(DeviceResources& device, Mode mode,
+                                                         const Capacity& capacity) {
+  return std::make_unique<EnsembleProgram>(
+      *this, device, mode, preferred_.best(device.traits(), problem_), capacity.fits);
 }
 
 void EnsembleWorkload::begin_sample() {
@@ -95,15 +101,18 @@ std::string EnsembleWorkload::digest() const { return digest_of(members_); }
 // As a training by itself is checked, with all its points for the only shard.
 std::string EnsembleWorkload::first_wrong(std::uint64_t member, std::uint64_t seed) {
   const Problem problem = in_one_shard(problem_.member(member));
-  if (!replayed_.contains(member)) replayed_[member] = replay(problem, network_, initial(member), host_threads_);
+  if (!replayed_.contains(member))
+    replayed_[member] = replay(problem, network_, initial(member), host_threads_);
   Outcome outcome;
   outcome.whole = members_[member];
-  if (std::string wrong = wrong_losses(replayed_[member], outcome.whole); !wrong.empty()) return wrong;
+  if (std::string wrong = wrong_losses(replayed_[member], outcome.whole); !wrong.empty())
+    return wrong;
   if (first_without_number(outcome.whole.losses) > 0) return {};
   outcome.whole.shards = {outcome.whole.gradient};
   outcome.whole.losses_of_shards = {{outcome.whole.losses.end() - 3, outcome.whole.losses.end()}};
   outcome.parameters = {outcome.whole.parameters};
-  return checks_.try_emplace(member, problem, network_, host_threads_).first->second.first_wrong(outcome, true, seed);
+  return checks_.try_emplace(member, problem, network_, host_threads_)
+      .first->second.first_wrong(outcome, true, seed);
 }
 
 const std::vector<double>& EnsembleWorkload::errors() {
@@ -112,7 +121,8 @@ const std::vector<double>& EnsembleWorkload::errors() {
   if (now == errors_of_) return errors_;
   errors_.clear();
   for (const Ending& member : members_)
-    errors_.push_back(relative_error(solution_of_network(problem_, member.parameters, host_threads_), *solution_));
+    errors_.push_back(relative_error(
+        solution_of_network(problem_, member.parameters, host_threads_), *solution_));
   errors_of_ = now;
   return errors_;
 }
@@ -122,19 +132,23 @@ Findings EnsembleWorkload::findings() {
   const std::vector<std::size_t> order = by_error(errors());
   const auto error = [&](std::size_t place) { return errors_[order[place]]; };
   const std::size_t last = order.size() - 1, middle = last / 2;
-  const double median = order.size() % 2 == 1 ? error(middle) : (error(middle) + error(middle + 1)) / 2;
-  findings.figures = {{"relative L2 error, median of the members", median},
-                      {"relative L2 error, best member", error(0)},
-                      {"relative L2 error, worst member", error(last)},
-                      {"seed of the best member", static_cast<double>(problem_.member(order[0]).seed)}};
+  const double median =
+      order.size() % 2 == 1 ? error(middle) : (error(middle) + error(middle + 1)) / 2;
+  findings.figures = {
+      {"relative L2 error, median of the members", median},
+      {"relative L2 error, best member", error(0)},
+      {"relative L2 error, worst member", error(last)},
+      {"seed of the best member", static_cast<double>(problem_.member(order[0]).seed)}};
   std::vector<std::pair<std::size_t, const char*>> shown{{0, "loss of the best member"}};
   if (last > 1) shown.push_back({middle, "loss of the median member"});
   if (last > 0) shown.push_back({last, "loss of the worst member"});
-  for (const auto& [place, name] : shown) findings.curves.push_back(loss_curve(name, members_[order[place]].losses));
+  for (const auto& [place, name] : shown)
+    findings.curves.push_back(loss_curve(name, members_[order[place]].losses));
   for (std::uint64_t m = 0; m < members_.size(); ++m)
     if (const std::uint32_t step = first_without_number(members_[m].losses); step > 0)
       findings.warnings.push_back(
-          fmt::format("the loss of seed {} is no finite number from step {} on: --learning-rate {:g} is too high",
+          fmt::format("the loss of seed {} is no finite number from step {} on: --learning-rate "
+                      "{:g} is too high",
                       problem_.member(m).seed, step, problem_.rate));
   return findings;
 }
@@ -143,22 +157,26 @@ Verdict EnsembleWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   using Status = Verdict::Status;
   if (level == VerifyLevel::off) return {};
   if (auto missing = arrivals_.look("members")) return *missing;
-  const std::uint64_t count = std::min<std::uint64_t>(problem_.members, level == VerifyLevel::full ? few : 1);
+  const std::uint64_t count =
+      std::min<std::uint64_t>(problem_.members, level == VerifyLevel::full ? few : 1);
   const std::uint64_t first = splitmix64(seed, 1) % problem_.members;
   const std::string method = fmt::format(
-      "losses of the first steps of {} of {} members, loss and gradient in the last one with differences in fp64 on the "
+      "losses of the first steps of {} of {} members, loss and gradient in the last one with "
+      "differences in fp64 on the "
       "host, Adam's step with fp64",
       count, problem_.members);
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t member = (first + i * problem_.members / count) % problem_.members;
     if (const std::string wrong = first_wrong(member, seed); !wrong.empty())
-      return {Status::failed, method, fmt::format("seed {}: {}", problem_.member(member).seed, wrong)};
+      return {Status::failed, method,
+              fmt::format("seed {}: {}", problem_.member(member).seed, wrong)};
   }
   const Findings found = findings();
-  return {Status::passed,
-          method + fmt::format("; relative L2 error {:.3g}, {:.3g} to {:.3g}", found.figures[0].value, found.figures[1].value,
-                               found.figures[2].value),
-          "", found};
+  return {
+      Status::passed,
+      method + fmt::format("; relative L2 error {:.3g}, {:.3g} to {:.3g}", found.figures[0].value,
+                           found.figures[1].value, found.figures[2].value),
+      "", found};
 }
 
 void EnsembleWorkload::write_result(const std::filesystem::path& file) const {
@@ -171,7 +189,8 @@ void EnsembleWorkload::write_result(const std::filesystem::path& file) const {
   }
   const std::size_t best = by_error(errors).front();
   std::vector<float> state;
-  for (const auto* part : {&members_[best].parameters, &members_[best].mean, &members_[best].square})
+  for (const auto* part :
+       {&members_[best].parameters, &members_[best].mean, &members_[best].square})
     state.insert(state.end(), part->begin(), part->end());
   write_state_file(file, problem_.member(best), state);
   write_solution_file(file, Solution::rows, found[best].values, known.values);

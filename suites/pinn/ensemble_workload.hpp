@@ -1,5 +1,5 @@
-// Trainings of networks that differ by their seeds, as a Workload: a member is an item, which one device trains from beginning to
-// end. What runs on a device is in ensemble_program.hpp.
+// Trainings of networks that differ by their seeds, as a Workload: a member is an item, which one
+// device trains from beginning to end. What runs on a device is in ensemble_program.hpp.
 #pragma once
 
 #include <map>
@@ -24,8 +24,11 @@ class EnsembleWorkload final : public Workload {
   const Shape& shape() const override { return shape_; }
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
-  std::vector<std::string> kernel_variants(const DeviceTraits& device) const override { return preferred_.names(device, problem_); }
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
+                                         const Capacity& capacity) override;
+  std::vector<std::string> kernel_variants(const DeviceTraits& device) const override {
+    return preferred_.names(device, problem_);
+  }
   bool prefer(const DeviceTraits& device, const std::string& variant) override {
     return preferred_.prefer(device, problem_, variant);
   }
@@ -34,7 +37,8 @@ class EnsembleWorkload final : public Workload {
   void merge() override {}
   std::string digest() const override;  // SHA-256 of all members' parameters, moments and losses
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
-  void write_result(const std::filesystem::path& file) const override;  // of the member that is nearest to the solution
+  void write_result(const std::filesystem::path& file)
+      const override;  // of the member that is nearest to the solution
 
   // For the programs, which may call from several threads at once.
   const Problem& problem() const { return problem_; }

@@ -11,11 +11,15 @@ namespace {
 
 constexpr std::size_t kAcross = 8, kNeurons = 4;  // places and neurons whose sums are in registers
 
-constexpr std::size_t whole_blocks(std::size_t places) { return (places + kAcross - 1) / kAcross * kAcross; }
+constexpr std::size_t whole_blocks(std::size_t places) {
+  return (places + kAcross - 1) / kAcross * kAcross;
+}
 
-// Of neurons n .. n + count - 1 of a layer of `width`, at kAcross places; rows are `row` numbers apart.
+// Of neurons n .. n + count - 1 of a layer of `width`, at kAcross places; rows are `row` numbers
+// apart.
 template <std::size_t count>
-void sums(const double* weights, std::size_t width, std::size_t n, const double* from, double* to, std::size_t row) {
+void sums(const double* weights, std::size_t width, std::size_t n, const double* from, double* to,
+          std::size_t row) {
   double sum[count][kAcross] = {};
   for (std::size_t k = 0; k < width; ++k) {
 #pragma GCC unroll 4
@@ -40,7 +44,8 @@ void Evaluation::hidden_layer(const double* weights, std::size_t places) {
   const std::size_t w = network_.width;
   for (std::size_t p = 0; p < places; p += kAcross) {
     std::size_t n = 0;
-    for (; n + kNeurons <= w; n += kNeurons) sums<kNeurons>(weights, w, n, now_.data() + p, next_.data() + p, places);
+    for (; n + kNeurons <= w; n += kNeurons)
+      sums<kNeurons>(weights, w, n, now_.data() + p, next_.data() + p, places);
     for (; n < w; ++n) sums<1>(weights, w, n, now_.data() + p, next_.data() + p, places);
   }
   std::swap(now_, next_);
@@ -51,10 +56,12 @@ void Evaluation::evaluate(const double* parameters, std::span<const Place> place
   for (std::size_t n = 0; n < w; ++n) {
     double* const row = now_.data() + n * count;
     for (std::size_t i = 0; i < places.size(); ++i)
-      row[i] = std::tanh(parameters[n] * places[i].x + parameters[w + n] * places[i].y + parameters[2 * w + n]);
+      row[i] = std::tanh(parameters[n] * places[i].x + parameters[w + n] * places[i].y +
+                         parameters[2 * w + n]);
     std::fill(row + places.size(), row + count, 0.0);
   }
-  for (std::size_t layer = 1; layer < network_.layers; ++layer) hidden_layer(parameters + network_.hidden(layer), count);
+  for (std::size_t layer = 1; layer < network_.layers; ++layer)
+    hidden_layer(parameters + network_.hidden(layer), count);
   const double* const output = parameters + network_.output();
   std::fill_n(values, places.size(), output[w]);
   for (std::size_t n = 0; n < w; ++n)

@@ -14,8 +14,8 @@ struct Place {
   double x = 0, y = 0;
 };
 
-// Values at some places at once, with room of its own for layers; for one thread. Fastest with a hundred places or so, which read a
-// layer's weights together.
+// Values at some places at once, with room of its own for layers; for one thread. Fastest with a
+// hundred places or so, which read a layer's weights together.
 class Evaluation {
  public:
   Evaluation(const Network& network, std::size_t most_places);
@@ -29,7 +29,9 @@ class Evaluation {
   std::vector<double> now_, next_;  // of each neuron a row of all places
 };
 
-inline std::vector<double> widened(std::span<const float> values) { return {values.begin(), values.end()}; }
+inline std::vector<double> widened(std::span<const float> values) {
+  return {values.begin(), values.end()};
+}
 
 // What solves the equation at a place, of the network's value there.
 double constrained(const Problem& problem, const Place& place, double value);

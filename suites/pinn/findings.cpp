@@ -16,9 +16,11 @@ void warn(const Problem& problem, const Ending& whole, Findings& findings) {
   const std::string rate = fmt::format("--learning-rate {:g} is too high", problem.rate);
   constexpr double most = 10;
   if (const std::uint32_t step = first_without_number(whole.losses); step > 0)
-    findings.warnings.push_back(fmt::format("the loss is no finite number from step {} on: {}", step, rate));
+    findings.warnings.push_back(
+        fmt::format("the loss is no finite number from step {} on: {}", step, rate));
   else if (losses.back() > most * losses.front())
-    findings.warnings.push_back(fmt::format("the loss grew from {:.3g} to {:.3g}: {}", losses.front(), losses.back(), rate));
+    findings.warnings.push_back(fmt::format("the loss grew from {:.3g} to {:.3g}: {}",
+                                            losses.front(), losses.back(), rate));
 }
 
 }  // namespace
@@ -37,25 +39,32 @@ Findings::Curve loss_curve(const char* name, std::span<const float> losses) {
 }
 
 std::uint32_t first_without_number(std::span<const float> losses) {
-  const auto found = std::find_if(losses.begin(), losses.end(), [](float loss) { return !std::isfinite(loss); });
-  return found == losses.end() ? 0 : u32(static_cast<std::uint64_t>(found - losses.begin()) / 3 + 1);
+  const auto found =
+      std::find_if(losses.begin(), losses.end(), [](float loss) { return !std::isfinite(loss); });
+  return found == losses.end() ? 0
+                               : u32(static_cast<std::uint64_t>(found - losses.begin()) / 3 + 1);
 }
 
-Findings findings_of(const Problem& problem, const Ending& whole, const Solution& solution, unsigned threads) {
+Findings findings_of(const Problem& problem, const Ending& whole, const Solution& solution,
+                     unsigned threads) {
   Findings findings;
   findings.curves.push_back(loss_curve("loss", whole.losses));
   Findings::Curve errors{error_name, {}, {}};
   const auto add = [&](std::uint32_t steps, std::span<const float> parameters) {
     errors.rounds.push_back(steps);
-    errors.values.push_back(relative_error(solution_of_network(problem, parameters, threads), solution));
+    errors.values.push_back(
+        relative_error(solution_of_network(problem, parameters, threads), solution));
   };
   for (const Ending::Snapshot& snapshot : whole.snapshots) add(snapshot.steps, snapshot.parameters);
   add(problem.steps, whole.parameters);
   for (const double least : {1e-1, 1e-2, 1e-3}) {
-    const auto reached = std::find_if(errors.values.begin(), errors.values.end(), [&](double error) { return error <= least; });
+    const auto reached = std::find_if(errors.values.begin(), errors.values.end(),
+                                      [&](double error) { return error <= least; });
     if (reached == errors.values.end()) continue;
     findings.milestones.push_back(
-        {fmt::format("{} {:g}", error_name, least), errors.rounds[static_cast<std::size_t>(reached - errors.values.begin())], {}});
+        {fmt::format("{} {:g}", error_name, least),
+         errors.rounds[static_cast<std::size_t>(reached - errors.values.begin())],
+         {}});
   }
   const float* const last = whole.losses.data() + whole.losses.size() - 3;
   findings.figures = {{error_name, errors.values.back()},
@@ -69,9 +78,11 @@ Findings findings_of(const Problem& problem, const Ending& whole, const Solution
 
 std::string words_of(const Problem& problem, const Findings& findings) {
   const Findings::Curve& losses = findings.curves.front();
-  std::string words = fmt::format("; loss {:.6g} in step 1, {:.6g} in step {}; {} {:.3g}", losses.values.front(),
-                                  losses.values.back(), problem.steps, error_name, findings.figures.front().value);
-  for (const auto& milestone : findings.milestones) words += fmt::format(", {} after {} steps", milestone.name, milestone.rounds);
+  std::string words =
+      fmt::format("; loss {:.6g} in step 1, {:.6g} in step {}; {} {:.3g}", losses.values.front(),
+                  losses.values.back(), problem.steps, error_name, findings.figures.front().value);
+  for (const auto& milestone : findings.milestones)
+    words += fmt::format(", {} after {} steps", milestone.name, milestone.rounds);
   return words;
 }
 

@@ -1,4 +1,5 @@
-// What a training was worth: its losses, how far the network is from the solution, and when it was how near.
+// What a training was worth: its losses, how far the network is from the solution, and when it was
+// how near.
 #pragma once
 
 #include <span>
@@ -10,7 +11,8 @@
 
 namespace mgpu::pinn {
 
-Findings findings_of(const Problem& problem, const Ending& whole, const Solution& solution, unsigned threads);
+Findings findings_of(const Problem& problem, const Ending& whole, const Solution& solution,
+                     unsigned threads);
 
 // Of up to a thousand steps, the first one and the last one among them; `losses`: three a step.
 Findings::Curve loss_curve(const char* name, std::span<const float> losses);

@@ -1,4 +1,5 @@
-// The fixed tree along which the gradients of shards are added: a node is a power of two of shards that begins at a multiple of it.
+// The fixed tree along which the gradients of shards are added: a node is a power of two of shards
+// that begins at a multiple of it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@ inline std::vector<Node> nodes_of(std::uint64_t begin, std::uint64_t end) {
   std::vector<Node> nodes;
   while (begin < end) {
     std::uint32_t level = 0;
-    while (begin % (std::uint64_t{2} << level) == 0 && begin + (std::uint64_t{2} << level) <= end) ++level;
+    while (begin % (std::uint64_t{2} << level) == 0 && begin + (std::uint64_t{2} << level) <= end)
+      ++level;
     nodes.push_back({static_cast<std::uint32_t>(begin), level});
     begin += std::uint64_t{1} << level;
   }

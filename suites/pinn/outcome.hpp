@@ -8,14 +8,14 @@
 
 namespace mgpu::pinn {
 
-// From a device, in the layout of the problem's own network; of devices that are not the first to own shards only `parameters` and
-// `shards`.
+// From a device, in the layout of the problem's own network; of devices that are not the first to
+// own shards only `parameters` and `shards`.
 struct Ending {
-  std::vector<float> parameters;           // after the last step
-  std::vector<float> before;               // before it
-  std::vector<float> mean, square;         // Adam's moments
-  std::vector<float> gradient;             // of the last step, of all shards
-  std::vector<float> losses;               // three a step: of the domain, the boundary, the initial points
+  std::vector<float> parameters;    // after the last step
+  std::vector<float> before;        // before it
+  std::vector<float> mean, square;  // Adam's moments
+  std::vector<float> gradient;      // of the last step, of all shards
+  std::vector<float> losses;        // three a step: of the domain, the boundary, the initial points
   std::vector<std::vector<float>> shards;  // gradients of the device's own, in the last step
   struct Snapshot {
     std::uint32_t steps = 0;  // done then
@@ -30,8 +30,9 @@ std::string digest_of(std::span<const Ending> endings);
 
 struct Outcome {
   Ending whole;
-  std::vector<bool> arrived;                   // by shard
-  std::vector<std::vector<float>> parameters;  // of owners whose differ from others', to be found out
+  std::vector<bool> arrived;  // by shard
+  std::vector<std::vector<float>>
+      parameters;  // of owners whose differ from others', to be found out
 };
 
 }  // namespace mgpu::pinn

@@ -15,20 +15,24 @@ namespace {
 
 using namespace pinn;
 
-// Parameters and moments, twice, checkpoints, and gradients of all shards, which are looked at. Networks beyond what is accepted do
-// not fit, whatever the memory.
+// Parameters and moments, twice, checkpoints, and gradients of all shards, which are looked at.
+// Networks beyond what is accepted do not fit, whatever the memory.
 Bytes host_bytes(const SuiteParams& params) {
   if (params.size > most_points) return ~Bytes{0};
   const Problem problem = problem_of(params);
   const Bytes parameters = Network{problem.layers, problem.width}.count() * sizeof(float);
-  if (problem.partition == Partition::domain) return problem.parts * (20 * parameters + Bytes{problem.steps} * 24);
-  if (problem.partition == Partition::ensemble) return problem.members * (20 * parameters + Bytes{problem.steps} * 24);
-  return (2 * Bytes{problem.shards} + 2 * Bytes{problem.snapshots} + 20) * parameters + Bytes{problem.steps} * 24;
+  if (problem.partition == Partition::domain)
+    return problem.parts * (20 * parameters + Bytes{problem.steps} * 24);
+  if (problem.partition == Partition::ensemble)
+    return problem.members * (20 * parameters + Bytes{problem.steps} * 24);
+  return (2 * Bytes{problem.shards} + 2 * Bytes{problem.snapshots} + 20) * parameters +
+         Bytes{problem.steps} * 24;
 }
 
 void check(const SuiteParams& params) { problem_of(params); }
 
-// A hundred steps of a large network, or the 15,000 of deepxde, would take seconds for each of a dozen executions.
+// A hundred steps of a large network, or the 15,000 of deepxde, would take seconds for each of a
+// dozen executions.
 void shorten(SuiteParams& params) {
   params.options["iterations"] = "8";
   params.options["snapshots"] = "0";
@@ -41,7 +45,8 @@ Shape shape(const SuiteParams& params) { return shape_of(problem_of(params)); }
 
 std::unique_ptr<Workload> make(const SuiteParams& params) {
   if (params.options.at("partition") == "domain") return std::make_unique<DomainWorkload>(params);
-  if (params.options.at("partition") == "ensemble") return std::make_unique<EnsembleWorkload>(params);
+  if (params.options.at("partition") == "ensemble")
+    return std::make_unique<EnsembleWorkload>(params);
   return std::make_unique<PinnWorkload>(params);
 }
 
@@ -50,10 +55,13 @@ std::vector<std::string> doubts(const SuiteParams& params) {
   const Problem problem = problem_of(params);
   constexpr double enough = 2e9;  // of a step: 50 us of an H200
   const double flop = problem.flop_per_point() * problem.points;
-  if (params.devices < 2 || params.cpus || problem.partition != Partition::data || flop >= enough) return {};
+  if (params.devices < 2 || params.cpus || problem.partition != Partition::data || flop >= enough)
+    return {};
   return {
-      fmt::format("a step of {} x {} at {} points is {:.2g} GFLOP, a few microseconds of a GPU, after each of which devices "
-                  "exchange gradients: more of them make it no faster; --partition ensemble trains several networks at once",
+      fmt::format("a step of {} x {} at {} points is {:.2g} GFLOP, a few microseconds of a GPU, "
+                  "after each of which devices "
+                  "exchange gradients: more of them make it no faster; --partition ensemble trains "
+                  "several networks at once",
                   problem.layers, problem.width, problem.points, flop / 1e9)};
 }
 
@@ -63,7 +71,9 @@ SuiteInfo pinn_suite() {
   using Option = SuiteOption::Kind;
   SuiteInfo info;
   info.name = "pinn";
-  info.summary = "Training of a physics-informed network, whose points are split; devices exchange gradients after each step";
+  info.summary =
+      "Training of a physics-informed network, whose points are split; devices exchange gradients "
+      "after each step";
   info.size_name = "points";
   info.default_size = 8192;
   info.quick_size = 1024;
@@ -71,33 +81,56 @@ SuiteInfo pinn_suite() {
   info.full_size_cpu = 64;
   info.options = {
       {"problem",
-       "the equation: burgers and allen-cahn in one dimension and time, helmholtz and poisson in two dimensions",
+       "the equation: burgers and allen-cahn in one dimension and time, helmholtz and poisson in "
+       "two dimensions",
        {"burgers", "allen-cahn", "helmholtz", "poisson"}},
       {"preset",
-       "network, steps and weights, where other options leave them open: large is 4 x 256, small 3 x 20; of the literature: "
+       "network, steps and weights, where other options leave them open: large is 4 x 256, small 3 "
+       "x 20; of the literature: "
        "deepxde "
        "3 x 20, raissi 8 x 20; auto: large, or small where all devices are CPUs",
        {"auto", "large", "small", "deepxde", "raissi"}},
       {"partition",
-       "what devices share: the points of one network (data); parts of the domain with a network each, which is another problem "
+       "what devices share: the points of one network (data); parts of the domain with a network "
+       "each, which is another problem "
        "(domain); or networks of different seeds, each trained by one device (ensemble)",
        {"data", "domain", "ensemble"}},
-      {"parts", "parts of the domain along the first input; auto: 4, or as many as devices", {"auto"}, Option::count},
-      {"members", "networks of an ensemble, with the seeds from --seed on; auto: 8", {"auto"}, Option::count},
+      {"parts",
+       "parts of the domain along the first input; auto: 4, or as many as devices",
+       {"auto"},
+       Option::count},
+      {"members",
+       "networks of an ensemble, with the seeds from --seed on; auto: 8",
+       {"auto"},
+       Option::count},
       {"layers", "hidden layers of tanh", {"auto"}, Option::count},
       {"width", "neurons of a hidden layer", {"auto"}, Option::count},
       {"iterations", "steps of a sample", {"auto"}, Option::count},
-      {"shards", "runs of points whose gradients are added along a fixed tree, a power of two; auto: 128", {"auto"}, Option::count},
-      {"boundary-points",
-       "points on the boundary; auto: a 16th of the points, or 128 of more than 2048, but one a shard",
+      {"shards",
+       "runs of points whose gradients are added along a fixed tree, a power of two; auto: 128",
        {"auto"},
        Option::count},
-      {"initial-points", "points of the initial state; auto: likewise, where there is one", {"auto"}, Option::count},
+      {"boundary-points",
+       "points on the boundary; auto: a 16th of the points, or 128 of more than 2048, but one a "
+       "shard",
+       {"auto"},
+       Option::count},
+      {"initial-points",
+       "points of the initial state; auto: likewise, where there is one",
+       {"auto"},
+       Option::count},
       {"learning-rate", "of Adam", {"0.001"}, Option::number},
-      {"decay", "what the learning rate is multiplied by in --decay-steps steps, bit by bit", {"0.9"}, Option::number},
-      {"decay-steps", "steps in which the learning rate falls by --decay", {"2000"}, Option::number},
+      {"decay",
+       "what the learning rate is multiplied by in --decay-steps steps, bit by bit",
+       {"0.9"},
+       Option::number},
+      {"decay-steps",
+       "steps in which the learning rate falls by --decay",
+       {"2000"},
+       Option::number},
       {"constraints",
-       "whether boundary and initial values are terms of the loss (soft), or built into what the network is part of (hard)",
+       "whether boundary and initial values are terms of the loss (soft), or built into what the "
+       "network is part of (hard)",
        {"soft", "hard"}},
       {"data-weight",
        "weight of boundary and initial points in the loss; auto: 10, or what the preset has",
@@ -105,15 +138,18 @@ SuiteInfo pinn_suite() {
        Option::number},
       {"resample", "new points after so many steps", {"never"}, Option::count},
       {"checkpoint-rounds",
-       "a checkpoint after so many steps, from which a sample that loses a device begins again; none: from the beginning",
+       "a checkpoint after so many steps, from which a sample that loses a device begins again; "
+       "none: from the beginning",
        {"none"},
        Option::count},
       {"snapshots",
-       "how often, at equal distances, parameters are kept, for the error of the solution while it is trained",
+       "how often, at equal distances, parameters are kept, for the error of the solution while it "
+       "is trained",
        {"24"},
        Option::count},
       {"compute",
-       "how gradients are computed: a shard by a work-group in local memory (shards), or all points layer by layer with tiled "
+       "how gradients are computed: a shard by a work-group in local memory (shards), or all "
+       "points layer by layer with tiled "
        "products (layers)",
        {"auto", "shards", "layers"}},
   };

@@ -39,21 +39,27 @@ Capacity PinnWorkload::capacity(const DeviceTraits& device, Mode) const {
   if (all.empty()) return capacity;
   const std::uint64_t stride = Network{problem_.layers, wide(problem_)}.stride();
   for (Items shards = problem_.shards; shards > 0; --shards) {
-    Bytes largest = std::max(jet_bytes(problem_, all.front(), shards), Bytes{problem_.shards} * stride * sizeof(float));
-    Bytes memory = 2 * jet_bytes(problem_, all.front(), shards) + all_places(problem_, all.front(), shards) * 36;
-    memory += (shards + 3 * Bytes{problem_.shards} + problem_.snapshots + 12) * stride * sizeof(float) + Bytes{problem_.steps} * 12;
+    Bytes largest = std::max(jet_bytes(problem_, all.front(), shards),
+                             Bytes{problem_.shards} * stride * sizeof(float));
+    Bytes memory = 2 * jet_bytes(problem_, all.front(), shards) +
+                   all_places(problem_, all.front(), shards) * 36;
+    memory +=
+        (shards + 3 * Bytes{problem_.shards} + problem_.snapshots + 12) * stride * sizeof(float) +
+        Bytes{problem_.steps} * 12;
     if (largest > device.max_allocation || memory > device.global_memory / 10 * 9) continue;
     capacity.fits = capacity.pipeline = shards;
     capacity.resident = memory;
     return capacity;
   }
-  capacity.reason = fmt::format("it has no memory for a shard of {} points of a network of {} x {}", places_of_shard(problem_),
-                                problem_.layers, problem_.width);
+  capacity.reason = fmt::format("it has no memory for a shard of {} points of a network of {} x {}",
+                                places_of_shard(problem_), problem_.layers, problem_.width);
   return capacity;
 }
 
-std::unique_ptr<DeviceProgram> PinnWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
-  return std::make_unique<TrainingProgram>(*this, device, mode, preferred_.best(device.traits(), problem_), capacity.fits);
+std::unique_ptr<DeviceProgram> PinnWorkload::program(DeviceResources& device, Mode mode,
+                                                     const Capacity& capacity) {
+  return std::make_unique<TrainingProgram>(
+      *this, device, mode, preferred_.best(device.traits(), problem_), capacity.fits);
 }
 
 void PinnWorkload::connect(PeerGroup& group) {
@@ -79,8 +85,9 @@ bool PinnWorkload::move(std::span<const Owner> owners) {
 }
 
 bool PinnWorkload::shares(const Slice& shards) const {
-  return owners_.size() > 1 &&
-         std::any_of(owners_.begin(), owners_.end(), [&](const Owner& owner) { return owner.items == shards; });
+  return owners_.size() > 1 && std::any_of(owners_.begin(), owners_.end(), [&](const Owner& owner) {
+           return owner.items == shards;
+         });
 }
 
 void PinnWorkload::begin_sample() {
@@ -122,7 +129,8 @@ std::string PinnWorkload::digest() const { return digest_of({&outcome_.whole, 1}
 // Errors take a second or two, and are the same for the same parameters.
 const Findings& PinnWorkload::found() {
   if (!solution_) solution_ = solution_of(problem_, host_threads_);
-  if (!found_ || found_of_ != outcome_.whole.parameters) found_ = findings_of(problem_, outcome_.whole, *solution_, host_threads_);
+  if (!found_ || found_of_ != outcome_.whole.parameters)
+    found_ = findings_of(problem_, outcome_.whole, *solution_, host_threads_);
   found_of_ = outcome_.whole.parameters;
   return *found_;
 }
@@ -130,8 +138,10 @@ const Findings& PinnWorkload::found() {
 Verdict PinnWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   using Status = Verdict::Status;
   if (level == VerifyLevel::off) return {};
-  if (const auto missing = std::count(outcome_.arrived.begin(), outcome_.arrived.end(), false); missing > 0)
-    return {Status::failed, check_.method(), fmt::format("{} of {} shards did not arrive on the host", missing, problem_.shards)};
+  if (const auto missing = std::count(outcome_.arrived.begin(), outcome_.arrived.end(), false);
+      missing > 0)
+    return {Status::failed, check_.method(),
+            fmt::format("{} of {} shards did not arrive on the host", missing, problem_.shards)};
   if (!replayed_) replayed_ = replay(problem_, network_, initial_, host_threads_);
   std::string wrong = wrong_losses(*replayed_, outcome_.whole);
   // Of numbers that are none nothing can be compared but where they come from: the first steps.
@@ -140,21 +150,24 @@ Verdict PinnWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   if (!wrong.empty()) return {Status::failed, check_.method(), wrong};
   std::string method = check_.method();
   if (!replayed_->empty())
-    method += fmt::format(
-        "; {} with a training by differences",
-        replayed_->size() == 1 ? "loss of the first step" : fmt::format("losses of the first {} steps", replayed_->size()));
+    method += fmt::format("; {} with a training by differences",
+                          replayed_->size() == 1
+                              ? "loss of the first step"
+                              : fmt::format("losses of the first {} steps", replayed_->size()));
   const Findings& findings = found();
   return {Status::passed, method + words_of(problem_, findings), "", findings};
 }
 
 void PinnWorkload::write_result(const std::filesystem::path& file) const {
   std::vector<float> state;
-  for (const auto* part : {&outcome_.whole.parameters, &outcome_.whole.mean, &outcome_.whole.square})
+  for (const auto* part :
+       {&outcome_.whole.parameters, &outcome_.whole.mean, &outcome_.whole.square})
     state.insert(state.end(), part->begin(), part->end());
   write_state_file(file, problem_, state);
   const Solution known = solution_ ? *solution_ : solution_of(problem_, host_threads_);
-  write_solution_file(file, Solution::rows, solution_of_network(problem_, outcome_.whole.parameters, host_threads_).values,
-                      known.values);
+  write_solution_file(
+      file, Solution::rows,
+      solution_of_network(problem_, outcome_.whole.parameters, host_threads_).values, known.values);
 }
 
 }  // namespace mgpu::pinn

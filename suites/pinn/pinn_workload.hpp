@@ -1,5 +1,5 @@
-// One training as a Workload: what it begins with and ends with, who computes which shards, digest and verification. What runs on a
-// device is in training_program.hpp.
+// One training as a Workload: what it begins with and ends with, who computes which shards, digest
+// and verification. What runs on a device is in training_program.hpp.
 #pragma once
 
 #include <atomic>
@@ -26,8 +26,11 @@ class PinnWorkload final : public Workload {
   const Shape& shape() const override { return shape_; }
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
-  std::vector<std::string> kernel_variants(const DeviceTraits& device) const override { return preferred_.names(device, problem_); }
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
+                                         const Capacity& capacity) override;
+  std::vector<std::string> kernel_variants(const DeviceTraits& device) const override {
+    return preferred_.names(device, problem_);
+  }
   bool prefer(const DeviceTraits& device, const std::string& variant) override {
     return preferred_.prefer(device, problem_, variant);
   }
@@ -54,8 +57,12 @@ class PinnWorkload final : public Workload {
     std::vector<float> state, losses;
   };
   Checkpoint& checkpoint(std::uint32_t steps) { return kept_[checkpoints_.place(steps)]; }
-  void checkpointed(const Slice& shards, std::uint32_t steps) { checkpoints_.arrived(shards, steps); }
-  std::uint32_t begun_from() const { return begun_from_; }  // steps done in the state that the sample begins with
+  void checkpointed(const Slice& shards, std::uint32_t steps) {
+    checkpoints_.arrived(shards, steps);
+  }
+  std::uint32_t begun_from() const {
+    return begun_from_;
+  }  // steps done in the state that the sample begins with
   std::uint64_t sample() const { return sample_; }
   std::span<const Owner> owners() const { return owners_; }
   bool shares(const Slice& shards) const;  // are there other owners in this sample?
@@ -63,12 +70,15 @@ class PinnWorkload final : public Workload {
   bool brings_state(const Slice& shards) const { return shards.begin == 0; }
   std::span<const Node> nodes() const { return nodes_; }  // of all owners
   SharedMemory* sums(unsigned turn) { return sums_[turn].get(); }
-  // What an owner ends with: gradients of its shards, and parameters; of the first owner all there is.
+  // What an owner ends with: gradients of its shards, and parameters; of the first owner all there
+  // is.
   void arrived(const Slice& shards, const Ending& ending);
 
  private:
   const Findings& found();
-  Bytes exchanged_bytes() const { return Network{problem_.layers, wide(problem_)}.stride() * sizeof(float); }
+  Bytes exchanged_bytes() const {
+    return Network{problem_.layers, wide(problem_)}.stride() * sizeof(float);
+  }
 
   Problem problem_;
   Network network_;

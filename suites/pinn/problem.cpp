@@ -15,7 +15,8 @@
 namespace mgpu::pinn {
 namespace {
 
-// Networks and numbers of points that are known from the literature; what is given beside --preset counts instead.
+// Networks and numbers of points that are known from the literature; what is given beside --preset
+// counts instead.
 struct Preset {
   const char* name;
   std::uint32_t layers, width, steps;
@@ -29,32 +30,41 @@ constexpr Preset presets[] = {
     {"raissi", 8, 20, 10000, 1, 50, 50},    // Raissi, Perdikaris, Karniadakis 2019
 };
 
-Error refused(const char* option, const std::string& why) { return Error(ErrorKind::usage, "--" + (option + (": " + why))); }
+Error refused(const char* option, const std::string& why) {
+  return Error(ErrorKind::usage, "--" + (option + (": " + why)));
+}
 
-std::uint32_t count(const SuiteParams& params, const char* name, std::uint64_t least, std::uint64_t most, std::uint32_t unless) {
+std::uint32_t count(const SuiteParams& params, const char* name, std::uint64_t least,
+                    std::uint64_t most, std::uint32_t unless) {
   const std::string& text = params.options.at(name);
   if (text == "auto" || text == "never" || text == "none") return unless;
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most)
     return static_cast<std::uint32_t>(value);
-  throw refused(name, in_quotes(text) + "; accepted: " + std::to_string(least) + " to " + std::to_string(most));
+  throw refused(name, in_quotes(text) + "; accepted: " + std::to_string(least) + " to " +
+                          std::to_string(most));
 }
 
-double number(const SuiteParams& params, const char* name, double most, const char* accepted, double unless) {
+double number(const SuiteParams& params, const char* name, double most, const char* accepted,
+              double unless) {
   const std::string& text = params.options.at(name);
   if (text == "auto") return unless;
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size() && value > 0 && value <= most) return value;
+  if (error == std::errc() && end == text.data() + text.size() && value > 0 && value <= most)
+    return value;
   throw refused(name, in_quotes(text) + "; accepted: " + accepted);
 }
 
 std::uint32_t shards(const SuiteParams& params) {
   const std::uint32_t value = count(params, "shards", 1, 256, 128);
-  if ((value & (value - 1)) != 0) throw refused("shards", std::to_string(value) + " is no power of two; accepted: 1, 2, 4 .. 256");
+  if ((value & (value - 1)) != 0)
+    throw refused("shards",
+                  std::to_string(value) + " is no power of two; accepted: 1, 2, 4 .. 256");
   if (value >= params.devices || params.options.at("partition") != "data") return value;
-  throw refused("shards", std::to_string(value) + " cannot be shared by " + std::to_string(params.devices) +
+  throw refused("shards", std::to_string(value) + " cannot be shared by " +
+                              std::to_string(params.devices) +
                               " devices; accepted: at least as many as devices");
 }
 
@@ -66,7 +76,8 @@ Equation equation(const std::string& text) {
 
 void check_points(const Problem& problem) {
   if (problem.initial > 0 && !problem.in_time())
-    throw refused("initial-points", std::to_string(problem.initial) + " with --problem " + name_of(problem.equation) +
+    throw refused("initial-points", std::to_string(problem.initial) + " with --problem " +
+                                        name_of(problem.equation) +
                                         ", which knows no time; accepted with it: 0");
 }
 
@@ -75,21 +86,25 @@ void refuse_of_several(const SuiteParams& params, const std::string& partition) 
   const auto refuse_unless = [&](const char* option, std::initializer_list<const char*> accepted) {
     const std::string& given = params.options.at(option);
     if (std::find(accepted.begin(), accepted.end(), given) == accepted.end())
-      throw refused(option, in_quotes(given) + " with --partition " + partition +
-                                ", which trains several networks; accepted with it: " + *accepted.begin());
+      throw refused(option,
+                    in_quotes(given) + " with --partition " + partition +
+                        ", which trains several networks; accepted with it: " + *accepted.begin());
   };
   refuse_unless("checkpoint-rounds", {"none"});
   refuse_unless("snapshots", {"0", "24"});  // the last is what it is without being given
   if (params.input)
-    throw refused("input", params.input->string() + " with --partition " + partition +
-                               ", which trains several networks from the beginning; accepted with --partition data");
+    throw refused(
+        "input",
+        params.input->string() + " with --partition " + partition +
+            ", which trains several networks from the beginning; accepted with --partition data");
 }
 
 void read_partition(const SuiteParams& params, Problem& problem) {
   const std::string& partition = params.options.at("partition");
   for (const auto& [option, of] : {std::pair{"members", "ensemble"}, {"parts", "domain"}})
     if (partition != of && params.options.at(option) != "auto")
-      throw refused(option, in_quotes(params.options.at(option)) + " with --partition " + partition + "; accepted with it: auto");
+      throw refused(option, in_quotes(params.options.at(option)) + " with --partition " +
+                                partition + "; accepted with it: auto");
   if (partition == "data") return;
   refuse_of_several(params, partition);
   problem.snapshots = 0;
@@ -101,11 +116,13 @@ void read_partition(const SuiteParams& params, Problem& problem) {
   problem.partition = Partition::domain;
   problem.parts = count(params, "parts", 2, 64, std::max<std::uint32_t>(4, u32(params.devices)));
   if (problem.parts < params.devices)
-    throw refused("parts", std::to_string(problem.parts) + " cannot be shared by " + std::to_string(params.devices) +
+    throw refused("parts", std::to_string(problem.parts) + " cannot be shared by " +
+                               std::to_string(params.devices) +
                                " devices; accepted: at least as many as devices");
   if (problem.hard)
     throw refused("constraints",
-                  "hard with --partition domain, whose parts have ends where no value is known; accepted with it: soft");
+                  "hard with --partition domain, whose parts have ends where no value is known; "
+                  "accepted with it: soft");
 }
 
 }  // namespace
@@ -125,7 +142,9 @@ const char* name_of(Equation equation) {
 }
 
 double Problem::diffusion() const {
-  return equation == Equation::burgers ? 0.01 / std::numbers::pi : equation == Equation::allen_cahn ? 0.001 : 0;
+  return equation == Equation::burgers      ? 0.01 / std::numbers::pi
+         : equation == Equation::allen_cahn ? 0.001
+                                            : 0;
 }
 
 double Problem::source() const {
@@ -140,7 +159,8 @@ std::array<double, 4> Problem::weights() const {
 
 Problem::Step Problem::adam(std::uint32_t step) const {
   const double done = static_cast<double>(steps_done) + step;
-  const double first = 1 - std::pow(0.9, done + 1), second = std::sqrt(1 - std::pow(0.999, done + 1));
+  const double first = 1 - std::pow(0.9, done + 1),
+               second = std::sqrt(1 - std::pow(0.999, done + 1));
   const double now = rate * std::pow(decay, done / decay_steps);
   return {static_cast<float>(now * second / first), static_cast<float>(1e-8 * second)};
 }
@@ -165,7 +185,8 @@ Problem Problem::member(std::uint64_t number) const {
 Problem Problem::part(std::uint64_t number) const {
   constexpr double overlap = 0.1;
   const auto share = [&](std::uint32_t all) { return (all + parts - 1) / parts; };
-  const double across = (whole().high - whole().low) / parts, low = whole().low + across * static_cast<double>(number);
+  const double across = (whole().high - whole().low) / parts,
+               low = whole().low + across * static_cast<double>(number);
   Problem part = member(number);
   part.parts = 1;
   part.points = share(points);
@@ -193,24 +214,31 @@ Problem problem_of(const SuiteParams& params) {
   problem.equation = equation(params.options.at("problem"));
   const std::string& name = params.options.at("preset");
   const std::string chosen = name != "auto" ? name : params.cpus ? "small" : "large";
-  const auto preset = std::find_if(std::begin(presets), std::end(presets), [&](const Preset& each) { return chosen == each.name; });
+  const auto preset = std::find_if(std::begin(presets), std::end(presets),
+                                   [&](const Preset& each) { return chosen == each.name; });
   problem.layers = count(params, "layers", 2, 32, preset->layers);
   problem.width = count(params, "width", 2, 1024, preset->width);
   problem.shards = shards(params);
   if (params.size == 0 || params.size > most_points)
-    throw refused("size", std::to_string(params.size) + " points; accepted: 1 to " + std::to_string(most_points));
+    throw refused("size", std::to_string(params.size) + " points; accepted: 1 to " +
+                              std::to_string(most_points));
   problem.points = u32(params.size);
-  // 8192 points with 128 of both kinds are two full waves of the tiled products on a GPU of 132 multiprocessors.
-  const std::uint32_t few = std::max(problem.shards, std::min(problem.points / 16, std::max(128U, problem.points / 256)));
-  problem.boundary = count(params, "boundary-points", 1, 1 << 22, preset->boundary > 0 ? preset->boundary : few);
+  // 8192 points with 128 of both kinds are two full waves of the tiled products on a GPU of 132
+  // multiprocessors.
+  const std::uint32_t few =
+      std::max(problem.shards, std::min(problem.points / 16, std::max(128U, problem.points / 256)));
+  problem.boundary =
+      count(params, "boundary-points", 1, 1 << 22, preset->boundary > 0 ? preset->boundary : few);
   const std::uint32_t initial = preset->initial > 0 ? preset->initial : few;
-  problem.initial = count(params, "initial-points", problem.in_time() ? 1 : 0, 1 << 22, problem.in_time() ? initial : 0);
+  problem.initial = count(params, "initial-points", problem.in_time() ? 1 : 0, 1 << 22,
+                          problem.in_time() ? initial : 0);
   problem.hard = params.options.at("constraints") == "hard";
   if (problem.hard) {
     for (const char* const option : {"boundary-points", "initial-points", "data-weight"})
       if (params.options.at(option) != "auto")
-        throw refused(
-            option, in_quotes(params.options.at(option)) + " with --constraints hard, which needs no such points; accepted: auto");
+        throw refused(option,
+                      in_quotes(params.options.at(option)) +
+                          " with --constraints hard, which needs no such points; accepted: auto");
     problem.boundary = problem.initial = 0;
   }
   problem.steps = count(params, "iterations", 1, 1'000'000, preset->steps);
@@ -221,10 +249,13 @@ Problem problem_of(const SuiteParams& params) {
   problem.decay = number(params, "decay", 1, "above 0, up to 1", 0.9);
   problem.decay_steps = number(params, "decay-steps", 1e9, "above 0, up to 1e9", 2000);
   const bool with_source = !problem.in_time();  // residuals of which are hundreds of times as large
-  problem.data_weight = number(params, "data-weight", 1e9, "above 0, up to 1e9", with_source ? 1000 : preset->data_weight);
+  problem.data_weight = number(params, "data-weight", 1e9, "above 0, up to 1e9",
+                               with_source ? 1000 : preset->data_weight);
   problem.seed = params.seed;
   const std::string& compute = params.options.at("compute");
-  problem.compute = compute == "shards" ? Compute::shards : compute == "layers" ? Compute::layers : Compute::chosen;
+  problem.compute = compute == "shards"   ? Compute::shards
+                    : compute == "layers" ? Compute::layers
+                                          : Compute::chosen;
   check_points(problem);
   read_partition(params, problem);
   if (params.input) problem.steps_done = check_state_file(*params.input, problem);
@@ -233,7 +264,8 @@ Problem problem_of(const SuiteParams& params) {
 
 namespace {
 
-// As few shards as keep a GPU busy in a step: of small networks, whose shards are a work-group each, all.
+// As few shards as keep a GPU busy in a step: of small networks, whose shards are a work-group
+// each, all.
 Items shards_of_full_step(const Problem& problem, double flop) {
   constexpr double full = 2e10;  // half a millisecond of an H200
   if (problem.width <= 32 && problem.compute != Compute::layers) return problem.shards;
@@ -257,7 +289,8 @@ Shape shape_of(const Problem& problem) {
     shape.cost.ops = static_cast<double>(problem.part(0).points) * problem.steps;
     shape.ops = shape.cost.ops * problem.parts;
     shape.rate_unit = "points/s";
-    shape.cost.in_bytes = shape.cost.out_bytes = static_cast<double>(network.count() * 3 * sizeof(float));
+    shape.cost.in_bytes = shape.cost.out_bytes =
+        static_cast<double>(network.count() * 3 * sizeof(float));
     shape.bytes_in = shape.bytes_out = network.count() * 3 * sizeof(float) * problem.parts;
     return shape;
   }
@@ -267,7 +300,8 @@ Shape shape_of(const Problem& problem) {
     shape.ops = shape.cost.ops * problem.members;
     shape.rate_unit = "points/s";
     shape.cost.in_bytes = static_cast<double>(network.count() * 3 * sizeof(float));
-    shape.cost.out_bytes = static_cast<double>((network.count() * 5 + problem.steps * 3) * sizeof(float));
+    shape.cost.out_bytes =
+        static_cast<double>((network.count() * 5 + problem.steps * 3) * sizeof(float));
     shape.bytes_in = static_cast<Bytes>(shape.cost.in_bytes) * problem.members;
     shape.bytes_out = static_cast<Bytes>(shape.cost.out_bytes) * problem.members;
     return shape;
@@ -285,7 +319,8 @@ Shape shape_of(const Problem& problem) {
   shape.rate_unit = "points/s";
   shape.bytes_in = shape.bytes_out = network.count() * 3 * sizeof(float);
   shape.cost.ops = shape.ops / static_cast<double>(problem.shards);
-  shape.cost.in_bytes = shape.cost.out_bytes = static_cast<double>(shape.bytes_in) / static_cast<double>(problem.shards);
+  shape.cost.in_bytes = shape.cost.out_bytes =
+      static_cast<double>(shape.bytes_in) / static_cast<double>(problem.shards);
   return shape;
 }
 

@@ -1,4 +1,5 @@
-// What is trained on what: the equation, the network, the points, the steps. All of it follows from the options.
+// What is trained on what: the equation, the network, the points, the steps. All of it follows from
+// the options.
 #pragma once
 
 #include <array>
@@ -9,11 +10,12 @@
 
 namespace mgpu::pinn {
 
-// burgers: u_t + u u_x = nu u_xx; allen_cahn: u_t = D u_xx - 5 (u^3 - u); helmholtz: u_xx + u_yy + u = f; poisson: without u.
+// burgers: u_t + u u_x = nu u_xx; allen_cahn: u_t = D u_xx - 5 (u^3 - u); helmholtz: u_xx + u_yy +
+// u = f; poisson: without u.
 enum class Equation { burgers, allen_cahn, helmholtz, poisson };
 enum class Compute { chosen, shards, layers };
-// What devices share: the points of one network; the parts of its domain, with a network each, which is another problem; or
-// networks of different seeds that have nothing to do with each other.
+// What devices share: the points of one network; the parts of its domain, with a network each,
+// which is another problem; or networks of different seeds that have nothing to do with each other.
 enum class Partition { data, domain, ensemble };
 
 struct Range {
@@ -29,9 +31,11 @@ struct Problem {
   std::uint32_t steps = 0;
   std::uint32_t resample = 0;  // new points after so many steps; 0: never
   std::uint32_t checkpoint_rounds = 0;
-  std::uint32_t snapshots = 0;  // of the parameters, at equal distances, for the solution's error while it is trained
-  double rate = 1e-3, decay = 0.9, decay_steps = 2000;  // of Adam: the rate falls by `decay` in so many steps
-  double data_weight = 1;                               // of boundary and initial points in the loss
+  std::uint32_t snapshots =
+      0;  // of the parameters, at equal distances, for the solution's error while it is trained
+  double rate = 1e-3, decay = 0.9,
+         decay_steps = 2000;  // of Adam: the rate falls by `decay` in so many steps
+  double data_weight = 1;     // of boundary and initial points in the loss
   std::uint64_t seed = 0;
   Compute compute = Compute::chosen;
   Partition partition = Partition::data;
@@ -47,10 +51,13 @@ struct Problem {
   // Of the first input (x) and the second one (t, or y).
   Range first() const { return range ? *range : whole(); }
   Range whole() const { return equation == Equation::poisson ? Range{0, 1} : Range{-1, 1}; }
-  Range second() const { return in_time() || equation == Equation::poisson ? Range{0, 1} : Range{-1, 1}; }
+  Range second() const {
+    return in_time() || equation == Equation::poisson ? Range{0, 1} : Range{-1, 1};
+  }
   double diffusion() const;                                                // nu, D
   double wave() const { return equation == Equation::helmholtz ? 1 : 0; }  // k^2
-  double source() const;  // what the product of sines on the right side of helmholtz and poisson is multiplied by
+  double source() const;  // what the product of sines on the right side of helmholtz and poisson is
+                          // multiplied by
   // Weights of a squared error in the loss, by kind of point: none, domain, boundary, initial.
   std::array<double, 4> weights() const;
   // Of Adam in step `step` of this training, with the corrections of the moments' bias.
@@ -63,20 +70,26 @@ struct Problem {
   std::uint32_t steps_of_snapshot(std::uint32_t number) const {
     return static_cast<std::uint32_t>(std::uint64_t{steps} * (number + 1) / (snapshots + 1));
   }
-  // FLOP of a step for each point: three products a hidden layer with the 4 numbers of a jet, multiply-adds counted as two.
+  // FLOP of a step for each point: three products a hidden layer with the 4 numbers of a jet,
+  // multiply-adds counted as two.
   double flop_per_point() const;
   // The training of an ensemble's member: that of the next seed for each.
   Problem member(std::uint64_t number) const;
-  // The training of a part of the domain, from 0 on: a run of the first input that reaches over to its neighbours by a tenth of its
-  // width, with its share of the points, and of the next seed for each.
+  // The training of a part of the domain, from 0 on: a run of the first input that reaches over to
+  // its neighbours by a tenth of its width, with its share of the points, and of the next seed for
+  // each.
   Problem part(std::uint64_t number) const;
   // Points at each end of a part: at most so many of those of the boundary.
-  std::uint32_t points_of_end() const { return (boundary + (in_time() ? 1 : 3)) / (in_time() ? 2 : 4); }
+  std::uint32_t points_of_end() const {
+    return (boundary + (in_time() ? 1 : 3)) / (in_time() ? 2 : 4);
+  }
 };
 
 inline constexpr std::uint64_t most_points = 1 << 23;
 
-constexpr std::uint32_t u32(std::uint64_t n) { return static_cast<std::uint32_t>(n); }  // an argument of a kernel
+constexpr std::uint32_t u32(std::uint64_t n) {
+  return static_cast<std::uint32_t>(n);
+}  // an argument of a kernel
 
 const char* name_of(Equation equation);
 

@@ -13,11 +13,13 @@ namespace {
 constexpr double pi = std::numbers::pi;
 
 double at(Range range, std::size_t i, std::size_t count) {
-  return range.low + (range.high - range.low) * static_cast<double>(i) / static_cast<double>(count - 1);
+  return range.low +
+         (range.high - range.low) * static_cast<double>(i) / static_cast<double>(count - 1);
 }
 
-// u = -int sin(pi (x - y)) f dy / int f dy with f = exp(-cos(pi (x - y)) / (2 pi nu) - y^2 / (4 nu t)). The integrands are smooth
-// and vanish at both ends, where the trapezoidal rule is exact beyond any power of its step.
+// u = -int sin(pi (x - y)) f dy / int f dy with f = exp(-cos(pi (x - y)) / (2 pi nu) - y^2 / (4 nu
+// t)). The integrands are smooth and vanish at both ends, where the trapezoidal rule is exact
+// beyond any power of its step.
 double burgers(double nu, double x, double t) {
   if (t <= 0) return -std::sin(pi * x);
   constexpr int half = 500;
@@ -41,11 +43,13 @@ void allen_cahn(double diffusion, std::vector<double>& values) {
   const auto slope = [&](const std::vector<double>& of) {
     for (std::size_t i = 0; i < cells; ++i) {
       const double left = of[i == 0 ? 1 : i - 1];
-      k[i] = diffusion * (left + of[i + 1] - 2 * of[i]) / (dx * dx) - 5 * (of[i] * of[i] * of[i] - of[i]);
+      k[i] = diffusion * (left + of[i + 1] - 2 * of[i]) / (dx * dx) -
+             5 * (of[i] * of[i] * of[i] - of[i]);
     }
     k[cells] = 0;
   };
-  for (std::size_t i = 0; i <= cells; ++i) u[i] = static_cast<double>(i * i) * dx * dx * std::cos(pi * static_cast<double>(i) * dx);
+  for (std::size_t i = 0; i <= cells; ++i)
+    u[i] = static_cast<double>(i * i) * dx * dx * std::cos(pi * static_cast<double>(i) * dx);
   for (std::size_t row = 0; row < Solution::rows; ++row) {
     constexpr std::size_t middle = (Solution::columns - 1) / 2;
     for (std::size_t c = 0; c < Solution::columns; ++c) {
@@ -55,7 +59,8 @@ void allen_cahn(double diffusion, std::vector<double>& values) {
     for (std::size_t s = 0; s < steps_a_row; ++s) {
       sum = u;
       stage = u;
-      for (const auto& [weight, next] : {std::pair{1 / 6.0, 0.5}, {1 / 3.0, 0.5}, {1 / 3.0, 1.0}, {1 / 6.0, 0.0}}) {
+      for (const auto& [weight, next] :
+           {std::pair{1 / 6.0, 0.5}, {1 / 3.0, 0.5}, {1 / 3.0, 1.0}, {1 / 6.0, 0.0}}) {
         slope(stage);
         for (std::size_t i = 0; i <= cells; ++i) {
           sum[i] += dt * weight * k[i];
@@ -84,13 +89,15 @@ Solution solution_of(const Problem& problem, unsigned threads) {
       if (problem.equation == Equation::burgers)
         value = burgers(problem.diffusion(), x, y);
       else
-        value = std::sin(pi * x) * std::sin((problem.equation == Equation::helmholtz ? 4 : 1) * pi * y);
+        value =
+            std::sin(pi * x) * std::sin((problem.equation == Equation::helmholtz ? 4 : 1) * pi * y);
     }
   });
   return solution;
 }
 
-Solution solution_of_network(const Problem& problem, std::span<const float> parameters, unsigned threads) {
+Solution solution_of_network(const Problem& problem, std::span<const float> parameters,
+                             unsigned threads) {
   const std::vector<double> wide(parameters.begin(), parameters.end());
   const Network network{problem.layers, problem.width};
   Solution solution;
@@ -98,10 +105,12 @@ Solution solution_of_network(const Problem& problem, std::span<const float> para
   parallel_for(Solution::rows, threads, [&](std::uint64_t row) {
     std::vector<Place> places(Solution::columns);
     for (std::size_t c = 0; c < Solution::columns; ++c)
-      places[c] = {at(problem.first(), c, Solution::columns), at(problem.second(), row, Solution::rows)};
+      places[c] = {at(problem.first(), c, Solution::columns),
+                   at(problem.second(), row, Solution::rows)};
     double* const values = solution.values.data() + row * Solution::columns;
     Evaluation(network, Solution::columns).evaluate(wide.data(), places, values);
-    for (std::size_t c = 0; c < Solution::columns; ++c) values[c] = constrained(problem, places[c], values[c]);
+    for (std::size_t c = 0; c < Solution::columns; ++c)
+      values[c] = constrained(problem, places[c], values[c]);
   });
   return solution;
 }

@@ -1,4 +1,5 @@
-// The solutions of the equations, which no training knows of: what the network is compared with when it is done.
+// The solutions of the equations, which no training knows of: what the network is compared with
+// when it is done.
 #pragma once
 
 #include <span>
@@ -14,12 +15,13 @@ struct Solution {
   std::vector<double> values;
 };
 
-// Burgers: Cole (1951) and Hopf (1950), their integrals by the trapezoidal rule; Allen-Cahn: differences in space, Runge-Kutta in
-// time; the others in closed form.
+// Burgers: Cole (1951) and Hopf (1950), their integrals by the trapezoidal rule; Allen-Cahn:
+// differences in space, Runge-Kutta in time; the others in closed form.
 Solution solution_of(const Problem& problem, unsigned threads);
 
 // The network on the same grid, by fp64.
-Solution solution_of_network(const Problem& problem, std::span<const float> parameters, unsigned threads);
+Solution solution_of_network(const Problem& problem, std::span<const float> parameters,
+                             unsigned threads);
 
 // ||a - b|| / ||b||, over the grid.
 double relative_error(const Solution& a, const Solution& b);

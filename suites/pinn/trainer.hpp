@@ -1,4 +1,5 @@
-// Several networks that one device trains, each with all its points: kernels, and what they take turns with.
+// Several networks that one device trains, each with all its points: kernels, and what they take
+// turns with.
 #pragma once
 
 #include <memory>
@@ -18,7 +19,8 @@ struct Trained {
 
 class Trainer {
  public:
-  // `each`: one of them; all have its network, its numbers of points and its steps. Throws what DeviceResources does.
+  // `each`: one of them; all have its network, its numbers of points and its steps. Throws what
+  // DeviceResources does.
   Trainer(const Problem& each, Way way, DeviceResources& device);
 
   Trained make(DeviceResources& device) const;
@@ -26,9 +28,12 @@ class Trainer {
   bool is_by_shard() const { return !way_.by_layer; }
   const Network& network() const { return wide_; }  // as it is on the device
 
-  // How many numbers a network begins with, and ends with: parameters, those before the last step, moments, gradient, losses.
+  // How many numbers a network begins with, and ends with: parameters, those before the last step,
+  // moments, gradient, losses.
   std::uint64_t state_size() const { return 3 * std::uint64_t{count_}; }
-  std::uint64_t ending_size() const { return 5 * std::uint64_t{count_} + 3 * std::uint64_t{problem_.steps}; }
+  std::uint64_t ending_size() const {
+    return 5 * std::uint64_t{count_} + 3 * std::uint64_t{problem_.steps};
+  }
   // `state`, parameters and moments, as it is on the device.
   void widen_state(std::span<const float> state, float* to) const;
   Ending ending(const float* from) const;
@@ -36,7 +41,9 @@ class Trainer {
   void begin(const Trained& trained, Buffer& states, std::uint64_t number, Stream& stream);
   void draw(const Trained& trained, const Problem& of, std::uint32_t step, Stream& stream);
   void step(const Trained& trained, std::uint32_t round, Stream& stream);
-  unsigned launches_of_step() const { return gradients_->makes_steps() ? 1 : gradients_->launches() + 1; }
+  unsigned launches_of_step() const {
+    return gradients_->makes_steps() ? 1 : gradients_->launches() + 1;
+  }
   void keep_ending(const Trained& trained, Buffer& endings, std::uint64_t place, Stream& stream);
   std::uint64_t places() const { return all_places(problem_, way_, problem_.shards); }
   std::uint32_t places_of_shard() const { return pinn::places_of_shard(problem_); }

@@ -10,11 +10,14 @@
 namespace mgpu::pinn {
 namespace {
 
-constexpr std::uint32_t block = 32;        // of kernels/pinn_math.cl
-constexpr Bytes room_for_jets = 44 << 10;  // of the 48 KiB of local memory that a work-group has on NVIDIA GPUs
+constexpr std::uint32_t block = 32;  // of kernels/pinn_math.cl
+constexpr Bytes room_for_jets =
+    44 << 10;  // of the 48 KiB of local memory that a work-group has on NVIDIA GPUs
 
 Bytes jets_in_local(const Problem& problem, std::uint32_t points) {
-  constexpr Bytes jet = 16, point = 36;  // what a point is beside its jets: itself, the output's adjoint, an error
+  constexpr Bytes
+      jet = 16,
+      point = 36;  // what a point is beside its jets: itself, the output's adjoint, an error
   return Bytes{problem.layers} * wide(problem) * (points | 1) * jet + points * point;
 }
 
@@ -29,19 +32,23 @@ std::uint32_t tile_of(const Problem& problem, Bytes memory) {
 
 void add_shards(const DeviceTraits& device, const Problem& problem, std::vector<Way>& all) {
   const Bytes weights = Network{problem.layers, wide(problem)}.count() * sizeof(float);
-  const Bytes memory = device.cpu ? std::min<Bytes>(device.local_memory, 256 << 10) : device.local_memory;
-  const bool local_weights = !device.cpu && weights < memory && tile_of(problem, memory - weights) > 0;
+  const Bytes memory =
+      device.cpu ? std::min<Bytes>(device.local_memory, 256 << 10) : device.local_memory;
+  const bool local_weights =
+      !device.cpu && weights < memory && tile_of(problem, memory - weights) > 0;
   const std::uint32_t tile = tile_of(problem, memory - (local_weights ? weights : 0));
-  constexpr std::uint32_t unrolled = 64;  // beyond, sums that are unrolled are more code than caches of instructions hold
+  constexpr std::uint32_t unrolled =
+      64;  // beyond, sums that are unrolled are more code than caches of instructions hold
   if (tile == 0 || (!device.cpu && wide(problem) > unrolled)) return;
-  for (const unsigned lanes : device.cpu ? std::vector<unsigned>{1} : std::vector<unsigned>{256, 512, 128}) {
+  for (const unsigned lanes :
+       device.cpu ? std::vector<unsigned>{1} : std::vector<unsigned>{256, 512, 128}) {
     if (lanes > device.max_work_group) continue;
     Way way;
     way.name = fmt::format("shards by {}", lanes);
     way.threads = lanes;
     way.tile = tile;
-    way.options =
-        define("LANES", lanes) + define("TILE", tile) + define("WEIGHTS_LOCAL", local_weights) + (device.cpu ? " -DROLLED" : "");
+    way.options = define("LANES", lanes) + define("TILE", tile) +
+                  define("WEIGHTS_LOCAL", local_weights) + (device.cpu ? " -DROLLED" : "");
     if (device.nvidia) way.options += " -DNVIDIA";
     all.push_back(std::move(way));
   }
@@ -53,8 +60,8 @@ struct Tile {
   unsigned columns() const { return 4 * mine_columns * groups_n; }
   unsigned threads() const { return 32 * groups_m * groups_n; }
   std::string defines() const {
-    return define("BM", rows()) + define("BN", columns()) + define("TM", mine_rows) + define("TN", mine_columns) +
-           define("WM", groups_m) + define("WN", groups_n);
+    return define("BM", rows()) + define("BN", columns()) + define("TM", mine_rows) +
+           define("TN", mine_columns) + define("WM", groups_m) + define("WN", groups_n);
   }
 };
 
@@ -70,8 +77,9 @@ std::vector<Tiles> tiles_of(const DeviceTraits& device, std::uint32_t width) {
   const auto add = [&](const Tile& both) { all.push_back({both, both}); };
   if (width % 128 == 0) {
     constexpr Tile high{16, 8, 1, 4, 2, 16}, square{8, 8, 2, 4, 2, 16}, low{8, 8, 1, 4, 2, 16};
-    // As in suites/matrix: 16 x 8 sums of a work-item serve more multiply-adds by a value that was read, where registers allow it.
-    // Smaller tiles of the gradients are so many that a half or a quarter of the shards fills a GPU, too.
+    // As in suites/matrix: 16 x 8 sums of a work-item serve more multiply-adds by a value that was
+    // read, where registers allow it. Smaller tiles of the gradients are so many that a half or a
+    // quarter of the shards fills a GPU, too.
     if (device.nvidia) all.push_back({high, low, 168});
     if (device.nvidia) add(high);
     all.push_back({square, low});
@@ -92,13 +100,15 @@ void add_layers(const DeviceTraits& device, const Problem& problem, std::vector<
     if (std::max(tile.threads(), weights.threads()) > device.max_work_group) continue;
     Way way;
     way.by_layer = true;
-    way.name =
-        fmt::format("layers in {}x{}x{} by {}x{}", tile.rows(), tile.columns(), tile.inner, tile.mine_rows, tile.mine_columns);
-    if (weights.rows() != tile.rows()) way.name += fmt::format(", weights in {}x{}", weights.rows(), weights.columns());
+    way.name = fmt::format("layers in {}x{}x{} by {}x{}", tile.rows(), tile.columns(), tile.inner,
+                           tile.mine_rows, tile.mine_columns);
+    if (weights.rows() != tile.rows())
+      way.name += fmt::format(", weights in {}x{}", weights.rows(), weights.columns());
     way.threads = tile.threads();
     way.rows = tile.rows();
     way.columns = tile.columns();
-    way.options = both + tile.defines() + define("STAGES", device.nvidia ? tile.stages : 2) + define("BK", tile.inner);
+    way.options = both + tile.defines() + define("STAGES", device.nvidia ? tile.stages : 2) +
+                  define("BK", tile.inner);
     way.weight_threads = weights.threads();
     way.weight_rows = weights.rows();
     way.weight_columns = weights.columns();
@@ -116,7 +126,9 @@ std::uint32_t wide(const Problem& problem) {
   if (w > 64) return up_to(128);
   if (w > 32) return 64;
   // What work-groups cannot hold in local memory goes layer by layer, in tiles.
-  const bool holds = Bytes{problem.layers} * w * (std::min(places_of_shard(problem), block) | 1) * 16 <= room_for_jets;
+  const bool holds =
+      Bytes{problem.layers} * w * (std::min(places_of_shard(problem), block) | 1) * 16 <=
+      room_for_jets;
   return problem.compute == Compute::layers || !holds ? 32 : w;
 }
 
@@ -129,18 +141,21 @@ std::vector<Way> ways(const DeviceTraits& device, const Problem& problem, std::s
   if (problem.compute != Compute::layers && !small) add_shards(device, problem, all);
   if (device.cpu && problem.compute == Compute::chosen && !all.empty()) all.resize(1);
   if (all.empty() && why != nullptr)
-    *why = fmt::format("its {} bytes of local memory cannot hold {} points of a network of {} x {}", device.local_memory,
-                       std::min(places_of_shard(problem), block), problem.layers, problem.width);
+    *why = fmt::format("its {} bytes of local memory cannot hold {} points of a network of {} x {}",
+                       device.local_memory, std::min(places_of_shard(problem), block),
+                       problem.layers, problem.width);
   return all;
 }
 
-std::vector<std::string> PreferredWays::names(const DeviceTraits& device, const Problem& problem) const {
+std::vector<std::string> PreferredWays::names(const DeviceTraits& device,
+                                              const Problem& problem) const {
   std::vector<std::string> names;
   for (const Way& way : ways(device, problem)) names.push_back(way.name);
   return names;
 }
 
-bool PreferredWays::prefer(const DeviceTraits& device, const Problem& problem, const std::string& name) {
+bool PreferredWays::prefer(const DeviceTraits& device, const Problem& problem,
+                           const std::string& name) {
   const std::vector<std::string> all = names(device, problem);
   if (std::find(all.begin(), all.end(), name) == all.end()) return false;
   std::erase_if(by_device_, [&](const auto& each) { return each.first == device.id; });
@@ -151,7 +166,8 @@ bool PreferredWays::prefer(const DeviceTraits& device, const Problem& problem, c
 Way PreferredWays::best(const DeviceTraits& device, const Problem& problem) const {
   std::vector<Way> all = ways(device, problem);
   for (const auto& [id, name] : by_device_) {
-    const auto found = std::find_if(all.begin(), all.end(), [&, &name = name](const Way& way) { return way.name == name; });
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&, &name = name](const Way& way) { return way.name == name; });
     if (id == device.id && found != all.end()) return *found;
   }
   return all.front();
@@ -164,20 +180,27 @@ std::uint64_t all_places(const Problem& problem, const Way& way, std::uint64_t s
 }
 
 Bytes jet_bytes(const Problem& problem, const Way& way, std::uint64_t shards) {
-  return way.by_layer ? Bytes{problem.layers} * wide(problem) * all_places(problem, way, shards) * 16 : 0;
+  return way.by_layer
+             ? Bytes{problem.layers} * wide(problem) * all_places(problem, way, shards) * 16
+             : 0;
 }
 
-std::string jet_options(const Problem& problem) { return define("LAPLACIAN", problem.in_time() ? 0 : 1); }
+std::string jet_options(const Problem& problem) {
+  return define("LAPLACIAN", problem.in_time() ? 0 : 1);
+}
 
 std::string equation_options(const Problem& problem) {
-  const int kind = problem.equation == Equation::burgers ? 0 : problem.equation == Equation::allen_cahn ? 1 : 2;
+  const int kind = problem.equation == Equation::burgers      ? 0
+                   : problem.equation == Equation::allen_cahn ? 1
+                                                              : 2;
   const Range second = problem.second();
-  return jet_options(problem) +
-         fmt::format(
-             " -DPROBLEM={} -DHARD={} -DWAVE_IS_0={} -DDIFFUSION={:#.9g}f -DWAVE={:#.9g}f -DSOURCE={:#.9g}f -DLOW1={:#.9g}f "
-             "-DHIGH1={:#.9g}f",
-             kind, problem.hard ? 1 : 0, problem.wave() == 0 ? 1 : 0, problem.diffusion(), problem.wave(), problem.source(),
-             second.low, second.high);
+  return jet_options(problem) + fmt::format(
+                                    " -DPROBLEM={} -DHARD={} -DWAVE_IS_0={} -DDIFFUSION={:#.9g}f "
+                                    "-DWAVE={:#.9g}f -DSOURCE={:#.9g}f -DLOW1={:#.9g}f "
+                                    "-DHIGH1={:#.9g}f",
+                                    kind, problem.hard ? 1 : 0, problem.wave() == 0 ? 1 : 0,
+                                    problem.diffusion(), problem.wave(), problem.source(),
+                                    second.low, second.high);
 }
 
 }  // namespace mgpu::pinn

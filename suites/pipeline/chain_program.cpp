@@ -4,7 +4,8 @@
 
 namespace mgpu::pipeline {
 
-ChainProgram::ChainProgram(ChainWorkload& workload, DeviceResources& device, Mode mode, std::size_t group)
+ChainProgram::ChainProgram(ChainWorkload& workload, DeviceResources& device, Mode mode,
+                           std::size_t group)
     : workload_(workload),
       problem_(workload.problem()),
       mode_(mode),
@@ -14,7 +15,8 @@ ChainProgram::ChainProgram(ChainWorkload& workload, DeviceResources& device, Mod
       records_(device.allocate(problem_.in_bytes())),
       results_(device.allocate(problem_.out_bytes())) {}
 
-// Nobody reads or writes what lies here from a sample before: each ends when all have computed their last batch.
+// Nobody reads or writes what lies here from a sample before: each ends when all have computed
+// their last batch.
 void ChainProgram::enqueue(const Slice& slice, unsigned, Stream&) {
   sample_ = workload_.arrivals().sample();
   done_ = slice;
@@ -56,18 +58,20 @@ void ChainProgram::enqueue_round(const Slice& slice, std::uint32_t batch, Stream
   hand_over(slice, batch);
   if (is_last(slice) && mode_ == Mode::end_to_end) {
     const Bytes each = Bytes{problem_.width_after()} * 4;
-    stream.download(*results_, first * each, workload_.results().subspan(first * each, count * each));
+    stream.download(*results_, first * each,
+                    workload_.results().subspan(first * each, count * each));
   }
 }
 
-// Signal n of one device to another ends its wait n, so that there are as many of both: a place is free for batch b from when batch
-// b - 2 was read there.
+// Signal n of one device to another ends its wait n, so that there are as many of both: a place is
+// free for batch b from when batch b - 2 was read there.
 void ChainProgram::hand_over(const Slice& slice, std::uint32_t batch) {
   const std::uint64_t batches = problem_.batches();
   std::vector<DeviceIndex> signal, await;
   if (after_) {
     if (mail_of_after_ == nullptr)
-      peer_->put(kernels_.spare(), 0, *workload_.mail(), *after_, batch % 2 * problem_.most_handed_over(),
+      peer_->put(kernels_.spare(), 0, *workload_.mail(), *after_,
+                 batch % 2 * problem_.most_handed_over(),
                  problem_.count(batch) * problem_.stages[slice.end - 1].width_after() * 4);
     signal.push_back(*after_);
     if (batch >= 1 && batch + 1 < batches) await.push_back(*after_);
@@ -85,12 +89,15 @@ void ChainProgram::finished(const Slice& slice) {
 }
 
 void ChainProgram::publish(Stream& stream) {
-  if (mode_ == Mode::end_to_end || sample_ != workload_.arrivals().sample() || !done_ || !is_last(*done_)) return;
+  if (mode_ == Mode::end_to_end || sample_ != workload_.arrivals().sample() || !done_ ||
+      !is_last(*done_))
+    return;
   stream.download(*results_, 0, workload_.results());
 }
 
 void ChainProgram::published() {
-  if (mode_ == Mode::resident && sample_ == workload_.arrivals().sample() && done_) finished(*done_);
+  if (mode_ == Mode::resident && sample_ == workload_.arrivals().sample() && done_)
+    finished(*done_);
 }
 
 }  // namespace mgpu::pipeline

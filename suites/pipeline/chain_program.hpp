@@ -1,10 +1,12 @@
-// One device's part of a pipeline: some consecutive stages of every batch. A batch comes from the device before, into one of two
-// places in memory that it may put into, by turns; it goes into one of two places of the device after. Where kernels reach that
-// one's memory, that of the last stage here writes there itself, so that batches move while stages compute; else they are put there
+// One device's part of a pipeline: some consecutive stages of every batch. A batch comes from the
+// device before, into one of two places in memory that it may put into, by turns; it goes into one
+// of two places of the device after. Where kernels reach that one's memory, that of the last stage
+// here writes there itself, so that batches move while stages compute; else they are put there
 // afterwards.
 //
-// After a batch a device signals the next one that it is there, and the one before that its place is free, and waits for the same
-// of the next batch from them. All of it is enqueued ahead: the host is not asked between batches.
+// After a batch a device signals the next one that it is there, and the one before that its place
+// is free, and waits for the same of the next batch from them. All of it is enqueued ahead: the
+// host is not asked between batches.
 #pragma once
 
 #include <optional>
@@ -25,7 +27,9 @@ class ChainProgram final : public DeviceProgram {
   void prepare(Stream&) override {}
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   void enqueue_round(const Slice& slice, std::uint32_t batch, Stream& stream) override;
-  Brings brings() const override { return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish; }
+  Brings brings() const override {
+    return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
+  }
   void finished(const Slice& slice) override;
   void publish(Stream& stream) override;
   void published() override;

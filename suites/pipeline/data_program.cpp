@@ -4,14 +4,16 @@
 
 namespace mgpu::pipeline {
 
-DataProgram::DataProgram(DataWorkload& workload, DeviceResources& device, Mode mode, Items fits, std::size_t group)
+DataProgram::DataProgram(DataWorkload& workload, DeviceResources& device, Mode mode, Items fits,
+                         std::size_t group)
     : workload_(workload),
       problem_(workload.problem()),
       mode_(mode),
       variant_(variant_name(group)),
       kernels_(device, problem_, group) {
   const bool end_to_end = mode_ == Mode::end_to_end;
-  const std::uint64_t records = end_to_end ? std::min(problem_.records, fits * problem_.batch) : problem_.records;
+  const std::uint64_t records =
+      end_to_end ? std::min(problem_.records, fits * problem_.batch) : problem_.records;
   for (unsigned slot = 0; slot < (end_to_end ? 2u : 1u); ++slot) {
     records_[slot] = device.allocate(records * problem_.width() * 4);
     results_[slot] = device.allocate(records * problem_.width_after() * 4);
@@ -28,9 +30,12 @@ void DataProgram::prepare(Stream&) {
 void DataProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   const bool end_to_end = mode_ == Mode::end_to_end;
   const unsigned place = end_to_end ? slot : 0;
-  const std::uint64_t first = problem_.first(slice.begin), end = problem_.first(slice.end), base = end_to_end ? first : 0;
+  const std::uint64_t first = problem_.first(slice.begin), end = problem_.first(slice.end),
+                      base = end_to_end ? first : 0;
   const Bytes each = Bytes{problem_.width()} * 4;
-  if (end_to_end) stream.upload(*records_[place], 0, workload_.records().subspan(first * each, (end - first) * each));
+  if (end_to_end)
+    stream.upload(*records_[place], 0,
+                  workload_.records().subspan(first * each, (end - first) * each));
   for (std::uint64_t b = slice.begin; b < slice.end; ++b) {
     const std::uint64_t at = problem_.first(b) - base;
     kernels_.run(0, problem_.stages.size(), {records_[place].get(), at * problem_.width()},
@@ -51,11 +56,13 @@ void DataProgram::download(const Slice& slice, Bytes offset, unsigned slot, Stre
 
 void DataProgram::publish(Stream& stream) {
   if (mode_ == Mode::end_to_end || sample_ != workload_.arrivals().sample()) return;
-  for (const Slice& slice : done_) download(slice, problem_.first(slice.begin) * problem_.width_after() * 4, 0, stream);
+  for (const Slice& slice : done_)
+    download(slice, problem_.first(slice.begin) * problem_.width_after() * 4, 0, stream);
 }
 
 void DataProgram::published() {
-  if (mode_ == Mode::resident && sample_ == workload_.arrivals().sample()) workload_.arrivals().arrived(done_);
+  if (mode_ == Mode::resident && sample_ == workload_.arrivals().sample())
+    workload_.arrivals().arrived(done_);
 }
 
 }  // namespace mgpu::pipeline

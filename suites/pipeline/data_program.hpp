@@ -1,4 +1,5 @@
-// One device's part where every device does all stages: its batches, resident or brought slice by slice.
+// One device's part where every device does all stages: its batches, resident or brought slice by
+// slice.
 #pragma once
 
 #include "suites/pipeline/pipeline_workload.hpp"
@@ -9,14 +10,17 @@ namespace mgpu::pipeline {
 class DataProgram final : public DeviceProgram {
  public:
   // Takes slices of at most `fits` batches. `workload` outlives it. Throws what StageKernels does.
-  DataProgram(DataWorkload& workload, DeviceResources& device, Mode mode, Items fits, std::size_t group);
+  DataProgram(DataWorkload& workload, DeviceResources& device, Mode mode, Items fits,
+              std::size_t group);
 
   StageKernels& kernels() { return kernels_; }
   std::string kernel_variant() const override { return variant_; }
   void load(Stream& stream) override;
   void prepare(Stream& stream) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
-  Brings brings() const override { return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish; }
+  Brings brings() const override {
+    return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
+  }
   void finished(const Slice& slice) override { workload_.arrivals().arrived({&slice, 1}); }
   void publish(Stream& stream) override;
   void published() override;

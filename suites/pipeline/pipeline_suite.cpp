@@ -34,7 +34,8 @@ SuiteInfo pipeline_suite() {
   using Kind = SuiteOption::Kind;
   SuiteInfo info;
   info.name = "pipeline";
-  info.summary = "Batches of records that go through a chain of stages, split by batches or by stages";
+  info.summary =
+      "Batches of records that go through a chain of stages, split by batches or by stages";
   info.size_name = "records";
   info.default_size = 1 << 21;
   info.quick_size = 1 << 12;
@@ -46,7 +47,8 @@ SuiteInfo pipeline_suite() {
        {"hash:8,transform:4,product:16,reduction"},
        Kind::text},
       {"place",
-       "who does what: every device all stages of some batches (data), or some stages of every batch (pipeline); auto: what takes "
+       "who does what: every device all stages of some batches (data), or some stages of every "
+       "batch (pipeline); auto: what takes "
        "less by "
        "what stages are measured to take",
        {"auto", "pipeline", "data"}},

@@ -18,10 +18,12 @@ constexpr double usable_part = 0.9;  // of a device's memory
 
 void fill(std::span<std::byte> to, std::uint64_t seed, unsigned threads) {
   constexpr std::uint64_t at_once = std::uint64_t{1} << 17;
-  auto* const words = reinterpret_cast<std::uint64_t*>(to.data());  // records have an even number of words
+  auto* const words =
+      reinterpret_cast<std::uint64_t*>(to.data());  // records have an even number of words
   const std::uint64_t count = to.size() / 8;
   parallel_for((count + at_once - 1) / at_once, threads, [&](std::uint64_t part) {
-    for (std::uint64_t i = part * at_once; i < std::min(count, (part + 1) * at_once); ++i) words[i] = splitmix64(seed, i);
+    for (std::uint64_t i = part * at_once; i < std::min(count, (part + 1) * at_once); ++i)
+      words[i] = splitmix64(seed, i);
   });
 }
 
@@ -76,9 +78,11 @@ std::size_t PipelineWorkload::group_on(const DeviceTraits& device) const {
   return found == preferred_.end() ? groups_for(device).front() : found->second;
 }
 
-void PipelineWorkload::note_times(const std::string& device, const std::optional<StageTimes>& times) {
+void PipelineWorkload::note_times(const std::string& device,
+                                  const std::optional<StageTimes>& times) {
   if (!times) return;
-  const auto found = std::find_if(times_.begin(), times_.end(), [&](const auto& of) { return of.first == device; });
+  const auto found = std::find_if(times_.begin(), times_.end(),
+                                  [&](const auto& of) { return of.first == device; });
   if (found == times_.end()) {
     times_.emplace_back(device, *times);
   } else {
@@ -87,7 +91,8 @@ void PipelineWorkload::note_times(const std::string& device, const std::optional
 }
 
 const StageTimes* PipelineWorkload::times_on(const std::string& device) const {
-  const auto found = std::find_if(times_.begin(), times_.end(), [&](const auto& of) { return of.first == device; });
+  const auto found = std::find_if(times_.begin(), times_.end(),
+                                  [&](const auto& of) { return of.first == device; });
   return found == times_.end() ? nullptr : &found->second;
 }
 
@@ -97,21 +102,27 @@ bool PipelineWorkload::has_local_memory(const DeviceTraits& device, Capacity& ca
   for (const Stage& stage : problem_.stages)
     if (stage.kind == Kind::transform) most = std::max<Bytes>(most, Bytes{8} * stage.width);
   if (most <= device.local_memory) return true;
-  capacity.reason = "to transform a record takes " + format_bytes(static_cast<double>(most)) + " of local memory; the device has " +
-                    format_bytes(static_cast<double>(device.local_memory)) + "; try a smaller --width";
+  capacity.reason = "to transform a record takes " + format_bytes(static_cast<double>(most)) +
+                    " of local memory; the device has " +
+                    format_bytes(static_cast<double>(device.local_memory)) +
+                    "; try a smaller --width";
   return false;
 }
 
-Capacity PipelineWorkload::capacity_of_all(const DeviceTraits& device, Items items, Bytes more) const {
+Capacity PipelineWorkload::capacity_of_all(const DeviceTraits& device, Items items,
+                                           Bytes more) const {
   Capacity capacity;
   if (!has_local_memory(device, capacity)) return capacity;
   const Bytes in = problem_.in_bytes(), out = problem_.out_bytes();
   const auto usable = static_cast<Bytes>(static_cast<double>(device.global_memory) * usable_part);
   capacity.resident = in + out + 3 * buffer_bytes(problem_) + more;
   if (std::max(in, out) > device.max_allocation || capacity.resident > usable) {
-    capacity.reason = "records, results and what lies between stages take " + format_bytes(static_cast<double>(capacity.resident)) +
-                      "; the device has " + format_bytes(static_cast<double>(usable)) + " to give and buffers of at most " +
-                      format_bytes(static_cast<double>(device.max_allocation)) + "; try --place data --mode end-to-end";
+    capacity.reason = "records, results and what lies between stages take " +
+                      format_bytes(static_cast<double>(capacity.resident)) + "; the device has " +
+                      format_bytes(static_cast<double>(usable)) +
+                      " to give and buffers of at most " +
+                      format_bytes(static_cast<double>(device.max_allocation)) +
+                      "; try --place data --mode end-to-end";
     return capacity;
   }
   capacity.fits = capacity.pipeline = items;
@@ -125,19 +136,20 @@ std::string PipelineWorkload::placement_words() const {
   if (times_.size() < 2) return "";
   std::vector<StageTimes> times;
   for (const auto& [device, of_device] : times_) times.push_back(of_device);
-  const bool free = std::any_of(times.begin(), times.end(), [](const StageTimes& of) { return of.hands_over.empty(); });
+  const bool free = std::any_of(times.begin(), times.end(),
+                                [](const StageTimes& of) { return of.hands_over.empty(); });
   const Placements found = placements_of(problem_, times);
   return "; by what stages take on " + std::to_string(times.size()) + " devices, data takes " +
-         format_duration(from_seconds(found.data)) + " and a pipeline " + (free ? "at least " : "") +
-         format_duration(from_seconds(found.stages));
+         format_duration(from_seconds(found.data)) + " and a pipeline " +
+         (free ? "at least " : "") + format_duration(from_seconds(found.stages));
 }
 
 void PipelineWorkload::add_findings(Verdict& verdict) const {
   for (const auto& [device, times] : times_) {
     for (std::size_t s = 0; s < times.keeps.size(); ++s)
-      verdict.found.figures.push_back(
-          {"ms of stage " + std::to_string(s + 1) + " (" + problem_.stages[s].name() + ") a batch on " + device,
-           times.keeps[s] * 1e3});
+      verdict.found.figures.push_back({"ms of stage " + std::to_string(s + 1) + " (" +
+                                           problem_.stages[s].name() + ") a batch on " + device,
+                                       times.keeps[s] * 1e3});
   }
 }
 
@@ -149,8 +161,10 @@ Verdict PipelineWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   const auto key = std::pair(whole, digest());
   if (const auto known = verified_.find(key); known != verified_.end()) return known->second;
   const Finding finding =
-      check(problem_, words_of(records()), words_of(std::as_const(*this).results()), whole, seed, host_threads_);
-  Verdict verdict{finding.message.empty() ? Status::passed : Status::failed, finding.method, finding.message};
+      check(problem_, words_of(records()), words_of(std::as_const(*this).results()), whole, seed,
+            host_threads_);
+  Verdict verdict{finding.message.empty() ? Status::passed : Status::failed, finding.method,
+                  finding.message};
   if (verdict.status == Status::failed) return verdict;
   verdict.method += placement_words();
   add_findings(verdict);
@@ -166,25 +180,32 @@ Capacity DataWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   // As other suites do: slices of 8 MiB at least, sixteen of them, 1 GiB at most.
   Capacity capacity;
   if (!has_local_memory(device, capacity)) return capacity;
-  const Bytes in = problem_.batch * problem_.width() * 4, out = problem_.batch * problem_.width_after() * 4;
+  const Bytes in = problem_.batch * problem_.width() * 4,
+              out = problem_.batch * problem_.width_after() * 4;
   const auto usable = static_cast<Bytes>(static_cast<double>(device.global_memory) * usable_part);
   const Bytes between = 3 * buffer_bytes(problem_);
   const Bytes left = usable > between ? usable - between : 0;
-  const Items most = std::min({device.max_allocation, left / 4, Bytes{1} << 30}) / std::max(in, out);
+  const Items most =
+      std::min({device.max_allocation, left / 4, Bytes{1} << 30}) / std::max(in, out);
   if (most == 0) {
-    capacity.reason = "a batch takes " + format_bytes(static_cast<double>(2 * (in + out) + between)) + "; the device has " +
-                      format_bytes(static_cast<double>(usable)) + " to give; try a smaller --batch";
+    capacity.reason = "a batch takes " +
+                      format_bytes(static_cast<double>(2 * (in + out) + between)) +
+                      "; the device has " + format_bytes(static_cast<double>(usable)) +
+                      " to give; try a smaller --batch";
     return capacity;
   }
-  const Items all = problem_.batches(), wanted = std::max<Items>((all + 15) / 16, std::max<Items>(1, (Bytes{8} << 20) / in));
+  const Items all = problem_.batches(),
+              wanted = std::max<Items>((all + 15) / 16, std::max<Items>(1, (Bytes{8} << 20) / in));
   capacity.fits = std::min(most, all);
   capacity.pipeline = std::min(wanted, capacity.fits);
   capacity.resident = 2 * capacity.fits * (in + out) + between;
   return capacity;
 }
 
-std::unique_ptr<DeviceProgram> DataWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
-  auto program = std::make_unique<DataProgram>(*this, device, mode, capacity.fits, group_on(device.traits()));
+std::unique_ptr<DeviceProgram> DataWorkload::program(DeviceResources& device, Mode mode,
+                                                     const Capacity& capacity) {
+  auto program =
+      std::make_unique<DataProgram>(*this, device, mode, capacity.fits, group_on(device.traits()));
   note_times(device.traits().id, program->kernels().measure(nullptr));
   return program;
 }
@@ -193,12 +214,14 @@ Capacity ChainWorkload::capacity(const DeviceTraits& device, Mode) const {
   return capacity_of_all(device, problem_.stages.size(), 2 * problem_.most_handed_over());
 }
 
-std::unique_ptr<DeviceProgram> ChainWorkload::program(DeviceResources& device, Mode mode, const Capacity&) {
+std::unique_ptr<DeviceProgram> ChainWorkload::program(DeviceResources& device, Mode mode,
+                                                      const Capacity&) {
   auto program = std::make_unique<ChainProgram>(*this, device, mode, group_on(device.traits()));
   Peer* const peer = device.peer();
   Buffer* next = nullptr;
   if (peer != nullptr && mail_)
-    next = mail_->remote(peer->self(), {static_cast<std::uint32_t>((peer->self().value + 1) % peer->count())});
+    next = mail_->remote(peer->self(),
+                         {static_cast<std::uint32_t>((peer->self().value + 1) % peer->count())});
   note_times(device.traits().id, program->kernels().measure(next));
   return program;
 }

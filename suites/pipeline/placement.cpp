@@ -9,8 +9,8 @@
 namespace mgpu::pipeline {
 namespace {
 
-// The least time in which devices do so many batches, of which each takes so long: whole ones, whoever is done first takes the
-// next.
+// The least time in which devices do so many batches, of which each takes so long: whole ones,
+// whoever is done first takes the next.
 double seconds_of_shares(std::span<const double> each, std::uint64_t batches) {
   constexpr std::uint64_t counted = 100'000;  // of more, a batch more or less does not matter
   double rate = 0;
@@ -26,14 +26,18 @@ double seconds_of_shares(std::span<const double> each, std::uint64_t batches) {
   return last;
 }
 
-// Of each device, or nothing: one cannot be tried at set-up, or its kernels do not reach the next one's memory.
-std::vector<StageTimes> times_on(const Problem& problem, std::span<DeviceResources* const> devices, SharedMemory& memory) {
+// Of each device, or nothing: one cannot be tried at set-up, or its kernels do not reach the next
+// one's memory.
+std::vector<StageTimes> times_on(const Problem& problem, std::span<DeviceResources* const> devices,
+                                 SharedMemory& memory) {
   std::vector<StageTimes> all;
   for (DeviceResources* const device : devices) {
     const DeviceIndex self = device->peer()->self();
-    Buffer* const next = memory.remote(self, {static_cast<std::uint32_t>((self.value + 1) % devices.size())});
+    Buffer* const next =
+        memory.remote(self, {static_cast<std::uint32_t>((self.value + 1) % devices.size())});
     if (next == nullptr) return {};
-    const auto times = StageKernels(*device, problem, groups_for(device->traits()).front()).measure(next);
+    const auto times =
+        StageKernels(*device, problem, groups_for(device->traits()).front()).measure(next);
     if (!times) return {};
     all.push_back(*times);
   }
@@ -44,7 +48,8 @@ std::vector<StageTimes> times_on(const Problem& problem, std::span<DeviceResourc
 
 std::vector<Bytes> handed_over(const Problem& problem) {
   std::vector<Bytes> bytes;
-  for (const Stage& stage : problem.stages) bytes.push_back(std::min(problem.batch, problem.records) * stage.width_after() * 4);
+  for (const Stage& stage : problem.stages)
+    bytes.push_back(std::min(problem.batch, problem.records) * stage.width_after() * 4);
   return bytes;
 }
 
@@ -68,7 +73,8 @@ Placements placements_of(const Problem& problem, std::span<const StageTimes> tim
   return found;
 }
 
-void settle_place(SuiteParams& params, std::span<DeviceResources* const> devices, PeerGroup* group) {
+void settle_place(SuiteParams& params, std::span<DeviceResources* const> devices,
+                  PeerGroup* group) {
   const Problem problem = problem_of(params);
   if (problem.place != Place::open) return;
   params.options["place"] = "data";

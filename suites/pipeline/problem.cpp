@@ -17,15 +17,16 @@ namespace mgpu::pipeline {
 namespace {
 
 constexpr std::string_view names[] = {"hash", "transform", "product", "reduction"};
-// So many batches where nobody says how large they are: the first and the last, in which devices wait, are then 3 % of a pipeline's
-// time.
+// So many batches where nobody says how large they are: the first and the last, in which devices
+// wait, are then 3 % of a pipeline's time.
 constexpr std::uint64_t batches_of_all = 32, most_by_itself = 65536;
 
 Error refused_stages(const std::string& text, const std::string& why) {
-  return refused_option("stages",
-                        in_quotes(text) + ": " + why +
-                            "; accepted: up to 16 of hash, transform, product and reduction, separated by commas, each with a "
-                            "number of passes from 1 to 1024 if it likes: hash:8,transform,reduction");
+  return refused_option(
+      "stages", in_quotes(text) + ": " + why +
+                    "; accepted: up to 16 of hash, transform, product and reduction, separated by "
+                    "commas, each with a "
+                    "number of passes from 1 to 1024 if it likes: hash:8,transform,reduction");
 }
 
 Stage stage_of(const std::string& text, const std::string& all) {
@@ -46,16 +47,18 @@ Stage stage_of(const std::string& text, const std::string& all) {
 std::uint32_t width_of(const SuiteParams& params) {
   const std::uint32_t width = count_of_option(params, "width", most_width);
   if (width < least_width || !std::has_single_bit(width))
-    throw refused_option("width", in_quotes(params.options.at("width")) + "; accepted: a power of two from 8 to 4096");
+    throw refused_option("width", in_quotes(params.options.at("width")) +
+                                      "; accepted: a power of two from 8 to 4096");
   return width;
 }
 
 std::uint64_t records_in(const SuiteParams& params, std::uint32_t width) {
   const NpyShape shape = read_npy_shape(*params.input, "--input", NpyNumbers::int32);
   if (shape.columns != width)
-    throw Error(ErrorKind::input, "--input: " + params.input->string() + " has " + std::to_string(shape.columns) +
-                                      " columns; accepted with --width " + std::to_string(width) + ": " + std::to_string(width) +
-                                      ", one a word");
+    throw Error(ErrorKind::input, "--input: " + params.input->string() + " has " +
+                                      std::to_string(shape.columns) +
+                                      " columns; accepted with --width " + std::to_string(width) +
+                                      ": " + std::to_string(width) + ", one a word");
   return shape.rows;
 }
 
@@ -86,7 +89,8 @@ std::vector<Stage> stages_of(const std::string& text, std::uint32_t width) {
     stages.back().width = width;
     width = stages.back().width_after();
   }
-  if (stages.size() > most_stages) throw refused_stages(text, std::to_string(stages.size()) + " stages are too many");
+  if (stages.size() > most_stages)
+    throw refused_stages(text, std::to_string(stages.size()) + " stages are too many");
   return stages;
 }
 
@@ -99,9 +103,9 @@ Problem problem_of(const SuiteParams& params) {
   problem.seed = params.seed;
   problem.records = params.input ? records_in(params, width) : params.size;
   if (problem.records < 1 || problem.records > most_records)
-    throw Error(params.input ? ErrorKind::input : ErrorKind::usage, (params.input ? "--input: " : "--size: ") +
-                                                                        std::to_string(problem.records) +
-                                                                        " records; accepted: 1 to " + std::to_string(most_records));
+    throw Error(params.input ? ErrorKind::input : ErrorKind::usage,
+                (params.input ? "--input: " : "--size: ") + std::to_string(problem.records) +
+                    " records; accepted: 1 to " + std::to_string(most_records));
   const std::uint64_t widest = most_of_batch / 4 / width;
   if (params.options.at("batch") == "auto") {
     const std::uint64_t wanted = (problem.records + batches_of_all - 1) / batches_of_all;
@@ -109,8 +113,10 @@ Problem problem_of(const SuiteParams& params) {
   } else {
     problem.batch = count_of_option(params, "batch", most_records);
     if (std::min(problem.batch, problem.records) > widest)
-      throw refused_option("batch", in_quotes(params.options.at("batch")) + "; accepted with --width " + std::to_string(width) +
-                                        ": 1 to " + std::to_string(widest) + ", as a batch has at most " +
+      throw refused_option("batch", in_quotes(params.options.at("batch")) +
+                                        "; accepted with --width " + std::to_string(width) +
+                                        ": 1 to " + std::to_string(widest) +
+                                        ", as a batch has at most " +
                                         format_bytes(static_cast<double>(most_of_batch)));
   }
   return problem;
@@ -127,7 +133,8 @@ Shape shape_of(const Problem& problem) {
   shape.bytes_in = problem.in_bytes();
   shape.bytes_out = problem.out_bytes();
   const double items = static_cast<double>(shape.items);
-  // Rates of stages that do as much are about the same: what one chain was measured at tells of another.
+  // Rates of stages that do as much are about the same: what one chain was measured at tells of
+  // another.
   shape.work_unit = "Op/s";
   for (const Stage& stage : problem.stages) shape.cost.ops += operations(stage) * shape.ops / items;
   shape.cost.in_bytes = static_cast<double>(shape.bytes_in) / items;
@@ -135,10 +142,13 @@ Shape shape_of(const Problem& problem) {
   return shape;
 }
 
-Bytes host_bytes(const Problem& problem) { return in_pages(problem.in_bytes()) + in_pages(problem.out_bytes()); }
+Bytes host_bytes(const Problem& problem) {
+  return in_pages(problem.in_bytes()) + in_pages(problem.out_bytes());
+}
 
-// A block of SHA-256 is 64 rounds of 14 operations and 48 words of the schedule of 10 (rotations are one each). A butterfly of the
-// transform is three multiplications, four additions and two minima; a product counts multiply-adds as two.
+// A block of SHA-256 is 64 rounds of 14 operations and 48 words of the schedule of 10 (rotations
+// are one each). A butterfly of the transform is three multiplications, four additions and two
+// minima; a product counts multiply-adds as two.
 double operations(const Stage& stage) {
   const double width = stage.width, passes = stage.passes;
   switch (stage.kind) {

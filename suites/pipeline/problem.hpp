@@ -1,4 +1,5 @@
-// What is asked for: which stages, one after another, on how many records, in which batches, and who does what.
+// What is asked for: which stages, one after another, on how many records, in which batches, and
+// who does what.
 #pragma once
 
 #include <string>
@@ -19,7 +20,8 @@ struct Stage {
   std::string name() const;  // "hash", "hash:8"
 };
 
-// How work is placed on devices; open: by what stages are measured to take (placement.hpp), and `data` before.
+// How work is placed on devices; open: by what stages are measured to take (placement.hpp), and
+// `data` before.
 enum class Place { open, stages, data };
 
 struct Problem {
@@ -30,7 +32,9 @@ struct Problem {
   std::uint64_t seed = 0;
 
   std::uint64_t batches() const { return (records + batch - 1) / batch; }
-  std::uint64_t first(std::uint64_t b) const { return std::min(b * batch, records); }  // record of batch b
+  std::uint64_t first(std::uint64_t b) const {
+    return std::min(b * batch, records);
+  }  // record of batch b
   std::uint64_t count(std::uint64_t b) const { return first(b + 1) - first(b); }
   std::uint32_t width() const { return stages.front().width; }
   std::uint32_t width_after() const { return stages.back().width_after(); }
@@ -41,12 +45,15 @@ struct Problem {
   Bytes most_handed_over() const;
 };
 
-constexpr std::uint32_t u32(std::uint64_t n) { return static_cast<std::uint32_t>(n); }  // an argument of a kernel
+constexpr std::uint32_t u32(std::uint64_t n) {
+  return static_cast<std::uint32_t>(n);
+}  // an argument of a kernel
 
 inline constexpr std::uint64_t most_records = std::uint64_t{1} << 31;
 inline constexpr std::size_t most_stages = 16;
 inline constexpr std::uint32_t most_passes = 1024, least_width = 8, most_width = 4096;
-inline constexpr Bytes most_of_batch = Bytes{1} << 27;  // two of them lie in memory that devices share, of which 260 MiB do
+inline constexpr Bytes most_of_batch =
+    Bytes{1} << 27;  // two of them lie in memory that devices share, of which 260 MiB do
 
 // "hash:8,transform,..." Throws Error(usage).
 std::vector<Stage> stages_of(const std::string& text, std::uint32_t width);

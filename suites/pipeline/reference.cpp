@@ -19,7 +19,8 @@ constexpr std::uint64_t modulus = 998244353;
 std::array<std::uint32_t, 8> sha256_of(const Words& words) {
   std::vector<unsigned char> message;
   for (const std::uint32_t word : words)
-    for (int shift = 24; shift >= 0; shift -= 8) message.push_back(static_cast<unsigned char>(word >> shift));
+    for (int shift = 24; shift >= 0; shift -= 8)
+      message.push_back(static_cast<unsigned char>(word >> shift));
   unsigned char digest[EVP_MAX_MD_SIZE];
   if (EVP_Digest(message.data(), message.size(), digest, nullptr, EVP_sha256(), nullptr) != 1)
     throw Error(ErrorKind::internal, "OpenSSL computes no SHA-256");
@@ -35,7 +36,8 @@ std::uint32_t rotated(std::uint32_t x, std::uint32_t by) {
 
 void hash(Words& words) {
   const auto digest = sha256_of(words);
-  for (std::size_t j = 0; j < words.size(); ++j) words[j] ^= rotated(digest[j % 8], static_cast<std::uint32_t>(j / 8));
+  for (std::size_t j = 0; j < words.size(); ++j)
+    words[j] ^= rotated(digest[j % 8], static_cast<std::uint32_t>(j / 8));
 }
 
 // Even and odd words by themselves, then together (Cooley and Tukey).
@@ -72,14 +74,16 @@ void transform(Words& words) {
 void multiply(Words& words, const Words& matrix, std::size_t side) {
   Words out(words.size(), 0);
   for (std::size_t i = 0; i < words.size(); ++i)
-    for (std::size_t k = 0; k < side; ++k) out[i] += words[i / side * side + k] * matrix[k * side + i % side];
+    for (std::size_t k = 0; k < side; ++k)
+      out[i] += words[i / side * side + k] * matrix[k * side + i % side];
   words = out;
 }
 
 Words reduced(const Words& words, std::uint32_t passes) {
   Words out(reduced_width, 0);
   for (std::size_t j = 0; j < words.size(); ++j)
-    for (std::uint32_t t = 1; t <= passes; ++t) out[j % reduced_width] += rotated(words[j], t) * (2 * t + 1);
+    for (std::uint32_t t = 1; t <= passes; ++t)
+      out[j % reduced_width] += rotated(words[j], t) * (2 * t + 1);
   return out;
 }
 
@@ -104,7 +108,8 @@ std::vector<std::uint64_t> chosen(const Problem& problem, std::uint64_t most, st
     for (std::uint64_t i = 0; i < problem.records; ++i) records.push_back(i);
   } else {
     for (std::uint64_t i = 0; i < most; ++i) {  // one of each of so many parts
-      const std::uint64_t begin = problem.records * i / most, end = problem.records * (i + 1) / most;
+      const std::uint64_t begin = problem.records * i / most,
+                          end = problem.records * (i + 1) / most;
       records.push_back(begin + splitmix64(seed, i) % (end - begin));
     }
   }
@@ -115,37 +120,42 @@ std::vector<std::uint64_t> chosen(const Problem& problem, std::uint64_t most, st
 
 }  // namespace
 
-std::vector<std::uint32_t> through_all(const Problem& problem, std::span<const std::uint32_t> record) {
+std::vector<std::uint32_t> through_all(const Problem& problem,
+                                       std::span<const std::uint32_t> record) {
   Words words(record.begin(), record.end());
   for (const Stage& stage : problem.stages) through(problem, stage, words);
   return words;
 }
 
-Finding check(const Problem& problem, std::span<const std::uint32_t> records, std::span<const std::uint32_t> results, bool whole,
-              std::uint64_t seed, unsigned threads) {
+Finding check(const Problem& problem, std::span<const std::uint32_t> records,
+              std::span<const std::uint32_t> results, bool whole, std::uint64_t seed,
+              unsigned threads) {
   const std::vector<std::uint64_t> which = chosen(problem, whole ? 65536 : 512, seed);
   const std::size_t in = problem.width(), out = problem.width_after();
   std::atomic<std::uint64_t> wrong{problem.records};  // the first
   parallel_for(which.size(), threads, [&](std::uint64_t n) {
     const std::uint64_t i = which[n];
     const Words expected = through_all(problem, records.subspan(i * in, in));
-    if (std::equal(expected.begin(), expected.end(), results.begin() + static_cast<std::ptrdiff_t>(i * out))) return;
+    if (std::equal(expected.begin(), expected.end(),
+                   results.begin() + static_cast<std::ptrdiff_t>(i * out)))
+      return;
     for (std::uint64_t first = wrong; i < first && !wrong.compare_exchange_weak(first, i);) {
     }
   });
   const bool all = which.size() == problem.records;
   Finding finding;
-  finding.method =
-      (all ? "all " + std::to_string(problem.records) : std::to_string(which.size()) + " of " + std::to_string(problem.records)) +
-      " records in " + std::to_string(problem.batches()) + " batches of " + std::to_string(problem.batch) +
-      ", bit for bit, with all stages on the host (SHA-256 by OpenSSL)";
+  finding.method = (all ? "all " + std::to_string(problem.records)
+                        : std::to_string(which.size()) + " of " + std::to_string(problem.records)) +
+                   " records in " + std::to_string(problem.batches()) + " batches of " +
+                   std::to_string(problem.batch) +
+                   ", bit for bit, with all stages on the host (SHA-256 by OpenSSL)";
   if (wrong == problem.records) return finding;
   const Words expected = through_all(problem, records.subspan(wrong * in, in));
   for (std::size_t k = 0; k < out; ++k) {
     const std::uint32_t found = results[wrong * out + k];
     if (found == expected[k]) continue;
-    finding.message = "word " + std::to_string(k) + " of record " + std::to_string(wrong) + " is " + std::to_string(found) +
-                      ", not " + std::to_string(expected[k]);
+    finding.message = "word " + std::to_string(k) + " of record " + std::to_string(wrong) + " is " +
+                      std::to_string(found) + ", not " + std::to_string(expected[k]);
     break;
   }
   return finding;

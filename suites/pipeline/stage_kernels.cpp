@@ -48,12 +48,16 @@ std::vector<std::uint32_t> matrix_of(const Problem& problem, std::uint32_t side)
   return matrix;
 }
 
-Bytes buffer_bytes(const Problem& problem) { return std::min(problem.batch, problem.records) * problem.widest() * 4; }
+Bytes buffer_bytes(const Problem& problem) {
+  return std::min(problem.batch, problem.records) * problem.widest() * 4;
+}
 
-// A work-group of 64 has 4.25 KiB of rows, so that local memory limits nothing; PoCL compiles a loop over the work-items of each.
+// A work-group of 64 has 4.25 KiB of rows, so that local memory limits nothing; PoCL compiles a
+// loop over the work-items of each.
 std::vector<std::size_t> groups_for(const DeviceTraits& device) {
   std::vector<std::size_t> groups;
-  for (const std::size_t group : device.cpu ? std::vector<std::size_t>{16, 64} : std::vector<std::size_t>{64, 128, 256})
+  for (const std::size_t group :
+       device.cpu ? std::vector<std::size_t>{16, 64} : std::vector<std::size_t>{64, 128, 256})
     if (group <= device.max_work_group) groups.push_back(group);
   if (groups.empty()) groups.push_back(std::max<std::size_t>(1, device.max_work_group));
   return groups;
@@ -69,18 +73,23 @@ StageKernels::StageKernels(DeviceResources& device, const Problem& problem, std:
   if (traits.cpu) options += " -DROLLED";
   if (traits.nvidia) options += " -DMULTIPLY_ADDS";
   for (const Stage& stage : problem.stages) {
-    items_.push_back(std::min<std::size_t>(stage.width / 2, std::min<std::size_t>(traits.max_work_group, traits.cpu ? 8 : 128)));
-    kernels_.push_back(device.kernel("pipeline.cl", entries[static_cast<std::size_t>(stage.kind)],
-                                     options + define("WIDTH", stage.width) + define("ITEMS", items_.back())));
+    items_.push_back(std::min<std::size_t>(
+        stage.width / 2, std::min<std::size_t>(traits.max_work_group, traits.cpu ? 8 : 128)));
+    kernels_.push_back(
+        device.kernel("pipeline.cl", entries[static_cast<std::size_t>(stage.kind)],
+                      options + define("WIDTH", stage.width) + define("ITEMS", items_.back())));
     const std::vector<std::uint32_t> table = table_of(problem, stage);
     tables_.push_back(table.empty() ? nullptr : device.allocate(table.size() * 4));
-    if (!table.empty()) device.try_out([&](Stream& stream) { stream.upload(*tables_.back(), 0, std::as_bytes(std::span(table))); });
+    if (!table.empty())
+      device.try_out([&](Stream& stream) {
+        stream.upload(*tables_.back(), 0, std::as_bytes(std::span(table)));
+      });
   }
   for (auto& buffer : buffers_) buffer = device.allocate(buffer_bytes(problem));
 }
 
-void StageKernels::run(std::size_t first, std::size_t end, const Records& from, const Records& to, std::uint64_t count,
-                       Stream& stream) {
+void StageKernels::run(std::size_t first, std::size_t end, const Records& from, const Records& to,
+                       std::uint64_t count, Stream& stream) {
   Records now = from;
   for (std::size_t s = first; s < end; ++s) {
     const Records next = s + 1 == end ? to : Records{buffers_[s % 2].get(), 0};
@@ -89,15 +98,17 @@ void StageKernels::run(std::size_t first, std::size_t end, const Records& from, 
   }
 }
 
-void StageKernels::launch(std::size_t s, const Records& from, const Records& to, std::uint64_t count, Stream& stream) {
+void StageKernels::launch(std::size_t s, const Records& from, const Records& to,
+                          std::uint64_t count, Stream& stream) {
   const Stage& stage = problem_.stages[s];
   const auto number = static_cast<std::uint32_t>(count);
   Kernel& kernel = *kernels_[s];
   Buffer* const table = tables_[s].get();
   switch (stage.kind) {
     case Kind::hash:
-      stream.launch(kernel, {{round_up(count, group_), 1, 1}, {group_, 1, 1}},
-                    {from.buffer, from.word, to.buffer, to.word, number, stage.passes, std::uint32_t{1}});
+      stream.launch(
+          kernel, {{round_up(count, group_), 1, 1}, {group_, 1, 1}},
+          {from.buffer, from.word, to.buffer, to.word, number, stage.passes, std::uint32_t{1}});
       break;
     case Kind::transform:
       stream.launch(kernel, {{count * items_[s], 1, 1}, {items_[s], 1, 1}},
@@ -120,7 +131,8 @@ std::optional<double> StageKernels::seconds_of(std::size_t stage, Buffer& to) {
   std::optional<Nanos> best;
   for (unsigned n = 0; n <= tries; ++n) {  // the first may compile
     const auto took = device_.try_out([&](Stream& stream) {
-      launch(stage, {buffers_[0].get(), 0}, {&to, 0}, std::min(problem_.batch, problem_.records), stream);
+      launch(stage, {buffers_[0].get(), 0}, {&to, 0}, std::min(problem_.batch, problem_.records),
+             stream);
     });
     if (!took) return std::nullopt;
     if (n > 0 && (!best || *took < *best)) best = took;

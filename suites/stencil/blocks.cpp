@@ -5,7 +5,8 @@
 namespace mgpu::stencil {
 namespace {
 
-// What a patch needs for a step, or for --depth of them: these also need what lies around its corners.
+// What a patch needs for a step, or for --depth of them: these also need what lies around its
+// corners.
 std::vector<Patch> needed(const Problem& problem, const Patch& patch) {
   const std::uint64_t halo = problem.halo();
   if (problem.depth > 1) return extended(problem, patch, halo, halo);
@@ -17,10 +18,11 @@ std::vector<Patch> needed(const Problem& problem, const Patch& patch) {
 
 }  // namespace
 
-std::vector<Patch> extended(const Problem& problem, const Patch& patch, std::uint64_t layers, std::uint64_t aside) {
+std::vector<Patch> extended(const Problem& problem, const Patch& patch, std::uint64_t layers,
+                            std::uint64_t aside) {
   const std::uint64_t n = problem.layers();
-  Patch wide{patch.first - std::min(patch.first, layers), std::min(n, patch.end + layers), patch.left - std::min(patch.left, aside),
-             std::min(problem.n, patch.right + aside)};
+  Patch wide{patch.first - std::min(patch.first, layers), std::min(n, patch.end + layers),
+             patch.left - std::min(patch.left, aside), std::min(problem.n, patch.right + aside)};
   if (!problem.periodic()) return {wide};
   if (patch.end - patch.first + 2 * layers >= n) return {{0, n, wide.left, wide.right}};
   std::vector<Patch> all{wide};
@@ -53,8 +55,8 @@ std::vector<Transfer> transfers_among(const Problem& problem, std::span<const Ow
   return all;
 }
 
-// A share has at most four edges from layer to layer: of its first column, of its last, and of the whole ones between them. Where
-// layers are periodic, both ends of each may come in one piece.
+// A share has at most four edges from layer to layer: of its first column, of its last, and of the
+// whole ones between them. Where layers are periodic, both ends of each may come in one piece.
 std::uint64_t most_landing(const Problem& problem) {
   return 8 * problem.halo() * (problem.layers() + 2 * problem.halo()) * problem.unit();
 }

@@ -1,5 +1,6 @@
-// What one device does where shares are cut along two axes: it computes its patches in states of the whole size, in which every
-// cell has its place on every device. What others need of a few layers is put there; of columns it is packed, put, and unpacked.
+// What one device does where shares are cut along two axes: it computes its patches in states of
+// the whole size, in which every cell has its place on every device. What others need of a few
+// layers is put there; of columns it is packed, put, and unpacked.
 #pragma once
 
 #include <optional>
@@ -16,7 +17,9 @@ class BlocksProgram final : public DeviceProgram {
   void prepare(Stream&) override {}
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override;
-  Brings brings() const override { return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish; }
+  Brings brings() const override {
+    return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
+  }
   void finished(const Slice& slice) override { workload_.arrived(slice); }
   void publish(Stream& stream) override;
   void published() override;
@@ -30,11 +33,14 @@ class BlocksProgram final : public DeviceProgram {
   void step(const std::vector<Patch>& patches, std::uint32_t round, Stream& stream);
   void send(std::uint32_t round, Stream& stream);
   void take(std::uint32_t round, Stream& stream);
-  void copy(Buffer& from, Buffer& to, const Patch& patch, std::uint64_t landing, bool out, Stream& stream);
+  void copy(Buffer& from, Buffer& to, const Patch& patch, std::uint64_t landing, bool out,
+            Stream& stream);
   void download(Stream& stream);
   void meet();
   Buffer& before(std::uint32_t round) { return round == 0 ? *initial_ : state((round - 1) % 2); }
-  Buffer& state(unsigned which) { return peer_ != nullptr ? workload_.shared(which)->piece(peer_->self()) : *own_[which]; }
+  Buffer& state(unsigned which) {
+    return peer_ != nullptr ? workload_.shared(which)->piece(peer_->self()) : *own_[which];
+  }
 
   StencilWorkload& workload_;
   const Problem& problem_;

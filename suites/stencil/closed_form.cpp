@@ -18,13 +18,14 @@ namespace {
 using Wide = long double;
 constexpr Wide kPi = std::numbers::pi_v<Wide>;
 
-// What an eigenmode is a product of, cell by cell along an axis: half a wave from one fixed end to the other, or a whole one where
-// the axis is periodic.
+// What an eigenmode is a product of, cell by cell along an axis: half a wave from one fixed end to
+// the other, or a whole one where the axis is periodic.
 std::vector<Wide> wave(std::uint64_t n, bool periodic) {
   std::vector<Wide> values(n);
   for (std::uint64_t i = 0; i < n; ++i) {
     const Wide at = static_cast<Wide>(i);
-    values[i] = periodic ? std::cos(2 * kPi * at / static_cast<Wide>(n)) : std::sin(kPi * at / static_cast<Wide>(n - 1));
+    values[i] = periodic ? std::cos(2 * kPi * at / static_cast<Wide>(n))
+                         : std::sin(kPi * at / static_cast<Wide>(n - 1));
   }
   if (!periodic) values.front() = values.back() = 0;
   return values;
@@ -37,8 +38,9 @@ struct Eigenmode {
         layer(wave(n, problem.periodic())),
         row(problem.kind == Kind::heat3d ? x : std::vector<Wide>{1}) {
     const Wide half = kPi / static_cast<Wide>(2 * (n - 1)), sine = std::sin(half);
-    factor = problem.kind == Kind::heat3d ? 1 - 4 * static_cast<Wide>(problem.rate) * 3 * sine * sine
-                                          : (std::cos(2 * half) + std::cos(2 * kPi / static_cast<Wide>(n))) / 2;
+    factor = problem.kind == Kind::heat3d
+                 ? 1 - 4 * static_cast<Wide>(problem.rate) * 3 * sine * sine
+                 : (std::cos(2 * half) + std::cos(2 * kPi / static_cast<Wide>(n))) / 2;
   }
   Wide at(std::uint64_t cell) const {
     const std::uint64_t rest = cell / n;
@@ -82,7 +84,8 @@ void fill(const Problem& problem, Real* cells, unsigned threads) {
 
 // The first cell that is further from `expected` than `tolerance`, in words; empty: none is.
 template <class Real, class Expected>
-std::string first_beyond(const Problem& problem, const Real* result, Wide tolerance, unsigned threads, const Expected& expected) {
+std::string first_beyond(const Problem& problem, const Real* result, Wide tolerance,
+                         unsigned threads, const Expected& expected) {
   const std::uint64_t n = problem.n;
   std::atomic<std::uint64_t> first{problem.cells()};
   parallel_for(problem.cells() / n, threads, [&](std::uint64_t row) {
@@ -95,45 +98,56 @@ std::string first_beyond(const Problem& problem, const Real* result, Wide tolera
     }
   });
   if (first == problem.cells()) return {};
-  return fmt::format("row {}, column {} is {} and should be {} to {}", first / n, first % n, result[first],
-                     static_cast<double>(expected(first)), static_cast<double>(tolerance));
+  return fmt::format("row {}, column {} is {} and should be {} to {}", first / n, first % n,
+                     result[first], static_cast<double>(expected(first)),
+                     static_cast<double>(tolerance));
 }
 
-// No step makes the largest error larger, as each cell becomes a mean of cells; and adds, of values up to 1, at most the rounding
-// of its own twelve operations.
+// No step makes the largest error larger, as each cell becomes a mean of cells; and adds, of values
+// up to 1, at most the rounding of its own twelve operations.
 template <class Real>
 ClosedForm compare_eigenmode(const Problem& problem, const Real* result, unsigned threads) {
   const Eigenmode mode(problem);
   const Wide left = std::pow(mode.factor, static_cast<Wide>(problem.steps));
   const Wide rounding = static_cast<Wide>(std::numeric_limits<Real>::epsilon()) / 2;
-  return {fmt::format("the decay of the eigenmode, by {:.9g} a step", static_cast<double>(mode.factor)),
-          first_beyond(problem, result, (12 * static_cast<Wide>(problem.steps) + 4) * rounding, threads,
-                       [&](std::uint64_t cell) { return left * mode.at(cell); })};
+  return {
+      fmt::format("the decay of the eigenmode, by {:.9g} a step", static_cast<double>(mode.factor)),
+      first_beyond(problem, result, (12 * static_cast<Wide>(problem.steps) + 4) * rounding, threads,
+                   [&](std::uint64_t cell) { return left * mode.at(cell); })};
 }
 
-// Two a step, in each cell that is as far from the edges as the star reaches. Exact where weights are powers of two and cells have
-// digits to spare; else as exact as the cells, the largest of which is 2 n + steps.
+// Two a step, in each cell that is as far from the edges as the star reaches. Exact where weights
+// are powers of two and cells have digits to spare; else as exact as the cells, the largest of
+// which is 2 n + steps.
 template <class Real>
 ClosedForm compare_ramp(const Problem& problem, const Real* result, unsigned threads) {
   const std::uint64_t n = problem.n, r = problem.radius;
   const Wide steps = problem.steps, largest = 2 * static_cast<Wide>(n) + steps;
-  const bool exact = (r & (r - 1)) == 0 && r < 4 && largest <= (sizeof(Real) == sizeof(float) ? 0x1p19L : 0x1p48L);
+  const bool exact =
+      (r & (r - 1)) == 0 && r < 4 && largest <= (sizeof(Real) == sizeof(float) ? 0x1p19L : 0x1p48L);
   const Wide rounding = static_cast<Wide>(std::numeric_limits<Real>::epsilon()) / 2;
   const auto is_inner = [&](std::uint64_t i) { return i >= r && i + r < n; };
-  const auto expected = [&](std::uint64_t cell) { return is_inner(cell / n) && is_inner(cell % n) ? 2 * steps : Wide{0}; };
+  const auto expected = [&](std::uint64_t cell) {
+    return is_inner(cell / n) && is_inner(cell % n) ? 2 * steps : Wide{0};
+  };
   std::vector<Wide> sums(n);
   parallel_for(n, threads, [&](std::uint64_t row) {
-    for (std::uint64_t i = row * n; i < (row + 1) * n; ++i) sums[row] += std::abs(static_cast<Wide>(result[i]));
+    for (std::uint64_t i = row * n; i < (row + 1) * n; ++i)
+      sums[row] += std::abs(static_cast<Wide>(result[i]));
   });
   const Wide active = static_cast<Wide>(n - 2 * r) * static_cast<Wide>(n - 2 * r);
-  return {fmt::format("the closed form, {} in each inner cell (their mean is {:.10g})", 2 * problem.steps,
-                      static_cast<double>(std::accumulate(sums.begin(), sums.end(), Wide{0}) / active)),
-          first_beyond(problem, result, exact ? 0 : steps * rounding * (16 * static_cast<Wide>(r) * largest + 2 * steps), threads,
-                       expected)};
+  return {
+      fmt::format("the closed form, {} in each inner cell (their mean is {:.10g})",
+                  2 * problem.steps,
+                  static_cast<double>(std::accumulate(sums.begin(), sums.end(), Wide{0}) / active)),
+      first_beyond(problem, result,
+                   exact ? 0 : steps * rounding * (16 * static_cast<Wide>(r) * largest + 2 * steps),
+                   threads, expected)};
 }
 
 template <class Real>
-std::optional<ClosedForm> compare(const Problem& problem, std::span<const std::byte> result, unsigned threads) {
+std::optional<ClosedForm> compare(const Problem& problem, std::span<const std::byte> result,
+                                  unsigned threads) {
   const auto* const cells = reinterpret_cast<const Real*>(result.data());
   if (problem.initial == Initial::eigenmode) return compare_eigenmode(problem, cells, threads);
   if (problem.initial == Initial::ramp) return compare_ramp(problem, cells, threads);
@@ -150,8 +164,10 @@ void fill_initial(const Problem& problem, std::span<std::byte> cells, unsigned t
   }
 }
 
-std::optional<ClosedForm> compare_closed_form(const Problem& problem, std::span<const std::byte> result, unsigned threads) {
-  return problem.wide() ? compare<double>(problem, result, threads) : compare<float>(problem, result, threads);
+std::optional<ClosedForm> compare_closed_form(const Problem& problem,
+                                              std::span<const std::byte> result, unsigned threads) {
+  return problem.wide() ? compare<double>(problem, result, threads)
+                        : compare<float>(problem, result, threads);
 }
 
 }  // namespace mgpu::stencil

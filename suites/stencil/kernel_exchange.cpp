@@ -12,21 +12,27 @@ namespace mgpu::stencil {
 namespace {
 
 constexpr Bytes kFlagBytes = 2 * 128;
-constexpr std::uint64_t kLooks = std::uint64_t{1} << 24;  // of a kernel on a CPU, by atomics: half a second
-constexpr std::uint32_t kBefore = 1, kAfter = 2, kWaits = 4, kSends = 8, kSignals = 16, kMailed = 32;  // as the kernel has them
+constexpr std::uint64_t kLooks = std::uint64_t{1}
+                                 << 24;  // of a kernel on a CPU, by atomics: half a second
+constexpr std::uint32_t kBefore = 1, kAfter = 2, kWaits = 4, kSends = 8, kSignals = 16,
+                        kMailed = 32;  // as the kernel has them
 
 }  // namespace
 
-Bytes KernelExchange::mail_bytes(const Problem& problem) { return 4 * problem.radius * problem.layer_bytes() + kFlagBytes; }
+Bytes KernelExchange::mail_bytes(const Problem& problem) {
+  return 4 * problem.radius * problem.layer_bytes() + kFlagBytes;
+}
 
-KernelExchange::KernelExchange(const Problem& problem, DeviceResources& device, unsigned strip, SharedMemory& mail)
+KernelExchange::KernelExchange(const Problem& problem, DeviceResources& device, unsigned strip,
+                               SharedMemory& mail)
     : problem_(problem),
       strip_(strip),
       mail_(mail),
       peer_(*device.peer()),
       kernel_(device.kernel("stencil.cl", name_of(problem.kind),
-                            kernel_options(problem, device.traits(), strip) + " -DRADIUS_OF_STEP=" +
-                                std::to_string(problem.radius) + (device.traits().nvidia ? " -DNVIDIA" : ""))),
+                            kernel_options(problem, device.traits(), strip) +
+                                " -DRADIUS_OF_STEP=" + std::to_string(problem.radius) +
+                                (device.traits().nvidia ? " -DNVIDIA" : ""))),
       done_(device.allocate(2 * sizeof(std::uint32_t))),
       status_(device.allocate(sizeof(std::uint32_t))) {
   static constexpr std::array<std::byte, 8> nothing{};
@@ -34,10 +40,12 @@ KernelExchange::KernelExchange(const Problem& problem, DeviceResources& device, 
     stream.upload(*done_, 0, nothing);
     stream.upload(*status_, 0, std::span(nothing).first(status_->size()));
   });
-  wait_ = peer_.flag_wait().value_or(Peer::FlagWait{status_.get(), device.traits().nvidia ? peer_.wait_limit_ns() : kLooks});
+  wait_ = peer_.flag_wait().value_or(
+      Peer::FlagWait{status_.get(), device.traits().nvidia ? peer_.wait_limit_ns() : kLooks});
 }
 
-// A share of less than two strips is halved; one that is too small for both halves to have what is sent is one strip.
+// A share of less than two strips is halved; one that is too small for both halves to have what is
+// sent is one strip.
 KernelExchange::Ends KernelExchange::ends_of(const Step& step) const {
   const std::uint32_t size = step.end - step.first;
   if (size < 2 * problem_.radius) return {step.end, step.end};
@@ -54,9 +62,12 @@ std::size_t KernelExchange::strips(const Step& step) const {
 void KernelExchange::add_arguments(const Step& step, std::vector<KernelArg>& args) {
   const Ends ends = ends_of(step);
   const DeviceIndex self = peer_.self();
-  const auto of = [&](const Owner* neighbour) { return neighbour != nullptr ? neighbour->device : self; };
-  const std::uint32_t how = (step.before != nullptr ? kBefore : 0) | (step.after != nullptr ? kAfter : 0) |
-                            (step.waits ? kWaits : 0) | (step.sends ? kSends : 0) | (step.signals ? kSignals : 0) |
+  const auto of = [&](const Owner* neighbour) {
+    return neighbour != nullptr ? neighbour->device : self;
+  };
+  const std::uint32_t how = (step.before != nullptr ? kBefore : 0) |
+                            (step.after != nullptr ? kAfter : 0) | (step.waits ? kWaits : 0) |
+                            (step.sends ? kSends : 0) | (step.signals ? kSignals : 0) |
                             (step.mailed ? kMailed : 0);
   const std::array<KernelArg, 13> more{&mail_.piece(self),
                                        mail_.remote(self, of(step.before)),
@@ -80,7 +91,8 @@ void KernelExchange::download_status(Stream& stream) {
 
 void KernelExchange::check() const {
   if (failed_ == 0) return;
-  throw Error(ErrorKind::device, "kernels waited in vain for what others compute; accepted: --exchange puts");
+  throw Error(ErrorKind::device,
+              "kernels waited in vain for what others compute; accepted: --exchange puts");
 }
 
 }  // namespace mgpu::stencil

@@ -14,15 +14,18 @@ constexpr unsigned kCellsOfRow = 4;       // of a work-item
 constexpr std::uint64_t kMostOfUnit = 4;  // groups that may be resident on a compute unit
 constexpr Bytes kStatusBytes = 2 * sizeof(std::uint32_t);
 
-// How long a group waits for another one: nanoseconds on NVIDIA GPUs, elsewhere looks, each of which takes a GPU most of a
-// microsecond and a CPU two nanoseconds. Less than half of what the host waits for an answer, or who waits counts as hung.
+// How long a group waits for another one: nanoseconds on NVIDIA GPUs, elsewhere looks, each of
+// which takes a GPU most of a microsecond and a CPU two nanoseconds. Less than half of what the
+// host waits for an answer, or who waits counts as hung.
 struct Patience {
   std::uint64_t nvidia, gpu, cpu;
 };
 constexpr Patience kTrial{10'000'000, std::uint64_t{1} << 14, std::uint64_t{1} << 25};
 constexpr Patience kSteps{5'000'000'000, std::uint64_t{1} << 22, std::uint64_t{1} << 28};
 
-Bytes word_bytes(const Problem& problem) { return problem.wide() ? 16 : 8; }  // of a cell, with the number of its step
+Bytes word_bytes(const Problem& problem) {
+  return problem.wide() ? 16 : 8;
+}  // of a cell, with the number of its step
 
 }  // namespace
 
@@ -32,20 +35,25 @@ Bytes Persistent::mail_bytes(const Problem& problem) {
 }
 
 Persistent::Persistent(const Problem& problem, DeviceResources& device, std::uint64_t least)
-    : problem_(problem), nvidia_(device.traits().nvidia), cpu_(device.traits().cpu), across_(nvidia_ ? kMostAcross : 16) {
+    : problem_(problem),
+      nvidia_(device.traits().nvidia),
+      cpu_(device.traits().cpu),
+      across_(nvidia_ ? kMostAcross : 16) {
   const DeviceTraits& traits = device.traits();
   if (traits.held) return;
   status_ = device.allocate(kStatusBytes);
   const std::uint64_t most_of_unit = cpu_ ? 1 : kMostOfUnit;
   Bytes boxes = 0;
   for (Size& size : all_sizes()) {
-    if (tiles(size, least) > traits.compute_units * most_of_unit || traits.local_memory < local_bytes(size) ||
-        traits.max_work_group < items(size))
+    if (tiles(size, least) > traits.compute_units * most_of_unit ||
+        traits.local_memory < local_bytes(size) || traits.max_work_group < items(size))
       continue;
     std::string options = std::string("-DREAL=") + (problem_.wide() ? "double -DWIDE" : "float") +
-                          " -DACROSS=" + std::to_string(across_) + " -DHIGH=" + std::to_string(size.high) +
+                          " -DACROSS=" + std::to_string(across_) +
+                          " -DHIGH=" + std::to_string(size.high) +
                           " -DROWS=" + std::to_string(size.rows);
-    if (nvidia_) options += " -DNVIDIA -cl-nv-maxrregcount=128";  // of 256 work-items two groups have room
+    if (nvidia_)
+      options += " -DNVIDIA -cl-nv-maxrregcount=128";  // of 256 work-items two groups have room
     try {
       size.kernel = device.kernel("stencil_persistent.cl", "jacobi2d_persistent", options);
     } catch (const Error& error) {  // an older compiler, say: nobody asked for it
@@ -53,7 +61,8 @@ Persistent::Persistent(const Problem& problem, DeviceResources& device, std::uin
       continue;
     }
     for (std::uint64_t of_unit = most_of_unit; of_unit > 0 && size.resident == 0; --of_unit) {
-      const std::uint64_t groups = std::min(traits.compute_units * of_unit, tiles(size, problem_.layers()));
+      const std::uint64_t groups =
+          std::min(traits.compute_units * of_unit, tiles(size, problem_.layers()));
       if (groups >= tiles(size, least) && is_resident(size, groups, device)) size.resident = groups;
     }
     if (size.resident == 0) continue;
@@ -70,8 +79,9 @@ Persistent::Persistent(const Problem& problem, DeviceResources& device, std::uin
   });
 }
 
-// From the one with the most groups for a plane. On NVIDIA GPUs two groups of 256 work-items share a multiprocessor, so that one
-// computes while the other waits; the last is for where only one has room.
+// From the one with the most groups for a plane. On NVIDIA GPUs two groups of 256 work-items share
+// a multiprocessor, so that one computes while the other waits; the last is for where only one has
+// room.
 std::vector<Persistent::Size> Persistent::all_sizes() const {
   const auto size = [](unsigned high, unsigned rows) {
     Size made;
@@ -96,19 +106,22 @@ Bytes Persistent::box_bytes(const Size& size) const {
 }
 
 Bytes Persistent::local_bytes(const Size& size) const {
-  const Bytes of_group = items(size), around = 2 * (Bytes{across_} * kCellsOfRow + size.tile_high());
-  return 2 * problem_.element * (around + of_group * 2 * kCellsOfRow + (nvidia_ ? 0 : of_group * 2 * size.rows));
+  const Bytes of_group = items(size),
+              around = 2 * (Bytes{across_} * kCellsOfRow + size.tile_high());
+  return 2 * problem_.element *
+         (around + of_group * 2 * kCellsOfRow + (nvidia_ ? 0 : of_group * 2 * size.rows));
 }
 
 std::uint64_t Persistent::most_rows() const {
   std::uint64_t most = 0;
   for (const Size& size : sizes_)
-    most = std::max(most, std::min(problem_.layers(), size.resident / tiles_across() * size.tile_high()));
+    most = std::max(most,
+                    std::min(problem_.layers(), size.resident / tiles_across() * size.tile_high()));
   return most;
 }
 
-// They come to one place and wait there until all have come. Where nothing can be run before samples, one for each compute unit is
-// taken to be resident.
+// They come to one place and wait there until all have come. Where nothing can be run before
+// samples, one for each compute unit is taken to be resident.
 bool Persistent::is_resident(const Size& size, std::uint64_t groups, DeviceResources& device) {
   const std::array<std::byte, kStatusBytes> nothing{};
   std::array<std::uint32_t, 2> status{};
@@ -125,7 +138,9 @@ bool Persistent::is_resident(const Size& size, std::uint64_t groups, DeviceResou
 }
 
 std::vector<KernelArg> Persistent::arguments(const Launch& launch) const {
-  const auto or_status = [&](Buffer* buffer) { return buffer != nullptr ? buffer : status_.get(); };  // an argument has to be some
+  const auto or_status = [&](Buffer* buffer) {
+    return buffer != nullptr ? buffer : status_.get();
+  };  // an argument has to be some
   const bool others = launch.mail != nullptr;
   const std::uint64_t patience = nvidia_ ? kSteps.nvidia : cpu_ ? kSteps.cpu : kSteps.gpu;
   return {or_status(launch.from),
@@ -154,19 +169,24 @@ void Persistent::launch(const Launch& launch, Stream& stream) {
   // The smallest rows of a work-item make the most groups.
   const auto fits = [&](const Size& size) { return tiles(size, launch.rows) <= size.resident; };
   const auto size = std::find_if(sizes_.begin(), sizes_.end(), fits);
-  if (size == sizes_.end()) throw Error(ErrorKind::internal, "a share is larger than what can be resident");
+  if (size == sizes_.end())
+    throw Error(ErrorKind::internal, "a share is larger than what can be resident");
   const std::size_t local = items(*size);
   noted_in_ = launch.wait.status != nullptr ? launch.wait.status : status_.get();
-  stream.launch(*size->kernel, {{tiles(*size, launch.rows) * local, 1, 1}, {local, 1, 1}}, arguments(launch));
+  stream.launch(*size->kernel, {{tiles(*size, launch.rows) * local, 1, 1}, {local, 1, 1}},
+                arguments(launch));
 }
 
 void Persistent::download_status(Stream& stream) {
-  if (noted_in_ != nullptr) stream.download(*noted_in_, 0, std::as_writable_bytes(std::span(&failed_, 1)));
+  if (noted_in_ != nullptr)
+    stream.download(*noted_in_, 0, std::as_writable_bytes(std::span(&failed_, 1)));
 }
 
 void Persistent::check() const {
   if (failed_ == 0) return;
-  throw Error(ErrorKind::device, "work-groups of a persistent kernel waited in vain for each other; accepted: --steps enqueued");
+  throw Error(ErrorKind::device,
+              "work-groups of a persistent kernel waited in vain for each other; accepted: --steps "
+              "enqueued");
 }
 
 }  // namespace mgpu::stencil

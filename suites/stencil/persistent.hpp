@@ -1,5 +1,5 @@
-// Many steps in one launch on a device (kernels/stencil_persistent.cl): what it has room for in the registers of work-groups that
-// are all resident, which is tried out.
+// Many steps in one launch on a device (kernels/stencil_persistent.cl): what it has room for in the
+// registers of work-groups that are all resident, which is tried out.
 #pragma once
 
 #include <memory>
@@ -11,18 +11,20 @@ namespace mgpu::stencil {
 
 class Persistent {
  public:
-  // Bytes of the rows that devices of a group write into each other's memory, two for each neighbour.
+  // Bytes of the rows that devices of a group write into each other's memory, two for each
+  // neighbour.
   static Bytes mail_bytes(const Problem& problem);
 
-  // For shares of at least `least` rows: tries out which of the kernel's sizes a device can do. Throws Error(device),
-  // Error(timeout).
+  // For shares of at least `least` rows: tries out which of the kernel's sizes a device can do.
+  // Throws Error(device), Error(timeout).
   Persistent(const Problem& problem, DeviceResources& device, std::uint64_t least);
 
   std::uint64_t most_rows() const;  // of a share; 0: none
 
   struct Launch {
     Buffer *from = nullptr, *to = nullptr;
-    std::uint32_t first = 0, rows = 0, shift = 0, above = 0, below = 0, steps = 0, number = 0;  // as in the kernel
+    std::uint32_t first = 0, rows = 0, shift = 0, above = 0, below = 0, steps = 0,
+                  number = 0;  // as in the kernel
     struct Neighbour {
       DeviceIndex device;
       Buffer* mail = nullptr;  // of that device
@@ -35,7 +37,8 @@ class Persistent {
   // At most most_rows().
   void launch(const Launch& launch, Stream& stream);
 
-  // After launches, brings to the host whether a group waited in vain, for those two. check() throws Error(device) if one did.
+  // After launches, brings to the host whether a group waited in vain, for those two. check()
+  // throws Error(device) if one did.
   void download_status(Stream& stream);
   bool waited_in_vain() const { return failed_ != 0; }
   void check() const;
@@ -51,9 +54,11 @@ class Persistent {
   std::uint64_t tiles(const Size& size, std::uint64_t rows) const {
     return tiles_across() * ((rows + size.tile_high() - 1) / size.tile_high());
   }
-  std::vector<Size> all_sizes() const;                                                    // none tried out
-  std::size_t items(const Size& size) const { return std::size_t{across_} * size.high; }  // of a group
-  Bytes box_bytes(const Size& size) const;                                                // of a tile
+  std::vector<Size> all_sizes() const;  // none tried out
+  std::size_t items(const Size& size) const {
+    return std::size_t{across_} * size.high;
+  }                                         // of a group
+  Bytes box_bytes(const Size& size) const;  // of a tile
   Bytes local_bytes(const Size& size) const;
   std::vector<KernelArg> arguments(const Launch& launch) const;
   bool is_resident(const Size& size, std::uint64_t groups, DeviceResources& device);

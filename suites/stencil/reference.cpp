@@ -13,11 +13,14 @@ namespace {
 
 template <class Real>
 void jacobi_row(const Problem& problem, const Real* from, Real* to, std::uint64_t row) {
-  const std::uint64_t n = problem.n, north = (row + n - 1) % n * n, south = (row + 1) % n * n, here = row * n;
+  const std::uint64_t n = problem.n, north = (row + n - 1) % n * n, south = (row + 1) % n * n,
+                      here = row * n;
   to[here] = from[here];
   to[here + n - 1] = from[here + n - 1];
   for (std::uint64_t x = 1; x + 1 < n; ++x)
-    to[here + x] = (((from[here + x - 1] + from[here + x + 1]) + from[north + x]) + from[south + x]) * Real{0.25};
+    to[here + x] =
+        (((from[here + x - 1] + from[here + x + 1]) + from[north + x]) + from[south + x]) *
+        Real{0.25};
 }
 
 template <class Real>
@@ -32,7 +35,9 @@ void heat_plane(const Problem& problem, const Real* from, Real* to, std::uint64_
         to[at] = from[at];
         continue;
       }
-      const Real around = ((((from[at - 1] + from[at + 1]) + from[at - n]) + from[at + n]) + from[at - plane]) + from[at + plane];
+      const Real around =
+          ((((from[at - 1] + from[at + 1]) + from[at - n]) + from[at + n]) + from[at - plane]) +
+          from[at + plane];
       to[at] = rate * (around - Real{6} * from[at]) + from[at];
     }
   }
@@ -83,7 +88,8 @@ Reference compute(const Problem& problem, std::span<const std::byte> initial, un
   const std::uint64_t at_once = problem.kind == Kind::heat3d ? 1 : rows_at_once;
   const auto each_layer = [&](const auto& body) {
     parallel_for((layers + at_once - 1) / at_once, threads, [&](std::uint64_t part) {
-      for (std::uint64_t i = part * at_once; i < std::min(layers, (part + 1) * at_once); ++i) body(i);
+      for (std::uint64_t i = part * at_once; i < std::min(layers, (part + 1) * at_once); ++i)
+        body(i);
     });
   };
   for (std::uint32_t step = 0; step < problem.steps; ++step) {
@@ -95,15 +101,19 @@ Reference compute(const Problem& problem, std::span<const std::byte> initial, un
       continue;
     }
     each_layer([&](std::uint64_t i) {
-      problem.kind == Kind::heat3d ? heat_plane(problem, from, to, i) : jacobi_row(problem, from, to, i);
+      problem.kind == Kind::heat3d ? heat_plane(problem, from, to, i)
+                                   : jacobi_row(problem, from, to, i);
     });
     if (problem.is_checked(step)) {
-      each_layer([&](std::uint64_t row) { changes[row] = change_of_row(n, from + row * n, to + row * n); });
+      each_layer([&](std::uint64_t row) {
+        changes[row] = change_of_row(n, from + row * n, to + row * n);
+      });
       changes += layers;
     }
     std::swap(from, to);
   }
-  const bool in_first = (problem.kind == Kind::star ? to : from) == reinterpret_cast<Real*>(first.data());
+  const bool in_first =
+      (problem.kind == Kind::star ? to : from) == reinterpret_cast<Real*>(first.data());
   made.cells = std::move(in_first ? first : second);
   return made;
 }
@@ -111,7 +121,8 @@ Reference compute(const Problem& problem, std::span<const std::byte> initial, un
 }  // namespace
 
 Reference reference(const Problem& problem, std::span<const std::byte> initial, unsigned threads) {
-  return problem.wide() ? compute<double>(problem, initial, threads) : compute<float>(problem, initial, threads);
+  return problem.wide() ? compute<double>(problem, initial, threads)
+                        : compute<float>(problem, initial, threads);
 }
 
 double norm_of(const Problem& problem, const std::byte* sums) {

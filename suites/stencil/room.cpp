@@ -11,13 +11,16 @@ namespace {
 
 // Layers of a share for which a device has room, where nothing but the share comes to it.
 std::uint64_t layers_held(const Problem& problem, const DeviceMemory& memory) {
-  const Bytes layer = problem.layer_bytes(), halos = 2 * problem.halo() * layer, most = memory.global / 10 * 9;
-  const Bytes one = std::min(memory.allocation, (most - std::min(most, problem.change_bytes())) / states(problem));
+  const Bytes layer = problem.layer_bytes(), halos = 2 * problem.halo() * layer,
+              most = memory.global / 10 * 9;
+  const Bytes one = std::min(memory.allocation,
+                             (most - std::min(most, problem.change_bytes())) / states(problem));
   return one > halos ? std::min<std::uint64_t>(problem.layers(), (one - halos) / layer) : 0;
 }
 
 struct Room {
-  std::uint64_t least, most = 0;  // layers held by the device that holds least, and by the one that holds most
+  std::uint64_t least,
+      most = 0;  // layers held by the device that holds least, and by the one that holds most
 };
 
 Room room_of(const Problem& problem, const std::vector<DeviceMemory>& devices) {
@@ -34,35 +37,45 @@ Room room_of(const Problem& problem, const std::vector<DeviceMemory>& devices) {
 std::uint64_t layers_of_piece(const Problem& problem, const std::vector<DeviceMemory>& devices) {
   const Room room = room_of(problem, devices);
   // Blocks have their places in states of the whole size.
-  return problem.columns == 1 && room.least * devices.size() >= problem.layers() ? room.least : problem.layers();
+  return problem.columns == 1 && room.least * devices.size() >= problem.layers() ? room.least
+                                                                                 : problem.layers();
 }
 
 void check_devices(const Problem& problem, const std::vector<DeviceMemory>& devices) {
-  const std::uint64_t count = devices.size(), most = count > 0 ? problem.layers() / count : problem.layers();
+  const std::uint64_t count = devices.size(),
+                      most = count > 0 ? problem.layers() / count : problem.layers();
   const char* const layers = problem.kind == Kind::heat3d ? "planes" : "rows";
   if (count > 1 && most == 0) {
-    throw Error(ErrorKind::usage, fmt::format("--size: {} {} are fewer than the {} devices; accepted: {} or more", problem.layers(),
-                                              layers, count, count * problem.halo()));
+    throw Error(ErrorKind::usage,
+                fmt::format("--size: {} {} are fewer than the {} devices; accepted: {} or more",
+                            problem.layers(), layers, count, count * problem.halo()));
   }
   if (count > 1 && most < problem.halo() && problem.columns == 1) {
     const bool star = problem.kind == Kind::star;
-    throw Error(ErrorKind::usage,
-                fmt::format("--{}: {} {} are more than the {} that each of {} devices has of {}; accepted: 1 to {}",
-                            star ? "radius" : "depth", problem.halo(), layers, most, count, problem.layers(), most));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format(
+            "--{}: {} {} are more than the {} that each of {} devices has of {}; accepted: 1 to {}",
+            star ? "radius" : "depth", problem.halo(), layers, most, count, problem.layers(),
+            most));
   }
   const Room room = room_of(problem, devices);
-  if (count == 0 || room.most == problem.layers() || (problem.columns == 1 && room.least * count >= problem.layers())) return;
+  if (count == 0 || room.most == problem.layers() ||
+      (problem.columns == 1 && room.least * count >= problem.layers()))
+    return;
   if (problem.columns > 1) {
-    throw Error(ErrorKind::usage,
-                fmt::format("--split: blocks keeps {} states of the whole size on each device, and {} of {} {} fit; "
-                            "accepted: smaller sizes, or --split {}",
-                            states(problem), room.most, problem.layers(), layers, problem.kind == Kind::heat3d ? "slabs" : "rows"));
+    throw Error(ErrorKind::usage, fmt::format("--split: blocks keeps {} states of the whole size "
+                                              "on each device, and {} of {} {} fit; "
+                                              "accepted: smaller sizes, or --split {}",
+                                              states(problem), room.most, problem.layers(), layers,
+                                              problem.kind == Kind::heat3d ? "slabs" : "rows"));
   }
-  throw Error(
-      ErrorKind::usage,
-      fmt::format("--size: {} states of {} {} of {} bytes do not fit: {} of them per device, on {} device{}; accepted: smaller "
-                  "sizes",
-                  states(problem), problem.layers(), layers, problem.layer_bytes(), room.least, count, count == 1 ? "" : "s"));
+  throw Error(ErrorKind::usage,
+              fmt::format("--size: {} states of {} {} of {} bytes do not fit: {} of them per "
+                          "device, on {} device{}; accepted: smaller "
+                          "sizes",
+                          states(problem), problem.layers(), layers, problem.layer_bytes(),
+                          room.least, count, count == 1 ? "" : "s"));
 }
 
 }  // namespace mgpu::stencil

@@ -11,7 +11,9 @@ namespace mgpu::stencil {
 inline constexpr std::size_t kLanes = 64;
 
 // Work-items of a group share local memory, to add up.
-inline bool is_grouped(const DeviceTraits& device) { return !device.cpu && device.max_work_group >= kLanes; }
+inline bool is_grouped(const DeviceTraits& device) {
+  return !device.cpu && device.max_work_group >= kLanes;
+}
 
 // Cells of a work-item along x.
 inline unsigned vector_of(const Problem& problem, const DeviceTraits& device) {
@@ -19,9 +21,11 @@ inline unsigned vector_of(const Problem& problem, const DeviceTraits& device) {
 }
 
 // `strip`: layers of a work-item.
-inline std::string kernel_options(const Problem& problem, const DeviceTraits& device, unsigned strip) {
+inline std::string kernel_options(const Problem& problem, const DeviceTraits& device,
+                                  unsigned strip) {
   std::string text = std::string("-DREAL=") + (problem.wide() ? "double" : "float") +
-                     " -DVECTOR=" + std::to_string(vector_of(problem, device)) + " -DSTRIP=" + std::to_string(strip);
+                     " -DVECTOR=" + std::to_string(vector_of(problem, device)) +
+                     " -DSTRIP=" + std::to_string(strip);
   if (problem.kind == Kind::star) return text + " -DRADIUS=" + std::to_string(problem.radius);
   return text + (problem.checks() > 0 ? is_grouped(device) ? " -DGROUPED=1" : " -DGROUPED=0" : "");
 }

@@ -1,6 +1,7 @@
-// The order of a round: the layers that others need are computed first and sent, then the rest, then the device waits for theirs.
-// States alternate, so that what comes for the next step lands where nobody reads: after --depth steps of which only the last is
-// exchanged, devices first tell each other that they have done with it.
+// The order of a round: the layers that others need are computed first and sent, then the rest,
+// then the device waits for theirs. States alternate, so that what comes for the next step lands
+// where nobody reads: after --depth steps of which only the last is exchanged, devices first tell
+// each other that they have done with it.
 #include "suites/stencil/stencil_program.hpp"
 
 #include <algorithm>
@@ -11,8 +12,10 @@ namespace mgpu::stencil {
 namespace {
 
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
-constexpr std::uint32_t kSeries = 8;        // steps of an NVIDIA GPU that are one command of the timeline: time stamps are dear
-constexpr std::uint32_t kMostAtOnce = 256;  // steps of a launch: a GPU that also draws a screen must not be kept for long
+constexpr std::uint32_t kSeries =
+    8;  // steps of an NVIDIA GPU that are one command of the timeline: time stamps are dear
+constexpr std::uint32_t kMostAtOnce =
+    256;  // steps of a launch: a GPU that also draws a screen must not be kept for long
 
 }  // namespace
 
@@ -28,12 +31,14 @@ StencilProgram::StencilProgram(StencilWorkload& workload, DeviceResources& devic
       series_(device.traits().nvidia ? kSeries : 1),
       local_(device.traits().cpu ? 1 : std::min<std::size_t>(device.traits().max_work_group, 256)),
       peer_(workload.shared(0) != nullptr || workload.halos() != nullptr ? device.peer() : nullptr),
-      kernel_(device.kernel("stencil.cl", name_of(problem_.kind), kernel_options(problem_, device.traits(), strip_))) {
+      kernel_(device.kernel("stencil.cl", name_of(problem_.kind),
+                            kernel_options(problem_, device.traits(), strip_))) {
   const Bytes held = workload_.state_bytes();
   initial_ = device.allocate(mode_ == Mode::resident ? workload_.whole_bytes() : held);
   if (problem_.kind == Kind::star) sums_ = device.allocate(held);
   if (problem_.checks() > 0) {
-    change_ = device.kernel("stencil.cl", "change", kernel_options(problem_, device.traits(), strip_));
+    change_ =
+        device.kernel("stencil.cl", "change", kernel_options(problem_, device.traits(), strip_));
     changes_ = device.allocate(problem_.change_bytes());
   }
   if (problem_.checkpoint_rounds > 0) {
@@ -41,7 +46,8 @@ StencilProgram::StencilProgram(StencilWorkload& workload, DeviceResources& devic
     copy_ = device.allocate(held);
     if (sums_) copy_of_sums_ = device.allocate(held);
   }
-  if (problem_.launches == Launches::persistent || (problem_.launches == Launches::chosen && device.traits().nvidia))
+  if (problem_.launches == Launches::persistent ||
+      (problem_.launches == Launches::chosen && device.traits().nvidia))
     make_persistent(device);
   if (peer_ != nullptr && workload_.halos() != nullptr) {
     by_kernels_ = std::make_unique<KernelExchange>(problem_, device, strip_, *workload_.halos());
@@ -55,16 +61,19 @@ StencilProgram::StencilProgram(StencilWorkload& workload, DeviceResources& devic
   device.try_out([&](Stream& stream) { step({}, 1, {halo_, halo_}, stream, &nothing); });
 }
 
-// Among others where kernels of all devices reach each other's memory while they run: GPUs on the direct path, and CPUs.
+// Among others where kernels of all devices reach each other's memory while they run: GPUs on the
+// direct path, and CPUs.
 void StencilProgram::make_persistent(DeviceResources& device) {
   const std::size_t devices = peer_ != nullptr ? peer_->count() : 1;
-  persistent_ = std::make_unique<Persistent>(problem_, device, std::max<std::uint64_t>(problem_.layers() / devices, 1));
+  persistent_ = std::make_unique<Persistent>(
+      problem_, device, std::max<std::uint64_t>(problem_.layers() / devices, 1));
   const std::uint64_t alone = persistent_->most_rows();
   std::uint64_t among_others = alone;
   for (std::uint32_t other = 0; other < devices; ++other) {
     if (peer_ == nullptr || DeviceIndex{other} == peer_->self()) continue;
     const PeerPath path = peer_->path({other});
-    if (path == PeerPath::staged || (path == PeerPath::direct && !peer_->flag_wait())) among_others = 0;
+    if (path == PeerPath::staged || (path == PeerPath::direct && !peer_->flag_wait()))
+      among_others = 0;
   }
   if (peer_ != nullptr) {
     Buffer& mail = workload_.mail()->piece(peer_->self());
@@ -86,25 +95,31 @@ StencilWorkload::Room StencilProgram::room_of(const DeviceTraits& traits) const 
   return room;
 }
 
-void StencilProgram::upload(std::span<const std::byte> host, std::uint64_t layer, std::uint64_t count, Buffer& to, std::uint64_t at,
-                            Stream& stream) {
+void StencilProgram::upload(std::span<const std::byte> host, std::uint64_t layer,
+                            std::uint64_t count, Buffer& to, std::uint64_t at, Stream& stream) {
   const Bytes row = problem_.row_bytes(), stride = problem_.stride() * problem_.element;
   const std::uint64_t rows = problem_.rows_of_layer();
-  stream.upload_rows(to, host.data() + layer * rows * row, {row, count * rows, at * problem_.layer_bytes(), stride, row});
+  stream.upload_rows(to, host.data() + layer * rows * row,
+                     {row, count * rows, at * problem_.layer_bytes(), stride, row});
 }
 
 // With the halos on both sides; the state repeats where it is periodic.
-void StencilProgram::upload_share(std::span<const std::byte> host, const Slice& slice, Buffer& to, Stream& stream) {
+void StencilProgram::upload_share(std::span<const std::byte> host, const Slice& slice, Buffer& to,
+                                  Stream& stream) {
   const std::uint64_t n = problem_.layers();
   upload(host, slice.begin, slice.size(), to, halo_, stream);
   for (std::uint64_t i = 1; i <= halo_; ++i) {
-    if (problem_.periodic() || slice.begin >= i) upload(host, (slice.begin + n - i) % n, 1, to, halo_ - i, stream);
+    if (problem_.periodic() || slice.begin >= i)
+      upload(host, (slice.begin + n - i) % n, 1, to, halo_ - i, stream);
     const std::uint64_t after = slice.end + i - 1;
-    if (problem_.periodic() || after < n) upload(host, after % n, 1, to, halo_ + slice.size() + i - 1, stream);
+    if (problem_.periodic() || after < n)
+      upload(host, after % n, 1, to, halo_ + slice.size() + i - 1, stream);
   }
 }
 
-void StencilProgram::load(Stream& stream) { upload_share(workload_.initial(), {0, problem_.layers()}, *initial_, stream); }
+void StencilProgram::load(Stream& stream) {
+  upload_share(workload_.initial(), {0, problem_.layers()}, *initial_, stream);
+}
 
 void StencilProgram::prepare(Stream&) {
   neighbours_ = {};
@@ -119,7 +134,9 @@ void StencilProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
     const StencilWorkload::Checkpoint kept = workload_.checkpoint(steps);
     upload_share(kept.cells, slice, state_after(steps), stream);
     if (sums_) upload(kept.sums, slice.begin, slice.size(), *sums_, halo_, stream);
-    if (changes_) stream.upload_rows(*changes_, kept.changes.data() + slice.begin * problem_.element, changes_of(slice));
+    if (changes_)
+      stream.upload_rows(*changes_, kept.changes.data() + slice.begin * problem_.element,
+                         changes_of(slice));
   } else if (mode_ == Mode::end_to_end) {
     upload_share(workload_.initial(), slice, *initial_, stream);
   }
@@ -144,17 +161,22 @@ void StencilProgram::move(const Slice& from, const Slice& to, std::uint32_t step
   std::vector<DeviceIndex> others;
   for (const Owner& owner : workload_.owners()) {
     const std::int64_t first = begin_of(owner.items) - halo;
-    for (const std::int64_t shift : {-n, std::int64_t{0}, n}) {  // where it is periodic, a layer may be a halo on the other side
+    for (const std::int64_t shift :
+         {-n, std::int64_t{0},
+          n}) {  // where it is periodic, a layer may be a halo on the other side
       if (shift != 0 && !problem_.periodic()) continue;
       const std::int64_t mine = begin_of(from) + shift, begin = std::max(mine, first),
                          end = std::min(end_of(from) + shift, end_of(owner.items) + halo);
       if (begin >= end) continue;
       peer_->put(state, static_cast<Bytes>(begin - mine + halo) * layer, into, owner.device,
-                 static_cast<Bytes>(begin - first) * layer, static_cast<Bytes>(end - begin) * layer);
+                 static_cast<Bytes>(begin - first) * layer,
+                 static_cast<Bytes>(end - begin) * layer);
     }
     if (owner.device != peer_->self()) others.push_back(owner.device);
   }
-  peer_->sync(others, others);  // all: what comes next may land where somebody's layers are still being read
+  peer_->sync(
+      others,
+      others);  // all: what comes next may land where somebody's layers are still being read
   ++moves_;
   settle(to);
 }
@@ -163,7 +185,8 @@ void StencilProgram::move(const Slice& from, const Slice& to, std::uint32_t step
 void StencilProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) {
   const StencilWorkload::Checkpoint kept = workload_.checkpoint(steps);
   const auto bring = [&](Buffer& from, Buffer& by_way_of, std::span<std::byte> host) {
-    const Bytes first = halo_ * problem_.layer_bytes(), size = slice.size() * problem_.layer_bytes();
+    const Bytes first = halo_ * problem_.layer_bytes(),
+                size = slice.size() * problem_.layer_bytes();
     constexpr std::size_t each = 16, local = 8;  // bytes of a work-item
     stream.launch(*copy_kernel_, {{(size / each + local - 1) / local * local, 1, 1}, {local, 1, 1}},
                   {&from, &by_way_of, std::uint64_t{first / each}, std::uint64_t{size / each}});
@@ -172,7 +195,9 @@ void StencilProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream&
   bring(state_after(steps), *copy_, kept.cells);
   if (sums_) bring(*sums_, *copy_of_sums_, kept.sums);
   // Numbers of steps to come have other places.
-  if (changes_) stream.download_rows(*changes_, kept.changes.data() + slice.begin * problem_.element, changes_of(slice));
+  if (changes_)
+    stream.download_rows(*changes_, kept.changes.data() + slice.begin * problem_.element,
+                         changes_of(slice));
   download_status(stream);
 }
 
@@ -180,8 +205,9 @@ void StencilProgram::checkpointed(const Slice& slice, std::uint32_t steps) {
   if (is_whole()) workload_.checkpointed(slice, steps);
 }
 
-// With what depends on it: whether persistent kernels came to their end. Who waited in vain for a device that was lost is not to be
-// blamed: what it has is left out, the sample begins again without that one. published() is for samples that lost nobody.
+// With what depends on it: whether persistent kernels came to their end. Who waited in vain for a
+// device that was lost is not to be blamed: what it has is left out, the sample begins again
+// without that one. published() is for samples that lost nobody.
 void StencilProgram::download_status(Stream& stream) {
   if (persistent_) persistent_->download_status(stream);
   if (by_kernels_) by_kernels_->download_status(stream);
@@ -193,10 +219,12 @@ void StencilProgram::meet() {
 
 // Steps by persistent kernels read what lies beside a share's own layers, where only puts bring it.
 bool StencilProgram::goes_by_kernels(const Slice& slice) const {
-  return by_kernels_ && !others_.empty() && !(persistent_ && workload_.is_persistent(slice, persistent_->most_rows()));
+  return by_kernels_ && !others_.empty() &&
+         !(persistent_ && workload_.is_persistent(slice, persistent_->most_rows()));
 }
 
-void StencilProgram::step_by_kernel(const Slice& slice, std::uint32_t round, bool hides_waiting, Stream& stream) {
+void StencilProgram::step_by_kernel(const Slice& slice, std::uint32_t round, bool hides_waiting,
+                                    Stream& stream) {
   const bool last = is_last(round);
   KernelExchange::Step exchange;
   exchange.before = neighbours_.before;
@@ -220,7 +248,8 @@ void StencilProgram::step_by_kernel(const Slice& slice, std::uint32_t round, boo
 void StencilProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) {
   if (goes_by_kernels(slice)) return step_by_kernel(slice, round, false, stream);
   const std::uint32_t size = u32(slice.size()), since = round % problem_.depth;
-  const bool last = round + 1 == problem_.steps, exchange = since + 1 == problem_.depth && !last && !others_.empty();
+  const bool last = round + 1 == problem_.steps,
+             exchange = since + 1 == problem_.depth && !last && !others_.empty();
   // Layers of others that this device computes as well, as their owners' will only come later.
   const std::uint32_t more = (problem_.depth - 1 - since) * problem_.radius;
   Layers all{halo_, halo_ + size};
@@ -253,7 +282,8 @@ void StencilProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stre
   if (last && mode_ == Mode::end_to_end) bring_result(slice, stream);
 }
 
-std::uint32_t StencilProgram::enqueue_rounds(const Slice& slice, std::uint32_t first, std::uint32_t most, Stream& stream) {
+std::uint32_t StencilProgram::enqueue_rounds(const Slice& slice, std::uint32_t first,
+                                             std::uint32_t most, Stream& stream) {
   std::uint32_t steps = 1;
   if (persistent_ && workload_.is_persistent(slice, persistent_->most_rows()))
     steps = std::min({most, problem_.next_checked(first) - first, kMostAtOnce});
@@ -268,19 +298,24 @@ std::uint32_t StencilProgram::enqueue_rounds(const Slice& slice, std::uint32_t f
   return steps;
 }
 
-// Steps of one launch each, several of which are one command of the timeline where none of it is looked at step by step.
-std::uint32_t StencilProgram::enqueue_series(const Slice& slice, std::uint32_t first, std::uint32_t most, Stream& stream) {
-  const bool exchanges = goes_by_kernels(slice), hides_waiting = workload_.hides_waiting() && (most > 1 || is_last(first));
+// Steps of one launch each, several of which are one command of the timeline where none of it is
+// looked at step by step.
+std::uint32_t StencilProgram::enqueue_series(const Slice& slice, std::uint32_t first,
+                                             std::uint32_t most, Stream& stream) {
+  const bool exchanges = goes_by_kernels(slice),
+             hides_waiting = workload_.hides_waiting() && (most > 1 || is_last(first));
   std::uint32_t steps = 1;
   if (exchanges ? hides_waiting : others_.empty())
     steps = std::clamp(problem_.next_checked(first) - first, 1U, std::min(most, series_));
   stream.begin_series(steps);
   for (std::uint32_t round = first; round < first + steps; ++round)
-    exchanges ? step_by_kernel(slice, round, hides_waiting, stream) : enqueue_round(slice, round, stream);
+    exchanges ? step_by_kernel(slice, round, hides_waiting, stream)
+              : enqueue_round(slice, round, stream);
   return steps;
 }
 
-void StencilProgram::launch_persistent(const Slice& slice, std::uint32_t first, std::uint32_t steps, Stream& stream) {
+void StencilProgram::launch_persistent(const Slice& slice, std::uint32_t first, std::uint32_t steps,
+                                       Stream& stream) {
   Persistent::Launch launch;
   launch.from = &before(first);
   launch.to = &state_after(first + steps);
@@ -296,7 +331,8 @@ void StencilProgram::launch_persistent(const Slice& slice, std::uint32_t first, 
     SharedMemory& mail = *workload_.mail();
     launch.self = peer_->self();
     launch.mail = &mail.piece(launch.self);
-    launch.before = {neighbours_.before->device, mail.remote(launch.self, neighbours_.before->device)};
+    launch.before = {neighbours_.before->device,
+                     mail.remote(launch.self, neighbours_.before->device)};
     launch.after = {neighbours_.after->device, mail.remote(launch.self, neighbours_.after->device)};
     if (const auto wait = peer_->flag_wait()) launch.wait = *wait;
   }
@@ -310,26 +346,36 @@ void StencilProgram::step(const Slice& slice, std::uint32_t round, Layers layers
   // All of the initial state may be there, and not only that of the share.
   const std::uint32_t shift = reads_all(round) ? u32(slice.begin) : 0;
   const std::uint32_t n = u32(problem_.n), stride = u32(problem_.stride());
-  const auto groups = [&](std::uint64_t work, std::uint64_t each) { return (work + each - 1) / each; };
-  const auto real = [&](double value) { return problem_.wide() ? KernelArg(value) : KernelArg(static_cast<float>(value)); };
+  const auto groups = [&](std::uint64_t work, std::uint64_t each) {
+    return (work + each - 1) / each;
+  };
+  const auto real = [&](double value) {
+    return problem_.wide() ? KernelArg(value) : KernelArg(static_cast<float>(value));
+  };
   std::vector<KernelArg> args{&from, &to};
   const auto add = [&](std::initializer_list<KernelArg> more) { args.insert(args.end(), more); };
   if (problem_.kind == Kind::star) add({sums_.get()});
   add({layers.first, layers.end, shift});
   if (problem_.kind == Kind::jacobi2d) {
     const bool alone = slice.size() == problem_.layers();  // its own neighbour on both sides
-    if (exchange == nullptr) add({alone ? halo_ + n - 1 : layers.first + shift - 1, alone ? halo_ : layers.end + shift});
+    if (exchange == nullptr)
+      add({alone ? halo_ + n - 1 : layers.first + shift - 1, alone ? halo_ : layers.end + shift});
     add({n, stride});
   } else if (problem_.kind == Kind::star) {
-    const auto place = [&](std::uint64_t layer) { return u32(std::clamp(layer, slice.begin, slice.end) - slice.begin + halo_); };
-    add({place(problem_.radius), place(problem_.layers() - problem_.radius), n, stride, std::uint32_t{round == 0}});
+    const auto place = [&](std::uint64_t layer) {
+      return u32(std::clamp(layer, slice.begin, slice.end) - slice.begin + halo_);
+    };
+    add({place(problem_.radius), place(problem_.layers() - problem_.radius), n, stride,
+         std::uint32_t{round == 0}});
     for (std::uint32_t d = 1; d <= 4; ++d)
       add({problem_.wide() ? KernelArg(star_weight<double>(problem_.radius, d))
                            : KernelArg(star_weight<float>(problem_.radius, d))});
   } else {
-    const auto place = [&](std::uint64_t layer) {  // of a fixed plane; none: it is not among those of the share
-      return layer >= slice.begin && layer < slice.end ? u32(halo_ + layer - slice.begin) : kNone;
-    };
+    const auto place =
+        [&](std::uint64_t layer) {  // of a fixed plane; none: it is not among those of the share
+          return layer >= slice.begin && layer < slice.end ? u32(halo_ + layer - slice.begin)
+                                                           : kNone;
+        };
     add({place(0), place(problem_.layers() - 1), n, stride, real(problem_.rate)});
   }
   const std::size_t across = groups(groups(problem_.n, vector_), local_) * local_;
@@ -349,8 +395,9 @@ void StencilProgram::measure_change(const Slice& slice, std::uint32_t round, Str
   const std::uint64_t check = (round + 1) / problem_.check_every - 1;
   const std::size_t local = grouped_ ? kLanes : 1;
   stream.launch(*change_, {{local, slice.size(), 1}, {local, 1, 1}},
-                {&before(round), &state_after(round + 1), changes_.get(), halo_, reads_all(round) ? u32(slice.begin) : 0,
-                 check * slice.size(), u32(problem_.n), u32(problem_.stride())});
+                {&before(round), &state_after(round + 1), changes_.get(), halo_,
+                 reads_all(round) ? u32(slice.begin) : 0, check * slice.size(), u32(problem_.n),
+                 u32(problem_.stride())});
 }
 
 // The outermost layers of the share into the halos of its neighbours.
@@ -359,11 +406,14 @@ void StencilProgram::send(const Slice& slice, std::uint32_t round) {
   SharedMemory& into = *workload_.shared(place_after(round + 1));
   Buffer& from = state_after(round + 1);
   if (const Owner* before = neighbours_.before)
-    peer_->put(from, halo_ * layer, into, before->device, (halo_ + before->items.size()) * layer, size);
-  if (const Owner* after = neighbours_.after) peer_->put(from, slice.size() * layer, into, after->device, 0, size);
+    peer_->put(from, halo_ * layer, into, before->device, (halo_ + before->items.size()) * layer,
+               size);
+  if (const Owner* after = neighbours_.after)
+    peer_->put(from, slice.size() * layer, into, after->device, 0, size);
 }
 
-void StencilProgram::download(Buffer& from, const Slice& slice, std::span<std::byte> host, Stream& stream) {
+void StencilProgram::download(Buffer& from, const Slice& slice, std::span<std::byte> host,
+                              Stream& stream) {
   const Bytes row = problem_.row_bytes(), stride = problem_.stride() * problem_.element;
   const std::uint64_t rows = problem_.rows_of_layer();
   stream.download_rows(from, host.data() + slice.begin * rows * row,
@@ -378,7 +428,9 @@ Rows StencilProgram::changes_of(const Slice& slice) const {
 void StencilProgram::bring_result(const Slice& slice, Stream& stream) {
   download_status(stream);
   download(sums_ ? *sums_ : state_after(problem_.steps), slice, workload_.result(), stream);
-  if (changes_) stream.download_rows(*changes_, workload_.changes().data() + slice.begin * problem_.element, changes_of(slice));
+  if (changes_)
+    stream.download_rows(*changes_, workload_.changes().data() + slice.begin * problem_.element,
+                         changes_of(slice));
 }
 
 void StencilProgram::publish(Stream& stream) {

@@ -1,5 +1,6 @@
-// What one device does: it holds its layers and, on both sides, halos that belong to others; steps go from the initial state to one
-// of two others and on, to and fro between these. A star has its sums besides, which nobody else needs.
+// What one device does: it holds its layers and, on both sides, halos that belong to others; steps
+// go from the initial state to one of two others and on, to and fro between these. A star has its
+// sums besides, which nobody else needs.
 #pragma once
 
 #include <optional>
@@ -18,11 +19,14 @@ class StencilProgram final : public DeviceProgram {
   void prepare(Stream&) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override;
-  std::uint32_t enqueue_rounds(const Slice& slice, std::uint32_t first, std::uint32_t most, Stream& stream) override;
+  std::uint32_t enqueue_rounds(const Slice& slice, std::uint32_t first, std::uint32_t most,
+                               Stream& stream) override;
   void move(const Slice& from, const Slice& to, std::uint32_t steps, Stream& stream) override;
   void checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) override;
   void checkpointed(const Slice& slice, std::uint32_t steps) override;
-  Brings brings() const override { return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish; }
+  Brings brings() const override {
+    return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
+  }
   void finished(const Slice& slice) override;
   void publish(Stream& stream) override;
   void published() override;
@@ -31,33 +35,41 @@ class StencilProgram final : public DeviceProgram {
   struct Layers {  // of a state: local numbers, of which `halo_` is the first of the share
     std::uint32_t first = 0, end = 0;
   };
-  // Of a state in host memory, into one on the device: so many layers from `layer` on, to the local number `at`.
-  void upload(std::span<const std::byte> host, std::uint64_t layer, std::uint64_t count, Buffer& to, std::uint64_t at,
-              Stream& stream);
-  void upload_share(std::span<const std::byte> host, const Slice& slice, Buffer& to, Stream& stream);
+  // Of a state in host memory, into one on the device: so many layers from `layer` on, to the local
+  // number `at`.
+  void upload(std::span<const std::byte> host, std::uint64_t layer, std::uint64_t count, Buffer& to,
+              std::uint64_t at, Stream& stream);
+  void upload_share(std::span<const std::byte> host, const Slice& slice, Buffer& to,
+                    Stream& stream);
   void download(Buffer& from, const Slice& slice, std::span<std::byte> host, Stream& stream);
-  Rows changes_of(const Slice& slice) const;  // on the device by norm and layer of the share, on the host by norm and layer
+  Rows changes_of(const Slice& slice)
+      const;  // on the device by norm and layer of the share, on the host by norm and layer
   void bring_result(const Slice& slice, Stream& stream);
   // `exchange`: by its kernel; null: the kernel exchanges nothing.
-  void step(const Slice& slice, std::uint32_t round, Layers layers, Stream& stream, const KernelExchange::Step* exchange = nullptr);
+  void step(const Slice& slice, std::uint32_t round, Layers layers, Stream& stream,
+            const KernelExchange::Step* exchange = nullptr);
   bool goes_by_kernels(const Slice& slice) const;
   bool is_last(std::uint32_t round) const { return round + 1 == problem_.steps; }
-  std::uint32_t enqueue_series(const Slice& slice, std::uint32_t first, std::uint32_t most, Stream& stream);
+  std::uint32_t enqueue_series(const Slice& slice, std::uint32_t first, std::uint32_t most,
+                               Stream& stream);
   void step_by_kernel(const Slice& slice, std::uint32_t round, bool hides_waiting, Stream& stream);
   void measure_change(const Slice& slice, std::uint32_t round, Stream& stream);
   void send(const Slice& slice, std::uint32_t round);
   void meet();
   void make_persistent(DeviceResources& device);
   StencilWorkload::Room room_of(const DeviceTraits& traits) const;
-  void launch_persistent(const Slice& slice, std::uint32_t first, std::uint32_t steps, Stream& stream);
+  void launch_persistent(const Slice& slice, std::uint32_t first, std::uint32_t steps,
+                         Stream& stream);
   void download_status(Stream& stream);
   bool is_whole() const {
-    return !(persistent_ && persistent_->waited_in_vain()) && !(by_kernels_ && by_kernels_->waited_in_vain());
+    return !(persistent_ && persistent_->waited_in_vain()) &&
+           !(by_kernels_ && by_kernels_->waited_in_vain());
   }
   bool reads_all(std::uint32_t round) const { return round == 0 && mode_ == Mode::resident; }
   Buffer& before(std::uint32_t round) { return round == 0 ? *initial_ : state_after(round); }
   void settle(const Slice& slice);  // its share from now on, and its neighbours
-  // Which of the two states is that after so many steps, at least one; and this device's piece of it.
+  // Which of the two states is that after so many steps, at least one; and this device's piece of
+  // it.
   unsigned place_after(std::uint32_t steps) const { return (steps + 1 + moves_) % 2; }
   Buffer& state_after(std::uint32_t steps) {
     const unsigned which = place_after(steps);
@@ -77,8 +89,9 @@ class StencilProgram final : public DeviceProgram {
   std::unique_ptr<Persistent> persistent_;
   std::unique_ptr<KernelExchange> by_kernels_;
   std::unique_ptr<Buffer> initial_, own_[2], sums_;
-  std::unique_ptr<Buffer> changes_;              // of each norm, of each layer of the share
-  std::unique_ptr<Buffer> copy_, copy_of_sums_;  // of the last checkpoint, while it is brought to the host
+  std::unique_ptr<Buffer> changes_;  // of each norm, of each layer of the share
+  std::unique_ptr<Buffer> copy_,
+      copy_of_sums_;  // of the last checkpoint, while it is brought to the host
   Neighbours neighbours_;
   std::vector<DeviceIndex> others_;  // of these
   std::uint32_t moves_ = 0;          // of the sample, each from one state into the other

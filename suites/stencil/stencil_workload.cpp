@@ -34,8 +34,10 @@ StencilWorkload::StencilWorkload(const SuiteParams& params)
 
 Demand StencilWorkload::demand(const DeviceTraits&) const {
   Demand demand;
-  // In a step each cell is read and written once, and so is the sum of a star; for a norm two states are read.
-  const double steps = problem_.steps * (problem_.kind == Kind::star ? 4.0 : 2.0) + 2.0 * static_cast<double>(problem_.checks());
+  // In a step each cell is read and written once, and so is the sum of a star; for a norm two
+  // states are read.
+  const double steps = problem_.steps * (problem_.kind == Kind::star ? 4.0 : 2.0) +
+                       2.0 * static_cast<double>(problem_.checks());
   demand.memory_bytes = steps * static_cast<double>(problem_.host_bytes());
   return demand;
 }
@@ -49,22 +51,28 @@ Capacity StencilWorkload::capacity(const DeviceTraits& device, Mode mode) const 
   const Bytes first = mode == Mode::resident ? whole_bytes() : state_bytes();
   capacity.resident = first + (states(problem_) - 1) * state_bytes() + problem_.change_bytes();
   if (problem_.columns > 1) capacity.resident += 3 * most_landing(problem_) * problem_.element;
-  if (std::max(first, state_bytes()) > device.max_allocation || capacity.resident > device.global_memory / 10 * 9) {
-    capacity.reason =
-        fmt::format("it has no memory for {} states of {} layers of {} bytes", states(problem_), held_, problem_.layer_bytes());
-    if (first > state_bytes()) capacity.reason += fmt::format(", the initial one of {}: try --mode end-to-end", problem_.layers());
+  if (std::max(first, state_bytes()) > device.max_allocation ||
+      capacity.resident > device.global_memory / 10 * 9) {
+    capacity.reason = fmt::format("it has no memory for {} states of {} layers of {} bytes",
+                                  states(problem_), held_, problem_.layer_bytes());
+    if (first > state_bytes())
+      capacity.reason +=
+          fmt::format(", the initial one of {}: try --mode end-to-end", problem_.layers());
     return capacity;
   }
   capacity.fits = capacity.pipeline = held_ * problem_.columns;
   return capacity;
 }
 
-std::unique_ptr<DeviceProgram> StencilWorkload::program(DeviceResources& device, Mode mode, const Capacity&) {
+std::unique_ptr<DeviceProgram> StencilWorkload::program(DeviceResources& device, Mode mode,
+                                                        const Capacity&) {
   if (problem_.columns > 1) return std::make_unique<BlocksProgram>(*this, device, mode);
   return std::make_unique<StencilProgram>(*this, device, mode);
 }
 
-std::span<const std::byte> StencilWorkload::transfer_memory() const { return {pages_.data(), host_bytes(problem_)}; }
+std::span<const std::byte> StencilWorkload::transfer_memory() const {
+  return {pages_.data(), host_bytes(problem_)};
+}
 
 void StencilWorkload::connect(PeerGroup& group) {
   const bool cpus = group.peer({0}).path({1}) == PeerPath::host;
@@ -72,17 +80,20 @@ void StencilWorkload::connect(PeerGroup& group) {
     halos_ = group.allocate_reachable(KernelExchange::mail_bytes(problem_));
   if (problem_.halo_way == HaloWay::kernels && !halos_)
     throw Error(ErrorKind::unsupported,
-                "--exchange kernels: kernels of these devices reach no memory in common; accepted: auto, puts");
+                "--exchange kernels: kernels of these devices reach no memory in common; accepted: "
+                "auto, puts");
   try {
     for (auto& state : shared_) state = group.allocate(state_bytes());
   } catch (const Error& error) {
     if (!halos_ || error.kind() != ErrorKind::unsupported) throw;
     for (auto& state : shared_) state.reset();
   }
-  if (problem_.launches != Launches::enqueued) mail_ = group.allocate(Persistent::mail_bytes(problem_));
+  if (problem_.launches != Launches::enqueued)
+    mail_ = group.allocate(Persistent::mail_bytes(problem_));
   rooms_.clear();
   if (problem_.columns == 1) return;
-  for (auto& landing : landing_) landing = group.allocate(most_landing(problem_) * problem_.element);
+  for (auto& landing : landing_)
+    landing = group.allocate(most_landing(problem_) * problem_.element);
 }
 
 void StencilWorkload::disconnect() {
@@ -100,17 +111,21 @@ void StencilWorkload::own(std::span<const Owner> owners) {
   if (owners.size() < 2) return;
   if (halos_ && !have_cores())
     throw Error(ErrorKind::unsupported,
-                "--exchange kernels: CPU devices that share cores cannot wait for each other; accepted: auto, puts");
-  hides_waiting_ = problem_.overlap && std::none_of(rooms_.begin(), rooms_.end(), [](const Room& room) { return room.held; });
+                "--exchange kernels: CPU devices that share cores cannot wait for each other; "
+                "accepted: auto, puts");
+  hides_waiting_ = problem_.overlap && std::none_of(rooms_.begin(), rooms_.end(),
+                                                    [](const Room& room) { return room.held; });
   if (problem_.columns > 1) {
     transfers_ = transfers_among(problem_, owners);
     return;
   }
   for (const Owner& owner : owners) {
     if (owner.items.size() >= problem_.halo()) continue;
-    throw Error(ErrorKind::unsupported,
-                fmt::format("a share of {} layers is less than the {} that its neighbours need of it (--{})", owner.items.size(),
-                            problem_.halo(), problem_.kind == Kind::star ? "radius" : "depth"));
+    throw Error(
+        ErrorKind::unsupported,
+        fmt::format(
+            "a share of {} layers is less than the {} that its neighbours need of it (--{})",
+            owner.items.size(), problem_.halo(), problem_.kind == Kind::star ? "radius" : "depth"));
   }
 }
 
@@ -119,11 +134,13 @@ void StencilWorkload::has_room(const Room& room) {
   rooms_.push_back(room);
 }
 
-// CPU devices that share cores run a part of their work-groups at a time, whatever each of them can by itself.
+// CPU devices that share cores run a part of their work-groups at a time, whatever each of them can
+// by itself.
 bool StencilWorkload::decide_persistent() const {
   if (problem_.launches == Launches::enqueued || owners_.size() < 2 || !shared_[0]) return false;
   for (const Owner& owner : owners_) {
-    const auto room = std::find_if(rooms_.begin(), rooms_.end(), [&](const Room& each) { return each.device == owner.device; });
+    const auto room = std::find_if(rooms_.begin(), rooms_.end(),
+                                   [&](const Room& each) { return each.device == owner.device; });
     if (room == rooms_.end() || room->among_others < owner.items.size()) return false;
   }
   return have_cores();
@@ -139,22 +156,29 @@ bool StencilWorkload::have_cores() const {
 }
 
 void StencilWorkload::check_persistent() const {
-  const auto fits = [&](const Room& room) { return owners_.empty() || room.alone >= owners_.front().items.size(); };
+  const auto fits = [&](const Room& room) {
+    return owners_.empty() || room.alone >= owners_.front().items.size();
+  };
   if (owners_.size() < 2 ? std::any_of(rooms_.begin(), rooms_.end(), fits) : persistent_) return;
-  throw Error(ErrorKind::unsupported,
-              owners_.size() > 1 ? "--steps persistent: not all work-groups stay on these devices together and reach each other's "
-                                   "memory; accepted: auto, enqueued"
-                                 : "--steps persistent: not all work-groups stay on the device together; accepted: auto, enqueued");
+  throw Error(ErrorKind::unsupported, owners_.size() > 1
+                                          ? "--steps persistent: not all work-groups stay on these "
+                                            "devices together and reach each other's "
+                                            "memory; accepted: auto, enqueued"
+                                          : "--steps persistent: not all work-groups stay on the "
+                                            "device together; accepted: auto, enqueued");
 }
 
-// All who exchange layers go the same way. A slice without an owner tells what items of a share cost, of which all is known that
-// some device could have it all.
+// All who exchange layers go the same way. A slice without an owner tells what items of a share
+// cost, of which all is known that some device could have it all.
 bool StencilWorkload::is_persistent(const Slice& slice, std::uint64_t alone) const {
-  return owners_.size() > 1 ? persistent_ : std::max(slice.size(), owners_.empty() ? problem_.layers() : 0) <= alone;
+  return owners_.size() > 1
+             ? persistent_
+             : std::max(slice.size(), owners_.empty() ? problem_.layers() : 0) <= alone;
 }
 
 bool StencilWorkload::move(std::span<const Owner> owners) {
-  if (problem_.kind == Kind::star || problem_.columns > 1 || problem_.checks() > 0 || !shared_[0]) return false;
+  if (problem_.kind == Kind::star || problem_.columns > 1 || problem_.checks() > 0 || !shared_[0])
+    return false;
   for (const Owner& owner : owners)
     if (owner.items.size() < problem_.halo() || owner.items.size() > held_) return false;
   owners_.assign(owners.begin(), owners.end());
@@ -163,8 +187,8 @@ bool StencilWorkload::move(std::span<const Owner> owners) {
 }
 
 StencilWorkload::Checkpoint StencilWorkload::checkpoint(std::uint32_t steps) {
-  std::byte* const at =
-      pages_.data() + outcome_bytes(problem_) + problem_.host_bytes() + checkpoints_.place(steps) * checkpoint_bytes(problem_);
+  std::byte* const at = pages_.data() + outcome_bytes(problem_) + problem_.host_bytes() +
+                        checkpoints_.place(steps) * checkpoint_bytes(problem_);
   const Bytes size = problem_.host_bytes(), sums = problem_.kind == Kind::star ? size : 0;
   return {{at, size}, {at + size, sums}, {at + size + sums, problem_.change_bytes()}};
 }
@@ -188,9 +212,11 @@ std::string StencilWorkload::told() const {
   if (problem_.checks() == 0) return {};
   const std::byte* const sums = outcome().data() + problem_.host_bytes();
   const Bytes one = problem_.layers() * problem_.element;
-  const std::string first = fmt::format("; norm of the change: {:.6g} in step {}", norm_of(problem_, sums), problem_.check_every);
+  const std::string first = fmt::format("; norm of the change: {:.6g} in step {}",
+                                        norm_of(problem_, sums), problem_.check_every);
   if (problem_.checks() == 1) return first;
-  return fmt::format("{}, {:.6g} in step {}", first, norm_of(problem_, sums + (problem_.checks() - 1) * one),
+  return fmt::format("{}, {:.6g} in step {}", first,
+                     norm_of(problem_, sums + (problem_.checks() - 1) * one),
                      problem_.checks() * problem_.check_every);
 }
 
@@ -199,10 +225,12 @@ Verdict StencilWorkload::verify(VerifyLevel level, std::uint64_t) {
   if (level == VerifyLevel::off) return {};
   if (const auto missing = arrivals_.look("items")) return *missing;
   std::string method = "every cell, bit for bit, with a plain loop on the host";
-  if (problem_.checks() > 0) method = "every cell and norm, bit for bit, with plain loops on the host";
+  if (problem_.checks() > 0)
+    method = "every cell and norm, bit for bit, with plain loops on the host";
   if (!expected_) expected_ = reference(problem_, initial(), host_threads_);
   const std::span<const std::byte> cells = result(), sums = changes();
-  if (std::memcmp(cells.data(), expected_->cells.data(), cells.size()) != 0) return {Status::failed, method, first_wrong_cell()};
+  if (std::memcmp(cells.data(), expected_->cells.data(), cells.size()) != 0)
+    return {Status::failed, method, first_wrong_cell()};
   if (!std::equal(sums.begin(), sums.end(), expected_->changes.begin(), expected_->changes.end()))
     return {Status::failed, method, "a norm of the change is wrong, of cells that are right"};
   if (const auto known = compare_closed_form(problem_, cells, host_threads_)) {
@@ -218,17 +246,22 @@ std::string StencilWorkload::first_wrong_cell() {
   const std::byte *const cells = result().data(), *const expected = expected_->cells.data();
   std::uint64_t wrong = 0, first = 0;
   for (std::uint64_t i = problem_.cells(); i-- > 0;) {
-    if (std::memcmp(cells + i * problem_.element, expected + i * problem_.element, problem_.element) == 0) continue;
+    if (std::memcmp(cells + i * problem_.element, expected + i * problem_.element,
+                    problem_.element) == 0)
+      continue;
     ++wrong;
     first = i;
   }
   const auto value = [&](const std::byte* of) {
     const std::byte* const at = of + first * problem_.element;
-    return problem_.wide() ? *reinterpret_cast<const double*>(at) : static_cast<double>(*reinterpret_cast<const float*>(at));
+    return problem_.wide() ? *reinterpret_cast<const double*>(at)
+                           : static_cast<double>(*reinterpret_cast<const float*>(at));
   };
   const std::uint64_t row = first / problem_.n, layer = first / problem_.cells_of_layer();
-  return fmt::format("{} of {} cells are wrong, the first in layer {}, row {}, column {}: {} instead of {}", wrong,
-                     problem_.cells(), layer, row % problem_.rows_of_layer(), first % problem_.n, value(cells), value(expected));
+  return fmt::format(
+      "{} of {} cells are wrong, the first in layer {}, row {}, column {}: {} instead of {}", wrong,
+      problem_.cells(), layer, row % problem_.rows_of_layer(), first % problem_.n, value(cells),
+      value(expected));
 }
 
 void StencilWorkload::write_result(const std::filesystem::path& file) const {

@@ -22,7 +22,9 @@ constexpr std::size_t longest_line = 1000;
 class Lines {
  public:
   explicit Lines(const std::filesystem::path& file) : file_(file), in_(file) {
-    if (!in_) throw Error(ErrorKind::input, "--input: " + file.string() + ": cannot be read; accepted: a .gr, .mtx or .npy file");
+    if (!in_)
+      throw Error(ErrorKind::input, "--input: " + file.string() +
+                                        ": cannot be read; accepted: a .gr, .mtx or .npy file");
   }
   // The words of the next line that has some; false at the end.
   bool next(std::vector<std::string>& words) {
@@ -37,10 +39,13 @@ class Lines {
     return false;
   }
   [[noreturn]] void refuse(const std::string& what, const std::string& accepted) const {
-    throw Error(ErrorKind::input,
-                "--input: " + file_.string() + ", line " + std::to_string(number_) + ": " + what + "; accepted: " + accepted);
+    throw Error(ErrorKind::input, "--input: " + file_.string() + ", line " +
+                                      std::to_string(number_) + ": " + what +
+                                      "; accepted: " + accepted);
   }
-  [[noreturn]] void refuse_word(const std::string& word, const std::string& accepted) const { refuse(in_quotes(word), accepted); }
+  [[noreturn]] void refuse_word(const std::string& word, const std::string& accepted) const {
+    refuse(in_quotes(word), accepted);
+  }
 
  private:
   std::filesystem::path file_;
@@ -64,7 +69,8 @@ Format dimacs_header(Lines& lines) {
   while (lines.next(words)) {
     if (words[0] == "c") continue;
     Format format{true, false, false, 0, 0};
-    if (words.size() == 4 && words[0] == "p" && words[1] == "sp" && parse(words[2], format.vertices) && parse(words[3], format.edges))
+    if (words.size() == 4 && words[0] == "p" && words[1] == "sp" &&
+        parse(words[2], format.vertices) && parse(words[3], format.edges))
       return format;
     lines.refuse_word(words[0], "\"p sp VERTICES ARCS\" before the first arc");
   }
@@ -74,43 +80,57 @@ Format dimacs_header(Lines& lines) {
 Format matrix_market_header(Lines& lines) {
   std::vector<std::string> words;
   const auto lower = [](std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::transform(text.begin(), text.end(), text.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return text;
   };
-  if (!lines.next(words) || words.size() != 5 || lower(words[0]) != "%%matrixmarket" || lower(words[1]) != "matrix")
-    lines.refuse("is no Matrix Market header", "\"%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric\"");
+  if (!lines.next(words) || words.size() != 5 || lower(words[0]) != "%%matrixmarket" ||
+      lower(words[1]) != "matrix")
+    lines.refuse("is no Matrix Market header",
+                 "\"%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric\"");
   if (lower(words[2]) != "coordinate") lines.refuse_word(words[2], "coordinate");
   const std::string field = lower(words[3]), symmetry = lower(words[4]);
-  if (field != "real" && field != "integer" && field != "pattern") lines.refuse_word(words[3], "real, integer, pattern");
-  if (symmetry != "general" && symmetry != "symmetric") lines.refuse_word(words[4], "general, symmetric");
+  if (field != "real" && field != "integer" && field != "pattern")
+    lines.refuse_word(words[3], "real, integer, pattern");
+  if (symmetry != "general" && symmetry != "symmetric")
+    lines.refuse_word(words[4], "general, symmetric");
   Format format{false, symmetry == "symmetric", field == "pattern", 0, 0};
   while (lines.next(words)) {
     if (words[0].starts_with('%')) continue;
     std::uint64_t columns = 0;
-    if (words.size() != 3 || !parse(words[0], format.vertices) || !parse(words[1], columns) || !parse(words[2], format.edges))
+    if (words.size() != 3 || !parse(words[0], format.vertices) || !parse(words[1], columns) ||
+        !parse(words[2], format.edges))
       lines.refuse_word(words[0], "rows, columns and entries, three counts");
     if (columns != format.vertices)
-      lines.refuse(std::to_string(format.vertices) + " x " + std::to_string(columns), "as many columns as rows");
+      lines.refuse(std::to_string(format.vertices) + " x " + std::to_string(columns),
+                   "as many columns as rows");
     return format;
   }
   lines.refuse("ends without its sizes", "rows, columns and entries, three counts");
 }
 
-bool is_named(const std::filesystem::path& file, const char* end) { return file.extension() == end; }
+bool is_named(const std::filesystem::path& file, const char* end) {
+  return file.extension() == end;
+}
 
 Format header(const std::filesystem::path& file, Lines& lines) {
   if (is_named(file, ".gr")) return dimacs_header(lines);
   if (is_named(file, ".mtx")) return matrix_market_header(lines);
-  throw Error(ErrorKind::input, "--input: " + file.string() + "; accepted with --op apsp: files named .gr, .mtx or .npy");
+  throw Error(ErrorKind::input, "--input: " + file.string() +
+                                    "; accepted with --op apsp: files named .gr, .mtx or .npy");
 }
 
 NpyShape square(const std::filesystem::path& file, const Problem& problem) {
-  const NpyShape shape = read_npy_shape(file, "--input", problem.integers ? NpyNumbers::int32 : NpyNumbers::real);
+  const NpyShape shape =
+      read_npy_shape(file, "--input", problem.integers ? NpyNumbers::int32 : NpyNumbers::real);
   if (shape.rows != shape.columns)
-    throw Error(ErrorKind::input, "--input: " + file.string() + " is " + std::to_string(shape.rows) + " x " +
-                                      std::to_string(shape.columns) + "; accepted with --op apsp: as many columns as rows");
+    throw Error(ErrorKind::input, "--input: " + file.string() + " is " +
+                                      std::to_string(shape.rows) + " x " +
+                                      std::to_string(shape.columns) +
+                                      "; accepted with --op apsp: as many columns as rows");
   if (shape.element != 4)
-    throw Error(ErrorKind::input, "--input: " + file.string() + " holds float64; accepted with --precision fp32: float32");
+    throw Error(ErrorKind::input, "--input: " + file.string() +
+                                      " holds float64; accepted with --precision fp32: float32");
   return shape;
 }
 
@@ -118,9 +138,11 @@ template <class Number>
 Number weight_of(const std::string& word, const Lines& lines) {
   Number weight{};
   if constexpr (std::is_same_v<Number, float>) {
-    if (!parse(word, weight) || !std::isfinite(weight)) lines.refuse_word(word, "a weight that fp32 holds");
+    if (!parse(word, weight) || !std::isfinite(weight))
+      lines.refuse_word(word, "a weight that fp32 holds");
   } else {
-    if (!parse(word, weight)) lines.refuse_word(word, "with --precision int32: a weight that is an integer of 32 bits");
+    if (!parse(word, weight))
+      lines.refuse_word(word, "with --precision int32: a weight that is an integer of 32 bits");
   }
   return weight;
 }
@@ -131,13 +153,19 @@ void read_edges(Lines& lines, const Format& format, bool maximum, std::span<Numb
   std::vector<std::string> words;
   std::uint64_t edges = 0;
   while (lines.next(words)) {
-    if (words[0] == (format.dimacs ? "c" : "%") || (!format.dimacs && words[0].starts_with('%'))) continue;
-    if (format.dimacs && words[0] != "a") lines.refuse_word(words[0], "\"a FROM TO WEIGHT\", \"c\" with a comment");
+    if (words[0] == (format.dimacs ? "c" : "%") || (!format.dimacs && words[0].starts_with('%')))
+      continue;
+    if (format.dimacs && words[0] != "a")
+      lines.refuse_word(words[0], "\"a FROM TO WEIGHT\", \"c\" with a comment");
     if (words.size() != begin + (format.pattern ? 2 : 3))
-      lines.refuse(std::to_string(words.size()) + " words", format.dimacs ? "\"a FROM TO WEIGHT\"" : format.pattern ? "row, column" : "row, column, weight");
+      lines.refuse(std::to_string(words.size()) + " words", format.dimacs ? "\"a FROM TO WEIGHT\""
+                                                            : format.pattern
+                                                                ? "row, column"
+                                                                : "row, column, weight");
     std::uint64_t from = 0, to = 0;
     for (auto [word, value] : {std::pair{&words[begin], &from}, {&words[begin + 1], &to}})
-      if (!parse(*word, *value) || *value == 0 || *value > n) lines.refuse_word(*word, "a vertex from 1 to " + std::to_string(n));
+      if (!parse(*word, *value) || *value == 0 || *value > n)
+        lines.refuse_word(*word, "a vertex from 1 to " + std::to_string(n));
     const Number weight = format.pattern ? Number{1} : weight_of<Number>(words[begin + 2], lines);
     const auto put = [&](std::uint64_t u, std::uint64_t v) {
       Number& at = weights[(u - 1) * n + (v - 1)];
@@ -148,7 +176,9 @@ void read_edges(Lines& lines, const Format& format, bool maximum, std::span<Numb
     ++edges;
   }
   if (edges != format.edges)
-    lines.refuse("the file ends after " + std::to_string(edges) + " of " + std::to_string(format.edges) + " edges", "as many as it says");
+    lines.refuse("the file ends after " + std::to_string(edges) + " of " +
+                     std::to_string(format.edges) + " edges",
+                 "as many as it says");
 }
 
 }  // namespace
@@ -160,16 +190,20 @@ std::uint64_t vertices_of_file(const std::filesystem::path& file, const Problem&
 }
 
 template <class Number>
-void read_graph(const std::filesystem::path& file, const Problem& problem, std::span<Number> weights) {
-  if (is_named(file, ".npy")) return read_npy(file, square(file, problem), std::as_writable_bytes(weights));
+void read_graph(const std::filesystem::path& file, const Problem& problem,
+                std::span<Number> weights) {
+  if (is_named(file, ".npy"))
+    return read_npy(file, square(file, problem), std::as_writable_bytes(weights));
   std::fill(weights.begin(), weights.end(), nothing_in_files<Number>(problem.maximum));
   Lines lines(file);
   const Format format = header(file, lines);
-  if (format.vertices * format.vertices != weights.size()) lines.refuse("the number of vertices has changed", "a file that stays");
+  if (format.vertices * format.vertices != weights.size())
+    lines.refuse("the number of vertices has changed", "a file that stays");
   read_edges(lines, format, problem.maximum, weights);
 }
 
 template void read_graph<float>(const std::filesystem::path&, const Problem&, std::span<float>);
-template void read_graph<std::int32_t>(const std::filesystem::path&, const Problem&, std::span<std::int32_t>);
+template void read_graph<std::int32_t>(const std::filesystem::path&, const Problem&,
+                                       std::span<std::int32_t>);
 
 }  // namespace mgpu::tropical

@@ -1,4 +1,5 @@
-// The table of kernels and tiles. Order is preference where nothing was tuned; `calibrate --tune` measures all of them.
+// The table of kernels and tiles. Order is preference where nothing was tuned; `calibrate --tune`
+// measures all of them.
 #include "suites/tropical/kernels.hpp"
 
 #include <algorithm>
@@ -9,9 +10,9 @@ namespace mgpu::tropical {
 namespace {
 
 std::string common_options(const Problem& problem, Purpose purpose) {
-  return define("REAL64", 0) + define("INT32", problem.integers) + define("MAXIMUM", problem.maximum) +
-         define("PATHS", problem.paths) + define("UPDATE", purpose.update) +
-         define("ORDERED", purpose.ordered && !problem.integers);
+  return define("REAL64", 0) + define("INT32", problem.integers) +
+         define("MAXIMUM", problem.maximum) + define("PATHS", problem.paths) +
+         define("UPDATE", purpose.update) + define("ORDERED", purpose.ordered && !problem.integers);
 }
 
 struct PackedTile {
@@ -19,17 +20,23 @@ struct PackedTile {
   unsigned most_registers = 0;  // of a work-item; 0: as the compiler likes
 };
 
-// kernels/tropical_packed.cl. Two work-groups of 256 share a multiprocessor only if their work-items have no more than 128
-// registers, of which ptxas takes 106 to 134 if it may, and spills none if it may not (CUDA 13, sm_90). 16 x 8 sums need 247 to
-// 255. Measured (H200, 8192 x 8192 x 8192, fp32, nothing negative; ms): 34.4, 35.5, 37.9 and 40.4 for the first four without paths.
-// With paths a work-item has a place beside each sum in registers, so that 8 x 8 are what they hold.
-void add_packed(const Problem& problem, const Geometry& geometry, Purpose purpose, std::vector<Variant>& all) {
+// kernels/tropical_packed.cl. Two work-groups of 256 share a multiprocessor only if their
+// work-items have no more than 128 registers, of which ptxas takes 106 to 134 if it may, and spills
+// none if it may not (CUDA 13, sm_90). 16 x 8 sums need 247 to 255. Measured (H200, 8192 x 8192 x
+// 8192, fp32, nothing negative; ms): 34.4, 35.5, 37.9 and 40.4 for the first four without paths.
+// With paths a work-item has a place beside each sum in registers, so that 8 x 8 are what they
+// hold.
+void add_packed(const Problem& problem, const Geometry& geometry, Purpose purpose,
+                std::vector<Variant>& all) {
   if (problem.columns % 4 != 0) return;  // rows of B and C are moved 16 bytes at a time
-  const std::vector<PackedTile> plain{{{128, 128, 16, 8, 1, 4, 4, 8}},      {{64, 128, 8, 8, 1, 4, 4, 8}},
-                                      {{128, 128, 8, 8, 2, 4, 2, 16}, 128}, {{128, 128, 8, 8, 2, 4, 4, 8}, 128},
-                                      {{64, 64, 8, 8, 1, 2, 4, 8}},         {{32, 32, 4, 8, 1, 1, 3, 8}}};
-  const std::vector<PackedTile> with_places{
-      {{64, 128, 8, 8, 1, 4, 4, 8}}, {{128, 128, 8, 8, 2, 4, 4, 8}}, {{64, 64, 8, 8, 1, 2, 4, 8}}, {{32, 32, 4, 8, 1, 1, 3, 8}}};
+  const std::vector<PackedTile> plain{
+      {{128, 128, 16, 8, 1, 4, 4, 8}},      {{64, 128, 8, 8, 1, 4, 4, 8}},
+      {{128, 128, 8, 8, 2, 4, 2, 16}, 128}, {{128, 128, 8, 8, 2, 4, 4, 8}, 128},
+      {{64, 64, 8, 8, 1, 2, 4, 8}},         {{32, 32, 4, 8, 1, 1, 3, 8}}};
+  const std::vector<PackedTile> with_places{{{64, 128, 8, 8, 1, 4, 4, 8}},
+                                            {{128, 128, 8, 8, 2, 4, 4, 8}},
+                                            {{64, 64, 8, 8, 1, 2, 4, 8}},
+                                            {{32, 32, 4, 8, 1, 1, 3, 8}}};
   for (const auto& [tile, most_registers] : problem.paths ? with_places : plain) {
     if (!divides(tile.rows, tile.columns, geometry)) continue;
     Variant made = variant_of(tile, "packed");
@@ -39,14 +46,17 @@ void add_packed(const Problem& problem, const Geometry& geometry, Purpose purpos
     made.panel_inner = tile.inner;
     made.local = Bytes{tile.stages} * tile.inner * (tile.rows + tile.columns) * 4;
     made.options += common_options(problem, purpose);
-    if (most_registers > 0) made.options += " -cl-nv-maxrregcount=" + std::to_string(most_registers);
+    if (most_registers > 0)
+      made.options += " -cl-nv-maxrregcount=" + std::to_string(most_registers);
     all.push_back(std::move(made));
   }
 }
 
 // kernels/tropical.cl.
-void add_portable(const Problem& problem, const Geometry& geometry, Purpose purpose, std::vector<Variant>& all) {
-  for (const RegisterTile& tile : {RegisterTile{64, 64, 8, 8, 1, 2, 2}, RegisterTile{32, 32, 4, 8, 1, 1, 2}}) {
+void add_portable(const Problem& problem, const Geometry& geometry, Purpose purpose,
+                  std::vector<Variant>& all) {
+  for (const RegisterTile& tile :
+       {RegisterTile{64, 64, 8, 8, 1, 2, 2}, RegisterTile{32, 32, 4, 8, 1, 1, 2}}) {
     if (!divides(tile.rows, tile.columns, geometry)) continue;
     Variant made = variant_of(tile, "portable");
     made.file = "tropical.cl";
@@ -55,18 +65,21 @@ void add_portable(const Problem& problem, const Geometry& geometry, Purpose purp
       made.packs_in_blocks = true;
     }
     made.local = Bytes{tile.stages} * tile.inner * (tile.rows + 4 + tile.columns) * 4;
-    made.options += define("VB", vector_of(problem.columns, 4)) + define("ASYNC", 0) + common_options(problem, purpose);
+    made.options += define("VB", vector_of(problem.columns, 4)) + define("ASYNC", 0) +
+                    common_options(problem, purpose);
     all.push_back(std::move(made));
   }
 }
 
 // kernels/tropical_cpu.cl.
-void add_for_cpus(const DeviceTraits& device, const Problem& problem, const Geometry& geometry, Purpose purpose,
-                  std::vector<Variant>& all) {
+void add_for_cpus(const DeviceTraits& device, const Problem& problem, const Geometry& geometry,
+                  Purpose purpose, std::vector<Variant>& all) {
   const unsigned lanes = std::clamp(device.float_width, 4u, 16u);
-  const unsigned rows = device.float_width >= 16 && !problem.paths ? 8 : 4;  // sums, and places, in 16 or 32 registers
-  for (const CpuTile& blocks :
-       {CpuTile{rows, lanes, 128, 256}, CpuTile{rows, lanes, 64, 256}, CpuTile{12 - rows, lanes, 128, 256}}) {
+  const unsigned rows = device.float_width >= 16 && !problem.paths
+                            ? 8
+                            : 4;  // sums, and places, in 16 or 32 registers
+  for (const CpuTile& blocks : {CpuTile{rows, lanes, 128, 256}, CpuTile{rows, lanes, 64, 256},
+                                CpuTile{12 - rows, lanes, 128, 256}}) {
     Variant made = variant_of(blocks, geometry);
     made.file = "tropical_cpu.cl";
     made.options += common_options(problem, purpose);
@@ -76,7 +89,8 @@ void add_for_cpus(const DeviceTraits& device, const Problem& problem, const Geom
 
 }  // namespace
 
-std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem, const Geometry& geometry, Purpose purpose,
+std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem,
+                              const Geometry& geometry, Purpose purpose,
                               const std::string& preferred) {
   std::vector<Variant> all;
   if (device.cpu) {
@@ -87,14 +101,16 @@ std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem
   }
   const auto named = [&](const Variant& variant) {
     if (problem.kernel == "auto") return true;
-    return problem.kernel == "portable" ? variant.kind != "packed" : variant.name() == problem.kernel;
+    return problem.kernel == "portable" ? variant.kind != "packed"
+                                        : variant.name() == problem.kernel;
   };
   return usable(std::move(all), device, named, preferred);
 }
 
 Capacity no_kernel(const Problem& problem) {
   Capacity none;
-  none.reason = "it has no kernel \"" + problem.kernel + "\" for this size, or it takes more than its work-groups have";
+  none.reason = "it has no kernel \"" + problem.kernel +
+                "\" for this size, or it takes more than its work-groups have";
   return none;
 }
 
@@ -106,7 +122,9 @@ bool is_a_variant(const DeviceTraits& device, const Problem& problem, const std:
       other.rows = other.columns = other.inner = size;
       other.axis = axis;
       const auto all = variants(device, other, Geometry::of(size, size, axis), {});
-      if (std::any_of(all.begin(), all.end(), [&](const Variant& variant) { return variant.name() == name; })) return true;
+      if (std::any_of(all.begin(), all.end(),
+                      [&](const Variant& variant) { return variant.name() == name; }))
+        return true;
     }
   }
   return false;

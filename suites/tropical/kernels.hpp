@@ -16,24 +16,31 @@ struct Purpose {
   bool ordered = false;  // no number is below zero, so that bits are ordered as integers are
 };
 
-// Those that may be asked of a device, best first; the last is plain OpenCL C. `preferred`, a name, comes first if it is among
-// them.
-std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem, const Geometry& geometry, Purpose purpose,
+// Those that may be asked of a device, best first; the last is plain OpenCL C. `preferred`, a name,
+// comes first if it is among them.
+std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem,
+                              const Geometry& geometry, Purpose purpose,
                               const std::string& preferred = {});
 
 // Of a device without any: why.
 Capacity no_kernel(const Problem& problem);
 
-// Whether a device has a variant of this name for this problem's numbers, in whatever size and axis.
+// Whether a device has a variant of this name for this problem's numbers, in whatever size and
+// axis.
 bool is_a_variant(const DeviceTraits& device, const Problem& problem, const std::string& name);
 
-// Of the fp32 roof, in which a multiply-add is two operations and takes as long as an add or a compare does alone: how many of its
-// operations one of these takes. `three_at_once`: of two sums and the best so far the best is one instruction.
+// Of the fp32 roof, in which a multiply-add is two operations and takes as long as an add or a
+// compare does alone: how many of its operations one of these takes. `three_at_once`: of two sums
+// and the best so far the best is one instruction.
 constexpr double fp32_roof_share(bool three_at_once) { return three_at_once ? 1.5 : 2; }
 
-// The first of `candidates` that works on this device. Throws Error(unsupported) when none does, Error(device).
-Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates, const Problem& problem, Purpose purpose);
+// The first of `candidates` that works on this device. Throws Error(unsupported) when none does,
+// Error(device).
+Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates,
+                       const Problem& problem, Purpose purpose);
 
-constexpr std::uint32_t u32(std::uint64_t n) { return static_cast<std::uint32_t>(n); }  // an argument of a kernel
+constexpr std::uint32_t u32(std::uint64_t n) {
+  return static_cast<std::uint32_t>(n);
+}  // an argument of a kernel
 
 }  // namespace mgpu::tropical

@@ -6,9 +6,11 @@ namespace mgpu::tropical {
 
 PanelOrder::PanelOrder(const Blocks& blocks, std::span<const Owner> owners, DeviceIndex self)
     : self_(self), owner_(blocks.count()) {
-  const bool shares = std::any_of(owners.begin(), owners.end(), [&](const Owner& owner) { return owner.device == self; });
+  const bool shares = std::any_of(owners.begin(), owners.end(),
+                                  [&](const Owner& owner) { return owner.device == self; });
   for (const Owner& owner : owners) {
-    for (Items item = owner.items.begin; item < owner.items.end; ++item) owner_[blocks.order[item]] = owner.device;
+    for (Items item = owner.items.begin; item < owner.items.end; ++item)
+      owner_[blocks.order[item]] = owner.device;
     if (shares && owner.device != self) others_.push_back(owner.device);
   }
 }
@@ -26,9 +28,11 @@ PanelOrder::Signals PanelOrder::after_round(std::uint32_t round) const {
   // This round's panel is done with: its place is for that of round + panels_at_once.
   const std::uint32_t successor = round + panels_at_once;
   if (successor < count && !owns(successor)) signals.give.push_back(owner_[successor]);
-  // In the round to come this device may put a panel, in the place of one that the others were done with a round ago or so.
+  // In the round to come this device may put a panel, in the place of one that the others were done
+  // with a round ago or so.
   const std::uint32_t put_next = round + 2;
-  if (put_next < count && put_next >= panels_at_once && owns(put_next)) signals.await_readers = others_;
+  if (put_next < count && put_next >= panels_at_once && owns(put_next))
+    signals.await_readers = others_;
   if (round + 1 < count && !owns(round + 1)) signals.await_panel = owner_[round + 1];
   return signals;
 }

@@ -14,7 +14,8 @@ std::uint64_t round_up(std::uint64_t n, std::uint64_t to) { return (n + to - 1) 
 
 }  // namespace
 
-PathsProgram::PathsProgram(PathsWorkload& workload, DeviceResources& device, Mode mode, Kernels kernels)
+PathsProgram::PathsProgram(PathsWorkload& workload, DeviceResources& device, Mode mode,
+                           Kernels kernels)
     : workload_(workload),
       problem_(workload.problem()),
       blocks_(workload.blocks()),
@@ -23,10 +24,14 @@ PathsProgram::PathsProgram(PathsWorkload& workload, DeviceResources& device, Mod
       peer_(device.peer()),
       group_(blocks_.inner == 64 ? 256 : 64),
       parts_(blocks_.inner == 64 ? 4 : 1) {
-  const std::string options = define("T", blocks_.inner) + define("GROUP", group_) + define("PARTS", parts_) +
-                              define("PATHS", problem_.paths) + define("INT32", problem_.integers) +
-                              define("MAXIMUM", problem_.maximum) + define("ORDERED", 0) + (device.traits().cpu ? " -DROLLED" : "");
-  const auto kernel = [&](const char* name) { return device.kernel("tropical_close.cl", name, options); };
+  const std::string options = define("T", blocks_.inner) + define("GROUP", group_) +
+                              define("PARTS", parts_) + define("PATHS", problem_.paths) +
+                              define("INT32", problem_.integers) +
+                              define("MAXIMUM", problem_.maximum) + define("ORDERED", 0) +
+                              (device.traits().cpu ? " -DROLLED" : "");
+  const auto kernel = [&](const char* name) {
+    return device.kernel("tropical_close.cl", name, options);
+  };
   begin_ = kernel("begin");
   copy_rows_ = kernel("copy_rows");
   close_block_ = kernel("close_block");
@@ -39,7 +44,8 @@ PathsProgram::PathsProgram(PathsWorkload& workload, DeviceResources& device, Mod
     own_panel_ = device.allocate(panel);
     if (problem_.paths) own_panel_paths_ = device.allocate(panel);
   }
-  for (const std::uint32_t block : blocks_.order) first_vertices_.push_back(u32(blocks_.first(block)));
+  for (const std::uint32_t block : blocks_.order)
+    first_vertices_.push_back(u32(blocks_.first(block)));
   order_ = device.allocate(first_vertices_.size() * sizeof(std::uint32_t));
   if (blocks_.inner < blocks_.edge) {
     inner_panel_ = device.allocate(blocks_.inner * blocks_.stride() * 4);
@@ -73,7 +79,8 @@ void PathsProgram::upload_weights(Buffer& to, const Slice& slice, Stream& stream
   for (Items item = slice.begin; item < slice.end; ++item) {
     const std::uint64_t block = blocks_.order[item];
     const Rows rows = rows_of(block);
-    stream.upload_rows(to, workload_.weights().data() + blocks_.first(block) * rows.host_stride, rows);
+    stream.upload_rows(to, workload_.weights().data() + blocks_.first(block) * rows.host_stride,
+                       rows);
   }
 }
 
@@ -84,35 +91,42 @@ void PathsProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
   done_ = slice;
   panels_ = {};
   const auto& owners = workload_.owners();
-  if (peer_ != nullptr && std::any_of(owners.begin(), owners.end(),
-                                      [&](const Owner& owner) { return owner.device == peer_->self() && owner.items == slice; }))
+  if (peer_ != nullptr && std::any_of(owners.begin(), owners.end(), [&](const Owner& owner) {
+        return owner.device == peer_->self() && owner.items == slice;
+      }))
     panels_ = PanelOrder(blocks_, owners, peer_->self());
   if (!order_is_there_) stream.upload(*order_, 0, std::as_bytes(std::span(first_vertices_)));
   order_is_there_ = true;
   if (mode_ == Mode::end_to_end) upload_weights(*state_, slice, stream);
   stream.launch(*begin_, {{blocks_.stride(), slice.size() * blocks_.edge, 1}, {64, 1, 1}},
-                {mode_ == Mode::resident ? initial_.get() : state_.get(), state_.get(), &paths(), order_.get(),
-                 u32(slice.begin * blocks_.edge), u32(blocks_.edge), u32(blocks_.vertices), u32(blocks_.stride())});
+                {mode_ == Mode::resident ? initial_.get() : state_.get(), state_.get(), &paths(),
+                 order_.get(), u32(slice.begin * blocks_.edge), u32(blocks_.edge),
+                 u32(blocks_.vertices), u32(blocks_.stride())});
   const auto others = panels_.others();
-  if (!others.empty()) peer_->sync(others, others);  // nobody has panels of the sample before to read any more
+  if (!others.empty())
+    peer_->sync(others, others);  // nobody has panels of the sample before to read any more
 }
 
 void PathsProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) {
   const std::uint64_t next = round + 1;
   const auto owns = [&](std::uint64_t block) {
-    return block < blocks_.count() && blocks_.places[block] >= slice.begin && blocks_.places[block] < slice.end;
+    return block < blocks_.count() && blocks_.places[block] >= slice.begin &&
+           blocks_.places[block] < slice.end;
   };
   if (round == 0) {
     if (owns(0)) close(0, stream);
     exchange(panels_.before_first_round());
   }
-  Buffer& of_round = packed_if_wanted(panel(round), blocks_.size(round), packed_panel_.get(), stream);
-  pack(slice.begin * blocks_.edge, slice.size() * blocks_.edge, blocks_.first(round), blocks_.size(round), *packed_, stream);
+  Buffer& of_round =
+      packed_if_wanted(panel(round), blocks_.size(round), packed_panel_.get(), stream);
+  pack(slice.begin * blocks_.edge, slice.size() * blocks_.edge, blocks_.first(round),
+       blocks_.size(round), *packed_, stream);
   std::vector<std::uint64_t> done;
   if (owns(round)) done.push_back(round);  // it is closed
   if (owns(next) && !panels_.others().empty()) {
-    update({blocks_.row(next), blocks_.edge, blocks_.size(round), blocks_.row(next) + blocks_.edge, 0}, *packed_, of_round,
-           panel_paths(round), stream);
+    update(
+        {blocks_.row(next), blocks_.edge, blocks_.size(round), blocks_.row(next) + blocks_.edge, 0},
+        *packed_, of_round, panel_paths(round), stream);
     done.push_back(next);
     close(next, stream);
     peer_->sync(panels_.others(), {});
@@ -123,55 +137,65 @@ void PathsProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream
   if (next == blocks_.count() && mode_ == Mode::end_to_end) bring_result(slice, stream);
 }
 
-// All rows of the slice by way of the round's block, but those of two blocks at most. A launch leaves out one.
-void PathsProgram::update_but(const Slice& slice, std::vector<std::uint64_t> left_out, std::uint64_t round, Buffer& panel,
-                              Stream& stream) {
+// All rows of the slice by way of the round's block, but those of two blocks at most. A launch
+// leaves out one.
+void PathsProgram::update_but(const Slice& slice, std::vector<std::uint64_t> left_out,
+                              std::uint64_t round, Buffer& panel, Stream& stream) {
   const std::uint64_t size = blocks_.size(round), end = slice.end * blocks_.edge;
   std::uint64_t from = slice.begin * blocks_.edge;
   for (std::uint64_t& block : left_out) block = blocks_.row(block);
   std::sort(left_out.begin(), left_out.end());
   if (left_out.size() == 2) {
-    update({from, left_out[1] - from, size, left_out[0], blocks_.edge}, *packed_, panel, panel_paths(round), stream);
+    update({from, left_out[1] - from, size, left_out[0], blocks_.edge}, *packed_, panel,
+           panel_paths(round), stream);
     from = left_out[1] + blocks_.edge;
     left_out.clear();
   }
   const bool leaves_out = !left_out.empty();
-  update({from, end - from, size, leaves_out ? left_out[0] : end, leaves_out ? blocks_.edge : 0}, *packed_, panel,
-         panel_paths(round), stream);
+  update({from, end - from, size, leaves_out ? left_out[0] : end, leaves_out ? blocks_.edge : 0},
+         *packed_, panel, panel_paths(round), stream);
 }
 
-void PathsProgram::pack(std::uint64_t first, std::uint64_t rows, std::uint64_t by, std::uint64_t size, Buffer& packed,
-                        Stream& stream) {
+void PathsProgram::pack(std::uint64_t first, std::uint64_t rows, std::uint64_t by,
+                        std::uint64_t size, Buffer& packed, Stream& stream) {
   const Variant& variant = kernels_.variant;
   stream.launch(*kernels_.pack_rows, pack_rows_grid(variant, rows, variant.packed_inner(size)),
-                {state_.get(), &packed, u32(first), u32(first + rows), u32(size), u32(blocks_.stride()), u32(by)});
+                {state_.get(), &packed, u32(first), u32(first + rows), u32(size),
+                 u32(blocks_.stride()), u32(by)});
 }
 
 // Of `size` rows of a panel: as the kernel reads them.
-Buffer& PathsProgram::packed_if_wanted(Buffer& rows, std::uint64_t size, Buffer* packed, Stream& stream) {
+Buffer& PathsProgram::packed_if_wanted(Buffer& rows, std::uint64_t size, Buffer* packed,
+                                       Stream& stream) {
   const unsigned columns = kernels_.variant.panel_columns;
   if (columns == 0) return rows;
   constexpr std::uint64_t at_once = 64;  // k of a work-group of the kernel
   const std::uint64_t stride = blocks_.stride();
-  stream.launch(*kernels_.pack_columns, {{round_up(stride, columns) / columns, round_up(size, at_once) / at_once, 1}, {1, 1, 1}},
-                {&rows, packed, 0u, u32(stride), u32(size), u32(stride)});
+  stream.launch(
+      *kernels_.pack_columns,
+      {{round_up(stride, columns) / columns, round_up(size, at_once) / at_once, 1}, {1, 1, 1}},
+      {&rows, packed, 0u, u32(stride), u32(size), u32(stride)});
   return *packed;
 }
 
-void PathsProgram::update(const Product& product, Buffer& packed, Buffer& panel, Buffer& panel_paths, Stream& stream) {
+void PathsProgram::update(const Product& product, Buffer& packed, Buffer& panel,
+                          Buffer& panel_paths, Stream& stream) {
   const Variant& variant = kernels_.variant;
   const std::uint64_t stride = blocks_.stride(), tile = variant.tile_rows;
-  const std::uint64_t gap = round_up(product.gap_size, tile) / tile, tiles = round_up(product.rows, tile) / tile - gap;
+  const std::uint64_t gap = round_up(product.gap_size, tile) / tile,
+                      tiles = round_up(product.rows, tile) / tile - gap;
   const std::uint64_t each = round_up(stride, variant.tile_columns) / variant.tile_columns;
   if (tiles == 0) return;
-  stream.launch(*kernels_.multiply, {{tiles * each * variant.threads, 1, 1}, {variant.threads, 1, 1}},
-                {&packed, &panel, state_.get(), &paths(), &panel_paths, u32(product.gap / tile), u32(gap),
-                 u32(product.first / tile), u32(tiles), u32(each), u32(blocks_.rows()), u32(stride), u32(product.size), 0u, 0u,
-                 u32(product.size), u32(stride), u32(stride)});
+  stream.launch(
+      *kernels_.multiply, {{tiles * each * variant.threads, 1, 1}, {variant.threads, 1, 1}},
+      {&packed, &panel, state_.get(), &paths(), &panel_paths, u32(product.gap / tile), u32(gap),
+       u32(product.first / tile), u32(tiles), u32(each), u32(blocks_.rows()), u32(stride),
+       u32(product.size), 0u, 0u, u32(product.size), u32(stride), u32(stride)});
 }
 
 void PathsProgram::close(std::uint64_t block, Stream& stream) {
-  const std::uint64_t first = blocks_.first(block), end = first + blocks_.size(block), stride = blocks_.stride();
+  const std::uint64_t first = blocks_.first(block), end = first + blocks_.size(block),
+                      stride = blocks_.stride();
   const std::uint64_t row = blocks_.row(block);
   const bool at_once = blocks_.inner == blocks_.edge;  // its rows are the panel then
   Buffer& rows = at_once ? panel(block) : *inner_panel_;
@@ -181,15 +205,18 @@ void PathsProgram::close(std::uint64_t block, Stream& stream) {
     stream.launch(*close_block_, {{group_, 1, 1}, {group_, 1, 1}},
                   {state_.get(), &paths(), u32(row + by - first), u32(by), u32(size), u32(stride)});
     stream.launch(*close_rows_, {{stride * parts_, 1, 1}, {close_columns * parts_, 1, 1}},
-                  {state_.get(), &paths(), &rows, &rows_paths, u32(row + by - first), u32(by), u32(size), u32(stride)});
+                  {state_.get(), &paths(), &rows, &rows_paths, u32(row + by - first), u32(by),
+                   u32(size), u32(stride)});
     if (at_once) break;
     Buffer& wanted = packed_if_wanted(rows, size, packed_inner_panel_.get(), stream);
     pack(row, blocks_.edge, by, size, *packed_inner_, stream);
-    update({row, blocks_.edge, size, row + blocks_.edge, 0}, *packed_inner_, wanted, rows_paths, stream);
+    update({row, blocks_.edge, size, row + blocks_.edge, 0}, *packed_inner_, wanted, rows_paths,
+           stream);
   }
   if (!at_once) {
-    stream.launch(*copy_rows_, {{round_up(stride / 4, 64), end - first, 1}, {64, 1, 1}},
-                  {state_.get(), &paths(), &panel(block), &panel_paths(block), u32(row), u32(stride)});
+    stream.launch(
+        *copy_rows_, {{round_up(stride / 4, 64), end - first, 1}, {64, 1, 1}},
+        {state_.get(), &paths(), &panel(block), &panel_paths(block), u32(row), u32(stride)});
   }
   send(block);
 }
@@ -198,7 +225,8 @@ void PathsProgram::send(std::uint64_t block) {
   const Bytes size = blocks_.size(block) * blocks_.stride() * 4;
   for (const DeviceIndex other : panels_.others()) {
     peer_->put(panel(block), 0, *workload_.panel(block), other, 0, size);
-    if (problem_.paths) peer_->put(panel_paths(block), 0, *workload_.panel_paths(block), other, 0, size);
+    if (problem_.paths)
+      peer_->put(panel_paths(block), 0, *workload_.panel_paths(block), other, 0, size);
   }
 }
 

@@ -1,10 +1,13 @@
-// What one device does for all shortest paths: it has the rows of its blocks, at the places that Blocks gives them.
+// What one device does for all shortest paths: it has the rows of its blocks, at the places that
+// Blocks gives them.
 //
-// A round has a block of vertices. Its owner closes their rows: by no more than 64 vertices at a time, the block between them, then
-// their rows, then those of the rest of the block. These rows are the panel that all devices need: each row of theirs becomes the
-// better of itself and the sum of its way into the block with the panel, a product in the semiring. Where others wait for it, who
-// owns the next block updates that first, closes it and sends it ahead of the rest of the round; they are not held up by that, as
-// they wait for its panel only, and for nobody to be done with a round (panel_order.hpp).
+// A round has a block of vertices. Its owner closes their rows: by no more than 64 vertices at a
+// time, the block between them, then their rows, then those of the rest of the block. These rows
+// are the panel that all devices need: each row of theirs becomes the better of itself and the sum
+// of its way into the block with the panel, a product in the semiring. Where others wait for it,
+// who owns the next block updates that first, closes it and sends it ahead of the rest of the
+// round; they are not held up by that, as they wait for its panel only, and for nobody to be done
+// with a round (panel_order.hpp).
 #pragma once
 
 #include <optional>
@@ -22,7 +25,9 @@ class PathsProgram final : public DeviceProgram {
   void prepare(Stream&) override { panels_ = {}; }
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override;
-  Brings brings() const override { return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish; }
+  Brings brings() const override {
+    return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
+  }
   void finished(const Slice& slice) override { workload_.arrived(slice); }
   void publish(Stream& stream) override;
   void published() override;
@@ -30,15 +35,19 @@ class PathsProgram final : public DeviceProgram {
  private:
   struct Product {  // rows of the state from `first` on become better by way of `size` vertices
     std::uint64_t first, rows, size;
-    std::uint64_t gap, gap_size;  // rows that are left out, from a tile's beginning on; gap_size 0: none
+    std::uint64_t gap,
+        gap_size;  // rows that are left out, from a tile's beginning on; gap_size 0: none
   };
-  void update(const Product& product, Buffer& packed, Buffer& panel, Buffer& panel_paths, Stream& stream);
-  void pack(std::uint64_t first, std::uint64_t rows, std::uint64_t by, std::uint64_t size, Buffer& packed, Stream& stream);
+  void update(const Product& product, Buffer& packed, Buffer& panel, Buffer& panel_paths,
+              Stream& stream);
+  void pack(std::uint64_t first, std::uint64_t rows, std::uint64_t by, std::uint64_t size,
+            Buffer& packed, Stream& stream);
   Buffer& packed_if_wanted(Buffer& rows, std::uint64_t size, Buffer* packed, Stream& stream);
   void close(std::uint64_t block, Stream& stream);
   void send(std::uint64_t block);
   void exchange(const PanelOrder::Signals& signals);
-  void update_but(const Slice& slice, std::vector<std::uint64_t> left_out, std::uint64_t round, Buffer& panel, Stream& stream);
+  void update_but(const Slice& slice, std::vector<std::uint64_t> left_out, std::uint64_t round,
+                  Buffer& panel, Stream& stream);
   void bring_result(const Slice& slice, Stream& stream);
   Rows rows_of(std::uint64_t block) const;
   void upload_weights(Buffer& to, const Slice& slice, Stream& stream);

@@ -28,14 +28,17 @@ Shape shape_of_paths(const Problem& problem) {
   return shape;
 }
 
-Bytes host_bytes_of_paths(const Problem& problem) { return in_pages(2 * problem.sizes().c_bytes() + problem.sizes().path_bytes()); }
+Bytes host_bytes_of_paths(const Problem& problem) {
+  return in_pages(2 * problem.sizes().c_bytes() + problem.sizes().path_bytes());
+}
 
 PathsWorkload::PathsWorkload(const Problem& problem, const SuiteParams& params)
     : problem_(problem),
       blocks_(Blocks::of(problem.rows)),
       shape_(shape_of_paths(problem)),
       host_threads_(params.host_threads),
-      pages_(host_bytes_of_paths(problem), "a graph of " + std::to_string(problem.rows) + " vertices"),
+      pages_(host_bytes_of_paths(problem),
+             "a graph of " + std::to_string(problem.rows) + " vertices"),
       arrivals_(blocks_.count(), params.host_threads) {
   check_route(problem_);
   problem_.integers ? fill<std::int32_t>(params) : fill<float>(params);
@@ -57,7 +60,8 @@ void PathsWorkload::fill(const SuiteParams& params) {
 Demand PathsWorkload::demand(const DeviceTraits& device) const {
   Demand demand;
   if (!problem_.integers) demand.fp32 = fp32_roof_share(ordered_ && device.nvidia) * shape_.ops;
-  demand.memory_bytes = 2.0 * static_cast<double>(shape_.rounds) * static_cast<double>(shape_.bytes_out);
+  demand.memory_bytes =
+      2.0 * static_cast<double>(shape_.rounds) * static_cast<double>(shape_.bytes_out);
   return demand;
 }
 
@@ -65,13 +69,16 @@ Capacity PathsWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   if (candidates(device).empty()) return no_kernel(problem_);
   Capacity capacity;
   const unsigned states = (mode == Mode::resident ? 2 : 1) + (problem_.paths ? 1 : 0);
-  const unsigned panels = (panels_at_once + 1) * (problem_.paths ? 2 : 1) + 2;  // one closed in parts, and both packed
-  capacity.resident =
-      states * blocks_.state_bytes() + panels * blocks_.panel_bytes() + 2 * blocks_.count() * blocks_.edge * blocks_.edge * 4;
-  if (blocks_.state_bytes() > device.max_allocation || capacity.resident > device.global_memory / 10 * 9) {
-    capacity.reason =
-        "it has no memory for " + std::to_string(states) + " states of " + format_bytes(static_cast<double>(blocks_.state_bytes()));
-    if (mode == Mode::resident) capacity.reason += ", one of them the weights: try --mode end-to-end";
+  const unsigned panels =
+      (panels_at_once + 1) * (problem_.paths ? 2 : 1) + 2;  // one closed in parts, and both packed
+  capacity.resident = states * blocks_.state_bytes() + panels * blocks_.panel_bytes() +
+                      2 * blocks_.count() * blocks_.edge * blocks_.edge * 4;
+  if (blocks_.state_bytes() > device.max_allocation ||
+      capacity.resident > device.global_memory / 10 * 9) {
+    capacity.reason = "it has no memory for " + std::to_string(states) + " states of " +
+                      format_bytes(static_cast<double>(blocks_.state_bytes()));
+    if (mode == Mode::resident)
+      capacity.reason += ", one of them the weights: try --mode end-to-end";
     return capacity;
   }
   capacity.fits = capacity.pipeline = blocks_.count();
@@ -82,7 +89,8 @@ std::vector<Variant> PathsWorkload::candidates(const DeviceTraits& device) const
   const auto preferred = preferred_.find(device.id);
   Problem padded = problem_;
   padded.columns = blocks_.stride();
-  return variants(device, padded, geometry(), purpose(), preferred == preferred_.end() ? std::string() : preferred->second);
+  return variants(device, padded, geometry(), purpose(),
+                  preferred == preferred_.end() ? std::string() : preferred->second);
 }
 
 std::vector<std::string> PathsWorkload::kernel_variants(const DeviceTraits& device) const {
@@ -97,9 +105,11 @@ bool PathsWorkload::prefer(const DeviceTraits& device, const std::string& varian
   return true;
 }
 
-std::unique_ptr<DeviceProgram> PathsWorkload::program(DeviceResources& device, Mode mode, const Capacity&) {
-  return std::make_unique<PathsProgram>(*this, device, mode,
-                                        choose_kernels(device, candidates(device.traits()), problem_, purpose()));
+std::unique_ptr<DeviceProgram> PathsWorkload::program(DeviceResources& device, Mode mode,
+                                                      const Capacity&) {
+  return std::make_unique<PathsProgram>(
+      *this, device, mode,
+      choose_kernels(device, candidates(device.traits()), problem_, purpose()));
 }
 
 void PathsWorkload::connect(PeerGroup& group) {
@@ -113,11 +123,14 @@ void PathsWorkload::disconnect() {
   for (auto& panel : panel_paths_) panel.reset();
 }
 
-std::string PathsWorkload::digest() const { return sha256_hex({lengths().data(), lengths().size() + before().size()}); }
+std::string PathsWorkload::digest() const {
+  return sha256_hex({lengths().data(), lengths().size() + before().size()});
+}
 
 template <class Number>
 Finding PathsWorkload::check(bool whole, std::uint64_t seed) {
-  const Lengths<Number> found{as_numbers<Number>(weights()), as_numbers<Number>(std::as_const(*this).lengths()),
+  const Lengths<Number> found{as_numbers<Number>(weights()),
+                              as_numbers<Number>(std::as_const(*this).lengths()),
                               as_numbers<std::int32_t>(std::as_const(*this).before())};
   Finding finding = check_paths(problem_, found, potentials_, whole, seed, host_threads_);
   if (finding.message.empty()) finding.method += route_text(problem_, found);
@@ -129,8 +142,10 @@ Verdict PathsWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   if (level == VerifyLevel::off) return {};
   if (const auto missing = arrivals_.look("blocks")) return *missing;
   const bool whole = level == VerifyLevel::full;
-  const Finding finding = problem_.integers ? check<std::int32_t>(whole, seed) : check<float>(whole, seed);
-  return {finding.message.empty() ? Status::passed : Status::failed, finding.method, finding.message};
+  const Finding finding =
+      problem_.integers ? check<std::int32_t>(whole, seed) : check<float>(whole, seed);
+  return {finding.message.empty() ? Status::passed : Status::failed, finding.method,
+          finding.message};
 }
 
 void PathsWorkload::write_result(const std::filesystem::path& file) const {

@@ -1,5 +1,5 @@
-// All shortest paths of a graph as a Workload that goes in rounds: weights and lengths in host memory, who owns which rows,
-// verification. What runs on a device is in paths_program.hpp.
+// All shortest paths of a graph as a Workload that goes in rounds: weights and lengths in host
+// memory, who owns which rows, verification. What runs on a device is in paths_program.hpp.
 #pragma once
 
 #include <map>
@@ -27,8 +27,11 @@ class PathsWorkload final : public Workload {
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
   bool prefer(const DeviceTraits& device, const std::string& variant) override;
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
-  std::span<const std::byte> transfer_memory() const override { return {pages_.data(), host_bytes_of_paths(problem_)}; }
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
+                                         const Capacity& capacity) override;
+  std::span<const std::byte> transfer_memory() const override {
+    return {pages_.data(), host_bytes_of_paths(problem_)};
+  }
   Exchanged exchanged(Mode) const override {
     return {false, 0, u32(blocks_.count()), blocks_.panel_bytes() * (problem_.paths ? 2 : 1)};
   }
@@ -37,7 +40,8 @@ class PathsWorkload final : public Workload {
   void own(std::span<const Owner> owners) override { owners_.assign(owners.begin(), owners.end()); }
   void begin_sample() override { arrivals_.begin_sample(results()); }
   void merge() override {}
-  std::string digest() const override;  // SHA-256 of the bytes of lengths, and of vertices before the last
+  std::string digest()
+      const override;  // SHA-256 of the bytes of lengths, and of vertices before the last
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 
@@ -48,14 +52,18 @@ class PathsWorkload final : public Workload {
   std::span<std::byte> lengths() { return {pages_.data() + one(), one()}; }
   std::span<std::byte> before() { return {pages_.data() + 2 * one(), problem_.paths ? one() : 0}; }
   std::span<const std::byte> lengths() const { return {pages_.data() + one(), one()}; }
-  std::span<const std::byte> before() const { return {pages_.data() + 2 * one(), problem_.paths ? one() : 0}; }
+  std::span<const std::byte> before() const {
+    return {pages_.data() + 2 * one(), problem_.paths ? one() : 0};
+  }
   std::uint64_t sample() const { return arrivals_.sample(); }
   void arrived(const Slice& blocks) { arrivals_.arrived({&blocks, 1}); }  // these are on the host
   const std::vector<Owner>& owners() const { return owners_; }
-  // Rows of a block for the round that has it, in one of the panels by turns, and with paths what goes with them; null: there is no
-  // group.
+  // Rows of a block for the round that has it, in one of the panels by turns, and with paths what
+  // goes with them; null: there is no group.
   SharedMemory* panel(std::uint64_t block) { return panels_[block % panels_at_once].get(); }
-  SharedMemory* panel_paths(std::uint64_t block) { return panel_paths_[block % panels_at_once].get(); }
+  SharedMemory* panel_paths(std::uint64_t block) {
+    return panel_paths_[block % panels_at_once].get();
+  }
 
  private:
   template <class Number>
@@ -63,7 +71,9 @@ class PathsWorkload final : public Workload {
   template <class Number>
   Finding check(bool whole, std::uint64_t seed);
   std::vector<Variant> candidates(const DeviceTraits& device) const;
-  Geometry geometry() const { return Geometry::of_rows(blocks_.vertices, blocks_.stride(), blocks_.edge); }
+  Geometry geometry() const {
+    return Geometry::of_rows(blocks_.vertices, blocks_.stride(), blocks_.edge);
+  }
   Purpose purpose() const { return {true, ordered_}; }
   std::span<std::byte> results() { return {lengths().data(), lengths().size() + before().size()}; }
   Bytes one() const { return problem_.sizes().c_bytes(); }

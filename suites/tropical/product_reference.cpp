@@ -16,7 +16,8 @@ namespace {
 template <class Number>
 class PlainRow {
  public:
-  PlainRow(const Problem& problem, const ProductMemory& memory, std::uint64_t row) : problem_(problem), memory_(memory), row_(row) {
+  PlainRow(const Problem& problem, const ProductMemory& memory, std::uint64_t row)
+      : problem_(problem), memory_(memory), row_(row) {
     const Number none = nothing<Number>(problem.maximum);
     const auto a = as_numbers<Number>(memory.a()), b = as_numbers<Number>(memory.b());
     best_.assign(problem.columns, none);
@@ -43,9 +44,11 @@ class PlainRow {
       const std::uint64_t at = row_ * problem_.columns + j;
       const std::string place = "[" + std::to_string(row_) + "," + std::to_string(j) + "] is ";
       if (c[at] != best_[j])
-        return "C" + place + number_text(static_cast<double>(c[at])) + ", the reference says " + number_text(static_cast<double>(best_[j]));
+        return "C" + place + number_text(static_cast<double>(c[at])) + ", the reference says " +
+               number_text(static_cast<double>(best_[j]));
       if (problem_.paths && paths[at] != first_[j])
-        return "the k of C" + place + std::to_string(paths[at]) + ", the reference says " + std::to_string(first_[j]);
+        return "the k of C" + place + std::to_string(paths[at]) + ", the reference says " +
+               std::to_string(first_[j]);
     }
     return "";
   }
@@ -58,10 +61,12 @@ class PlainRow {
   std::vector<std::int64_t> first_;
 };
 
-std::vector<std::uint64_t> rows_to_check(const Problem& problem, bool whole, std::uint64_t seed, unsigned threads) {
+std::vector<std::uint64_t> rows_to_check(const Problem& problem, bool whole, std::uint64_t seed,
+                                         unsigned threads) {
   // So many steps of a plain loop take a thread about half a second, and 3 seconds.
   const double budget = (whole ? 2e9 : 3e8) * threads;
-  const double each = static_cast<double>(problem.columns) * static_cast<double>(std::max<std::uint64_t>(problem.inner, 1));
+  const double each = static_cast<double>(problem.columns) *
+                      static_cast<double>(std::max<std::uint64_t>(problem.inner, 1));
   std::vector<std::uint64_t> rows(problem.rows);
   std::iota(rows.begin(), rows.end(), 0);
   if (each * static_cast<double>(problem.rows) <= budget) return rows;
@@ -73,15 +78,18 @@ std::vector<std::uint64_t> rows_to_check(const Problem& problem, bool whole, std
 
 }  // namespace
 
-Finding check_product(const Problem& problem, const ProductMemory& memory, bool whole, std::uint64_t seed, unsigned threads) {
+Finding check_product(const Problem& problem, const ProductMemory& memory, bool whole,
+                      std::uint64_t seed, unsigned threads) {
   if (problem.rows == 0 || problem.columns == 0) return {"C is empty", ""};
   const std::vector<std::uint64_t> rows = rows_to_check(problem, whole, seed, threads);
   std::vector<std::string> messages(rows.size());
   parallel_for(rows.size(), threads, [&](std::uint64_t i) {
-    messages[i] = problem.integers ? PlainRow<std::int32_t>(problem, memory, rows[i]).what_is_wrong()
-                                   : PlainRow<float>(problem, memory, rows[i]).what_is_wrong();
+    messages[i] = problem.integers
+                      ? PlainRow<std::int32_t>(problem, memory, rows[i]).what_is_wrong()
+                      : PlainRow<float>(problem, memory, rows[i]).what_is_wrong();
   });
-  const auto wrong = std::find_if(messages.begin(), messages.end(), [](const std::string& message) { return !message.empty(); });
+  const auto wrong = std::find_if(messages.begin(), messages.end(),
+                                  [](const std::string& message) { return !message.empty(); });
   return {(rows.size() == problem.rows ? std::string("all") : std::to_string(rows.size())) +
               " rows, bit for bit, with a plain loop on the host",
           wrong == messages.end() ? "" : *wrong};

@@ -24,7 +24,9 @@ double cost(const Problem& problem, Number number) {
   return problem.maximum ? -static_cast<double>(number) : static_cast<double>(number);
 }
 
-std::string shown(const Problem& problem, double length) { return number_text(problem.maximum ? -length : length); }
+std::string shown(const Problem& problem, double length) {
+  return number_text(problem.maximum ? -length : length);
+}
 
 // Vertices of a cycle of `parent`, in the order of its edges; none: there is no cycle.
 std::vector<std::uint64_t> cycle_of(const std::vector<std::uint64_t>& parent) {
@@ -42,7 +44,8 @@ std::vector<std::uint64_t> cycle_of(const std::vector<std::uint64_t>& parent) {
 }
 
 template <class Number>
-[[noreturn]] void refuse_cycle(const Problem& problem, std::span<const Number> weights, const std::vector<std::uint64_t>& cycle) {
+[[noreturn]] void refuse_cycle(const Problem& problem, std::span<const Number> weights,
+                               const std::vector<std::uint64_t>& cycle) {
   constexpr std::size_t most_shown = 8;
   double length = 0;
   std::string text;
@@ -51,22 +54,27 @@ template <class Number>
     if (i < most_shown) text += std::to_string(cycle[i]) + " -> ";
   }
   if (cycle.size() > most_shown) text += "... -> ";
-  throw Error(ErrorKind::input, "--input: the cycle " + text + std::to_string(cycle.front()) + " (vertices from 0) has length " +
-                                    shown(problem, length) + ", so that paths get " + (problem.maximum ? "longer" : "shorter") +
+  throw Error(ErrorKind::input, "--input: the cycle " + text + std::to_string(cycle.front()) +
+                                    " (vertices from 0) has length " + shown(problem, length) +
+                                    ", so that paths get " +
+                                    (problem.maximum ? "longer" : "shorter") +
                                     " without end; accepted: graphs whose cycles are all at " +
                                     (problem.maximum ? "most" : "least") + " 0 long");
 }
 
-// Of one vertex: how long the best paths are, by how many edges, and what these add up to without signs.
+// Of one vertex: how long the best paths are, by how many edges, and what these add up to without
+// signs.
 struct Tree {
   std::vector<double> length, magnitude;
   std::vector<std::uint32_t> edges;
 };
 
 template <class Number>
-Tree dijkstra(const Problem& problem, std::span<const Number> weights, std::span<const double> potentials, std::uint64_t source) {
+Tree dijkstra(const Problem& problem, std::span<const Number> weights,
+              std::span<const double> potentials, std::uint64_t source) {
   const std::uint64_t n = problem.rows;
-  Tree tree{std::vector<double>(n, infinite), std::vector<double>(n, 0), std::vector<std::uint32_t>(n, 0)};
+  Tree tree{std::vector<double>(n, infinite), std::vector<double>(n, 0),
+            std::vector<std::uint32_t>(n, 0)};
   std::vector<double> reduced(n, infinite);
   std::vector<bool> done(n, false);
   reduced[source] = tree.length[source] = 0;
@@ -77,7 +85,8 @@ Tree dijkstra(const Problem& problem, std::span<const Number> weights, std::span
     if (u == no_vertex) return tree;
     done[u] = true;
     for (std::uint64_t v = 0; v < n; ++v) {
-      const double w = cost(problem, weights[u * n + v]), by_u = reduced[u] + (w + potentials[u] - potentials[v]);
+      const double w = cost(problem, weights[u * n + v]),
+                   by_u = reduced[u] + (w + potentials[u] - potentials[v]);
       if (done[v] || w == infinite || by_u >= reduced[v]) continue;
       reduced[v] = by_u;
       tree.length[v] = tree.length[u] + w;
@@ -103,22 +112,25 @@ bool is_exact(const Problem& problem, std::span<const Number> weights) {
 template <class Number>
 class RowCheck {
  public:
-  RowCheck(const Problem& problem, const Lengths<Number>& found, bool exact) : problem_(problem), found_(found), exact_(exact) {}
+  RowCheck(const Problem& problem, const Lengths<Number>& found, bool exact)
+      : problem_(problem), found_(found), exact_(exact) {}
 
   std::string lengths(std::uint64_t source, const Tree& tree) const {
     for (std::uint64_t v = 0; v < problem_.rows; ++v) {
-      const double length = cost(problem_, found_.lengths[source * problem_.rows + v]), expected = tree.length[v];
+      const double length = cost(problem_, found_.lengths[source * problem_.rows + v]),
+                   expected = tree.length[v];
       if (length == expected) continue;
       // Twice the edges' roundings: the path that was found may be another one, about as long.
       const double allowed = exact_ ? 0 : 0x1p-23 * (tree.edges[v] + 8.0) * tree.magnitude[v];
       if (std::abs(length - expected) <= allowed) continue;
-      return "the length from " + std::to_string(source) + " to " + std::to_string(v) + " is " + shown(problem_, length) +
-             ", Dijkstra says " + shown(problem_, expected);
+      return "the length from " + std::to_string(source) + " to " + std::to_string(v) + " is " +
+             shown(problem_, length) + ", Dijkstra says " + shown(problem_, expected);
     }
     return "";
   }
 
-  // Each vertex hangs on one before it, by an edge that is as long as the two are apart, and nobody on himself.
+  // Each vertex hangs on one before it, by an edge that is as long as the two are apart, and nobody
+  // on himself.
   std::string paths(std::uint64_t source, const Tree& tree) const {
     const std::uint64_t n = problem_.rows;
     std::vector<std::uint64_t> parent(n, no_vertex);
@@ -126,22 +138,26 @@ class RowCheck {
       const std::int32_t before = found_.before[source * n + v];
       const bool there = v != source && tree.length[v] < infinite;
       if (!there && before == -1) continue;
-      if (!there || before < 0 || static_cast<std::uint64_t>(before) >= n) return wrong(source, v, before);
+      if (!there || before < 0 || static_cast<std::uint64_t>(before) >= n)
+        return wrong(source, v, before);
       parent[v] = static_cast<std::uint64_t>(before);
       const double w = cost(problem_, found_.weights[parent[v] * n + v]);
       const double by_it = cost(problem_, found_.lengths[source * n + parent[v]]) + w;
-      const double allowed = exact_ ? 0 : 0x1p-22 * (tree.edges[v] + 8.0) * (tree.magnitude[v] + std::abs(w));
-      if (!(std::abs(by_it - cost(problem_, found_.lengths[source * n + v])) <= allowed)) return wrong(source, v, before);
+      const double allowed =
+          exact_ ? 0 : 0x1p-22 * (tree.edges[v] + 8.0) * (tree.magnitude[v] + std::abs(w));
+      if (!(std::abs(by_it - cost(problem_, found_.lengths[source * n + v])) <= allowed))
+        return wrong(source, v, before);
     }
     if (const auto cycle = cycle_of(parent); !cycle.empty())
-      return "the path from " + std::to_string(source) + " to " + std::to_string(cycle.front()) + " goes round in a circle";
+      return "the path from " + std::to_string(source) + " to " + std::to_string(cycle.front()) +
+             " goes round in a circle";
     return "";
   }
 
  private:
   std::string wrong(std::uint64_t source, std::uint64_t v, std::int32_t before) const {
-    return "on the path from " + std::to_string(source) + " to " + std::to_string(v) + " vertex " + std::to_string(before) +
-           " cannot be the last but one";
+    return "on the path from " + std::to_string(source) + " to " + std::to_string(v) + " vertex " +
+           std::to_string(before) + " cannot be the last but one";
   }
   const Problem& problem_;
   const Lengths<Number>& found_;
@@ -149,7 +165,8 @@ class RowCheck {
 };
 
 template <class Number>
-std::string first_wrong(const Problem& problem, const Lengths<Number>& found, std::span<const double> potentials,
+std::string first_wrong(const Problem& problem, const Lengths<Number>& found,
+                        std::span<const double> potentials,
                         const std::vector<std::uint64_t>& sources, bool exact, unsigned threads) {
   const RowCheck<Number> check(problem, found, exact);
   std::vector<std::string> messages(sources.size());
@@ -158,7 +175,8 @@ std::string first_wrong(const Problem& problem, const Lengths<Number>& found, st
     messages[i] = check.lengths(sources[i], tree);
     if (messages[i].empty() && !found.before.empty()) messages[i] = check.paths(sources[i], tree);
   });
-  const auto wrong = std::find_if(messages.begin(), messages.end(), [](const std::string& message) { return !message.empty(); });
+  const auto wrong = std::find_if(messages.begin(), messages.end(),
+                                  [](const std::string& message) { return !message.empty(); });
   return wrong == messages.end() ? "" : *wrong;
 }
 
@@ -180,7 +198,8 @@ std::vector<double> relaxed(const Problem& problem, std::span<const Number> weig
       }
     }
     // A cycle that gains shows among parents long before n passes are over.
-    if (const auto cycle = cycle_of(parent); changed && !cycle.empty()) refuse_cycle(problem, weights, cycle);
+    if (const auto cycle = cycle_of(parent); changed && !cycle.empty())
+      refuse_cycle(problem, weights, cycle);
   }
   return length;
 }
@@ -189,16 +208,19 @@ std::vector<double> relaxed(const Problem& problem, std::span<const Number> weig
 
 template <class Number>
 std::vector<double> potentials_of(const Problem& problem, std::span<const Number> weights) {
-  const bool any = std::any_of(weights.begin(), weights.end(), [&](Number w) { return cost(problem, w) < 0; });
+  const bool any =
+      std::any_of(weights.begin(), weights.end(), [&](Number w) { return cost(problem, w) < 0; });
   return any ? relaxed(problem, weights) : std::vector<double>(problem.rows, 0);
 }
 
 template <class Number>
-Finding check_paths(const Problem& problem, const Lengths<Number>& found, std::span<const double> potentials, bool whole,
-                    std::uint64_t seed, unsigned threads) {
+Finding check_paths(const Problem& problem, const Lengths<Number>& found,
+                    std::span<const double> potentials, bool whole, std::uint64_t seed,
+                    unsigned threads) {
   const std::uint64_t n = problem.rows;
   // About a second of each thread, and four.
-  const double most = (whole ? 1e9 : 2e8) * threads / (static_cast<double>(n) * static_cast<double>(n));
+  const double most =
+      (whole ? 1e9 : 2e8) * threads / (static_cast<double>(n) * static_cast<double>(n));
   std::vector<std::uint64_t> sources(n);
   std::iota(sources.begin(), sources.end(), 0);
   if (most < static_cast<double>(n) && n > 2) {
@@ -210,8 +232,10 @@ Finding check_paths(const Problem& problem, const Lengths<Number>& found, std::s
   const std::string wrong = first_wrong(problem, found, potentials, sources, exact, threads);
   std::string method = "lengths";
   if (!found.before.empty()) method += " and paths";
-  method += sources.size() == n ? " from all vertices" : " from " + std::to_string(sources.size()) + " vertices";
-  method += exact ? ", bit for bit, with Dijkstra's on the host" : ", within roundings, with Dijkstra's on the host";
+  method += sources.size() == n ? " from all vertices"
+                                : " from " + std::to_string(sources.size()) + " vertices";
+  method += exact ? ", bit for bit, with Dijkstra's on the host"
+                  : ", within roundings, with Dijkstra's on the host";
   return {method, wrong};
 }
 
@@ -225,20 +249,23 @@ std::string route_text(const Problem& problem, const Lengths<Number>& found) {
   if (length == infinite) return text + "there is none";
   std::vector<std::uint64_t> vertices{to};
   while (vertices.back() != from && vertices.size() <= problem.rows)
-    vertices.push_back(static_cast<std::uint64_t>(found.before[from * problem.rows + vertices.back()]));
+    vertices.push_back(
+        static_cast<std::uint64_t>(found.before[from * problem.rows + vertices.back()]));
   std::string list;
   for (std::size_t i = 0; i < vertices.size(); ++i) {
     const std::size_t at = vertices.size() - 1 - i;
-    if (i < most_shown || at == 0) list += std::to_string(vertices[at]) + (at == 0 ? "" : " ");
-    else if (i == most_shown) list += "... ";
+    if (i < most_shown || at == 0)
+      list += std::to_string(vertices[at]) + (at == 0 ? "" : " ");
+    else if (i == most_shown)
+      list += "... ";
   }
   return text + list + ", length " + shown(problem, length);
 }
 
-#define MGPU_FOR(Number)                                                                                                      \
-  template std::vector<double> potentials_of<Number>(const Problem&, std::span<const Number>);                                \
-  template Finding check_paths<Number>(const Problem&, const Lengths<Number>&, std::span<const double>, bool, std::uint64_t, \
-                                       unsigned);                                                                            \
+#define MGPU_FOR(Number)                                                                        \
+  template std::vector<double> potentials_of<Number>(const Problem&, std::span<const Number>);  \
+  template Finding check_paths<Number>(const Problem&, const Lengths<Number>&,                  \
+                                       std::span<const double>, bool, std::uint64_t, unsigned); \
   template std::string route_text<Number>(const Problem&, const Lengths<Number>&);
 MGPU_FOR(float)
 MGPU_FOR(std::int32_t)

@@ -1,4 +1,5 @@
-// The trial of vendor kernels: each computes a small product that the host knows before it is taken.
+// The trial of vendor kernels: each computes a small product that the host knows before it is
+// taken.
 #include <cstring>
 
 #include "suites/common/product_program.hpp"
@@ -28,20 +29,25 @@ class Example {
     fill_operand<Number>(problem_, 1, a_, 1);
     fill_operand<Number>(problem_, 2, b_, 1);
     fill_operand<Number>(problem_, 3, c_, 1);
-    for (std::size_t i = 0; i < of_b_.size(); ++i) of_b_[i] = static_cast<std::int32_t>(i * 7 % 1001);
+    for (std::size_t i = 0; i < of_b_.size(); ++i)
+      of_b_[i] = static_cast<std::int32_t>(i * 7 % 1001);
   }
 
   // Whether the device says what the host does; also where the device runs no commands at set-up.
-  bool is_right(DeviceResources& device, const Kernels& kernels) { return run(device, kernels) && compare(); }
+  bool is_right(DeviceResources& device, const Kernels& kernels) {
+    return run(device, kernels) && compare();
+  }
 
  private:
   bool run(DeviceResources& device, const Kernels& kernels) {
     const Variant& variant = kernels.variant;
     const std::vector<std::uint32_t> tiles{0, 1, 1 << 16, 1 << 16 | 1};
     const auto made = [&](std::size_t count) { return device.allocate(count * sizeof(Number)); };
-    const auto a = made(a_.size()), b = made(b_.size()), c = made(c_.size()), paths = made(c_.size()), of_b = made(b_.size());
+    const auto a = made(a_.size()), b = made(b_.size()), c = made(c_.size()),
+               paths = made(c_.size()), of_b = made(b_.size());
     const auto listed = device.allocate(tiles.size() * sizeof(std::uint32_t));
-    const std::uint64_t panels = (rows_ + variant.panel_rows - 1) / variant.panel_rows * variant.panel_rows;
+    const std::uint64_t panels =
+        (rows_ + variant.panel_rows - 1) / variant.panel_rows * variant.panel_rows;
     const auto packed = made(panels * variant.packed_inner(inner));
     const std::uint32_t zero = 0, two = 2;
     const auto ran = device.try_out([&](Stream& stream) {
@@ -59,11 +65,15 @@ class Example {
       } else {
         args.push_back(listed.get());
       }
-      args.insert(args.end(), {zero, two, two, rows_, columns_, inner, zero, zero, inner, columns_, columns_});
-      stream.launch(*kernels.pack_rows, pack_rows_grid(variant, rows_, variant.packed_inner(inner)), pack);
-      stream.launch(*kernels.multiply, {{4 * std::size_t{variant.threads}, 1, 1}, {variant.threads, 1, 1}}, args);
+      args.insert(args.end(),
+                  {zero, two, two, rows_, columns_, inner, zero, zero, inner, columns_, columns_});
+      stream.launch(*kernels.pack_rows, pack_rows_grid(variant, rows_, variant.packed_inner(inner)),
+                    pack);
+      stream.launch(*kernels.multiply,
+                    {{4 * std::size_t{variant.threads}, 1, 1}, {variant.threads, 1, 1}}, args);
       stream.download(*c, 0, std::as_writable_bytes(std::span(result_)));
-      if (problem_.paths) stream.download(*paths, 0, std::as_writable_bytes(std::span(found_paths_)));
+      if (problem_.paths)
+        stream.download(*paths, 0, std::as_writable_bytes(std::span(found_paths_)));
     });
     return ran.has_value();
   }
@@ -77,11 +87,14 @@ class Example {
         std::int32_t path = purpose_.update ? paths_[at] : -1;
         for (std::uint32_t k = 0; k < inner; ++k) {
           const Number x = a_[i * inner + k], y = b_[k * columns_ + j];
-          if (x == none || y == none || (problem_.maximum ? x + y <= best : x + y >= best)) continue;
+          if (x == none || y == none || (problem_.maximum ? x + y <= best : x + y >= best))
+            continue;
           best = x + y;
           path = purpose_.update ? of_b_[k * columns_ + j] : static_cast<std::int32_t>(k);
         }
-        if (std::memcmp(&best, &result_[at], sizeof best) != 0 || (problem_.paths && path != found_paths_[at])) return false;
+        if (std::memcmp(&best, &result_[at], sizeof best) != 0 ||
+            (problem_.paths && path != found_paths_[at]))
+          return false;
       }
     }
     return true;
@@ -95,16 +108,20 @@ class Example {
   std::vector<std::int32_t> paths_, of_b_, found_paths_ = paths_;
 };
 
-bool works(DeviceResources& device, const Kernels& kernels, const Problem& problem, Purpose purpose) {
-  if (problem.integers) return Example<std::int32_t>(kernels.variant, problem, purpose).is_right(device, kernels);
+bool works(DeviceResources& device, const Kernels& kernels, const Problem& problem,
+           Purpose purpose) {
+  if (problem.integers)
+    return Example<std::int32_t>(kernels.variant, problem, purpose).is_right(device, kernels);
   return Example<float>(kernels.variant, problem, purpose).is_right(device, kernels);
 }
 
 }  // namespace
 
-Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates, const Problem& problem, Purpose purpose) {
-  return product::choose_kernels(device, candidates, "tropical_multiply",
-                                 [&](const Kernels& kernels) { return works(device, kernels, problem, purpose); });
+Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates,
+                       const Problem& problem, Purpose purpose) {
+  return product::choose_kernels(
+      device, candidates, "tropical_multiply",
+      [&](const Kernels& kernels) { return works(device, kernels, problem, purpose); });
 }
 
 }  // namespace mgpu::tropical

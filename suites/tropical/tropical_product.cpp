@@ -10,13 +10,15 @@
 
 namespace mgpu::tropical {
 
-TropicalProduct::Operands::Operands(const Problem& problem, const SuiteParams& params) : ProductMemory(problem.sizes()) {
+TropicalProduct::Operands::Operands(const Problem& problem, const SuiteParams& params)
+    : ProductMemory(problem.sizes()) {
   problem.integers ? fill<std::int32_t>(problem, params) : fill<float>(problem, params);
 }
 
 template <class Number>
 void TropicalProduct::Operands::fill(const Problem& problem, const SuiteParams& params) {
-  const std::span<Number> both[] = {as_numbers<Number>(operand(a())), as_numbers<Number>(operand(b()))};
+  const std::span<Number> both[] = {as_numbers<Number>(operand(a())),
+                                    as_numbers<Number>(operand(b()))};
   const NpyShape shapes[] = {{problem.rows, problem.inner}, {problem.inner, problem.columns}};
   ordered = true;
   for (std::size_t i = 0; i < 2; ++i) {
@@ -47,12 +49,14 @@ Capacity TropicalProduct::capacity(const DeviceTraits& device, Mode mode) const 
 
 std::vector<Variant> TropicalProduct::candidates(const DeviceTraits& device) const {
   const auto preferred = preferred_.find(device.id);
-  return variants(device, problem_, geometry(), purpose(), preferred == preferred_.end() ? std::string() : preferred->second);
+  return variants(device, problem_, geometry(), purpose(),
+                  preferred == preferred_.end() ? std::string() : preferred->second);
 }
 
 std::vector<std::string> TropicalProduct::kernel_variants(const DeviceTraits& device) const {
   std::vector<std::string> names;
-  for (const Variant& variant : variants(device, problem_, geometry(), purpose())) names.push_back(variant.name());
+  for (const Variant& variant : variants(device, problem_, geometry(), purpose()))
+    names.push_back(variant.name());
   return names;
 }
 
@@ -64,30 +68,35 @@ bool TropicalProduct::prefer(const DeviceTraits& device, const std::string& vari
 
 Demand TropicalProduct::demand(const DeviceTraits& device) const {
   Demand demand;
-  if (!problem_.integers) demand.fp32 = fp32_roof_share(operands_.ordered && device.nvidia) * shape().ops;
+  if (!problem_.integers)
+    demand.fp32 = fp32_roof_share(operands_.ordered && device.nvidia) * shape().ops;
   demand.memory_bytes = static_cast<double>(shape().bytes_in + shape().bytes_out);
   return demand;
 }
 
-std::unique_ptr<DeviceProgram> TropicalProduct::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
-  const auto those = that_fit(candidates(device.traits()), device.traits(), *this, mode, capacity.fits);
-  return std::make_unique<TropicalProductProgram>(*this, device, mode, capacity.fits,
-                                                  choose_kernels(device, those, problem_, purpose()));
+std::unique_ptr<DeviceProgram> TropicalProduct::program(DeviceResources& device, Mode mode,
+                                                        const Capacity& capacity) {
+  const auto those =
+      that_fit(candidates(device.traits()), device.traits(), *this, mode, capacity.fits);
+  return std::make_unique<TropicalProductProgram>(
+      *this, device, mode, capacity.fits, choose_kernels(device, those, problem_, purpose()));
 }
 
 Verdict TropicalProduct::verify(VerifyLevel level, std::uint64_t seed) {
   if (level == VerifyLevel::off) return {};
   if (const auto missing = look_at_what_arrived()) return *missing;
-  const Finding finding = check_product(problem_, operands_, level == VerifyLevel::full, seed, host_threads_);
-  return {finding.message.empty() ? Verdict::Status::passed : Verdict::Status::failed, finding.method, finding.message};
+  const Finding finding =
+      check_product(problem_, operands_, level == VerifyLevel::full, seed, host_threads_);
+  return {finding.message.empty() ? Verdict::Status::passed : Verdict::Status::failed,
+          finding.method, finding.message};
 }
 
 void TropicalProduct::write_result(const std::filesystem::path& file) const {
   write_result_files(file, problem_, operands_.c(), operands_.paths());
 }
 
-void write_result_files(const std::filesystem::path& file, const Problem& problem, std::span<const std::byte> values,
-                        std::span<const std::byte> paths) {
+void write_result_files(const std::filesystem::path& file, const Problem& problem,
+                        std::span<const std::byte> values, std::span<const std::byte> paths) {
   std::vector<std::byte> copy(values.begin(), values.end());
   NpyShape shape{problem.rows, problem.columns};
   if (problem.integers) {
@@ -102,27 +111,30 @@ void write_result_files(const std::filesystem::path& file, const Problem& proble
   write_npy(beside, shape, paths);
 }
 
-TropicalProductProgram::TropicalProductProgram(TropicalProduct& workload, DeviceResources& device, Mode mode, Items fits,
-                                               Kernels kernels)
+TropicalProductProgram::TropicalProductProgram(TropicalProduct& workload, DeviceResources& device,
+                                               Mode mode, Items fits, Kernels kernels)
     : ProductProgram(workload, device, mode, fits, kernels.variant), kernels_(std::move(kernels)) {}
 
-void TropicalProductProgram::pack_rows(const Grid& grid, Buffer& from, Buffer& to, std::uint32_t first, std::uint32_t count,
-                                       Stream& stream) {
+void TropicalProductProgram::pack_rows(const Grid& grid, Buffer& from, Buffer& to,
+                                       std::uint32_t first, std::uint32_t count, Stream& stream) {
   const std::uint32_t inner = u32(sizes().inner);
   stream.launch(*kernels_.pack_rows, grid, {&from, &to, first, count, inner, inner});
 }
 
-void TropicalProductProgram::pack_columns(const Grid& grid, Buffer& from, Buffer& to, std::uint32_t first, std::uint32_t count,
+void TropicalProductProgram::pack_columns(const Grid& grid, Buffer& from, Buffer& to,
+                                          std::uint32_t first, std::uint32_t count,
                                           Stream& stream) {
-  stream.launch(*kernels_.pack_columns, grid, {&from, &to, first, count, u32(sizes().inner), count});
+  stream.launch(*kernels_.pack_columns, grid,
+                {&from, &to, first, count, u32(sizes().inner), count});
 }
 
 void TropicalProductProgram::multiply(const Part& part, const Buffers& of, Stream& stream) {
   const std::size_t threads = kernels_.variant.threads;
   const std::uint32_t inner = u32(sizes().inner), ldc = u32(part.ldc);
   stream.launch(*kernels_.multiply, {{part.count() * threads, 1, 1}, {threads, 1, 1}},
-                {of.a, of.b, of.c, of.paths != nullptr ? of.paths : of.c, part.tiles, part.first, part.items, part.each,
-                 u32(part.rows), u32(part.columns), inner, u32(part.row0), u32(part.column0), inner, ldc, ldc});
+                {of.a, of.b, of.c, of.paths != nullptr ? of.paths : of.c, part.tiles, part.first,
+                 part.items, part.each, u32(part.rows), u32(part.columns), inner, u32(part.row0),
+                 u32(part.column0), inner, ldc, ldc});
 }
 
 }  // namespace mgpu::tropical

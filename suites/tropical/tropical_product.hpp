@@ -18,7 +18,8 @@ class TropicalProduct final : public ProductWorkload {
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
   bool prefer(const DeviceTraits& device, const std::string& variant) override;
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
+                                         const Capacity& capacity) override;
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 
@@ -45,21 +46,25 @@ class TropicalProduct final : public ProductWorkload {
 
 class TropicalProductProgram final : public ProductProgram {
  public:
-  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory), Error(device).
-  TropicalProductProgram(TropicalProduct& workload, DeviceResources& device, Mode mode, Items fits, Kernels kernels);
+  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory),
+  // Error(device).
+  TropicalProductProgram(TropicalProduct& workload, DeviceResources& device, Mode mode, Items fits,
+                         Kernels kernels);
 
   std::string kernel_variant() const override { return kernels_.variant.name(); }
 
  private:
   void multiply(const Part& part, const Buffers& buffers, Stream& stream) override;
-  void pack_rows(const Grid& grid, Buffer& from, Buffer& to, std::uint32_t first, std::uint32_t count, Stream& stream) override;
-  void pack_columns(const Grid& grid, Buffer& from, Buffer& to, std::uint32_t first, std::uint32_t count, Stream& stream) override;
+  void pack_rows(const Grid& grid, Buffer& from, Buffer& to, std::uint32_t first,
+                 std::uint32_t count, Stream& stream) override;
+  void pack_columns(const Grid& grid, Buffer& from, Buffer& to, std::uint32_t first,
+                    std::uint32_t count, Stream& stream) override;
 
   const Kernels kernels_;
 };
 
 // Values and, with paths, beside them NAME.paths.npy. Throws Error(output).
-void write_result_files(const std::filesystem::path& file, const Problem& problem, std::span<const std::byte> values,
-                        std::span<const std::byte> paths);
+void write_result_files(const std::filesystem::path& file, const Problem& problem,
+                        std::span<const std::byte> values, std::span<const std::byte> paths);
 
 }  // namespace mgpu::tropical

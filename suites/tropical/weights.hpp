@@ -20,15 +20,19 @@ std::span<const Number> as_numbers(std::span<const std::byte> bytes) {
 
 // Entry i is a function of `seed` and i alone.
 template <class Number>
-void fill_operand(const Problem& problem, std::uint64_t seed, std::span<Number> to, unsigned threads);
-// Likewise of a graph: no edge from a vertex to itself, and no cycle that gains. (u, v) is entry u n + v.
+void fill_operand(const Problem& problem, std::uint64_t seed, std::span<Number> to,
+                  unsigned threads);
+// Likewise of a graph: no edge from a vertex to itself, and no cycle that gains. (u, v) is entry u
+// n + v.
 template <class Number>
 void fill_graph(const Problem& problem, std::span<Number> to, unsigned threads);
 
-// What was read from `file`, so that kernels can take it: its own "nothing", +0 for -0. Throws Error(input) for what is not a number,
-// or so large that a sum of `terms` of them may leave the range.
+// What was read from `file`, so that kernels can take it: its own "nothing", +0 for -0. Throws
+// Error(input) for what is not a number, or so large that a sum of `terms` of them may leave the
+// range.
 template <class Number>
-void take_from_file(const std::filesystem::path& file, const Problem& problem, std::uint64_t terms, std::span<Number> numbers);
+void take_from_file(const std::filesystem::path& file, const Problem& problem, std::uint64_t terms,
+                    std::span<Number> numbers);
 // Back: what a file says.
 template <class Number>
 void put_nothing_for_files(const Problem& problem, std::span<Number> numbers);

@@ -1,5 +1,6 @@
-// What the harness of suite kernel costs for each slice: saxpy in so many slices on the first device, by the executor and by a bare
-// loop of OpenCL calls that enqueues the same launches. us_a_slice: of that loop, or of the executor's sample.
+// What the harness of suite kernel costs for each slice: saxpy in so many slices on the first
+// device, by the executor and by a bare loop of OpenCL calls that enqueues the same launches.
+// us_a_slice: of that loop, or of the executor's sample.
 #include <benchmark/benchmark.h>
 
 #include <CL/opencl.hpp>
@@ -70,7 +71,8 @@ cl::Device first_device() {
   throw Error(ErrorKind::internal, "OpenCL has no device named " + found.front().name);
 }
 
-// Arguments, a launch with its event, a flush, at most two slices in flight: what the executor does besides its own work.
+// Arguments, a launch with its event, a flush, at most two slices in flight: what the executor does
+// besides its own work.
 void BM_kernel_slices_bare(benchmark::State& state) {
   try {
     const cl::Device device = first_device();
@@ -95,7 +97,8 @@ void BM_kernel_slices_bare(benchmark::State& state) {
         kernel.setArg(3, 2.5F);
         cl::Event& event = in_flight[i % 2];
         if (event() != nullptr) event.wait();
-        queue.enqueueNDRangeKernel(kernel, cl::NDRange(i * size), cl::NDRange(size), cl::NullRange, nullptr, &event);
+        queue.enqueueNDRangeKernel(kernel, cl::NDRange(i * size), cl::NDRange(size), cl::NullRange,
+                                   nullptr, &event);
         queue.flush();
       }
       queue.finish();
@@ -105,7 +108,8 @@ void BM_kernel_slices_bare(benchmark::State& state) {
     for (auto _ : state) {
       const auto begin = std::chrono::steady_clock::now();
       whole();
-      const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      const double took =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       all += took;
       state.SetIterationTime(took);
     }
@@ -115,7 +119,17 @@ void BM_kernel_slices_bare(benchmark::State& state) {
   }
 }
 
-BENCHMARK(BM_kernel_slices_harness)->ArgName("slices")->Arg(64)->Arg(1024)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(BM_kernel_slices_bare)->ArgName("slices")->Arg(64)->Arg(1024)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_kernel_slices_harness)
+    ->ArgName("slices")
+    ->Arg(64)
+    ->Arg(1024)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_kernel_slices_bare)
+    ->ArgName("slices")
+    ->Arg(64)
+    ->Arg(1024)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace

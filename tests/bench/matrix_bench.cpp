@@ -1,6 +1,8 @@
-// Matrix products, resident, beside OpenBLAS and CLBlast where those are installed (libopenblas-dev, libclblast-dev). On the first
-// GPU, else on the first CPU as one device: then OpenBLAS has the same cores. items_per_second is FLOP/s. Side by side, so that a
-// shared machine hits all alike: --benchmark_filter=BM_matrix --benchmark_repetitions=9 --benchmark_enable_random_interleaving=true
+// Matrix products, resident, beside OpenBLAS and CLBlast where those are installed
+// (libopenblas-dev, libclblast-dev). On the first GPU, else on the first CPU as one device: then
+// OpenBLAS has the same cores. items_per_second is FLOP/s. Side by side, so that a shared machine
+// hits all alike: --benchmark_filter=BM_matrix --benchmark_repetitions=9
+// --benchmark_enable_random_interleaving=true
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -30,7 +32,8 @@ double operations(const benchmark::State& state) {
 }
 
 void set_rate(benchmark::State& state) {
-  state.SetItemsProcessed(static_cast<std::int64_t>(static_cast<double>(state.iterations()) * operations(state)));
+  state.SetItemsProcessed(
+      static_cast<std::int64_t>(static_cast<double>(state.iterations()) * operations(state)));
 }
 
 std::unique_ptr<Workload> product(std::uint64_t size, const char* precision) {
@@ -38,8 +41,9 @@ std::unique_ptr<Workload> product(std::uint64_t size, const char* precision) {
   params.size = size;
   params.seed = 1;
   params.host_threads = std::max(1u, std::thread::hardware_concurrency());
-  params.options = {{"precision", precision}, {"axis", "rows"}, {"cols", "same"},    {"inner", "same"},
-                    {"alpha", "1"},           {"beta", "0"},    {"data", "uniform"}, {"kernel", "auto"}};
+  params.options = {{"precision", precision}, {"axis", "rows"},  {"cols", "same"},
+                    {"inner", "same"},        {"alpha", "1"},    {"beta", "0"},
+                    {"data", "uniform"},      {"kernel", "auto"}};
   return std::make_unique<matrix::MatrixWorkload>(params);
 }
 
@@ -47,8 +51,10 @@ void BM_matrix(benchmark::State& state, const char* precision) {
   const auto backend = make_cl_backend({embedded_kernels(), {}});
   auto devices = backend->enumerate().devices;
   if (devices.empty()) return state.SkipWithError("no OpenCL device");
-  std::stable_partition(devices.begin(), devices.end(), [](const Device& device) { return !device.is_cpu(); });
-  bench::Resident resident(*backend, devices.front(), product(static_cast<std::uint64_t>(state.range(0)), precision));
+  std::stable_partition(devices.begin(), devices.end(),
+                        [](const Device& device) { return !device.is_cpu(); });
+  bench::Resident resident(*backend, devices.front(),
+                           product(static_cast<std::uint64_t>(state.range(0)), precision));
   resident.sample();
   if (!resident.right()) return state.SkipWithError("wrong result");
   for (auto _ : state) state.SetIterationTime(seconds(resident.sample()));
@@ -74,9 +80,11 @@ void BM_matrix_openblas(benchmark::State& state) {
     a[i] = static_cast<Real>(i % 1013) / 507 - 1, b[i] = static_cast<Real>(i % 1019) / 510 - 1;
   for (auto _ : state) {
     if constexpr (sizeof(Real) == 4) {
-      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a.data(), n, b.data(), n, 0, c.data(), n);
+      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a.data(), n, b.data(), n,
+                  0, c.data(), n);
     } else {
-      cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a.data(), n, b.data(), n, 0, c.data(), n);
+      cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a.data(), n, b.data(), n,
+                  0, c.data(), n);
     }
     benchmark::ClobberMemory();
   }
@@ -93,8 +101,10 @@ struct ClblastDevice {
     cl_platform_id platforms[16];
     cl_uint count = 0;
     clGetPlatformIDs(16, platforms, &count);
-    for (const cl_device_type type : {cl_device_type{CL_DEVICE_TYPE_GPU}, cl_device_type{CL_DEVICE_TYPE_CPU}}) {
-      for (cl_uint i = 0; i < count && device == nullptr; ++i) clGetDeviceIDs(platforms[i], type, 1, &device, nullptr);
+    for (const cl_device_type type :
+         {cl_device_type{CL_DEVICE_TYPE_GPU}, cl_device_type{CL_DEVICE_TYPE_CPU}}) {
+      for (cl_uint i = 0; i < count && device == nullptr; ++i)
+        clGetDeviceIDs(platforms[i], type, 1, &device, nullptr);
     }
     context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
     queue = clCreateCommandQueue(context, device, 0, nullptr);
@@ -115,10 +125,11 @@ void BM_matrix_clblast(benchmark::State& state) {
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 1013) / 507 - 1;
   cl_mem a = nullptr, b = nullptr, c = nullptr;
   for (cl_mem* memory : {&a, &b, &c})
-    *memory = clCreateBuffer(on.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, n * n * sizeof(float), data.data(), nullptr);
+    *memory = clCreateBuffer(on.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                             n * n * sizeof(float), data.data(), nullptr);
   const auto multiply = [&] {
-    const auto status = CLBlastSgemm(CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeNo, n, n, n, 1, a, 0, n, b, 0, n, 0,
-                                     c, 0, n, &on.queue, nullptr);
+    const auto status = CLBlastSgemm(CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeNo,
+                                     n, n, n, 1, a, 0, n, b, 0, n, 0, c, 0, n, &on.queue, nullptr);
     clFinish(on.queue);
     return status == CLBlastSuccess;
   };

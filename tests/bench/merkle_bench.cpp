@@ -1,6 +1,7 @@
-// Merkle nodes: OpenSSL's routes to the SHA-256 of 64-byte nodes, on one core and on all, and whole trees by the OpenCL kernels on
-// the same cores. items_per_second is nodes/s. What the kernels are compared with is the fastest route; side by side, so that a
-// shared machine hits all alike: --benchmark_filter='BM_node|BM_kernel' --benchmark_repetitions=9
+// Merkle nodes: OpenSSL's routes to the SHA-256 of 64-byte nodes, on one core and on all, and whole
+// trees by the OpenCL kernels on the same cores. items_per_second is nodes/s. What the kernels are
+// compared with is the fastest route; side by side, so that a shared machine hits all alike:
+// --benchmark_filter='BM_node|BM_kernel' --benchmark_repetitions=9
 // --benchmark_enable_random_interleaving=true
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <benchmark/benchmark.h>
@@ -27,7 +28,8 @@ namespace {
 using namespace mgpu;
 using namespace mgpu::merkle;
 
-constexpr std::uint64_t leaves_per_thread = std::uint64_t{1} << 14;  // 512 KiB: the level stays in the caches
+constexpr std::uint64_t leaves_per_thread = std::uint64_t{1}
+                                            << 14;  // 512 KiB: the level stays in the caches
 
 struct OneShot {
   void operator()(const unsigned char* node, unsigned char* out) const { SHA256(node, 64, out); }
@@ -58,12 +60,14 @@ struct InitUpdateFinal {
   }
 };
 
-// The block function alone, the padding block made once: no route to SHA-256 in OpenSSL can be faster.
+// The block function alone, the padding block made once: no route to SHA-256 in OpenSSL can be
+// faster.
 struct Transform {
   void operator()(const unsigned char* node, unsigned char* out) const {
-    static constexpr unsigned char padding[64] = {0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-                                                  0,    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-                                                  0,    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0};
+    static constexpr unsigned char padding[64] = {
+        0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0,    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0,    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0};
     SHA256_CTX context;
     SHA256_Init(&context);
     SHA256_Transform(&context, node);
@@ -85,17 +89,20 @@ struct Ours {
 // One level of a tree; each thread of the benchmark has its own.
 template <class Hash>
 void BM_node(benchmark::State& state) {
-  const Leaves leaves = Leaves::random(leaves_per_thread, static_cast<std::uint64_t>(state.thread_index()), 1);
+  const Leaves leaves =
+      Leaves::random(leaves_per_thread, static_cast<std::uint64_t>(state.thread_index()), 1);
   const auto* in = reinterpret_cast<const unsigned char*>(leaves.bytes().data());
   std::vector<unsigned char> out(leaves_per_thread * 16);
   const Hash hash;
   hash(in, out.data());
-  if (std::memcmp(out.data(), reference_root(TreeKind::plain, leaves.bytes(0, 2), 1).data(), 32) != 0) {
+  if (std::memcmp(out.data(), reference_root(TreeKind::plain, leaves.bytes(0, 2), 1).data(), 32) !=
+      0) {
     mgpu::bench::fail(state, "wrong digest");
     return;
   }
   for (auto _ : state) {
-    for (std::uint64_t i = 0; i < leaves_per_thread / 2; ++i) hash(in + i * 64, out.data() + i * 32);
+    for (std::uint64_t i = 0; i < leaves_per_thread / 2; ++i)
+      hash(in + i * 64, out.data() + i * 32);
     benchmark::DoNotOptimize(out.data());
     benchmark::ClobberMemory();
   }
@@ -106,19 +113,22 @@ void BM_node(benchmark::State& state) {
 void BM_reference_tree(benchmark::State& state) {
   const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
   const Leaves leaves = Leaves::random(static_cast<std::uint64_t>(state.range(0)), 1, threads);
-  for (auto _ : state) benchmark::DoNotOptimize(reference_root(TreeKind::plain, leaves.bytes(), threads));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(reference_root(TreeKind::plain, leaves.bytes(), threads));
   state.SetItemsProcessed(state.iterations() * (state.range(0) - 1));
 }
 
-// A resident tree. cores 0: the whole first CPU device; 1: a sub-device of one core. Many cores want a large tree: 2^20 leaves are
-// 1 ms of 32 cores, and waking them takes 50 us a launch.
+// A resident tree. cores 0: the whole first CPU device; 1: a sub-device of one core. Many cores
+// want a large tree: 2^20 leaves are 1 ms of 32 cores, and waking them takes 50 us a launch.
 void BM_kernel(benchmark::State& state) {
   const auto backend = make_cl_backend({embedded_kernels(), {}});
   for (const Device& device : backend->enumerate().devices) {
     if (!device.is_cpu()) continue;
     bench::Resident tree(
-        *backend, state.range(0) == 0 ? device : backend->split(device, device.compute_units).front(),
-        std::make_unique<MerkleWorkload>(TreeKind::plain, Leaves::random(std::uint64_t{1} << state.range(1), 1, 2), 2));
+        *backend,
+        state.range(0) == 0 ? device : backend->split(device, device.compute_units).front(),
+        std::make_unique<MerkleWorkload>(
+            TreeKind::plain, Leaves::random(std::uint64_t{1} << state.range(1), 1, 2), 2));
     tree.sample();
     if (!tree.right()) return mgpu::bench::fail(state, "wrong root");
     for (auto _ : state) state.SetIterationTime(seconds(tree.sample()));
@@ -139,7 +149,10 @@ BENCHMARK_TEMPLATE(BM_node, Evp)->Apply(one_core_and_all);
 BENCHMARK_TEMPLATE(BM_node, InitUpdateFinal)->Apply(one_core_and_all);
 BENCHMARK_TEMPLATE(BM_node, Transform)->Apply(one_core_and_all);
 BENCHMARK_TEMPLATE(BM_node, Ours)->Apply(one_core_and_all);
-BENCHMARK(BM_kernel)->ArgNames({"cores", "log2_leaves"})->ArgsProduct({{0, 1}, {20, 24}})->UseManualTime();
+BENCHMARK(BM_kernel)
+    ->ArgNames({"cores", "log2_leaves"})
+    ->ArgsProduct({{0, 1}, {20, 24}})
+    ->UseManualTime();
 BENCHMARK(BM_reference_tree)->Arg(1 << 20)->UseRealTime();
 
 }  // namespace

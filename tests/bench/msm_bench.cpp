@@ -1,5 +1,5 @@
-// Multi-scalar multiplication: the kernels on the CPU device beside the host's Pippenger and a plain double-and-add of the same
-// terms.
+// Multi-scalar multiplication: the kernels on the CPU device beside the host's Pippenger and a
+// plain double-and-add of the same terms.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -19,7 +19,8 @@ namespace {
 // One term after another, on one core.
 template <class C>
 void BM_double_and_add(benchmark::State& state) {
-  const Terms terms = Terms::random(C::curve, static_cast<std::uint64_t>(state.range(0)), Scalars::uniform, 1, 2);
+  const Terms terms =
+      Terms::random(C::curve, static_cast<std::uint64_t>(state.range(0)), Scalars::uniform, 1, 2);
   for (auto _ : state) {
     Sum<C> sum;
     Affine<C> point = generator<C>();  // whichever point: the time is the same
@@ -34,7 +35,8 @@ void BM_host_pippenger(benchmark::State& state) {
   const auto count = static_cast<std::uint64_t>(state.range(0));
   const Terms terms = Terms::random(C::curve, count, Scalars::uniform, 1, 2);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(host_points(C::curve).multiply(terms.point_bytes(0, count), terms.scalars(), 1));
+    benchmark::DoNotOptimize(
+        host_points(C::curve).multiply(terms.point_bytes(0, count), terms.scalars(), 1));
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
@@ -45,10 +47,11 @@ void BM_kernel_sum(benchmark::State& state) {
   const auto backend = make_cl_backend({embedded_kernels(), {}});
   for (const Device& device : backend->enumerate().devices) {
     if (!device.is_cpu()) continue;
-    bench::Resident sum(
-        *backend, device,
-        std::make_unique<MsmWorkload>(Terms::random(C::curve, static_cast<std::uint64_t>(state.range(0)), Scalars::uniform, 1, 2),
-                                      MsmOptions{}));
+    bench::Resident sum(*backend, device,
+                        std::make_unique<MsmWorkload>(
+                            Terms::random(C::curve, static_cast<std::uint64_t>(state.range(0)),
+                                          Scalars::uniform, 1, 2),
+                            MsmOptions{}));
     sum.sample();
     if (!sum.right()) return mgpu::bench::fail(state, "wrong sum");
     for (auto _ : state) state.SetIterationTime(seconds(sum.sample()));
@@ -60,6 +63,9 @@ void BM_kernel_sum(benchmark::State& state) {
 
 BENCHMARK_TEMPLATE(BM_double_and_add, Bn254)->Arg(1 << 12)->Unit(benchmark::kMillisecond);
 BENCHMARK_TEMPLATE(BM_host_pippenger, Bn254)->Arg(1 << 12)->Unit(benchmark::kMillisecond);
-BENCHMARK_TEMPLATE(BM_kernel_sum, Bn254)->Arg(1 << 12)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_TEMPLATE(BM_kernel_sum, Bn254)
+    ->Arg(1 << 12)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Decision time of every strategy: `begin`, and each call of `next` and of `finished`, one by one. Targets: p99 under 50 us for 8
-// devices, under 1 ms for 1,024; `auto` as a whole under 5 ms. Devices all differ by up to 3 x and end in the order of an event
-// queue, as in a real run.
+// Decision time of every strategy: `begin`, and each call of `next` and of `finished`, one by one.
+// Targets: p99 under 50 us for 8 devices, under 1 ms for 1,024; `auto` as a whole under 5 ms.
+// Devices all differ by up to 3 x and end in the order of an event queue, as in a real run.
 // --benchmark_filter='plan/.*/8$'
 #include <benchmark/benchmark.h>
 #include <time.h>
@@ -55,8 +55,8 @@ double thread_us() {
   return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) * 1e-3;
 }
 
-// Times of single calls in us: by the steady clock, and by the thread's own, which leaves out when others had the core (on a busy
-// machine that is 4 ms now and then) and adds 0.3 us of its own.
+// Times of single calls in us: by the steady clock, and by the thread's own, which leaves out when
+// others had the core (on a busy machine that is 4 ms now and then) and adds 0.3 us of its own.
 class Calls {
  public:
   template <typename F>
@@ -79,16 +79,22 @@ class Calls {
  private:
   static double quantile(std::vector<double>& times, double share) {
     std::sort(times.begin(), times.end());
-    return times[std::min(times.size() - 1, static_cast<std::size_t>(share * static_cast<double>(times.size())))];
+    return times[std::min(times.size() - 1,
+                          static_cast<std::size_t>(share * static_cast<double>(times.size())))];
   }
   std::vector<double> wall_, cpu_;
 };
 
-// One run: two slices in flight per device, finished in the order of time; nothing but the source is timed.
+// One run: two slices in flight per device, finished in the order of time; nothing but the source
+// is timed.
 class Run {
  public:
   Run(const Plan& plan, SliceSource& source, Calls& next, Calls& finished)
-      : plan_(plan), source_(source), next_(next), finished_(finished), free_at_(plan.devices.size(), 0) {}
+      : plan_(plan),
+        source_(source),
+        next_(next),
+        finished_(finished),
+        free_at_(plan.devices.size(), 0) {}
 
   void drive() {
     for (std::uint32_t i = 0; i < plan_.devices.size(); ++i) waiting_.push_back(i);
@@ -101,7 +107,8 @@ class Run {
         return 0;
       });
       if (ask(done.device)) continue;
-      // As workers do, those that wait ask again when something has ended; one of them is enough to time it.
+      // As workers do, those that wait ask again when something has ended; one of them is enough to
+      // time it.
       waiting_.push_back(done.device);
       std::rotate(waiting_.begin(), waiting_.begin() + 1, waiting_.end());
       if (ask(waiting_.front())) waiting_.erase(waiting_.begin());
@@ -130,7 +137,8 @@ class Run {
     const Slice* slice = std::get_if<Slice>(&answer);
     if (slice == nullptr) return false;
     const double begin = free_at_[device];
-    free_at_[device] = begin + 20e-6 + static_cast<double>(slice->size()) / plan_.devices[device].items_per_s;
+    free_at_[device] =
+        begin + 20e-6 + static_cast<double>(slice->size()) / plan_.devices[device].items_per_s;
     flights_.push({begin, free_at_[device], device, *slice});
     return true;
   }
@@ -147,7 +155,8 @@ History history_of(const Plan& plan) {
   SampleShare share;
   for (const DeviceEstimate& device : plan.devices) {
     share.items.push_back(plan.request.items / plan.devices.size());
-    share.busy.push_back(from_seconds(static_cast<double>(share.items.back()) / device.items_per_s));
+    share.busy.push_back(
+        from_seconds(static_cast<double>(share.items.back()) / device.items_per_s));
   }
   share.makespan = *std::max_element(share.busy.begin(), share.busy.end());
   return History(100, share);
@@ -160,7 +169,8 @@ void plan(benchmark::State& state, const StrategyChoice& choice) {
   Calls begin, next, finished;
   for (auto _ : state) {
     std::unique_ptr<SliceSource> source;
-    for (int n = 0; n < 100; ++n) source = begin.time([&] { return strategy->begin(plan.request, history); });
+    for (int n = 0; n < 100; ++n)
+      source = begin.time([&] { return strategy->begin(plan.request, history); });
     Run(plan, *source, next, finished).drive();
   }
   begin.report(state, "begin");
@@ -183,10 +193,13 @@ BENCHMARK(choose)->Name("plan/auto")->Arg(2)->Arg(8)->Arg(1024)->Unit(benchmark:
 
 const bool registered = [] {
   std::string names = "all";
-  for (const char* variant : {"factoring", "trapezoid", "weighted-factoring"}) names += std::string(",guided:variant=") + variant;
+  for (const char* variant : {"factoring", "trapezoid", "weighted-factoring"})
+    names += std::string(",guided:variant=") + variant;
   for (const StrategyChoice& choice : parse_strategies(names)) {
     for (const int devices : {8, 1024}) {
-      benchmark::RegisterBenchmark(("plan/" + choice.label()).c_str(), plan, choice)->Arg(devices)->Unit(benchmark::kMillisecond);
+      benchmark::RegisterBenchmark(("plan/" + choice.label()).c_str(), plan, choice)
+          ->Arg(devices)
+          ->Unit(benchmark::kMillisecond);
     }
   }
   return true;

@@ -1,5 +1,6 @@
-// What is made of a sample: commands brought onto one timeline, the parts of each device, the metrics, the bottleneck. The sample
-// is one of `dynamic` with 16 chunks a device end to end, three commands a slice, as the executor takes it on the fake backend.
+// What is made of a sample: commands brought onto one timeline, the parts of each device, the
+// metrics, the bottleneck. The sample is one of `dynamic` with 16 chunks a device end to end, three
+// commands a slice, as the executor takes it on the fake backend.
 #include <benchmark/benchmark.h>
 
 #include <vector>
@@ -33,7 +34,8 @@ RawSample sample_of(std::size_t devices) {
   SampleRequest request;
   for (const Device& facts : scenario_devices(scenario)) {
     open.push_back(backend->open(facts));
-    const Capacity capacity = workload->capacity(open.back()->resources().traits(), Mode::end_to_end);
+    const Capacity capacity =
+        workload->capacity(open.back()->resources().traits(), Mode::end_to_end);
     programs.push_back(workload->program(open.back()->resources(), Mode::end_to_end, capacity));
     estimates.push_back(scenario.devices[open.size() - 1].estimate);
     estimates.back().fits = estimates.back().pipeline = capacity.fits;
@@ -67,7 +69,8 @@ void BM_metrics(benchmark::State& state) {
   MetricsInput input;
   input.time = timeline.makespan;
   input.alone.assign(devices, timeline.makespan * static_cast<std::int64_t>(devices));
-  for (auto _ : state) benchmark::DoNotOptimize(compute_metrics(timeline, device_parts(timeline), input));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(compute_metrics(timeline, device_parts(timeline), input));
 }
 
 void BM_bottleneck(benchmark::State& state) {

@@ -1,5 +1,5 @@
-// A problem, resident on one device: what its kernels take there, launches and collecting included, and whether they are right. On
-// all devices of a machine, as a session has it: suite_setup.hpp.
+// A problem, resident on one device: what its kernels take there, launches and collecting included,
+// and whether they are right. On all devices of a machine, as a session has it: suite_setup.hpp.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,8 @@ class Resident {
   // Executes the whole problem once. Throws Error when the device fails.
   Nanos sample(const std::string& strategy = "single") {
     const Shape& shape = workload_->shape();
-    const PlanRequest plan{shape.items, shape.granularity, Mode::resident, shape.cost, {&estimate_, 1}, 0, 0};
+    const PlanRequest plan{
+        shape.items, shape.granularity, Mode::resident, shape.cost, {&estimate_, 1}, 0, 0};
     const StrategyChoice choice = parse_strategies(strategy).front();
     const auto source = choice.info->make(choice.params)->begin(plan, {});
     SampleRequest request;

@@ -1,12 +1,15 @@
-// What a round costs in which nothing is computed: rounds/WAY/halo:BYTES/devices:N, of work that goes in rounds through the
-// executor (lib/exec/worker_rounds.cpp). Devices form a ring, and each sends its halo to both of its neighbours.
-//   persistent   one kernel for all rounds, which writes words into its neighbours' memory and waits for theirs; of a halo of 0
+// What a round costs in which nothing is computed: rounds/WAY/halo:BYTES/devices:N, of work that
+// goes in rounds through the executor (lib/exec/worker_rounds.cpp). Devices form a ring, and each
+// sends its halo to both of its neighbours.
+//   persistent   one kernel for all rounds, which writes words into its neighbours' memory and
+//   waits for theirs; of a halo of 0
 //                bytes one, which is the signal
 //   enqueued     one such kernel a round
 //   staged       the same through memory of the host
 //   puts         an empty kernel, puts and a signal a round, on the best path there is
 //   staged-puts  the same by way of the host
-// Times are those of samples (manual time) of as many rounds as items; the counter us_per_round is their median.
+// Times are those of samples (manual time) of as many rounds as items; the counter us_per_round is
+// their median.
 #include "tests/bench/rounds_bench.hpp"
 
 #include <benchmark/benchmark.h>
@@ -22,7 +25,8 @@ namespace {
 
 constexpr Bytes kWord = 8, kOfData = 4;
 constexpr std::uint32_t kRounds = 1000;
-// How long a kernel waits for another one: nanoseconds on NVIDIA GPUs, elsewhere looks. CPUs compile at the first launch.
+// How long a kernel waits for another one: nanoseconds on NVIDIA GPUs, elsewhere looks. CPUs
+// compile at the first launch.
 constexpr std::uint64_t kLimitNs = 2'000'000'000, kLooks = std::uint64_t{1} << 32;
 
 enum class Way { puts, enqueued, persistent };
@@ -43,17 +47,22 @@ class EmptyRounds final : public Workload {
     shape_.rate_unit = "rounds/s";
   }
   const RoundsCase& given() const { return given_; }
-  std::uint32_t words() const { return static_cast<std::uint32_t>(std::max(given_.halo / kOfData, Bytes{1})); }
+  std::uint32_t words() const {
+    return static_cast<std::uint32_t>(std::max(given_.halo / kOfData, Bytes{1}));
+  }
   Bytes mail_bytes() const { return 4 * words() * kWord; }  // two neighbours, two turns
   SharedMemory* mail() { return mail_.get(); }
   std::uint32_t number() const { return number_; }
 
   const Shape& shape() const override { return shape_; }
-  Capacity capacity(const DeviceTraits&, Mode) const override { return {shape_.items, shape_.items, 0, ""}; }
+  Capacity capacity(const DeviceTraits&, Mode) const override {
+    return {shape_.items, shape_.items, 0, ""};
+  }
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode, const Capacity&) override;
   std::span<const std::byte> transfer_memory() const override { return {}; }
   void connect(PeerGroup& group) override {
-    mail_ = given_.way == Way::puts ? group.allocate(mail_bytes()) : group.allocate_reachable(mail_bytes());
+    mail_ = given_.way == Way::puts ? group.allocate(mail_bytes())
+                                    : group.allocate_reachable(mail_bytes());
     if (!mail_) throw Error(ErrorKind::unsupported, "devices do not reach each other's memory");
   }
   void begin_sample() override { number_ += kRounds; }
@@ -71,7 +80,8 @@ class EmptyRounds final : public Workload {
 
 class EmptyProgram final : public DeviceProgram {
  public:
-  EmptyProgram(EmptyRounds& workload, DeviceResources& device) : workload_(workload), peer_(device.peer()) {
+  EmptyProgram(EmptyRounds& workload, DeviceResources& device)
+      : workload_(workload), peer_(device.peer()) {
     const bool nvidia = device.traits().nvidia;
     if (workload.given().way != Way::puts) {
       kernel_ = device.kernel("rounds.cl", "rounds", nvidia ? "-DNVIDIA" : "");
@@ -105,11 +115,14 @@ class EmptyProgram final : public DeviceProgram {
     stream.launch(*kernel_, {}, {status_.get(), std::uint32_t{0}});  // counts to 0
     const Bytes halo = workload_.given().halo;
     for (const DeviceIndex to : {before_, after_})
-      if (peer_ != nullptr && halo > 0) peer_->put(*own_, 0, *workload_.mail(), to, to == before_ ? 0 : halo, halo);
+      if (peer_ != nullptr && halo > 0)
+        peer_->put(*own_, 0, *workload_.mail(), to, to == before_ ? 0 : halo, halo);
     meet();
   }
-  std::uint32_t enqueue_rounds(const Slice& slice, std::uint32_t first, std::uint32_t most, Stream& stream) override {
-    if (workload_.given().way == Way::puts) return DeviceProgram::enqueue_rounds(slice, first, most, stream);
+  std::uint32_t enqueue_rounds(const Slice& slice, std::uint32_t first, std::uint32_t most,
+                               Stream& stream) override {
+    if (workload_.given().way == Way::puts)
+      return DeviceProgram::enqueue_rounds(slice, first, most, stream);
     if (workload_.given().way == Way::persistent) {
       launch(first, most, stream);
       return most;
@@ -120,10 +133,13 @@ class EmptyProgram final : public DeviceProgram {
     for (std::uint32_t i = 0; i < rounds; ++i) launch(first + i, 1, stream);
     return rounds;
   }
-  void publish(Stream& stream) override { stream.download(*status_, 0, std::as_writable_bytes(std::span(&failed_, 1))); }
+  void publish(Stream& stream) override {
+    stream.download(*status_, 0, std::as_writable_bytes(std::span(&failed_, 1)));
+  }
   void published() override {
     if (failed_ != 0 && workload_.given().way != Way::puts)
-      throw Error(ErrorKind::device, "a kernel waited in vain for device " + std::to_string(failed_ - 1));
+      throw Error(ErrorKind::device,
+                  "a kernel waited in vain for device " + std::to_string(failed_ - 1));
   }
 
  private:
@@ -132,9 +148,10 @@ class EmptyProgram final : public DeviceProgram {
       return peer_ == nullptr ? own_.get() : workload_.mail()->remote(peer_->self(), device);
     };
     Buffer* const mail = peer_ == nullptr ? own_.get() : &workload_.mail()->piece(peer_->self());
-    stream.launch(*kernel_, {{local_, 1, 1}, {local_, 1, 1}},
-                  {mail, mail_of(before_), mail_of(after_), status_.get(), limit_, workload_.words(), count,
-                   workload_.number() + first, before_.value, after_.value});
+    stream.launch(
+        *kernel_, {{local_, 1, 1}, {local_, 1, 1}},
+        {mail, mail_of(before_), mail_of(after_), status_.get(), limit_, workload_.words(), count,
+         workload_.number() + first, before_.value, after_.value});
   }
   void meet() {
     if (peer_ != nullptr) peer_->sync(others_, others_);
@@ -150,7 +167,8 @@ class EmptyProgram final : public DeviceProgram {
   std::uint32_t failed_ = 0;
 };
 
-std::unique_ptr<DeviceProgram> EmptyRounds::program(DeviceResources& device, Mode, const Capacity&) {
+std::unique_ptr<DeviceProgram> EmptyRounds::program(DeviceResources& device, Mode,
+                                                    const Capacity&) {
   return std::make_unique<EmptyProgram>(*this, device);
 }
 
@@ -204,7 +222,8 @@ void run_rounds(benchmark::State& state, Machine& machine, const RoundsCase& giv
       times.push_back(seconds(ring.sample()));
       state.SetIterationTime(times.back());
     }
-    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
+    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2),
+                     times.end());
     state.counters["us_per_round"] = times[times.size() / 2] / kRounds * 1e6;
     state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * kRounds);
     state.SetLabel(machine.words());
@@ -220,13 +239,17 @@ void register_rounds(Machine& machine) {
     for (const std::string name : {"persistent", "enqueued", "staged", "puts", "staged-puts"}) {
       for (const Bytes halo : {Bytes{0}, Bytes{4096}}) {
         const bool staged = name.starts_with("staged");
-        if (devices == 1 && (staged || halo > 0)) continue;                     // to whom?
-        if (name == "staged" && machine.devices()[0].facts.is_cpu()) continue;  // kernels of CPUs are never staged
-        RoundsCase given{Way::enqueued, staged ? std::optional(PeerPath::staged) : std::nullopt, halo, devices};
+        if (devices == 1 && (staged || halo > 0)) continue;  // to whom?
+        if (name == "staged" && machine.devices()[0].facts.is_cpu())
+          continue;  // kernels of CPUs are never staged
+        RoundsCase given{Way::enqueued, staged ? std::optional(PeerPath::staged) : std::nullopt,
+                         halo, devices};
         if (name == "persistent") given.way = Way::persistent;
         if (name.ends_with("puts")) given.way = Way::puts;
         benchmark::RegisterBenchmark(
-            ("rounds/" + name + "/halo:" + std::to_string(halo) + "/devices:" + std::to_string(devices)).c_str(),
+            ("rounds/" + name + "/halo:" + std::to_string(halo) +
+             "/devices:" + std::to_string(devices))
+                .c_str(),
             [&machine, given](benchmark::State& state) { run_rounds(state, machine, given); })
             ->UseManualTime()
             ->Unit(benchmark::kMillisecond);

@@ -1,4 +1,5 @@
-// How long a prediction takes. Targets: 8 devices x 16 slices under 100 us, 1,024 devices x 16 chunks under 50 ms.
+// How long a prediction takes. Targets: 8 devices x 16 slices under 100 us, 1,024 devices x 16
+// chunks under 50 ms.
 #include <benchmark/benchmark.h>
 
 #include <vector>
@@ -42,11 +43,21 @@ void simulate_set(benchmark::State& state, const char* strategy, Mode mode, std:
   state.counters["slices"] = static_cast<double>(slices);
 }
 
-void BM_simulate_equal_resident(benchmark::State& s) { simulate_set(s, "equal", Mode::resident, 1); }
-void BM_simulate_equal_on_two_kinds(benchmark::State& s) { simulate_set(s, "equal", Mode::end_to_end, 2); }
-void BM_simulate_proportional_on_many_kinds(benchmark::State& s) { simulate_set(s, "proportional", Mode::end_to_end, 1024); }
-void BM_simulate_dynamic_resident(benchmark::State& s) { simulate_set(s, "dynamic:chunks=16", Mode::resident, 2); }
-void BM_simulate_dynamic_end_to_end(benchmark::State& s) { simulate_set(s, "dynamic:chunks=16", Mode::end_to_end, 2); }
+void BM_simulate_equal_resident(benchmark::State& s) {
+  simulate_set(s, "equal", Mode::resident, 1);
+}
+void BM_simulate_equal_on_two_kinds(benchmark::State& s) {
+  simulate_set(s, "equal", Mode::end_to_end, 2);
+}
+void BM_simulate_proportional_on_many_kinds(benchmark::State& s) {
+  simulate_set(s, "proportional", Mode::end_to_end, 1024);
+}
+void BM_simulate_dynamic_resident(benchmark::State& s) {
+  simulate_set(s, "dynamic:chunks=16", Mode::resident, 2);
+}
+void BM_simulate_dynamic_end_to_end(benchmark::State& s) {
+  simulate_set(s, "dynamic:chunks=16", Mode::end_to_end, 2);
+}
 
 BENCHMARK(BM_simulate_equal_resident)->Arg(8)->Arg(1024)->Unit(benchmark::kMicrosecond);
 BENCHMARK(BM_simulate_equal_on_two_kinds)->Arg(8)->Arg(1024)->Unit(benchmark::kMicrosecond);

@@ -1,7 +1,9 @@
-// The suites as cases of Google Benchmark, on the devices of the default selection, so that its flags and tools work on them:
-// suite/SUITE/STRATEGY/SIZE/MODE, as in --benchmark_filter='suite/merkle/(equal|dynamic)/.*/resident'. Times are those of samples
-// (manual time); items are what the suite's rate counts (nodes, FLOP, terms), bytes its inputs and its result. Every case's result
-// is verified. And the program's main: 2 when no case matched, 5 when one failed, else 0.
+// The suites as cases of Google Benchmark, on the devices of the default selection, so that its
+// flags and tools work on them: suite/SUITE/STRATEGY/SIZE/MODE, as in
+// --benchmark_filter='suite/merkle/(equal|dynamic)/.*/resident'. Times are those of samples (manual
+// time); items are what the suite's rate counts (nodes, FLOP, terms), bytes its inputs and its
+// result. Every case's result is verified. And the program's main: 2 when no case matched, 5 when
+// one failed, else 0.
 #include <benchmark/benchmark.h>
 #include <sched.h>
 #include <unistd.h>
@@ -32,7 +34,8 @@ struct SuiteCase {
 SuiteSetup& setup_of(Machine& machine, const SuiteCase& wanted) {
   static std::unique_ptr<SuiteSetup> current;
   static std::string current_name;
-  const std::string name = wanted.suite->name + '/' + std::to_string(wanted.size) + '/' + to_string(wanted.mode);
+  const std::string name =
+      wanted.suite->name + '/' + std::to_string(wanted.size) + '/' + to_string(wanted.mode);
   if (!current || name != current_name) {
     current.reset();  // first: both may not fit
     current = std::make_unique<SuiteSetup>(machine, *wanted.suite, wanted.size, wanted.mode);
@@ -51,7 +54,8 @@ void run_case(benchmark::State& state, Machine& machine, const SuiteCase& wanted
     const Shape& shape = setup.shape();
     const auto iterations = static_cast<double>(state.iterations());
     state.SetItemsProcessed(static_cast<std::int64_t>(shape.ops * iterations));
-    state.SetBytesProcessed(static_cast<std::int64_t>(static_cast<double>(shape.bytes_in + shape.bytes_out) * iterations));
+    state.SetBytesProcessed(static_cast<std::int64_t>(
+        static_cast<double>(shape.bytes_in + shape.bytes_out) * iterations));
     state.SetLabel(machine.words());
   } catch (const std::exception& error) {
     fail(state, error.what());
@@ -69,9 +73,11 @@ void register_suites(Machine& machine) {
       for (const std::uint64_t size : sizes_of(suite, machine.only_gpus())) {
         for (const StrategyChoice& strategy : parse_strategies("all")) {
           const SuiteCase one{&suite, strategy, size, mode};
-          const std::string name =
-              "suite/" + suite.name + '/' + strategy.info->name + '/' + std::to_string(size) + '/' + to_string(mode);
-          benchmark::RegisterBenchmark(name.c_str(), [&machine, one](benchmark::State& state) { run_case(state, machine, one); })
+          const std::string name = "suite/" + suite.name + '/' + strategy.info->name + '/' +
+                                   std::to_string(size) + '/' + to_string(mode);
+          benchmark::RegisterBenchmark(
+              name.c_str(),
+              [&machine, one](benchmark::State& state) { run_case(state, machine, one); })
               ->UseManualTime()
               ->Unit(benchmark::kMillisecond);
         }
@@ -86,7 +92,8 @@ int main(int argc, char** argv) {
   cpu_set_t allowed;
   const long cores = sysconf(_SC_NPROCESSORS_CONF);
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) == cores)
-    setenv("POCL_AFFINITY", "1", 0);  // as mgpu-bench does: else its threads share a core now and then
+    setenv("POCL_AFFINITY", "1",
+           0);  // as mgpu-bench does: else its threads share a core now and then
   constexpr int kNothingMatched = 2, kCaseFailed = 5;
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return kNothingMatched;

@@ -39,19 +39,23 @@ Machine::Machine() : backend_(make_cl_backend({embedded_kernels(), {}})) {
 }
 
 bool Machine::only_gpus() const {
-  return std::none_of(devices_.begin(), devices_.end(), [](const SessionDevice& device) { return device.facts.is_cpu(); });
+  return std::none_of(devices_.begin(), devices_.end(),
+                      [](const SessionDevice& device) { return device.facts.is_cpu(); });
 }
 
 std::string Machine::words() const {
   std::map<std::string, std::size_t> counts;
   for (const SessionDevice& device : devices_) ++counts[device.facts.name];
   std::string words;
-  for (const auto& [name, count] : counts) words += (words.empty() ? "" : ", ") + std::to_string(count) + " x " + name;
+  for (const auto& [name, count] : counts)
+    words += (words.empty() ? "" : ", ") + std::to_string(count) + " x " + name;
   return words;
 }
 
-SuiteSetup::SuiteSetup(Machine& machine, const SuiteInfo& suite, std::uint64_t size, Mode mode) : machine_(machine), mode_(mode) {
-  SuiteParams params = problem_of_reference_size({&suite, {}}, true).params;  // every option at its default
+SuiteSetup::SuiteSetup(Machine& machine, const SuiteInfo& suite, std::uint64_t size, Mode mode)
+    : machine_(machine), mode_(mode) {
+  SuiteParams params =
+      problem_of_reference_size({&suite, {}}, true).params;  // every option at its default
   params.size = size;
   params.seed = 1;
   params.devices = machine.devices().size();
@@ -65,7 +69,9 @@ SuiteSetup::SuiteSetup(Machine& machine, const SuiteInfo& suite, std::uint64_t s
   for (std::uint32_t i = 0; i < open.size(); ++i) {
     Prepared& mine = prepared_[i];
     mine.capacity = workload_->capacity(open[i]->resources().traits(), mode);
-    if (mine.capacity.fits == 0) throw Error(ErrorKind::unsupported, machine.devices()[i].facts.id + ": " + mine.capacity.reason);
+    if (mine.capacity.fits == 0)
+      throw Error(ErrorKind::unsupported,
+                  machine.devices()[i].facts.id + ": " + mine.capacity.reason);
     mine.program = workload_->program(open[i]->resources(), mode, mine.capacity);
     mine.program->self_test(open[i]->stream());
     finish_on(i);
@@ -96,12 +102,14 @@ void SuiteSetup::finish_on(std::size_t index) {
 
 std::vector<Member> SuiteSetup::members(std::span<const std::size_t> devices) {
   std::vector<Member> members;
-  for (const std::size_t i : devices) members.push_back({machine_.devices()[i].open.get(), prepared_[i].program.get()});
+  for (const std::size_t i : devices)
+    members.push_back({machine_.devices()[i].open.get(), prepared_[i].program.get()});
   return members;
 }
 
 void SuiteSetup::probe(std::span<const std::size_t> devices) {
-  const auto faults = predictor_->probe(machine_.backend(), machine_.executor(), devices, members(devices));
+  const auto faults =
+      predictor_->probe(machine_.backend(), machine_.executor(), devices, members(devices));
   if (!faults.empty()) throw Error(ErrorKind::device, faults.front().what);
 }
 
@@ -134,7 +142,8 @@ void SuiteSetup::verify() {
     }
   }
   const Verdict verdict = workload_->verify(VerifyLevel::full, 1);
-  if (verdict.status != Verdict::Status::passed) throw Error(ErrorKind::device, "wrong result: " + verdict.message);
+  if (verdict.status != Verdict::Status::passed)
+    throw Error(ErrorKind::device, "wrong result: " + verdict.message);
 }
 
 }  // namespace mgpu::bench

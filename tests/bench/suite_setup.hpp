@@ -1,4 +1,5 @@
-// One problem of a suite, in one mode, set up on all devices of the default selection, for samples one at a time.
+// One problem of a suite, in one mode, set up on all devices of the default selection, for samples
+// one at a time.
 #pragma once
 
 #include <memory>
@@ -11,7 +12,8 @@
 
 namespace mgpu::bench {
 
-// The devices `mgpu-bench run` takes when none is named, opened; a lone CPU becomes a sub-device per core, at most 8.
+// The devices `mgpu-bench run` takes when none is named, opened; a lone CPU becomes a sub-device
+// per core, at most 8.
 class Machine {
  public:
   Machine();  // throws Error(no_device) when there is none

@@ -1,5 +1,6 @@
-// Options from all layers to the request of a run, and the files that suites read. Options that name files are left out: what comes
-// of them is other targets' matter, and a fuzzer should write nowhere.
+// Options from all layers to the request of a run, and the files that suites read. Options that
+// name files are left out: what comes of them is other targets' matter, and a fuzzer should write
+// nowhere.
 #include <algorithm>
 #include <fstream>
 
@@ -17,7 +18,8 @@ namespace {
 constexpr Bytes kMemory = Bytes{1} << 30;
 
 bool names_files(const Settings& settings) {
-  for (const char* name : {"result", "trace", "output", "export", "input", "config", "params", "kernel"}) {
+  for (const char* name :
+       {"result", "trace", "output", "export", "input", "config", "params", "kernel"}) {
     if (settings.has(name)) return true;
   }
   return false;
@@ -29,9 +31,12 @@ void request_of(const Invocation& invocation) {
   const std::string dumped = as_config(invocation.settings, options);
   for (const ConfigEntry& entry : parse_config(dumped)) {  // the same comes back
     const Given* given = invocation.settings.find(entry.key);
-    const auto spec = std::find_if(options.begin(), options.end(), [&](const OptionSpec& o) { return o.name == entry.key; });
-    if (given == nullptr || spec == options.end()) throw Error(ErrorKind::internal, "a key that nobody gave");
-    if (spec->kind != OptionSpec::Kind::flag && given->value != entry.value) throw Error(ErrorKind::internal, "another value");
+    const auto spec = std::find_if(options.begin(), options.end(),
+                                   [&](const OptionSpec& o) { return o.name == entry.key; });
+    if (given == nullptr || spec == options.end())
+      throw Error(ErrorKind::internal, "a key that nobody gave");
+    if (spec->kind != OptionSpec::Kind::flag && given->value != entry.value)
+      throw Error(ErrorKind::internal, "another value");
   }
   read_run_request(invocation, all_suites(), kMemory);
 }
@@ -46,7 +51,8 @@ void config(std::string_view input) {
     Invocation invocation = parse_command_line(words, all_suites(), Environment({}), "");
     Settings without;
     for (const OptionSpec& option : run_options(all_suites())) {
-      if (const Given* given = invocation.settings.find(option.name); given != nullptr) without.offer(option, *given);
+      if (const Given* given = invocation.settings.find(option.name); given != nullptr)
+        without.offer(option, *given);
     }
     invocation.settings = without;
     request_of(invocation);
@@ -76,7 +82,8 @@ void terms(std::string_view input) {
   const SuiteInfo& suite = suites[static_cast<unsigned char>(input[0]) % suites.size()];
   SuiteParams params;
   params.input = file;
-  for (const SuiteOption& option : suite.options) params.options[option.name] = option.values.front();
+  for (const SuiteOption& option : suite.options)
+    params.options[option.name] = option.values.front();
   refusing([&] {
     params.size = suite.size_of_input(params);
     if (suite.check != nullptr) suite.check(params);
@@ -90,22 +97,24 @@ void descriptor(std::string_view input) {
   namespace k = mgpu::kernel;
   refusing([&] {
     const bool in_kernel = input.starts_with("//!");
-    const k::Descriptor descriptor =
-        k::descriptor_of(k::parse_tree(std::string(input), "d", in_kernel), in_kernel ? "d.cl" : "d", scratch());
+    const k::Descriptor descriptor = k::descriptor_of(
+        k::parse_tree(std::string(input), "d", in_kernel), in_kernel ? "d.cl" : "d", scratch());
     SuiteParams params;
     params.size = descriptor.n;
     const k::Problem problem = k::problem_of(descriptor, params);
     k::shape_of(problem);
     if (problem.host_bytes > kMemory / 64) return;
     const std::vector<std::byte> memory(problem.host_bytes);
-    const Items middle = std::min(problem.items, (problem.items / problem.granularity / 2 + 1) * problem.granularity);
+    const Items middle = std::min(
+        problem.items, (problem.items / problem.granularity / 2 + 1) * problem.granularity);
     for (const Slice& slice : {Slice{0, problem.items}, Slice{0, middle}}) {
       for (const k::Stage& stage : problem.stages) problem.grid(stage, slice);
       for (std::size_t a = 0; a < problem.args.size(); ++a) {
         const k::Argument& one = problem.args[a];
         if (one.before + one.after > 1000) continue;  // each of them is a move
         const Bytes held = one.is_array() ? k::slice_bytes(problem, one, slice) : 0;
-        for (const auto& moves : {k::input_moves(problem, memory, a, slice), k::output_moves(problem, a, slice)}) {
+        for (const auto& moves :
+             {k::input_moves(problem, memory, a, slice), k::output_moves(problem, a, slice)}) {
           for (const k::Move& move : moves) {
             const Bytes last = move.count == 0 ? 0 : (move.count - 1) * move.stride + move.length;
             if (move.device + last > held || (!move.zeros && move.host + last > one.bytes()))

@@ -1,4 +1,5 @@
-// The inputs that fuzzers kept, once more: seeds, what they found on the way, and whatever ever made one fail.
+// The inputs that fuzzers kept, once more: seeds, what they found on the way, and whatever ever
+// made one fail.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -16,8 +17,8 @@ namespace mgpu::fuzz {
 // Each file of corpus/<name>, and every tenth or so of its beginnings, as files that were cut off.
 inline void replay(const std::string& name, void (*target)(std::string_view)) {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::filesystem::path(MGPU_SOURCE_DIR) / "tests/fuzz/corpus" / name)) {
+  for (const auto& entry : std::filesystem::directory_iterator(
+           std::filesystem::path(MGPU_SOURCE_DIR) / "tests/fuzz/corpus" / name)) {
     files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
@@ -26,7 +27,8 @@ inline void replay(const std::string& name, void (*target)(std::string_view)) {
     CAPTURE(file);
     const std::string text = test::file_text(file);
     CHECK_NOTHROW(target(text));
-    for (std::size_t k = 0; k < 10; ++k) CHECK_NOTHROW(target(std::string_view(text).substr(0, text.size() * k / 10)));
+    for (std::size_t k = 0; k < 10; ++k)
+      CHECK_NOTHROW(target(std::string_view(text).substr(0, text.size() * k / 10)));
   }
 }
 

@@ -26,7 +26,8 @@ Report report_of(std::string_view text) { return report_from_json(parse_json(tex
 void show(const Report& report) {
   run_tables(report, {});
   closing_words(report);
-  const auto missed = misses(report, parse_requirements("--require", "efficiency>=0.9,best:speedup>1,equal:time<=1ms"));
+  const auto missed = misses(
+      report, parse_requirements("--require", "efficiency>=0.9,best:speedup>1,equal:time<=1ms"));
   for (const std::string_view kind : export_kinds()) exported(kind, report, missed);
   check_chrome_trace(to_chrome_trace(report));
 }
@@ -36,10 +37,12 @@ bool quick(const Scenario& scenario) {
   if (scenario.devices.size() > 6) return false;
   double slices = 0;
   for (const ScenarioDevice& device : scenario.devices) {
-    for (const Items piece : {device.estimate.pipeline, device.estimate.fits, scenario.work.pipeline}) {
+    for (const Items piece :
+         {device.estimate.pipeline, device.estimate.fits, scenario.work.pipeline}) {
       if (piece > 0)
-        slices = std::max(
-            slices, static_cast<double>(scenario.work.items) / static_cast<double>(std::max(piece, scenario.work.granularity)));
+        slices =
+            std::max(slices, static_cast<double>(scenario.work.items) /
+                                 static_cast<double>(std::max(piece, scenario.work.granularity)));
     }
   }
   return slices < 200;
@@ -54,12 +57,20 @@ void simulate_all(const Scenario& scenario) {
     if (e.fits == 0) e.fits = scenario.work.items;
     if (e.pipeline == 0) e.pipeline = std::max<Items>(1, scenario.work.items / 16);
     e.fits = std::max(e.fits / scenario.work.granularity, Items{1}) * scenario.work.granularity;
-    e.pipeline = std::min(std::max(e.pipeline / scenario.work.granularity, Items{1}) * scenario.work.granularity, e.fits);
+    e.pipeline = std::min(
+        std::max(e.pipeline / scenario.work.granularity, Items{1}) * scenario.work.granularity,
+        e.fits);
   }
   for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
-    const PlanRequest request{
-        scenario.work.items, scenario.work.granularity, mode, scenario.work.cost, devices, scenario.link_up, scenario.link_down,
-        scenario.work.merge, scenario.exchange};
+    const PlanRequest request{scenario.work.items,
+                              scenario.work.granularity,
+                              mode,
+                              scenario.work.cost,
+                              devices,
+                              scenario.link_up,
+                              scenario.link_down,
+                              scenario.work.merge,
+                              scenario.exchange};
     for (const StrategyInfo& info : all_strategies()) {
       StrategyParams params;
       for (const StrategyParam& param : info.params) params[param.name] = param.standard;
@@ -78,7 +89,8 @@ void result(std::string_view input) {
     const Report report = report_of(input);
     show(report);
     const std::string text = to_json_text(report);
-    if (to_json_text(report_of(text)) != text) throw Error(ErrorKind::internal, "what was written is read as something else");
+    if (to_json_text(report_of(text)) != text)
+      throw Error(ErrorKind::internal, "what was written is read as something else");
   });
 }
 
@@ -103,7 +115,9 @@ void compare(std::string_view input) {
     constexpr std::string_view between = "\n----\n";
     const std::size_t at = input.find(between);
     const Report base = report_of(input.substr(0, at)),
-                 fresh = at == std::string_view::npos ? base : report_of(input.substr(at + between.size()));
+                 fresh = at == std::string_view::npos
+                             ? base
+                             : report_of(input.substr(at + between.size()));
     CompareOptions options;
     options.bootstrap.resamples = 50;
     const Comparison comparison = compare_reports({&base, 1}, {&fresh, 1}, options);
@@ -138,7 +152,8 @@ void calibration(std::string_view input) {
     store.save_noise({&device, 1}, "work", 0.1, warnings);
     store.save_variant(device, "work", {"w", 1}, warnings);
     std::vector<std::filesystem::path> all;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) all.push_back(entry.path());
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      all.push_back(entry.path());
     return all;
   }();
   for (const auto& file : files) std::ofstream(file, std::ios::binary) << input;

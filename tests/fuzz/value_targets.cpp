@@ -34,7 +34,8 @@ void select(std::string_view text) {
 void check_printable(std::string_view text) {
   for (const std::string& shown : {printable(text), in_quotes(text)}) {
     for (const char c : shown) {
-      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) throw Error(ErrorKind::internal, "a control character is shown");
+      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+        throw Error(ErrorKind::internal, "a control character is shown");
     }
     if (printable(shown) != shown) throw Error(ErrorKind::internal, "what is printable is not");
   }
@@ -92,7 +93,8 @@ void npy(std::string_view input) {
 void gzip(std::string_view input) {
   const auto read = [](std::string_view file, std::size_t piece) {
     Gunzip gunzip(std::size_t{1} << 20);
-    for (; !file.empty(); file.remove_prefix(std::min(piece, file.size()))) gunzip.take(file.substr(0, piece));
+    for (; !file.empty(); file.remove_prefix(std::min(piece, file.size())))
+      gunzip.take(file.substr(0, piece));
     return gunzip.text();
   };
   const auto outcome = [&](std::size_t piece) -> std::optional<std::string> {
@@ -101,9 +103,11 @@ void gzip(std::string_view input) {
     return text;
   };
   const std::optional<std::string> text = outcome(input.size());
-  if (outcome(1) != text || outcome(7) != text) throw Error(ErrorKind::internal, "what is read depends on the pieces");
+  if (outcome(1) != text || outcome(7) != text)
+    throw Error(ErrorKind::internal, "what is read depends on the pieces");
   const std::string packed = text ? mgpu::gzip(*text) : std::string();
-  if (text && read(packed, packed.size()) != *text) throw Error(ErrorKind::internal, "what is compressed does not come back");
+  if (text && read(packed, packed.size()) != *text)
+    throw Error(ErrorKind::internal, "what is compressed does not come back");
 }
 
 // The input, cut at empty lines, is what the files of a machine hold, one after another.

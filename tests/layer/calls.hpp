@@ -1,4 +1,5 @@
-// How the fault layer stands in the way of a call: the state that all wrapped calls share, and what most of them look like.
+// How the fault layer stands in the way of a call: the state that all wrapped calls share, and what
+// most of them look like.
 #pragma once
 
 #include <algorithm>
@@ -11,18 +12,21 @@
 
 namespace fault {
 
-// Set by clInitLayer before any call comes; these outlive whatever threads a driver leaves running at exit.
+// Set by clInitLayer before any call comes; these outlive whatever threads a driver leaves running
+// at exit.
 extern const cl_icd_dispatch* cl;  // the next layer, or the drivers
 extern Script& script;
 extern Objects& objects;
 
 // Put this layer's calls into a table that has the next layer's.
-void wrap_object_calls(cl_icd_dispatch& table);   // discovery, contexts, queues, memory, programs, kernels
+void wrap_object_calls(
+    cl_icd_dispatch& table);  // discovery, contexts, queues, memory, programs, kernels
 void wrap_command_calls(cl_icd_dispatch& table);  // clEnqueue..., clFlush, clFinish
 void wrap_event_calls(cl_icd_dispatch& table);    // their status, waits, callbacks and time stamps
 
 // What shall happen to a call: `error` for one that is refused, with the device's loss done.
-Fault consider(std::string_view call, const Place& place, std::string kernel = {}, std::size_t bytes = 0);
+Fault consider(std::string_view call, const Place& place, std::string kernel = {},
+               std::size_t bytes = 0);
 
 inline cl_int code_of(const Fault& fault) { return static_cast<cl_int>(fault.value); }
 
@@ -35,7 +39,8 @@ struct Name {
 // A call about its first argument that enqueues and makes nothing.
 template <Name name, auto member>
 struct Plain;
-template <Name name, class First, class... Rest, cl_int (CL_API_CALL* cl_icd_dispatch::*member)(First, Rest...)>
+template <Name name, class First, class... Rest,
+          cl_int (CL_API_CALL* cl_icd_dispatch::*member)(First, Rest...)>
 struct Plain<name, member> {
   static cl_int CL_API_CALL call(First first, Rest... rest) {
     const Fault fault = consider(name.text, place_of(objects, first), kernel_of(objects, first));
@@ -63,8 +68,8 @@ struct Release<name, member> {
 
 // A call that makes an object. `make` gets where to write the status; `keep` the object.
 template <class Make, class Keep>
-auto create(std::string_view call, const Place& place, const std::string& kernel, std::size_t bytes, cl_int* status,
-            const Make& make, const Keep& keep) -> decltype(make(status)) {
+auto create(std::string_view call, const Place& place, const std::string& kernel, std::size_t bytes,
+            cl_int* status, const Make& make, const Keep& keep) -> decltype(make(status)) {
   cl_int own = CL_SUCCESS;
   cl_int& told = status != nullptr ? *status : own;
   const Fault fault = consider(call, place, kernel, bytes);

@@ -21,7 +21,8 @@ struct Command {
   std::string kernel = {};
 };
 using Enqueue = std::function<cl_int(cl_uint waits, const cl_event* list, cl_event* event)>;
-using EnqueueFlipped = std::function<cl_int(const Fault& fault, const Place& place, EventState& state)>;
+using EnqueueFlipped =
+    std::function<cl_int(const Fault& fault, const Place& place, EventState& state)>;
 
 cl_int enqueue(const Command& command, const Enqueue& real, const EnqueueFlipped& flipped = {}) {
   EventState state;
@@ -31,7 +32,8 @@ cl_int enqueue(const Command& command, const Enqueue& real, const EnqueueFlipped
   cl_int status = CL_SUCCESS;
   if (fault.action == Action::fail || fault.action == Action::skip) {
     if (fault.action == Action::fail) state.failed = code_of(fault);
-    status = cl->clEnqueueMarkerWithWaitList(command.queue, command.waits, command.list, command.event);
+    status =
+        cl->clEnqueueMarkerWithWaitList(command.queue, command.waits, command.list, command.event);
     if (status == CL_SUCCESS && command.blocking) {
       cl->clFinish(command.queue);
       if (state.failed != CL_SUCCESS) status = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
@@ -46,19 +48,22 @@ cl_int enqueue(const Command& command, const Enqueue& real, const EnqueueFlipped
     if (status == CL_SUCCESS) status = real(command.waits, command.list, command.event);
     state.stamps = fault.stamps;
   }
-  if (status == CL_SUCCESS && command.event != nullptr) objects.events.put(*command.event, std::move(state));
+  if (status == CL_SUCCESS && command.event != nullptr)
+    objects.events.put(*command.event, std::move(state));
   return status;
 }
 
 // Commands that nothing is told apart of: their last three arguments are the waits and the event.
 template <Name name, auto member>
 struct Other;
-template <Name name, class... Arguments, cl_int (CL_API_CALL* cl_icd_dispatch::*member)(cl_command_queue, Arguments...)>
+template <Name name, class... Arguments,
+          cl_int (CL_API_CALL* cl_icd_dispatch::*member)(cl_command_queue, Arguments...)>
 struct Other<name, member> {
   static cl_int CL_API_CALL call(cl_command_queue queue, Arguments... arguments) {
     constexpr std::size_t count = sizeof...(Arguments);
     std::tuple<Arguments...> all(arguments...);
-    const Command command{name.text, queue, std::get<count - 3>(all), std::get<count - 2>(all), std::get<count - 1>(all)};
+    const Command command{name.text, queue, std::get<count - 3>(all), std::get<count - 2>(all),
+                          std::get<count - 1>(all)};
     return enqueue(command, [&](cl_uint waits, const cl_event* list, cl_event* event) {
       std::get<count - 3>(all) = waits;
       std::get<count - 2>(all) = list;
@@ -68,44 +73,52 @@ struct Other<name, member> {
   }
 };
 
-cl_int CL_API_CALL enqueue_write(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
-                                 const void* from, cl_uint waits, const cl_event* list, cl_event* event) {
+cl_int CL_API_CALL enqueue_write(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                 size_t offset, size_t size, const void* from, cl_uint waits,
+                                 const cl_event* list, cl_event* event) {
   const auto real = [&](const void* data) {
     return [=](cl_uint n, const cl_event* l, cl_event* e) {
       return cl->clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, data, n, l, e);
     };
   };
-  return enqueue({"clEnqueueWriteBuffer", queue, waits, list, event, size, blocking != CL_FALSE}, real(from),
-                 [&](const Fault& fault, const Place&, EventState&) {
-                   const unsigned char* copy = flipped_copy(from, size, fault.bit / 8 % size, fault.bit % 8);
+  return enqueue({"clEnqueueWriteBuffer", queue, waits, list, event, size, blocking != CL_FALSE},
+                 real(from), [&](const Fault& fault, const Place&, EventState&) {
+                   const unsigned char* copy =
+                       flipped_copy(from, size, fault.bit / 8 % size, fault.bit % 8);
                    return real(copy)(waits, list, event);
                  });
 }
 
-cl_int CL_API_CALL enqueue_write_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t* to,
-                                      const size_t* origin, const size_t* region, size_t to_row, size_t to_slice, size_t row,
-                                      size_t slice, const void* from, cl_uint waits, const cl_event* list, cl_event* event) {
+cl_int CL_API_CALL enqueue_write_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                      const size_t* to, const size_t* origin, const size_t* region,
+                                      size_t to_row, size_t to_slice, size_t row, size_t slice,
+                                      const void* from, cl_uint waits, const cl_event* list,
+                                      cl_event* event) {
   const Rectangle host{origin, region, row, slice};
   const auto real = [&](const void* data) {
     return [=](cl_uint n, const cl_event* l, cl_event* e) {
-      return cl->clEnqueueWriteBufferRect(queue, buffer, blocking, to, origin, region, to_row, to_slice, row, slice, data, n, l, e);
+      return cl->clEnqueueWriteBufferRect(queue, buffer, blocking, to, origin, region, to_row,
+                                          to_slice, row, slice, data, n, l, e);
     };
   };
-  return enqueue({"clEnqueueWriteBufferRect", queue, waits, list, event, host.bytes(), blocking != CL_FALSE}, real(from),
-                 [&](const Fault& fault, const Place&, EventState&) {
-                   const std::size_t byte = host.offset_of(fault.bit / 8 % host.bytes());
-                   return real(flipped_copy(from, host.end(), byte, fault.bit % 8))(waits, list, event);
-                 });
+  return enqueue(
+      {"clEnqueueWriteBufferRect", queue, waits, list, event, host.bytes(), blocking != CL_FALSE},
+      real(from), [&](const Fault& fault, const Place&, EventState&) {
+        const std::size_t byte = host.offset_of(fault.bit / 8 % host.bytes());
+        return real(flipped_copy(from, host.end(), byte, fault.bit % 8))(waits, list, event);
+      });
 }
 
-// A download from a copy of the buffer that has the flipped bit: what is in the device stays right. `real` reads from the memory
-// given.
-cl_int read_flipped(const Place& place, cl_command_queue queue, cl_mem buffer, std::size_t byte, unsigned bit, cl_uint waits,
-                    const cl_event* list, const std::function<cl_int(cl_mem)>& real) {
+// A download from a copy of the buffer that has the flipped bit: what is in the device stays right.
+// `real` reads from the memory given.
+cl_int read_flipped(const Place& place, cl_command_queue queue, cl_mem buffer, std::size_t byte,
+                    unsigned bit, cl_uint waits, const cl_event* list,
+                    const std::function<cl_int(cl_mem)>& real) {
   std::size_t size = 0;
   cl_int status = cl->clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof size, &size, nullptr);
   if (status != CL_SUCCESS) return status;
-  cl_mem copy = cl->clCreateBuffer(place.context->handle, CL_MEM_READ_WRITE, size, nullptr, &status);
+  cl_mem copy =
+      cl->clCreateBuffer(place.context->handle, CL_MEM_READ_WRITE, size, nullptr, &status);
   if (status != CL_SUCCESS) return status;
   status = cl->clEnqueueCopyBuffer(queue, buffer, copy, 0, 0, size, waits, list, nullptr);
   if (status == CL_SUCCESS) status = flip_bit(*cl, place, queue, copy, byte, bit, nullptr);
@@ -114,38 +127,46 @@ cl_int read_flipped(const Place& place, cl_command_queue queue, cl_mem buffer, s
   return status;
 }
 
-cl_int CL_API_CALL enqueue_read(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size, void* to,
-                                cl_uint waits, const cl_event* list, cl_event* event) {
+cl_int CL_API_CALL enqueue_read(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                size_t offset, size_t size, void* to, cl_uint waits,
+                                const cl_event* list, cl_event* event) {
   return enqueue(
       {"clEnqueueReadBuffer", queue, waits, list, event, size, blocking != CL_FALSE},
       [&](cl_uint n, const cl_event* l, cl_event* e) {
         return cl->clEnqueueReadBuffer(queue, buffer, blocking, offset, size, to, n, l, e);
       },
       [&](const Fault& fault, const Place& place, EventState&) {
-        return read_flipped(place, queue, buffer, offset + fault.bit / 8 % size, fault.bit % 8, waits, list, [&](cl_mem copy) {
-          return cl->clEnqueueReadBuffer(queue, copy, blocking, offset, size, to, 0, nullptr, event);
-        });
+        return read_flipped(place, queue, buffer, offset + fault.bit / 8 % size, fault.bit % 8,
+                            waits, list, [&](cl_mem copy) {
+                              return cl->clEnqueueReadBuffer(queue, copy, blocking, offset, size,
+                                                             to, 0, nullptr, event);
+                            });
       });
 }
 
-cl_int CL_API_CALL enqueue_read_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t* origin,
-                                     const size_t* to, const size_t* region, size_t row, size_t slice, size_t to_row,
-                                     size_t to_slice, void* data, cl_uint waits, const cl_event* list, cl_event* event) {
+cl_int CL_API_CALL enqueue_read_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                     const size_t* origin, const size_t* to, const size_t* region,
+                                     size_t row, size_t slice, size_t to_row, size_t to_slice,
+                                     void* data, cl_uint waits, const cl_event* list,
+                                     cl_event* event) {
   const Rectangle device{origin, region, row, slice};
   const auto real = [&](cl_mem from, cl_uint n, const cl_event* l, cl_event* e) {
-    return cl->clEnqueueReadBufferRect(queue, from, blocking, origin, to, region, row, slice, to_row, to_slice, data, n, l, e);
+    return cl->clEnqueueReadBufferRect(queue, from, blocking, origin, to, region, row, slice,
+                                       to_row, to_slice, data, n, l, e);
   };
   return enqueue(
       {"clEnqueueReadBufferRect", queue, waits, list, event, device.bytes(), blocking != CL_FALSE},
       [&](cl_uint n, const cl_event* l, cl_event* e) { return real(buffer, n, l, e); },
       [&](const Fault& fault, const Place& place, EventState&) {
-        return read_flipped(place, queue, buffer, device.offset_of(fault.bit / 8 % device.bytes()), fault.bit % 8, waits, list,
+        return read_flipped(place, queue, buffer, device.offset_of(fault.bit / 8 % device.bytes()),
+                            fault.bit % 8, waits, list,
                             [&](cl_mem copy) { return real(copy, 0, nullptr, event); });
       });
 }
 
-cl_int CL_API_CALL enqueue_kernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t* offset,
-                                  const size_t* global, const size_t* local, cl_uint waits, const cl_event* list, cl_event* event) {
+cl_int CL_API_CALL enqueue_kernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                                  const size_t* offset, const size_t* global, const size_t* local,
+                                  cl_uint waits, const cl_event* list, cl_event* event) {
   const auto real = [&](cl_uint n, const cl_event* l, cl_event* e) {
     return cl->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, n, l, e);
   };
@@ -164,18 +185,23 @@ cl_int CL_API_CALL enqueue_kernel(cl_command_queue queue, cl_kernel kernel, cl_u
     const std::uint64_t bits = fault.bit / std::max<std::size_t>(buffers.size(), 1);
     return flip_bit(*cl, place, queue, chosen->second, bits / 8 % size, bits % 8, event);
   };
-  return enqueue({"clEnqueueNDRangeKernel", queue, waits, list, event, 0, false, kernel_of(objects, kernel)}, real, flipped);
+  return enqueue(
+      {"clEnqueueNDRangeKernel", queue, waits, list, event, 0, false, kernel_of(objects, kernel)},
+      real, flipped);
 }
 
-void* CL_API_CALL enqueue_map(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
-                              size_t size, cl_uint waits, const cl_event* list, cl_event* event, cl_int* status) {
+void* CL_API_CALL enqueue_map(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                              cl_map_flags flags, size_t offset, size_t size, cl_uint waits,
+                              const cl_event* list, cl_event* event, cl_int* status) {
   void* mapped = nullptr;
-  const cl_int told = enqueue({"clEnqueueMapBuffer", queue, waits, list, event, size, blocking != CL_FALSE},
-                              [&](cl_uint n, const cl_event* l, cl_event* e) {
-                                cl_int own = CL_SUCCESS;
-                                mapped = cl->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, n, l, e, &own);
-                                return own;
-                              });
+  const cl_int told =
+      enqueue({"clEnqueueMapBuffer", queue, waits, list, event, size, blocking != CL_FALSE},
+              [&](cl_uint n, const cl_event* l, cl_event* e) {
+                cl_int own = CL_SUCCESS;
+                mapped = cl->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, n, l,
+                                                e, &own);
+                return own;
+              });
   if (status != nullptr) *status = told;
   return mapped;
 }

@@ -25,7 +25,9 @@ cl_program flipper_of(const cl_icd_dispatch& cl, const Place& place) {
   // PoCL takes one program on two devices for the same, and then counts its users wrongly.
   std::string options = "-DFAULT_DEVICE_" + place.id();
   for (char& c : options) c = c == ':' || c == '.' ? '_' : c;
-  if (cl.clBuildProgram(program, 1, &context.device, options.c_str(), nullptr, nullptr) != CL_SUCCESS) return nullptr;
+  if (cl.clBuildProgram(program, 1, &context.device, options.c_str(), nullptr, nullptr) !=
+      CL_SUCCESS)
+    return nullptr;
   return context.flipper = program;
 }
 
@@ -37,7 +39,8 @@ void stall(const Fault& fault) {
   while (fault.action == Action::hang || fault.action == Action::hang_call) ::pause();
 }
 
-cl_int hold_back(const cl_icd_dispatch& cl, const Place& place, cl_command_queue queue, const Fault& fault) {
+cl_int hold_back(const cl_icd_dispatch& cl, const Place& place, cl_command_queue queue,
+                 const Fault& fault) {
   cl_int status = CL_SUCCESS;
   cl_event gate = cl.clCreateUserEvent(place.context->handle, &status);
   if (status == CL_SUCCESS) status = cl.clEnqueueBarrierWithWaitList(queue, 1, &gate, nullptr);
@@ -50,14 +53,15 @@ cl_int hold_back(const cl_icd_dispatch& cl, const Place& place, cl_command_queue
   return CL_SUCCESS;
 }
 
-cl_int flip_bit(const cl_icd_dispatch& cl, const Place& place, cl_command_queue queue, cl_mem memory, std::size_t byte,
-                unsigned bit, cl_event* event) {
+cl_int flip_bit(const cl_icd_dispatch& cl, const Place& place, cl_command_queue queue,
+                cl_mem memory, std::size_t byte, unsigned bit, cl_event* event) {
   cl_program program = flipper_of(cl, place);
   if (program == nullptr) return CL_BUILD_PROGRAM_FAILURE;
   cl_int status = CL_SUCCESS;
   cl_kernel kernel = cl.clCreateKernel(program, "fault_flip", &status);
   if (status != CL_SUCCESS) return status;
-  const cl_uint low = static_cast<cl_uint>(byte), high = static_cast<cl_uint>(byte >> 32), mask = 1u << (bit % 8);
+  const cl_uint low = static_cast<cl_uint>(byte), high = static_cast<cl_uint>(byte >> 32),
+                mask = 1u << (bit % 8);
   cl.clSetKernelArg(kernel, 0, sizeof memory, &memory);
   cl.clSetKernelArg(kernel, 1, sizeof low, &low);
   cl.clSetKernelArg(kernel, 2, sizeof high, &high);
@@ -69,7 +73,8 @@ cl_int flip_bit(const cl_icd_dispatch& cl, const Place& place, cl_command_queue 
 }
 
 std::size_t Rectangle::offset_of(std::size_t byte) const {
-  const std::size_t x = byte % region[0], y = byte / region[0] % region[1], z = byte / region[0] / region[1];
+  const std::size_t x = byte % region[0], y = byte / region[0] % region[1],
+                    z = byte / region[0] / region[1];
   return (origin[2] + z) * slice_pitch() + (origin[1] + y) * row_pitch() + origin[0] + x;
 }
 

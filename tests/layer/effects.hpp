@@ -11,13 +11,15 @@ namespace fault {
 // The calling thread, for as long as the fault says; for ever when it is a hang.
 void stall(const Fault& fault);
 
-// What is enqueued behind this begins when the fault's time has passed; never when it is a hang. Every driver takes it for what it
-// is, a command that waits for a user event: status, dependants, clFinish and callbacks follow by themselves.
-cl_int hold_back(const cl_icd_dispatch& cl, const Place& place, cl_command_queue queue, const Fault& fault);
+// What is enqueued behind this begins when the fault's time has passed; never when it is a hang.
+// Every driver takes it for what it is, a command that waits for a user event: status, dependants,
+// clFinish and callbacks follow by themselves.
+cl_int hold_back(const cl_icd_dispatch& cl, const Place& place, cl_command_queue queue,
+                 const Fault& fault);
 
 // In-order, behind what is in the queue. `event` may be null.
-cl_int flip_bit(const cl_icd_dispatch& cl, const Place& place, cl_command_queue queue, cl_mem memory, std::size_t byte,
-                unsigned bit, cl_event* event);
+cl_int flip_bit(const cl_icd_dispatch& cl, const Place& place, cl_command_queue queue,
+                cl_mem memory, std::size_t byte, unsigned bit, cl_event* event);
 
 // A rectangle in a buffer as OpenCL's rectangular copies have it.
 struct Rectangle {
@@ -32,7 +34,8 @@ struct Rectangle {
   std::size_t end() const { return offset_of(bytes() - 1) + 1; }
 };
 
-// A copy of `size` bytes with one bit flipped, which stays until the process ends: a driver may read it at any time.
+// A copy of `size` bytes with one bit flipped, which stays until the process ends: a driver may
+// read it at any time.
 unsigned char* flipped_copy(const void* from, std::size_t size, std::size_t byte, unsigned bit);
 
 }  // namespace fault

@@ -6,7 +6,8 @@
 namespace fault {
 namespace {
 
-cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info what, size_t size, void* value, size_t* size_told) {
+cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info what, size_t size, void* value,
+                                  size_t* size_told) {
   const EventState state = objects.events.get(event);
   if (what != CL_EVENT_COMMAND_EXECUTION_STATUS || !state.place.context)
     return cl->clGetEventInfo(event, what, size, value, size_told);
@@ -48,7 +49,9 @@ struct Callback {
   void* data;
 };
 
-cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type, void(CL_CALLBACK* notify)(cl_event, cl_int, void*), void* data) {
+cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type,
+                                      void(CL_CALLBACK* notify)(cl_event, cl_int, void*),
+                                      void* data) {
   const Fault fault = consider("clSetEventCallback", place_of(objects, event));
   if (fault.action == Action::error) return code_of(fault);
   stall(fault);
@@ -67,7 +70,8 @@ cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type, void(CL_CALLB
   return status;
 }
 
-cl_int CL_API_CALL get_profiling_info(cl_event event, cl_profiling_info what, size_t size, void* value, size_t* size_told) {
+cl_int CL_API_CALL get_profiling_info(cl_event event, cl_profiling_info what, size_t size,
+                                      void* value, size_t* size_told) {
   const EventState state = objects.events.get(event);
   const Fault fault = consider("clGetEventProfilingInfo", state.place);
   if (fault.action == Action::error) return code_of(fault);

@@ -1,6 +1,7 @@
-// An OpenCL layer that makes devices fail as a script says: a library that the ICD loader (ocl-icd 2.3, Khronos 2022 and later)
-// puts between a program and the drivers when OPENCL_LAYERS names it. script.hpp has the language and the variables. Calls that are
-// not wrapped here pass untouched.
+// An OpenCL layer that makes devices fail as a script says: a library that the ICD loader
+// (ocl-icd 2.3, Khronos 2022 and later) puts between a program and the drivers when OPENCL_LAYERS
+// names it. script.hpp has the language and the variables. Calls that are not wrapped here pass
+// untouched.
 #include <unistd.h>
 
 #include <algorithm>
@@ -55,22 +56,25 @@ void read_script(const std::string& text, const std::string& log) {
 
 #define FAULT_EXPORT extern "C" __attribute__((visibility("default")))
 
-FAULT_EXPORT cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t size, void* value, size_t* size_told) {
+FAULT_EXPORT cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t size, void* value,
+                                               size_t* size_told) {
   static constexpr char name[] = "mgpu-bench faults";
   const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
   const void* from = what == CL_LAYER_API_VERSION ? static_cast<const void*>(&version) : name;
   const size_t length = what == CL_LAYER_API_VERSION ? sizeof version : sizeof name;
   if (what != CL_LAYER_API_VERSION && what != CL_LAYER_NAME) return CL_INVALID_VALUE;
   if (value != nullptr && size < length) return CL_INVALID_VALUE;
-  if (value != nullptr) std::copy_n(static_cast<const char*>(from), length, static_cast<char*>(value));
+  if (value != nullptr)
+    std::copy_n(static_cast<const char*>(from), length, static_cast<char*>(value));
   if (size_told != nullptr) *size_told = length;
   return CL_SUCCESS;
 }
 
-FAULT_EXPORT cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch* next, cl_uint* entries_told,
-                                            const cl_icd_dispatch** told) {
+FAULT_EXPORT cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch* next,
+                                            cl_uint* entries_told, const cl_icd_dispatch** told) {
   constexpr cl_uint known = sizeof(cl_icd_dispatch) / sizeof(void*);
-  if (next == nullptr || entries_told == nullptr || told == nullptr || entries < known) return CL_INVALID_VALUE;
+  if (next == nullptr || entries_told == nullptr || told == nullptr || entries < known)
+    return CL_INVALID_VALUE;
   static cl_icd_dispatch table;
   fault::cl = next;
   table = *next;
@@ -83,5 +87,8 @@ FAULT_EXPORT cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispat
   return CL_SUCCESS;
 }
 
-// For tests of the layer in one process: instead of the variables. Threads that are inside calls see the old or the new rules.
-FAULT_EXPORT void mgpu_fault_script(const char* text, const char* log) { fault::read_script(text, log); }
+// For tests of the layer in one process: instead of the variables. Threads that are inside calls
+// see the old or the new rules.
+FAULT_EXPORT void mgpu_fault_script(const char* text, const char* log) {
+  fault::read_script(text, log);
+}

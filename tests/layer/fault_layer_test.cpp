@@ -1,4 +1,5 @@
-// The fault layer itself, on whatever device is first: every kind of fault happens, where and as often as the script says.
+// The fault layer itself, on whatever device is first: every kind of fault happens, where and as
+// often as the script says.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,7 +16,8 @@ namespace {
 
 int bits_apart(const Bytes& a, const Bytes& b) {
   int bits = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) bits += __builtin_popcount(static_cast<unsigned>(a[i] ^ b[i]));
+  for (std::size_t i = 0; i < a.size(); ++i)
+    bits += __builtin_popcount(static_cast<unsigned>(a[i] ^ b[i]));
   return bits;
 }
 
@@ -32,12 +34,15 @@ TEST_CASE("a call returns the error it is told to, at the turn it is told to, an
   CHECK(rig.download() == Bytes(kSize, 4));
   REQUIRE(logged().size() == 1);
   CHECK(
-      logged()[0].find(R"({"rule": 1, "device": "0:0", "call": "clEnqueueNDRangeKernel", "kernel": "add_one", "bytes": 0, "n": 3, )"
-                       R"("do": "error:-5", "ns": )") == 0);
+      logged()[0].find(
+          R"({"rule": 1, "device": "0:0", "call": "clEnqueueNDRangeKernel", "kernel": "add_one", "bytes": 0, "n": 3, )"
+          R"("do": "error:-5", "ns": )") == 0);
 }
 
 TEST_CASE("rules of other devices, calls, kernels and sizes are not meant") {
-  const Rig rig("device=0:7 do=error:-5; call=download do=error:-5; kernel=other do=error:-5; call=upload min=1025 do=error:-5");
+  const Rig rig(
+      "device=0:7 do=error:-5; call=download do=error:-5; kernel=other do=error:-5; call=upload "
+      "min=1025 do=error:-5");
   CHECK(rig.launch() == CL_SUCCESS);
   CHECK(rig.upload(Bytes(kSize)) == CL_SUCCESS);
   CHECK(logged().empty());
@@ -62,7 +67,8 @@ TEST_CASE("a command that fails is accepted, does nothing, and everybody hears h
   CHECK(clWaitForEvents(1, &event) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
   CHECK(status_of(event) == -14);
   cl_ulong stamp = 0;
-  CHECK(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof stamp, &stamp, nullptr) == CL_PROFILING_INFO_NOT_AVAILABLE);
+  CHECK(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof stamp, &stamp, nullptr) ==
+        CL_PROFILING_INFO_NOT_AVAILABLE);
   CHECK(rig.download() == Bytes(kSize, 1));
   while (heard == 1) std::this_thread::yield();
   CHECK(heard == -14);
@@ -94,14 +100,16 @@ TEST_CASE("a call that is delayed returns later") {
   CHECK(rig.download() == Bytes(kSize, 2));
 }
 
-TEST_CASE("a command that hangs never completes, nor does what is behind it, and other queues go on") {
+TEST_CASE(
+    "a command that hangs never completes, nor does what is behind it, and other queues go on") {
   const Rig rig("call=launch nth=1 do=hang");
   cl_event events[2] = {};
   for (cl_event& event : events) REQUIRE(rig.launch(&event) == CL_SUCCESS);
   clFlush(rig.queue);
   cl_command_queue other = clCreateCommandQueue(rig.context, device(), 0, nullptr);
   Bytes to(kSize);
-  CHECK(clEnqueueReadBuffer(other, rig.buffer, CL_TRUE, 0, kSize, to.data(), 0, nullptr, nullptr) == CL_SUCCESS);
+  CHECK(clEnqueueReadBuffer(other, rig.buffer, CL_TRUE, 0, kSize, to.data(), 0, nullptr, nullptr) ==
+        CL_SUCCESS);
   CHECK(to == Bytes(kSize, 1));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   for (cl_event event : events) CHECK(status_of(event) > CL_COMPLETE);
@@ -140,8 +148,10 @@ TEST_CASE("one bit is flipped on the way up, on the way down, or in a kernel's b
     REQUIRE(clWaitForEvents(1, &event) == CL_SUCCESS);
     CHECK(bits_apart(rig.download(), Bytes(kSize, 2)) == 1);
     cl_ulong start = 0, end = 0;
-    CHECK(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start, nullptr) == CL_SUCCESS);
-    CHECK(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, nullptr) == CL_SUCCESS);
+    CHECK(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start,
+                                  nullptr) == CL_SUCCESS);
+    CHECK(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, nullptr) ==
+          CL_SUCCESS);
     CHECK(start <= end);
   }
   SUBCASE("kernel: an argument that is not a buffer") {
@@ -155,16 +165,17 @@ TEST_CASE("one bit is flipped on the way up, on the way down, or in a kernel's b
     const Rig rig("call=clEnqueueReadBufferRect,clEnqueueWriteBufferRect do=flip");
     const std::size_t origin[] = {8, 2, 0}, region[] = {16, 4, 1}, pitch = 32;
     Bytes to(kSize, 1), expected(kSize, 1);
-    REQUIRE(clEnqueueReadBufferRect(rig.queue, rig.buffer, CL_TRUE, origin, origin, region, pitch, 0, pitch, 0, to.data(), 0,
-                                    nullptr, nullptr) == CL_SUCCESS);
+    REQUIRE(clEnqueueReadBufferRect(rig.queue, rig.buffer, CL_TRUE, origin, origin, region, pitch,
+                                    0, pitch, 0, to.data(), 0, nullptr, nullptr) == CL_SUCCESS);
     CHECK(bits_apart(to, expected) == 1);
-    REQUIRE(clEnqueueWriteBufferRect(rig.queue, rig.buffer, CL_TRUE, origin, origin, region, pitch, 0, pitch, 0, expected.data(), 0,
-                                     nullptr, nullptr) == CL_SUCCESS);
+    REQUIRE(clEnqueueWriteBufferRect(rig.queue, rig.buffer, CL_TRUE, origin, origin, region, pitch,
+                                     0, pitch, 0, expected.data(), 0, nullptr,
+                                     nullptr) == CL_SUCCESS);
     const Bytes down = rig.download();
     CHECK(bits_apart(down, expected) == 1);
     for (const Bytes& found : {to, down}) {
-      const auto at =
-          static_cast<std::size_t>(std::find_if(found.begin(), found.end(), [](auto b) { return b != 1; }) - found.begin());
+      const auto at = static_cast<std::size_t>(
+          std::find_if(found.begin(), found.end(), [](auto b) { return b != 1; }) - found.begin());
       CHECK((at % pitch >= 8 && at % pitch < 24 && at / pitch >= 2 && at / pitch < 6));
     }
   }
@@ -177,8 +188,10 @@ TEST_CASE("time stamps are absurd as told") {
     REQUIRE(rig.launch(&event) == CL_SUCCESS);
     REQUIRE(clWaitForEvents(1, &event) == CL_SUCCESS);
     std::pair<cl_ulong, cl_ulong> found;
-    clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof(cl_ulong), &found.first, nullptr);
-    clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof(cl_ulong), &found.second, nullptr);
+    clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof(cl_ulong), &found.first,
+                            nullptr);
+    clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof(cl_ulong), &found.second,
+                            nullptr);
     return found;
   };
   CHECK(stamps("call=launch do=stamps:zero") == std::pair<cl_ulong, cl_ulong>(0, 0));
@@ -202,17 +215,20 @@ TEST_CASE("sub-devices are named after their parent, in their order") {
   set_script("device=0:0.1 call=clCreateContext do=error:-6");
   cl_uint units = 0;
   clGetDeviceInfo(device(), CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, nullptr);
-  const cl_device_partition_property half[] = {CL_DEVICE_PARTITION_EQUALLY, static_cast<cl_device_partition_property>(units / 2),
-                                               0};
+  const cl_device_partition_property half[] = {
+      CL_DEVICE_PARTITION_EQUALLY, static_cast<cl_device_partition_property>(units / 2), 0};
   cl_device_id parts[2] = {};
-  if (units < 2 || clCreateSubDevices(device(), half, 2, parts, nullptr) != CL_SUCCESS) return;  // a GPU, or one core
+  if (units < 2 || clCreateSubDevices(device(), half, 2, parts, nullptr) != CL_SUCCESS)
+    return;  // a GPU, or one core
   cl_int status[2] = {1, 1};
   for (int i = 0; i < 2; ++i) clCreateContext(nullptr, 1, &parts[i], nullptr, nullptr, &status[i]);
   CHECK(status[0] == CL_SUCCESS);
   CHECK(status[1] == -6);
 }
 
-TEST_CASE("of a lost context every call fails and what was not seen complete ends so, and a new context works") {
+TEST_CASE(
+    "of a lost context every call fails and what was not seen complete ends so, and a new context "
+    "works") {
   const Rig rig("call=launch nth=2 do=lose:-9999");
   cl_event event = nullptr;
   REQUIRE(rig.launch(&event) == CL_SUCCESS);
@@ -247,9 +263,11 @@ TEST_CASE("queries fail when they are told to") {
   cl_int status = 0;
   cl_ulong stamp = 0;
   for (const cl_int expected : {-5, 0})
-    CHECK(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr) == expected);
+    CHECK(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                         nullptr) == expected);
   for (const cl_int expected : {-7, 0})
-    CHECK(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof stamp, &stamp, nullptr) == expected);
+    CHECK(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof stamp, &stamp,
+                                  nullptr) == expected);
 }
 
 // The last of these tests that uses the device.

@@ -34,8 +34,8 @@ void learn(cl_platform_id platform) {
   }
 }
 
-cl_int CL_API_CALL get_device_ids(cl_platform_id platform, cl_device_type type, cl_uint entries, cl_device_id* devices,
-                                  cl_uint* count) {
+cl_int CL_API_CALL get_device_ids(cl_platform_id platform, cl_device_type type, cl_uint entries,
+                                  cl_device_id* devices, cl_uint* count) {
   cl_uint all = 0;
   const cl_int status = cl->clGetDeviceIDs(platform, type, 0, nullptr, &all);
   if (status != CL_SUCCESS) return status;
@@ -44,18 +44,22 @@ cl_int CL_API_CALL get_device_ids(cl_platform_id platform, cl_device_type type, 
   cl->clGetDeviceIDs(platform, type, all, there.data(), nullptr);
   for (cl_device_id device : there) {
     const Place place = place_of(objects, device);
-    const Fault fault = place.lost() == CL_SUCCESS ? consider("clGetDeviceIDs", place) : Fault();  // a dead one is still listed
+    const Fault fault = place.lost() == CL_SUCCESS ? consider("clGetDeviceIDs", place)
+                                                   : Fault();  // a dead one is still listed
     if (fault.action == Action::error) return code_of(fault);
     stall(fault);
     if (fault.action != Action::vanish) listed.push_back(device);
   }
   if (count != nullptr) *count = static_cast<cl_uint>(listed.size());
-  for (std::size_t i = 0; devices != nullptr && i < std::min<std::size_t>(entries, listed.size()); ++i) devices[i] = listed[i];
+  for (std::size_t i = 0; devices != nullptr && i < std::min<std::size_t>(entries, listed.size());
+       ++i)
+    devices[i] = listed[i];
   return listed.empty() ? CL_DEVICE_NOT_FOUND : CL_SUCCESS;
 }
 
-cl_int CL_API_CALL create_sub_devices(cl_device_id parent, const cl_device_partition_property* properties, cl_uint entries,
-                                      cl_device_id* devices, cl_uint* count) {
+cl_int CL_API_CALL create_sub_devices(cl_device_id parent,
+                                      const cl_device_partition_property* properties,
+                                      cl_uint entries, cl_device_id* devices, cl_uint* count) {
   const Place place = place_of(objects, parent);
   const Fault fault = consider("clCreateSubDevices", place);
   if (fault.action == Action::error) return code_of(fault);
@@ -72,13 +76,17 @@ cl_int CL_API_CALL create_sub_devices(cl_device_id parent, const cl_device_parti
   return status;
 }
 
-cl_context CL_API_CALL create_context(const cl_context_properties* properties, cl_uint count, const cl_device_id* devices,
-                                      void(CL_CALLBACK* notify)(const char*, const void*, size_t, void*), void* data,
-                                      cl_int* status) {
+cl_context CL_API_CALL create_context(const cl_context_properties* properties, cl_uint count,
+                                      const cl_device_id* devices,
+                                      void(CL_CALLBACK* notify)(const char*, const void*, size_t,
+                                                                void*),
+                                      void* data, cl_int* status) {
   const Place place = count > 0 && devices != nullptr ? place_of(objects, devices[0]) : Place();
   return create(
       "clCreateContext", place, {}, 0, status,
-      [&](cl_int* told) { return cl->clCreateContext(properties, count, devices, notify, data, told); },
+      [&](cl_int* told) {
+        return cl->clCreateContext(properties, count, devices, notify, data, told);
+      },
       [&](cl_context made) {
         auto context = std::make_shared<ContextState>();
         context->handle = made;
@@ -94,8 +102,8 @@ Place on_device(cl_context context, cl_device_id device) {
   return place;
 }
 
-cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device, cl_command_queue_properties properties,
-                                          cl_int* status) {
+cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
+                                          cl_command_queue_properties properties, cl_int* status) {
   const Place place = on_device(context, device);
   return create(
       "clCreateCommandQueue", place, {}, 0, status,
@@ -104,57 +112,75 @@ cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id devic
 }
 
 cl_command_queue CL_API_CALL create_queue_with_properties(cl_context context, cl_device_id device,
-                                                          const cl_queue_properties* properties, cl_int* status) {
+                                                          const cl_queue_properties* properties,
+                                                          cl_int* status) {
   const Place place = on_device(context, device);
   return create(
       "clCreateCommandQueueWithProperties", place, {}, 0, status,
-      [&](cl_int* told) { return cl->clCreateCommandQueueWithProperties(context, device, properties, told); },
+      [&](cl_int* told) {
+        return cl->clCreateCommandQueueWithProperties(context, device, properties, told);
+      },
       [&](cl_command_queue made) { objects.queues.put(made, place); });
 }
 
-cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size, void* host, cl_int* status) {
+cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size, void* host,
+                                 cl_int* status) {
   const Place place = place_of(objects, context);
   return create(
-      "clCreateBuffer", place, {}, size, status, [&](cl_int* told) { return cl->clCreateBuffer(context, flags, size, host, told); },
+      "clCreateBuffer", place, {}, size, status,
+      [&](cl_int* told) { return cl->clCreateBuffer(context, flags, size, host, told); },
       [&](cl_mem made) {
         objects.memory.put(made, {place, size});
       });
 }
 
-cl_mem CL_API_CALL create_buffer_with_properties(cl_context context, const cl_mem_properties* properties, cl_mem_flags flags,
-                                                 size_t size, void* host, cl_int* status) {
+cl_mem CL_API_CALL create_buffer_with_properties(cl_context context,
+                                                 const cl_mem_properties* properties,
+                                                 cl_mem_flags flags, size_t size, void* host,
+                                                 cl_int* status) {
   const Place place = place_of(objects, context);
   return create(
       "clCreateBufferWithProperties", place, {}, size, status,
-      [&](cl_int* told) { return cl->clCreateBufferWithProperties(context, properties, flags, size, host, told); },
+      [&](cl_int* told) {
+        return cl->clCreateBufferWithProperties(context, properties, flags, size, host, told);
+      },
       [&](cl_mem made) {
         objects.memory.put(made, {place, size});
       });
 }
 
-cl_program CL_API_CALL create_program_with_source(cl_context context, cl_uint count, const char** strings, const size_t* lengths,
+cl_program CL_API_CALL create_program_with_source(cl_context context, cl_uint count,
+                                                  const char** strings, const size_t* lengths,
                                                   cl_int* status) {
   const Place place = place_of(objects, context);
   return create(
       "clCreateProgramWithSource", place, {}, 0, status,
-      [&](cl_int* told) { return cl->clCreateProgramWithSource(context, count, strings, lengths, told); },
+      [&](cl_int* told) {
+        return cl->clCreateProgramWithSource(context, count, strings, lengths, told);
+      },
       [&](cl_program made) { objects.programs.put(made, place); });
 }
 
-cl_program CL_API_CALL create_program_with_binary(cl_context context, cl_uint count, const cl_device_id* devices,
-                                                  const size_t* lengths, const unsigned char** binaries, cl_int* each,
+cl_program CL_API_CALL create_program_with_binary(cl_context context, cl_uint count,
+                                                  const cl_device_id* devices,
+                                                  const size_t* lengths,
+                                                  const unsigned char** binaries, cl_int* each,
                                                   cl_int* status) {
   const Place place = place_of(objects, context);
   return create(
       "clCreateProgramWithBinary", place, {}, 0, status,
-      [&](cl_int* told) { return cl->clCreateProgramWithBinary(context, count, devices, lengths, binaries, each, told); },
+      [&](cl_int* told) {
+        return cl->clCreateProgramWithBinary(context, count, devices, lengths, binaries, each,
+                                             told);
+      },
       [&](cl_program made) { objects.programs.put(made, place); });
 }
 
 cl_kernel CL_API_CALL create_kernel(cl_program program, const char* name, cl_int* status) {
   const Place place = place_of(objects, program);
   return create(
-      "clCreateKernel", place, name, 0, status, [&](cl_int* told) { return cl->clCreateKernel(program, name, told); },
+      "clCreateKernel", place, name, 0, status,
+      [&](cl_int* told) { return cl->clCreateKernel(program, name, told); },
       [&](cl_kernel made) {
         objects.kernels.put(made, {place, name, {}});
       });
@@ -163,7 +189,8 @@ cl_kernel CL_API_CALL create_kernel(cl_program program, const char* name, cl_int
 cl_event CL_API_CALL create_user_event(cl_context context, cl_int* status) {
   const Place place = place_of(objects, context);
   return create(
-      "clCreateUserEvent", place, {}, 0, status, [&](cl_int* told) { return cl->clCreateUserEvent(context, told); },
+      "clCreateUserEvent", place, {}, 0, status,
+      [&](cl_int* told) { return cl->clCreateUserEvent(context, told); },
       [&](cl_event made) {
         objects.events.put(made, {place, CL_SUCCESS, {}, nullptr, false});
       });
@@ -172,12 +199,14 @@ cl_event CL_API_CALL create_user_event(cl_context context, cl_int* status) {
 cl_int CL_API_CALL set_kernel_arg(cl_kernel kernel, cl_uint index, size_t size, const void* value) {
   cl_mem buffer = nullptr;
   if (size == sizeof buffer && value != nullptr) buffer = *static_cast<const cl_mem*>(value);
-  const bool is_buffer = buffer != nullptr && objects.memory.has(buffer);  // or a number of eight bytes
+  const bool is_buffer =
+      buffer != nullptr && objects.memory.has(buffer);  // or a number of eight bytes
   objects.kernels.change(kernel, [&](KernelState& state) {
     state.buffers.erase(index);
     if (is_buffer) state.buffers[index] = buffer;
   });
-  return Plain<"clSetKernelArg", &cl_icd_dispatch::clSetKernelArg>::call(kernel, index, size, value);
+  return Plain<"clSetKernelArg", &cl_icd_dispatch::clSetKernelArg>::call(kernel, index, size,
+                                                                         value);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What the fault layer knows of the OpenCL objects it saw made: which device they belong to, and what happened to it.
+// What the fault layer knows of the OpenCL objects it saw made: which device they belong to, and
+// what happened to it.
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 300
@@ -58,12 +59,13 @@ struct EventState {
   Place place;
   cl_int failed = CL_SUCCESS;  // else how it ends
   std::string stamps;          // else which time stamps it pretends to have
-  cl_event begun = nullptr;    // the command that this one stands for, with all its time stamps but the last
+  cl_event begun =
+      nullptr;  // the command that this one stands for, with all its time stamps but the last
   bool seen_complete = false;
 };
 
-// By handle. Handles come back after they were released: whoever makes an object puts it, which forgets what was there. For several
-// threads.
+// By handle. Handles come back after they were released: whoever makes an object puts it, which
+// forgets what was there. For several threads.
 template <class Handle, class State>
 class Tracked {
  public:
@@ -102,15 +104,31 @@ struct Objects {
   Tracked<cl_event, EventState> events;
 };
 
-inline Place place_of(const Objects& objects, cl_device_id handle) { return objects.devices.get(handle); }
-inline Place place_of(const Objects& objects, cl_context handle) { return objects.contexts.get(handle); }
-inline Place place_of(const Objects& objects, cl_command_queue handle) { return objects.queues.get(handle); }
-inline Place place_of(const Objects& objects, cl_program handle) { return objects.programs.get(handle); }
-inline Place place_of(const Objects& objects, cl_mem handle) { return objects.memory.get(handle).place; }
-inline Place place_of(const Objects& objects, cl_kernel handle) { return objects.kernels.get(handle).place; }
-inline Place place_of(const Objects& objects, cl_event handle) { return objects.events.get(handle).place; }
+inline Place place_of(const Objects& objects, cl_device_id handle) {
+  return objects.devices.get(handle);
+}
+inline Place place_of(const Objects& objects, cl_context handle) {
+  return objects.contexts.get(handle);
+}
+inline Place place_of(const Objects& objects, cl_command_queue handle) {
+  return objects.queues.get(handle);
+}
+inline Place place_of(const Objects& objects, cl_program handle) {
+  return objects.programs.get(handle);
+}
+inline Place place_of(const Objects& objects, cl_mem handle) {
+  return objects.memory.get(handle).place;
+}
+inline Place place_of(const Objects& objects, cl_kernel handle) {
+  return objects.kernels.get(handle).place;
+}
+inline Place place_of(const Objects& objects, cl_event handle) {
+  return objects.events.get(handle).place;
+}
 
-inline std::string kernel_of(const Objects& objects, cl_kernel handle) { return objects.kernels.get(handle).name; }
+inline std::string kernel_of(const Objects& objects, cl_kernel handle) {
+  return objects.kernels.get(handle).name;
+}
 template <class Handle>
 std::string kernel_of(const Objects&, Handle) {
   return {};

@@ -1,4 +1,5 @@
-// What tests of the fault layer work with: a script, the layer's log, and a device with something to do.
+// What tests of the fault layer work with: a script, the layer's log, and a device with something
+// to do.
 #pragma once
 
 #include <dlfcn.h>
@@ -19,7 +20,8 @@ using Bytes = std::vector<unsigned char>;
 inline constexpr std::size_t kSize = 1024;
 
 inline std::filesystem::path log_file() {
-  return std::filesystem::temp_directory_path() / ("fault_layer_test." + std::to_string(::getpid()));
+  return std::filesystem::temp_directory_path() /
+         ("fault_layer_test." + std::to_string(::getpid()));
 }
 
 // The layer as the loader has it, with these rules and an empty log.
@@ -58,11 +60,13 @@ inline cl_device_id device() {
 
 inline cl_int status_of(cl_event event) {
   cl_int status = 1;
-  REQUIRE(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr) == CL_SUCCESS);
+  REQUIRE(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                         nullptr) == CL_SUCCESS);
   return status;
 }
 
-// A context, a queue, a buffer full of ones, and a kernel that adds one to every byte. Set up before the script begins.
+// A context, a queue, a buffer full of ones, and a kernel that adds one to every byte. Set up
+// before the script begins.
 struct Rig {
   explicit Rig(const char* text) {
     set_script("");
@@ -88,7 +92,8 @@ struct Rig {
   }
   Bytes download() const {
     Bytes to(kSize);
-    REQUIRE(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, kSize, to.data(), 0, nullptr, nullptr) == CL_SUCCESS);
+    REQUIRE(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, kSize, to.data(), 0, nullptr, nullptr) ==
+            CL_SUCCESS);
     return to;
   }
 

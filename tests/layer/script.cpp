@@ -12,13 +12,16 @@
 namespace fault {
 namespace {
 
-[[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument("MGPU_FAULT_SCRIPT: " + what); }
+[[noreturn]] void refuse(const std::string& what) {
+  throw std::invalid_argument("MGPU_FAULT_SCRIPT: " + what);
+}
 
 template <class Number>
 Number number(const std::string& text) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) refuse("\"" + text + "\" is not a number");
+  if (error != std::errc() || end != text.data() + text.size())
+    refuse("\"" + text + "\" is not a number");
   return value;
 }
 
@@ -32,7 +35,9 @@ std::vector<std::string> split(std::string_view text, std::string_view separator
   return parts;
 }
 
-bool starts(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
+bool starts(std::string_view text, std::string_view with) {
+  return text.substr(0, with.size()) == with;
+}
 
 // SplitMix64, so that the dice of a rule do not depend on other rules or threads.
 std::uint64_t mixed(std::uint64_t x) {
@@ -48,8 +53,9 @@ std::uint64_t hashed(std::string_view text) {
   return hash;
 }
 
-constexpr std::string_view kGroups[] = {"open",     "build", "allocate", "pin",     "upload",  "launch",
-                                        "download", "wait",  "profile",  "enqueue", "release", "any"};
+constexpr std::string_view kGroups[] = {"open",    "build",   "allocate", "pin",
+                                        "upload",  "launch",  "download", "wait",
+                                        "profile", "enqueue", "release",  "any"};
 
 }  // namespace
 
@@ -63,7 +69,8 @@ bool in_group(std::string_view call, std::string_view group) {
   if (group == "launch") return call == "clEnqueueNDRangeKernel";
   if (group == "download") return starts(call, "clEnqueueReadBuffer");
   if (group == "enqueue") return starts(call, "clEnqueue");
-  if (group == "wait") return call == "clFinish" || call == "clWaitForEvents" || call == "clGetEventInfo";
+  if (group == "wait")
+    return call == "clFinish" || call == "clWaitForEvents" || call == "clGetEventInfo";
   if (group == "profile") return call == "clGetEventProfilingInfo";
   return group == "release" && starts(call, "clRelease");
 }
@@ -73,7 +80,9 @@ void Script::read(std::string_view text, const std::string& log_file) {
   for (const std::string& part : split(text, ";\n")) {
     if (!split(part, " \t").empty()) rules.push_back(read_rule(part, rules.size()));
   }
-  const int log = log_file.empty() ? -1 : ::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  const int log = log_file.empty()
+                      ? -1
+                      : ::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (!log_file.empty() && log < 0) refuse("cannot write MGPU_FAULT_LOG \"" + log_file + "\"");
   const std::lock_guard lock(mutex_);
   rules_ = std::move(rules);
@@ -92,8 +101,9 @@ Script::Rule Script::read_rule(std::string_view text, std::size_t above) {
     refuse("after= names no rule above it: \"" + std::string(text) + "\"");
   const auto all_are = [&](std::initializer_list<std::string_view> groups) {
     return std::all_of(rule.calls.begin(), rule.calls.end(), [&](const std::string& call) {
-      return std::any_of(groups.begin(), groups.end(),
-                         [&](std::string_view group) { return call == group || in_group(call, group); });
+      return std::any_of(groups.begin(), groups.end(), [&](std::string_view group) {
+        return call == group || in_group(call, group);
+      });
     });
   };
   const Action action = rule.fault.action;
@@ -113,7 +123,8 @@ void Script::read_word(Rule& rule, const std::string& key, const std::string& va
   } else if (key == "call") {
     rule.calls = split(value, ",");
     for (const std::string& call : rule.calls) {
-      if (!starts(call, "cl") && std::find(std::begin(kGroups), std::end(kGroups), call) == std::end(kGroups))
+      if (!starts(call, "cl") &&
+          std::find(std::begin(kGroups), std::end(kGroups), call) == std::end(kGroups))
         refuse("call=" + call + " is neither a function nor a group");
     }
   } else if (key == "kernel") {
@@ -170,8 +181,10 @@ void Script::read_action(Rule& rule, const std::string& text) {
                                     {"die", Action::die, Takes::code, -5},
                                     {"note", Action::note, Takes::nothing}};
   const std::size_t colon = std::min(text.find(':'), text.size());
-  const std::string name = text.substr(0, colon), value = text.substr(std::min(colon + 1, text.size()));
-  const auto found = std::find_if(std::begin(known), std::end(known), [&](const Known& k) { return k.name == name; });
+  const std::string name = text.substr(0, colon),
+                    value = text.substr(std::min(colon + 1, text.size()));
+  const auto found = std::find_if(std::begin(known), std::end(known),
+                                  [&](const Known& k) { return k.name == name; });
   if (found == std::end(known)) refuse("do=" + text + " is not an action");
   rule.action_text = text;
   rule.fault.action = found->action;
@@ -179,9 +192,11 @@ void Script::read_action(Rule& rule, const std::string& text) {
   if (found->takes == Takes::number || (found->takes == Takes::code && !value.empty())) {
     rule.fault.value = number<long>(value);
     const bool is_code = found->action != Action::delay && found->action != Action::delay_call;
-    if (is_code ? rule.fault.value >= 0 : rule.fault.value < 0) refuse("do=" + text + ": the sign is wrong");
+    if (is_code ? rule.fault.value >= 0 : rule.fault.value < 0)
+      refuse("do=" + text + ": the sign is wrong");
   } else if (found->takes == Takes::stamps) {
-    if (value != "zero" && value != "backwards" && value != "huge") refuse("do=" + text + ": accepted are zero, backwards, huge");
+    if (value != "zero" && value != "backwards" && value != "huge")
+      refuse("do=" + text + ": accepted are zero, backwards, huge");
     rule.fault.stamps = value;
   } else if (!value.empty()) {
     refuse("do=" + text + ": " + name + " takes nothing");
@@ -189,9 +204,11 @@ void Script::read_action(Rule& rule, const std::string& text) {
 }
 
 bool Script::matches(const Rule& rule, const Site& site) {
-  return (rule.device == "*" || rule.device == site.device) && (rule.kernel.empty() || rule.kernel == site.kernel) &&
-         site.bytes >= rule.min && site.bytes <= rule.max &&
-         std::any_of(rule.calls.begin(), rule.calls.end(), [&](const std::string& group) { return in_group(site.call, group); });
+  return (rule.device == "*" || rule.device == site.device) &&
+         (rule.kernel.empty() || rule.kernel == site.kernel) && site.bytes >= rule.min &&
+         site.bytes <= rule.max &&
+         std::any_of(rule.calls.begin(), rule.calls.end(),
+                     [&](const std::string& group) { return in_group(site.call, group); });
 }
 
 bool Script::is_due(const Rule& rule, std::uint64_t n, std::uint64_t dice) {
@@ -218,7 +235,8 @@ Fault Script::at(const Site& site) {
     fault = rule.fault;
     fault.bit = rule.bit.value_or(mixed(dice));
   }
-  for (Rule* rule : worked) rule->worked_on.insert(site.device);  // not before: this call is none that comes after it
+  for (Rule* rule : worked)
+    rule->worked_on.insert(site.device);  // not before: this call is none that comes after it
   return fault;
 }
 
@@ -227,8 +245,9 @@ void Script::note(std::size_t rule, const Site& site, std::uint64_t n) const {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   std::ostringstream line;
-  line << "{\"rule\": " << rule << ", \"device\": \"" << site.device << "\", \"call\": \"" << site.call << "\", \"kernel\": \""
-       << site.kernel << "\", \"bytes\": " << site.bytes << ", \"n\": " << n << ", \"do\": \"" << rules_[rule - 1].action_text
+  line << "{\"rule\": " << rule << ", \"device\": \"" << site.device << "\", \"call\": \""
+       << site.call << "\", \"kernel\": \"" << site.kernel << "\", \"bytes\": " << site.bytes
+       << ", \"n\": " << n << ", \"do\": \"" << rules_[rule - 1].action_text
        << "\", \"ns\": " << now.tv_sec * 1'000'000'000LL + now.tv_nsec << "}\n";
   const std::string text = line.str();
   // Appended in one piece, so that several processes may share the file.

@@ -13,7 +13,9 @@ std::string turns(const std::string& text, int calls, const std::string& device 
   script.read("call=launch " + text + " do=error:-5", "");
   std::string turns;
   for (int i = 0; i < calls; ++i)
-    turns += script.at({"clEnqueueNDRangeKernel", device, "k"}).action == fault::Action::error ? 'x' : '.';
+    turns += script.at({"clEnqueueNDRangeKernel", device, "k"}).action == fault::Action::error
+                 ? 'x'
+                 : '.';
   return turns;
 }
 
@@ -38,7 +40,8 @@ TEST_CASE("devices are counted one by one, and a rule can wait for another") {
   };
   CHECK_FALSE(hangs("clEnqueueWriteBuffer", "0:0"));
   CHECK_FALSE(hangs("clEnqueueNDRangeKernel", "0:0"));
-  CHECK_FALSE(hangs("clEnqueueWriteBuffer", "0:0"));  // the second: from now on the rule below counts
+  CHECK_FALSE(
+      hangs("clEnqueueWriteBuffer", "0:0"));  // the second: from now on the rule below counts
   CHECK_FALSE(hangs("clEnqueueNDRangeKernel", "0:0"));
   CHECK_FALSE(hangs("clEnqueueNDRangeKernel", "0:1"));
   CHECK(hangs("clEnqueueWriteBuffer", "0:0"));
@@ -55,9 +58,10 @@ TEST_CASE("the first rule whose turn it is decides, and all count") {
 
 TEST_CASE("a script that means nothing is refused") {
   for (const char* text :
-       {"call=launch", "do=explode", "do=error", "do=error:5", "do=error:x", "do=delay:-1", "do=hang:3", "nth=2", "nth=x do=hang",
-        "who=me do=hang", "word", "call=lunch do=hang", "do=flip", "call=clFinish do=flip", "call=launch do=vanish",
-        "call=launch do=stamps", "call=launch do=stamps:odd", "call=wait do=fail:-5", "after=1 do=hang"}) {
+       {"call=launch", "do=explode", "do=error", "do=error:5", "do=error:x", "do=delay:-1",
+        "do=hang:3", "nth=2", "nth=x do=hang", "who=me do=hang", "word", "call=lunch do=hang",
+        "do=flip", "call=clFinish do=flip", "call=launch do=vanish", "call=launch do=stamps",
+        "call=launch do=stamps:odd", "call=wait do=fail:-5", "after=1 do=hang"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(fault::Script().read(text, ""), std::invalid_argument);
   }

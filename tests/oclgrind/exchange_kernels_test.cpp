@@ -1,5 +1,6 @@
-// Kernels of exchanges between devices, at sizes of a few elements, under Oclgrind as small_kernels_test.cpp. One device takes the
-// place of all: what others would have put and signalled is there before a launch.
+// Kernels of exchanges between devices, at sizes of a few elements, under Oclgrind as
+// small_kernels_test.cpp. One device takes the place of all: what others would have put and
+// signalled is there before a launch.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -57,13 +58,15 @@ struct Call {
   std::string options() const {
     static constexpr const char* types[] = {"uint", "ulong", "float", "double"};
     static constexpr const char* operations[] = {" -DSUM", " -DMIN", " -DMAX"};
-    return std::string("-DCOMBINE=combine -DAT_ONCE=at_once -DELEMENT=") + types[static_cast<int>(element)] +
-           " -DWIDTH=" + std::to_string(16 / size()) + operations[static_cast<int>(reduction)] +
-           (element == Element::f64 ? " -DFP64" : "") + (cpu ? " -DLINEAR" : "");
+    return std::string("-DCOMBINE=combine -DAT_ONCE=at_once -DELEMENT=") +
+           types[static_cast<int>(element)] + " -DWIDTH=" + std::to_string(16 / size()) +
+           operations[static_cast<int>(reduction)] + (element == Element::f64 ? " -DFP64" : "") +
+           (cpu ? " -DLINEAR" : "");
   }
   std::vector<Bytestring> inputs() const {
     std::vector<Bytestring> in;
-    for (std::uint32_t k = 0; k < devices; ++k) in.push_back(random_elements(element, count * size(), 100 * count + k));
+    for (std::uint32_t k = 0; k < devices; ++k)
+      in.push_back(random_elements(element, count * size(), 100 * count + k));
     return in;
   }
 };
@@ -78,7 +81,8 @@ void check_output(const Call& call, Buffer& out, const Bytestring& result) {
 }
 
 Bytestring expected(const Call& call, const std::vector<Bytestring>& in) {
-  const CollectiveCall all_reduce{Collective::all_reduce, call.element, call.reduction, call.count, {}};
+  const CollectiveCall all_reduce{
+      Collective::all_reduce, call.element, call.reduction, call.count, {}};
   return expected_outputs(all_reduce, in, in).front();
 }
 
@@ -91,7 +95,8 @@ void combine(const Call& call, std::uint32_t outs) {
   Disguised resources(simulator(), call.cpu);
   const std::vector<Bytestring> in = call.inputs();
   const Bytes begin = call.offset * call.size(), size = begin + call.count * call.size() + kGuard;
-  const auto mine = resources.allocate(size - kGuard), landing = resources.allocate(call.slot() * call.devices);
+  const auto mine = resources.allocate(size - kGuard),
+             landing = resources.allocate(call.slot() * call.devices);
   write(*mine, begin, in[call.self]);
   for (std::uint32_t k = 0; k < call.devices; ++k)
     if (k != call.self) write(*landing, k * call.slot(), in[k]);
@@ -103,14 +108,16 @@ void combine(const Call& call, std::uint32_t outs) {
   const Grid grid = call.cpu ? Grid{{3, 1, 1}, {1, 1, 1}} : Grid{{8, 1, 1}, {4, 1, 1}};
   simulator().stream().launch(
       *kernel, grid,
-      {to[0], to[1], to[2], to[3], to[4], to[5], to[6], to[7], outs, call.offset, mine.get(), call.offset, landing.get(),
-       call.slot() / call.size(), call.count, call.self, call.devices, static_cast<std::uint32_t>(call.aligned())});
+      {to[0], to[1], to[2], to[3], to[4], to[5], to[6], to[7], outs, call.offset, mine.get(),
+       call.offset, landing.get(), call.slot() / call.size(), call.count, call.self, call.devices,
+       static_cast<std::uint32_t>(call.aligned())});
   finish(simulator());
   const Bytestring result = expected(call, in);
   for (const auto& out : made) check_output(call, *out, result);
 }
 
-// Call `number` of the kernel that exchanges as well, in two work-groups; the others' data and flags are there already.
+// Call `number` of the kernel that exchanges as well, in two work-groups; the others' data and
+// flags are there already.
 void exchange_at_once(const Call& call, std::uint32_t number) {
   CAPTURE(call.devices);
   CAPTURE(call.self);
@@ -120,7 +127,8 @@ void exchange_at_once(const Call& call, std::uint32_t number) {
   const std::vector<Bytestring> in = call.inputs();
   const Bytes begin = call.offset * call.size(), size = begin + call.count * call.size() + kGuard;
   const Bytes half = (number & 1u) * call.devices * call.slot();
-  const auto mine = resources.allocate(size - kGuard), out = resources.allocate(size), status = resources.allocate(4);
+  const auto mine = resources.allocate(size - kGuard), out = resources.allocate(size),
+             status = resources.allocate(4);
   write(*mine, begin, in[call.self]);
   const std::uint32_t none = 0;
   write(*status, 0, std::as_bytes(std::span(&none, 1)));
@@ -181,7 +189,8 @@ void exchange_at_once(const Call& call, std::uint32_t number) {
     CHECK(all_poison(std::span(land).first(at)));
     CHECK(all_poison(std::span(land).subspan(at + in[call.self].size())));
     std::vector<std::uint32_t> expected_flags = before;
-    for (std::size_t group = 0; group < kGroups; ++group) expected_flags[group * kFlagWords + call.self] = number;
+    for (std::size_t group = 0; group < kGroups; ++group)
+      expected_flags[group * kFlagWords + call.self] = number;
     CHECK(words(fetched(*flags[k])) == expected_flags);
   }
 }
@@ -212,12 +221,17 @@ TEST_CASE("peers: bytes that a kernel puts into another device's memory") {
   const Bytestring given = random_elements(Element::u32, kSize, 3);
   write(*from, 0, given);
   const auto kernel = resources.kernel("peers.cl", "put", "");
-  for (const auto& [to_at, from_at, size] :
-       {std::array<Bytes, 3>{0, 0, 64}, {16, 32, 49}, {4, 8, 30}, {8, 4, 3}, {1, 0, 17}, {3, 3, 1}}) {
+  for (const auto& [to_at, from_at, size] : {std::array<Bytes, 3>{0, 0, 64},
+                                             {16, 32, 49},
+                                             {4, 8, 30},
+                                             {8, 4, 3},
+                                             {1, 0, 17},
+                                             {3, 3, 1}}) {
     CAPTURE(to_at);
     CAPTURE(size);
     const auto to = resources.allocate(kSize);
-    simulator().stream().launch(*kernel, {{8, 1, 1}, {4, 1, 1}}, {to.get(), to_at, from.get(), from_at, size});
+    simulator().stream().launch(*kernel, {{8, 1, 1}, {4, 1, 1}},
+                                {to.get(), to_at, from.get(), from_at, size});
     finish(simulator());
     const Bytestring all = fetched(*to);
     CHECK(std::memcmp(all.data() + to_at, given.data() + from_at, size) == 0);
@@ -239,12 +253,15 @@ TEST_CASE("peers: signals, and one that does not come") {
   const auto kernel = resources.kernel("peers.cl", "sync", "");
   const auto sync = [&](std::uint32_t self, std::uint32_t signal, std::uint32_t await) {
     simulator().stream().launch(*kernel, {{kMost, 1, 1}, {kMost, 1, 1}},
-                                {signal, await, self, status.get(), ~std::uint64_t{0}, flags[0].get(), flags[1].get(),
-                                 flags[2].get(), flags[3].get(), flags[4].get(), flags[5].get(), flags[6].get(), flags[7].get()});
+                                {signal, await, self, status.get(), ~std::uint64_t{0},
+                                 flags[0].get(), flags[1].get(), flags[2].get(), flags[3].get(),
+                                 flags[4].get(), flags[5].get(), flags[6].get(), flags[7].get()});
     finish(simulator());
     return words(fetched(*status)).front();
   };
-  const auto flag = [&](std::uint32_t of, std::size_t line) { return words(fetched(*flags[of]))[line * kFlagWords]; };
+  const auto flag = [&](std::uint32_t of, std::size_t line) {
+    return words(fetched(*flags[of]))[line * kFlagWords];
+  };
   CHECK(sync(0, 0b10000010, 0) == 0);  // 0 signals 1 and 7
   CHECK(sync(7, 0b00000001, 0b00000001) == 0);
   CHECK(sync(1, 0b00000001, 0b00000001) == 0);

@@ -13,17 +13,22 @@
 
 namespace mgpu::test {
 
-// Where it looks for values that were never written, Oclgrind 21.10 crashes in threads that write and have not made a context. The
-// backend makes its contexts, and builds programs, which writes their constants, in threads of their own.
-inline void let_this_thread_write() { clCreateContextFromType(nullptr, CL_DEVICE_TYPE_ALL, nullptr, nullptr, nullptr); }
+// Where it looks for values that were never written, Oclgrind 21.10 crashes in threads that write
+// and have not made a context. The backend makes its contexts, and builds programs, which writes
+// their constants, in threads of their own.
+inline void let_this_thread_write() {
+  clCreateContextFromType(nullptr, CL_DEVICE_TYPE_ALL, nullptr, nullptr, nullptr);
+}
 
-// kernels/*.cl, but what peer_ptx.cl has of PTX, which nobody but NVIDIA's compiler reads. What is awaited is there before a
-// launch, or does not come: a limit of ~0 is over at once.
+// kernels/*.cl, but what peer_ptx.cl has of PTX, which nobody but NVIDIA's compiler reads. What is
+// awaited is there before a launch, or does not come: a limit of ~0 is over at once.
 inline std::span<const EmbeddedText> kernels_without_ptx() {
-  static std::vector<EmbeddedText>& texts = *new std::vector<EmbeddedText>(embedded_kernels().begin(), embedded_kernels().end());
+  static std::vector<EmbeddedText>& texts =
+      *new std::vector<EmbeddedText>(embedded_kernels().begin(), embedded_kernels().end());
   static std::string& plain = *new std::string(
       "inline uint load_acquire(__global uint* from) { return *(volatile __global uint*)from; }\n"
-      "inline void store_release(__global uint* to, uint value) { *(volatile __global uint*)to = value; }\n"
+      "inline void store_release(__global uint* to, uint value) { *(volatile __global uint*)to = "
+      "value; }\n"
       "inline ulong now_ns(void) { return 1; }\n");
   for (EmbeddedText& each : texts) {
     if (each.file != "peer_ptx.cl" || each.text == plain) continue;
@@ -48,15 +53,17 @@ inline void finish(OpenDevice& device) {
   device.take(batch);
 }
 
-// The simulator says that it is a GPU, of no vendor. Unrolled, kernels take minutes to compile for it.
+// The simulator says that it is a GPU, of no vendor. Unrolled, kernels take minutes to compile for
+// it.
 class Disguised final : public DeviceResources {
  public:
-  Disguised(OpenDevice& device, bool cpu) : device_(device), real_(device.resources()), traits_(real_.traits()) {
+  Disguised(OpenDevice& device, bool cpu)
+      : device_(device), real_(device.resources()), traits_(real_.traits()) {
     traits_.cpu = cpu;
   }
   const DeviceTraits& traits() const override { return traits_; }
-  // Full of what no kernel may use. Of a buffer that the host wrote a part of before all of it, Oclgrind 21.10 loses sight: what is
-  // never written in it is found by results that are wrong.
+  // Full of what no kernel may use. Of a buffer that the host wrote a part of before all of it,
+  // Oclgrind 21.10 loses sight: what is never written in it is found by results that are wrong.
   std::unique_ptr<Buffer> allocate(Bytes size) override {
     auto buffer = real_.allocate(size);
     const std::vector<std::byte> poison(size, std::byte{0xa5});
@@ -64,14 +71,18 @@ class Disguised final : public DeviceResources {
     finish(device_);
     return buffer;
   }
-  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override {
+  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry,
+                                 const std::string& options) override {
     const bool has = options.find("MSM_ROLLED") != std::string::npos;  // on CPUs
     return real_.kernel(file, entry, options + (has ? "" : " -DMSM_ROLLED") + " -DROLLED");
   }
-  std::unique_ptr<Kernel> foreign_kernel(const KernelSource& source, std::string_view entry, const std::string& options) override {
+  std::unique_ptr<Kernel> foreign_kernel(const KernelSource& source, std::string_view entry,
+                                         const std::string& options) override {
     return real_.foreign_kernel(source, entry, options);
   }
-  std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) override { return real_.try_out(commands); }
+  std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) override {
+    return real_.try_out(commands);
+  }
 
  private:
   OpenDevice& device_;

@@ -1,5 +1,5 @@
-// Every kernel once, at sizes of a few items, as GPUs and as CPUs launch it: to be run under Oclgrind, which interprets each
-// instruction (check.py does). Results are verified on the way.
+// Every kernel once, at sizes of a few items, as GPUs and as CPUs launch it: to be run under
+// Oclgrind, which interprets each instruction (check.py does). Results are verified on the way.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
@@ -27,7 +27,8 @@ using namespace mgpu::test;
 
 namespace {
 
-// What a worker does, on this thread: Oclgrind 21.10 crashes when another one launches while it looks for uninitialised values.
+// What a worker does, on this thread: Oclgrind 21.10 crashes when another one launches while it
+// looks for uninitialised values.
 void compute(Workload& workload, Mode mode, bool cpu, Items slice = 0) {
   CAPTURE(to_string(mode));
   CAPTURE(cpu);
@@ -104,9 +105,13 @@ void compute_fisher(std::uint64_t points, const std::map<std::string, std::strin
 }
 
 void compute_models(bool cpu) {
-  for (const auto& [model, dim] :
-       {std::pair{"softmax", "10"}, {"softmax", "70"}, {"logistic", "7"}, {"gaussian", "6"}, {"gaussian", "40"}})
-    compute_fisher(3, {{"regime", "models"}, {"model", model}, {"dim", dim}, {"scores", "9"}}, {cpu});
+  for (const auto& [model, dim] : {std::pair{"softmax", "10"},
+                                   {"softmax", "70"},
+                                   {"logistic", "7"},
+                                   {"gaussian", "6"},
+                                   {"gaussian", "40"}})
+    compute_fisher(3, {{"regime", "models"}, {"model", model}, {"dim", dim}, {"scores", "9"}},
+                   {cpu});
 }
 
 SuiteParams stencil_params(std::uint64_t size, std::map<std::string, std::string> options) {
@@ -132,23 +137,30 @@ SuiteParams stencil_params(std::uint64_t size, std::map<std::string, std::string
 // Of one work-group, which is its own neighbour: others would only begin when it ends.
 void compute_persistent(bool cpu) {
   for (const char* precision : {"fp32", "fp64"}) {
-    stencil::StencilWorkload workload(
-        stencil_params(37, {{"kind", "jacobi2d"}, {"precision", precision}, {"iterations", "4"}, {"steps", "persistent"}}));
+    stencil::StencilWorkload workload(stencil_params(37, {{"kind", "jacobi2d"},
+                                                          {"precision", precision},
+                                                          {"iterations", "4"},
+                                                          {"steps", "persistent"}}));
     compute(workload, Mode::resident, cpu);
-    CHECK(workload.verify(VerifyLevel::full, 0).method.find("by persistent kernels") != std::string::npos);
+    CHECK(workload.verify(VerifyLevel::full, 0).method.find("by persistent kernels") !=
+          std::string::npos);
   }
 }
 
 void compute_stencils(bool cpu) {
   for (const char* precision : {"fp32", "fp64"}) {
-    for (const auto& [kind, radius, size] :
-         {std::tuple{"jacobi2d", "2", 37}, {"heat3d", "2", 9}, {"star", "1", 37}, {"star", "4", 37}}) {
+    for (const auto& [kind, radius, size] : {std::tuple{"jacobi2d", "2", 37},
+                                             {"heat3d", "2", 9},
+                                             {"star", "1", 37},
+                                             {"star", "4", 37}}) {
       CAPTURE(kind);
       CAPTURE(radius);
       CAPTURE(precision);
-      SuiteParams params = stencil_params(
-          static_cast<std::uint64_t>(size),
-          {{"kind", kind}, {"precision", precision}, {"radius", radius}, {"check-every", *kind == 'j' ? "1" : "never"}});
+      SuiteParams params = stencil_params(static_cast<std::uint64_t>(size),
+                                          {{"kind", kind},
+                                           {"precision", precision},
+                                           {"radius", radius},
+                                           {"check-every", *kind == 'j' ? "1" : "never"}});
       for (const char* split : {"auto", "blocks"}) {
         params.options["split"] = split;
         if (*split == 'b') params.options["check-every"] = "never";
@@ -166,7 +178,10 @@ void compute_stages(bool cpu) {
     params.size = 5;
     params.seed = 2;
     params.host_threads = 1;
-    params.options = {{"stages", "hash,transform,product:2,reduction:2,hash"}, {"place", place}, {"width", "32"}, {"batch", "3"}};
+    params.options = {{"stages", "hash,transform,product:2,reduction:2,hash"},
+                      {"place", place},
+                      {"width", "32"},
+                      {"batch", "3"}};
     const pipeline::Problem problem = pipeline::problem_of(params);
     if (problem.place == pipeline::Place::data) {
       pipeline::DataWorkload workload(problem, params);
@@ -190,7 +205,8 @@ void compute_flows(bool cpu) {
 }
 
 // Of options that are not given the first values, which are their defaults.
-std::unique_ptr<Workload> workload_of(const char* suite, std::uint64_t size, const std::map<std::string, std::string>& given) {
+std::unique_ptr<Workload> workload_of(const char* suite, std::uint64_t size,
+                                      const std::map<std::string, std::string>& given) {
   SuiteParams params;
   params.size = size;
   params.seed = 5;
@@ -199,7 +215,8 @@ std::unique_ptr<Workload> workload_of(const char* suite, std::uint64_t size, con
   for (const SuiteInfo& info : all_suites()) {
     if (info.name != suite) continue;
     for (const SuiteOption& option : info.options)
-      if (option.kind != SuiteOption::Kind::flag) params.options.insert({option.name, option.values.front()});
+      if (option.kind != SuiteOption::Kind::flag)
+        params.options.insert({option.name, option.values.front()});
     return info.make(params);
   }
   FAIL("there is no suite " << suite);
@@ -208,10 +225,11 @@ std::unique_ptr<Workload> workload_of(const char* suite, std::uint64_t size, con
 
 void compute_tropical(bool cpu) {
   for (const bool is_first : {true, false}) {
-    const std::map<std::string, std::string> numbers{{"precision", is_first ? "fp32" : "int32"},
-                                                     {"semiring", is_first ? "min-plus" : "max-plus"},
-                                                     {"data", "negative"},
-                                                     {"density", "0.4"}};
+    const std::map<std::string, std::string> numbers{
+        {"precision", is_first ? "fp32" : "int32"},
+        {"semiring", is_first ? "min-plus" : "max-plus"},
+        {"data", "negative"},
+        {"density", "0.4"}};
     auto product = numbers, graph = numbers;
     product.insert({{"cols", "37"}, {"inner", "11"}, {"axis", cpu ? "tiles" : "cols"}});
     graph.insert({"op", "apsp"});
@@ -224,10 +242,13 @@ void compute_tropical(bool cpu) {
 }  // namespace
 
 // Instead of the loader's, which it calls.
-extern "C" cl_int CL_API_CALL clBuildProgram(cl_program program, cl_uint count, const cl_device_id* devices, const char* options,
-                                             void(CL_CALLBACK* notify)(cl_program, void*), void* data) {
+extern "C" cl_int CL_API_CALL clBuildProgram(cl_program program, cl_uint count,
+                                             const cl_device_id* devices, const char* options,
+                                             void(CL_CALLBACK* notify)(cl_program, void*),
+                                             void* data) {
   let_this_thread_write();
-  static const auto real = reinterpret_cast<decltype(&clBuildProgram)>(::dlsym(RTLD_NEXT, "clBuildProgram"));
+  static const auto real =
+      reinterpret_cast<decltype(&clBuildProgram)>(::dlsym(RTLD_NEXT, "clBuildProgram"));
   return real(program, count, devices, options, notify, data);
 }
 
@@ -243,7 +264,10 @@ TEST_CASE("msm") {
       options.axis = mode == scalars_mode ? Axis::windows : Axis::points;
       options.window_bits = 4;
       options.devices = 1;
-      MsmWorkload workload(Terms::random(curve, 5, mode == Mode::resident ? Scalars::witness : Scalars::uniform, 8, 1), options);
+      MsmWorkload workload(
+          Terms::random(curve, 5, mode == Mode::resident ? Scalars::witness : Scalars::uniform, 8,
+                        1),
+          options);
       compute(workload, mode, turn++ % 2 == 1);
     }
   }
@@ -257,8 +281,9 @@ TEST_CASE("matrix") {
         params.size = 37;
         params.seed = 5;
         params.host_threads = 1;
-        params.options = {{"precision", precision}, {"axis", axis}, {"cols", "41"},      {"inner", "19"},
-                          {"alpha", "1.5"},         {"beta", "2"},  {"data", "uniform"}, {"kernel", "auto"}};
+        params.options = {{"precision", precision}, {"axis", axis},    {"cols", "41"},
+                          {"inner", "19"},          {"alpha", "1.5"},  {"beta", "2"},
+                          {"data", "uniform"},      {"kernel", "auto"}};
         matrix::MatrixWorkload workload(params);
         compute(workload, *axis == 'c' ? Mode::resident : Mode::end_to_end, cpu);
       }
@@ -273,17 +298,22 @@ TEST_CASE("fisher, one matrix from scores") {
   compute_fisher(30, {{"model", "softmax"}, {"dim", "5"}, {"classes", "4"}});
 }
 
-TEST_CASE("fisher, a matrix at each point from scores drawn there, as on GPUs") { compute_models(false); }
-TEST_CASE("fisher, a matrix at each point from scores drawn there, as on CPUs") { compute_models(true); }
+TEST_CASE("fisher, a matrix at each point from scores drawn there, as on GPUs") {
+  compute_models(false);
+}
+TEST_CASE("fisher, a matrix at each point from scores drawn there, as on CPUs") {
+  compute_models(true);
+}
 
 TEST_CASE("fisher, closed forms") {
-  for (const char* family :
-       {"normal", "normal-variance", "gamma", "gamma-mean", "beta", "poisson", "geometric", "exponential", "laplace", "binomial"}) {
+  for (const char* family : {"normal", "normal-variance", "gamma", "gamma-mean", "beta", "poisson",
+                             "geometric", "exponential", "laplace", "binomial"}) {
     for (const char* precision : {"fp32", "fp64"})
       compute_fisher(7, {{"regime", "closed"}, {"family", family}, {"precision", precision}});
   }
   for (const char* family : {"dirichlet", "categorical", "categorical-free"}) {
-    for (const char* dim : {"5", "40"}) compute_fisher(3, {{"regime", "closed"}, {"family", family}, {"dim", dim}});
+    for (const char* dim : {"5", "40"})
+      compute_fisher(3, {{"regime", "closed"}, {"family", family}, {"dim", dim}});
   }
 }
 
@@ -297,8 +327,9 @@ TEST_CASE("phase-amplitude coupling") {
   using testing::pac_params;
   const std::map<std::string, std::string> bands{
       {"channels", "1"}, {"pha", "8:8:1"}, {"amp", "60:60:1"}, {"bins", "4"}, {"perm", "5"}};
-  for (const auto& [length, sums, axis] :
-       {std::tuple{"64", "direct", "batch"}, {"63", "direct", "permutation"}, {"256", "transform", "permutation"}}) {
+  for (const auto& [length, sums, axis] : {std::tuple{"64", "direct", "batch"},
+                                           {"63", "direct", "permutation"},
+                                           {"256", "transform", "permutation"}}) {
     auto options = bands;
     options.insert({{"length", length}, {"sums", sums}, {"axis", axis}});
     if (*sums == 'd') options["fs"] = "128", options["amp"] = "40:40:1";
@@ -314,9 +345,12 @@ TEST_CASE("tropical, as on CPUs") { compute_tropical(true); }
 
 TEST_CASE("geometric") {
   for (const char* precision : {"fp32", "fp64"}) {
-    for (const auto& [algebra, operation] :
-         {std::pair{"3,0,0", "geometric"}, {"2,0,1", "sandwich"}, {"1,1,0", "outer"}, {"0,0,0", "inner"}}) {
-      const std::map<std::string, std::string> options{{"algebra", algebra}, {"op", operation}, {"precision", precision}};
+    for (const auto& [algebra, operation] : {std::pair{"3,0,0", "geometric"},
+                                             {"2,0,1", "sandwich"},
+                                             {"1,1,0", "outer"},
+                                             {"0,0,0", "inner"}}) {
+      const std::map<std::string, std::string> options{
+          {"algebra", algebra}, {"op", operation}, {"precision", precision}};
       for (const bool cpu : {false, true}) {
         const auto workload = workload_of("geometric", 70, options);
         const DeviceTraits traits = Disguised(simulator(), cpu).traits();
@@ -333,15 +367,17 @@ TEST_CASE("geometric") {
 TEST_CASE("calibration") {
   OpenDevice& device = simulator();
   Disguised resources(device, false);
-  for (const char* options :
-       {"-DFLOATS=float4 -DUINTS=uint4 -DDOUBLES=double2 -DLINEAR", "-DFLOATS=float -DUINTS=uint -DDOUBLES=double"}) {
-    const auto kernel = [&](const char* entry) { return resources.kernel(kCalibrationKernels, entry, options); };
+  for (const char* options : {"-DFLOATS=float4 -DUINTS=uint4 -DDOUBLES=double2 -DLINEAR",
+                              "-DFLOATS=float -DUINTS=uint -DDOUBLES=double"}) {
+    const auto kernel = [&](const char* entry) {
+      return resources.kernel(kCalibrationKernels, entry, options);
+    };
     constexpr std::size_t items = 4;
     const std::vector<std::byte> zeros(items * 64);
     const auto from = resources.allocate(zeros.size()), to = resources.allocate(zeros.size());
     device.stream().upload(*from, 0, zeros);
-    const auto fp32 = kernel("fp32"), fp64 = kernel("fp64"), int32 = kernel("int32"), copy = kernel("copy"),
-               nothing = kernel("nothing");
+    const auto fp32 = kernel("fp32"), fp64 = kernel("fp64"), int32 = kernel("int32"),
+               copy = kernel("copy"), nothing = kernel("nothing");
     const Grid grid{{items, 1, 1}, {1, 1, 1}};
     device.stream().launch(*fp32, grid, {to.get(), std::uint32_t{1}, 0.5f, 0.0f});
     device.stream().launch(*fp64, grid, {to.get(), std::uint32_t{1}, 0.5, 0.0});

@@ -21,12 +21,15 @@ using mgpu::testing::test_devices;
 
 namespace {
 
-constexpr EmbeddedText kKernels[] = {kSumKernel,
-                                     {"grow.cl", "__kernel void grow(__global uint* x, uint by) { x[0] = 3 * x[0] + by; }\n"},
-                                     {"broken.cl", "__kernel void broken(__global int* x) { x[0] = nonsense; }\n"}};
+constexpr EmbeddedText kKernels[] = {
+    kSumKernel,
+    {"grow.cl", "__kernel void grow(__global uint* x, uint by) { x[0] = 3 * x[0] + by; }\n"},
+    {"broken.cl", "__kernel void broken(__global int* x) { x[0] = nonsense; }\n"}};
 
 struct Folder {
-  Folder() : path(fs::temp_directory_path() / ("mgpu-test-" + std::to_string(::getpid()))) { fs::create_directories(path); }
+  Folder() : path(fs::temp_directory_path() / ("mgpu-test-" + std::to_string(::getpid()))) {
+    fs::create_directories(path);
+  }
   ~Folder() { fs::remove_all(path); }
   fs::path path;
 };
@@ -54,7 +57,9 @@ TEST_CASE("a device cannot be split into more parts than it has units") {
   CHECK_THROWS_AS(backend->split(device, 0), Error);
 }
 
-TEST_CASE("a kernel that does not build is unsupported, in the compiler's words on one line, and the device lives on") {
+TEST_CASE(
+    "a kernel that does not build is unsupported, in the compiler's words on one line, and the "
+    "device lives on") {
   const auto backend = make_cl_backend({kKernels, {}});
   const auto open = backend->open(backend->enumerate().devices.front());
   try {
@@ -72,7 +77,9 @@ TEST_CASE("a kernel that does not build is unsupported, in the compiler's words 
   CHECK_THROWS_AS(open->resources().kernel("sum.cl", "no_such_entry", ""), Error);
 }
 
-TEST_CASE("a series of launches is one command, with what each of them was given, and what comes after waits for all of it") {
+TEST_CASE(
+    "a series of launches is one command, with what each of them was given, and what comes after "
+    "waits for all of it") {
   const auto backend = make_cl_backend({kKernels, {}});
   const auto open = backend->open(backend->enumerate().devices.front());
   DeviceResources& resources = open->resources();
@@ -84,7 +91,8 @@ TEST_CASE("a series of launches is one command, with what each of them was given
     Stream& stream = open->stream();
     stream.upload(*number, 0, std::as_bytes(std::span(&zero, 1)));
     stream.begin_series(series);
-    for (const std::uint32_t by : values) stream.launch(*kernel, {{1, 1, 1}, {1, 1, 1}}, {number.get(), by});
+    for (const std::uint32_t by : values)
+      stream.launch(*kernel, {{1, 1, 1}, {1, 1, 1}}, {number.get(), by});
     stream.download(*number, 0, std::as_writable_bytes(std::span(&seen, 1)));
     const BatchId batch = open->submit();
     while (!open->complete(batch)) std::this_thread::yield();
@@ -117,9 +125,12 @@ TEST_CASE("an allocation beyond the device is refused as out of memory") {
   }
 }
 
-TEST_CASE("a driver that has no memory is told from one that fails, which reports a full device as out of resources") {
+TEST_CASE(
+    "a driver that has no memory is told from one that fails, which reports a full device as out "
+    "of resources") {
   CHECK(allocation_failure("allocating", CL_OUT_OF_RESOURCES).kind() == ErrorKind::out_of_memory);
-  CHECK(allocation_failure("allocating", CL_MEM_OBJECT_ALLOCATION_FAILURE).kind() == ErrorKind::out_of_memory);
+  CHECK(allocation_failure("allocating", CL_MEM_OBJECT_ALLOCATION_FAILURE).kind() ==
+        ErrorKind::out_of_memory);
   CHECK(allocation_failure("allocating", CL_INVALID_CONTEXT).kind() == ErrorKind::device);
   CHECK(cl_failure("a kernel", CL_OUT_OF_RESOURCES).kind() == ErrorKind::device);
   CHECK(cl_failure("a kernel", -9999).kind() == ErrorKind::device);
@@ -127,7 +138,8 @@ TEST_CASE("a driver that has no memory is told from one that fails, which report
         "allocating 1 byte: CL_INVALID_CONTEXT (-34)");
 }
 
-TEST_CASE("a device that notifies does so when a batch is complete, and when a handicap's hold begins") {
+TEST_CASE(
+    "a device that notifies does so when a batch is complete, and when a handicap's hold begins") {
   const auto backend = make_cl_backend({kKernels, {}});
   Handicap handicap;
   handicap.delay = std::chrono::milliseconds(50);
@@ -150,7 +162,8 @@ TEST_CASE("a device that notifies does so when a batch is complete, and when a h
 
     epoch = open->notifier().epoch();
     open->begin_slice();
-    open->stream().launch(*kernel, {{1, 1, 1}, {1, 1, 1}}, {in.get(), std::uint64_t{0}, std::uint64_t{2}, out.get(), 0u});
+    open->stream().launch(*kernel, {{1, 1, 1}, {1, 1, 1}},
+                          {in.get(), std::uint64_t{0}, std::uint64_t{2}, out.get(), 0u});
     batch = open->submit();
     open->notifier().wait(epoch, far_too_long);
     CHECK_FALSE(open->complete(batch));
@@ -172,8 +185,11 @@ TEST_CASE("built programs are kept, and a damaged file is replaced") {
   std::vector<cl::Device> devices;
   platforms.front().getDevices(CL_DEVICE_TYPE_ALL, &devices);
   const cl::Context context(devices.front());
-  const ClProgramCache cache(folder.path);  // the backend's own, but for PoCL's devices: those keep their programs themselves
-  const auto build = [&] { cache.build(context, devices.front(), "sum.cl", kSumKernel.text, "-DUNUSED=1"); };
+  const ClProgramCache cache(folder.path);  // the backend's own, but for PoCL's devices: those keep
+                                            // their programs themselves
+  const auto build = [&] {
+    cache.build(context, devices.front(), "sum.cl", kSumKernel.text, "-DUNUSED=1");
+  };
   build();
   REQUIRE(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()) == 1);
   const fs::path file = fs::directory_iterator(folder.path)->path();
@@ -197,7 +213,9 @@ TEST_CASE("a kept program is that of one platform, device, driver, text and set 
   const cl::Device& device = devices.front();
   const cl::Context context(device);
   const ClProgramCache cache(folder.path);
-  const auto files = [&] { return std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()); };
+  const auto files = [&] {
+    return std::distance(fs::directory_iterator(folder.path), fs::directory_iterator());
+  };
   cache.build(context, device, "sum.cl", kSumKernel.text, "-DUNUSED=1");
   std::ifstream file(fs::directory_iterator(folder.path)->path(), std::ios::binary);
   std::vector<std::string> lines(6);
@@ -214,12 +232,16 @@ TEST_CASE("a kept program is that of one platform, device, driver, text and set 
   CHECK(files() == 3);
 }
 
-TEST_CASE("a session on real devices: right under every strategy, in both modes, with parts that add up") {
+TEST_CASE(
+    "a session on real devices: right under every strategy, in both modes, with parts that add "
+    "up") {
   const auto backend = make_cl_backend({kKernels, {}});
   static SuiteInfo suite;
   suite.name = "sum";
   suite.size_name = "items";
-  suite.make = [](const SuiteParams& params) -> std::unique_ptr<Workload> { return std::make_unique<SumWorkload>(params.size); };
+  suite.make = [](const SuiteParams& params) -> std::unique_ptr<Workload> {
+    return std::make_unique<SumWorkload>(params.size);
+  };
   SessionOptions options;
   SuiteParams params;
   params.size = 1 << 20;

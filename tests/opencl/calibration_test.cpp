@@ -1,4 +1,5 @@
-// Calibration on whatever devices there are: the kernels compute what they should, figures are possible, memory is counted.
+// Calibration on whatever devices there are: the kernels compute what they should, figures are
+// possible, memory is counted.
 #include "lib/exec/calibration.hpp"
 
 #include <doctest/doctest.h>
@@ -57,8 +58,10 @@ TEST_CASE("the integer kernel does all the multiply-adds that are counted") {
   constexpr std::size_t items = 8, most_lanes = 4;
   const auto out = device.resources().allocate(items * most_lanes * sizeof(std::uint32_t));
   for (const std::size_t lanes : {most_lanes, std::size_t{1}}) {
-    const auto kernel = device.resources().kernel(kCalibrationKernels, "int32", lanes == 1 ? kScalars : kVectors);
-    device.stream().launch(*kernel, {{items, 1, 1}, {1, 1, 1}}, {out.get(), std::uint32_t{3}, std::uint32_t{12345}});
+    const auto kernel =
+        device.resources().kernel(kCalibrationKernels, "int32", lanes == 1 ? kScalars : kVectors);
+    device.stream().launch(*kernel, {{items, 1, 1}, {1, 1, 1}},
+                           {out.get(), std::uint32_t{3}, std::uint32_t{12345}});
     const auto found = read<std::uint32_t>(device, *out);
     for (std::uint32_t item = 0; item < items; ++item) {
       std::uint32_t expected = 0;
@@ -67,7 +70,8 @@ TEST_CASE("the integer kernel does all the multiply-adds that are counted") {
         for (unsigned step = 0; step < 3 * kCalibrationMultiplyAdds / 8; ++step) x = x * x + 12345;
         expected ^= x;
       }
-      for (std::size_t lane = 0; lane < lanes; ++lane) CHECK(found[item * lanes + lane] == expected);
+      for (std::size_t lane = 0; lane < lanes; ++lane)
+        CHECK(found[item * lanes + lane] == expected);
     }
   }
 }
@@ -77,15 +81,21 @@ TEST_CASE("the floating-point kernels do all the multiply-adds that are counted"
   OpenDevice& device = *devices.open.front();
   constexpr std::size_t items = 8;
   const auto out = device.resources().allocate(items * sizeof(double));
-  // x * 0.5 + 0 leaves x / 2^48 of every chain after one loop: exact, and another number after 47 or 49 steps.
-  const auto expected = [](std::size_t item) { return std::ldexp(8.0 * static_cast<double>(item) + 28, -48); };
+  // x * 0.5 + 0 leaves x / 2^48 of every chain after one loop: exact, and another number after 47
+  // or 49 steps.
+  const auto expected = [](std::size_t item) {
+    return std::ldexp(8.0 * static_cast<double>(item) + 28, -48);
+  };
   const auto fp32 = device.resources().kernel(kCalibrationKernels, "fp32", kScalars);
-  device.stream().launch(*fp32, {{items, 1, 1}, {1, 1, 1}}, {out.get(), std::uint32_t{1}, 0.5f, 0.0f});
+  device.stream().launch(*fp32, {{items, 1, 1}, {1, 1, 1}},
+                         {out.get(), std::uint32_t{1}, 0.5f, 0.0f});
   const auto singles = read<float>(device, *out);
-  for (std::size_t item = 0; item < items; ++item) CHECK(static_cast<double>(singles[item]) == expected(item));
+  for (std::size_t item = 0; item < items; ++item)
+    CHECK(static_cast<double>(singles[item]) == expected(item));
   if (!device.resources().traits().fp64) return;
   const auto fp64 = device.resources().kernel(kCalibrationKernels, "fp64", kScalars);
-  device.stream().launch(*fp64, {{items, 1, 1}, {1, 1, 1}}, {out.get(), std::uint32_t{1}, 0.5, 0.0});
+  device.stream().launch(*fp64, {{items, 1, 1}, {1, 1, 1}},
+                         {out.get(), std::uint32_t{1}, 0.5, 0.0});
   const auto doubles = read<double>(device, *out);
   for (std::size_t item = 0; item < items; ++item) CHECK(doubles[item] == expected(item));
 }
@@ -94,11 +104,14 @@ TEST_CASE("the copy kernel moves every element, in ranges and interleaved") {
   Opened devices;
   OpenDevice& device = *devices.open.front();
   constexpr std::uint32_t items = 16, each = 8;
-  std::vector<std::uint32_t> values(items * each * 4);  // both variants move 16 bytes an element here
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint32_t>(i * 2654435761u);
+  std::vector<std::uint32_t> values(items * each *
+                                    4);  // both variants move 16 bytes an element here
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<std::uint32_t>(i * 2654435761u);
   for (const char* options : {kVectors, kScalars}) {
     CAPTURE(options);
-    const auto from = device.resources().allocate(values.size() * 4), to = device.resources().allocate(values.size() * 4);
+    const auto from = device.resources().allocate(values.size() * 4),
+               to = device.resources().allocate(values.size() * 4);
     const auto kernel = device.resources().kernel(kCalibrationKernels, "copy", options);
     device.stream().upload(*from, 0, std::as_bytes(std::span(values)));
     device.stream().launch(*kernel, {{items, 1, 1}, {1, 1, 1}}, {from.get(), to.get(), each});
@@ -109,8 +122,9 @@ TEST_CASE("the copy kernel moves every element, in ranges and interleaved") {
 TEST_CASE("every figure of a real device is there and possible") {
   Opened devices;
   const Capability found = measure_capability(*devices.backend, *devices.open.front());
-  for (const double rate : {found.fp32_flops, found.int32_ops, found.memory_bytes_per_s, found.pinned_up, found.pinned_down,
-                            found.pageable_up, found.pageable_down}) {
+  for (const double rate :
+       {found.fp32_flops, found.int32_ops, found.memory_bytes_per_s, found.pinned_up,
+        found.pinned_down, found.pageable_up, found.pageable_down}) {
     CHECK(rate > 1e6);
     CHECK(rate < 1e15);
   }
@@ -131,7 +145,8 @@ TEST_CASE("devices that copy together are measured together") {
   CHECK(link.down.all() < 1e15);
 }
 
-TEST_CASE("free memory is below the total, shrinks with what is allocated, and parts of a CPU share it") {
+TEST_CASE(
+    "free memory is below the total, shrinks with what is allocated, and parts of a CPU share it") {
   Opened devices;
   OpenDevice& first = *devices.open.front();
   const Bytes before = first.free_memory(), taken = Bytes{64} << 20;
@@ -141,7 +156,9 @@ TEST_CASE("free memory is below the total, shrinks with what is allocated, and p
   const auto buffer = devices.open.back()->resources().allocate(taken);
   CHECK(first.free_memory() == before - taken / devices.open.size());
   const auto count = devices.open.size();
-  devices.open.resize(1);  // the others leave their share; what is allocated stays until it is freed
+  devices.open.resize(
+      1);  // the others leave their share; what is allocated stays until it is freed
   CHECK(first.free_memory() >= before * count - taken);
-  CHECK(first.free_memory() < before * count - taken + count);  // a total that the parts do not divide evenly
+  CHECK(first.free_memory() <
+        before * count - taken + count);  // a total that the parts do not divide evenly
 }

@@ -1,4 +1,5 @@
-// Exchange between OpenCL devices: what arrives over each path, and collectives against plain loops.
+// Exchange between OpenCL devices: what arrives over each path, and collectives against plain
+// loops.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -14,14 +15,17 @@ using mgpu::testing::machine;
 
 namespace {
 
-constexpr std::uint64_t kLargest = 300'007;  // elements: pieces of a staged put, and what is scattered and gathered
+constexpr std::uint64_t kLargest =
+    300'007;  // elements: pieces of a staged put, and what is scattered and gathered
 
-// The devices of this machine; one that is alone is opened twice, each time in a context of its own.
+// The devices of this machine; one that is alone is opened twice, each time in a context of its
+// own.
 std::vector<std::unique_ptr<OpenDevice>>& devices_here() {
   static std::vector<std::unique_ptr<OpenDevice>> twice;
   if (machine().open.size() > 1) return machine().open;
   if (twice.empty()) {
-    for (int i = 0; i < 2; ++i) twice.push_back(machine().backend->open(machine().backend->enumerate().devices.front()));
+    for (int i = 0; i < 2; ++i)
+      twice.push_back(machine().backend->open(machine().backend->enumerate().devices.front()));
   }
   return twice;
 }
@@ -40,32 +44,38 @@ std::vector<PeerPath> paths_here() {
 TEST_CASE("collectives on every path equal plain loops, and hold the same bits on all devices") {
   for (const PeerPath path : paths_here()) {
     CAPTURE(to_string(path));
-    Connected connected(*machine().backend, devices_here(), devices_here().size(), path, kLargest * 8);
+    Connected connected(*machine().backend, devices_here(), devices_here().size(), path,
+                        kLargest * 8);
     std::uint64_t seed = 1;
     for (const Collective collective : all_collectives()) {
       CAPTURE(to_string(collective));
       const bool in_place = collective == Collective::all_reduce;
-      for (const std::uint64_t count : {std::uint64_t{0}, std::uint64_t{5}, std::uint64_t{1021}, kLargest}) {
+      for (const std::uint64_t count :
+           {std::uint64_t{0}, std::uint64_t{5}, std::uint64_t{1021}, kLargest}) {
         ++seed;
-        CHECK(connected.right({collective, Element::f32, Reduction::sum, count, {0}}, seed, in_place, seed % 3, 2));
+        CHECK(connected.right({collective, Element::f32, Reduction::sum, count, {0}}, seed,
+                              in_place, seed % 3, 2));
       }
     }
   }
 }
 
-// One device, opened often: what a device sends to all others at once does not fit into its slots, pieces of one put to each of
-// four, and puts to each of nine.
+// One device, opened often: what a device sends to all others at once does not fit into its slots,
+// pieces of one put to each of four, and puts to each of nine.
 TEST_CASE("more devices than there are slots, staged, also with several calls enqueued together") {
-  for (const auto& [count, elements] : {std::pair<std::size_t, std::uint64_t>{4, 1'200'001}, {9, 300'007}}) {
+  for (const auto& [count, elements] :
+       {std::pair<std::size_t, std::uint64_t>{4, 1'200'001}, {9, 300'007}}) {
     CAPTURE(count);
     std::vector<std::unique_ptr<OpenDevice>> often;
     for (std::size_t i = 0; i < count; ++i)
       often.push_back(machine().backend->open(machine().backend->enumerate().devices.front()));
     {
       Connected connected(*machine().backend, often, count, PeerPath::staged, elements * 4);
-      for (const Collective collective : {Collective::all_reduce, Collective::all_to_all, Collective::broadcast}) {
+      for (const Collective collective :
+           {Collective::all_reduce, Collective::all_to_all, Collective::broadcast}) {
         CAPTURE(to_string(collective));
-        CHECK(connected.right({collective, Element::f32, Reduction::sum, elements, {0}}, count, false, 0, 3));
+        CHECK(connected.right({collective, Element::f32, Reduction::sum, elements, {0}}, count,
+                              false, 0, 3));
       }
     }
     for (const auto& device : often) CHECK(try_drain(*machine().backend, *device));
@@ -79,10 +89,13 @@ TEST_CASE("every type and operation, of odd sizes") {
     if (element == Element::f64 && !devices_here().front()->resources().traits().fp64) continue;
     for (const Reduction reduction : all_reductions()) {
       // Each is a kernel: in the quick tier every type with one operation.
-      if (!testing::is_thorough() && static_cast<std::size_t>(element) % 3 != static_cast<std::size_t>(reduction)) continue;
+      if (!testing::is_thorough() &&
+          static_cast<std::size_t>(element) % 3 != static_cast<std::size_t>(reduction))
+        continue;
       CAPTURE(to_string(element));
       CAPTURE(to_string(reduction));
-      CHECK(connected.right({Collective::all_reduce, element, reduction, 509, {0}}, ++seed, false, 1));
+      CHECK(connected.right({Collective::all_reduce, element, reduction, 509, {0}}, ++seed, false,
+                            1));
     }
   }
 }
@@ -97,7 +110,8 @@ TEST_CASE("a device that is lost ends what the others wait for, and the check na
   const auto begin = std::chrono::steady_clock::now();
   do {
     CHECK_FALSE(device.complete(batch));
-  } while (connected.group().awaited_by({0}) != other && std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));
+  } while (connected.group().awaited_by({0}) != other &&
+           std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));
   CHECK(connected.group().awaited_by({0}) == other);
   connected.group().lose(other);
   finish_batch(*machine().backend, device, batch);

@@ -1,4 +1,5 @@
-// Handicaps on real devices: PoCL is enough. Only lower bounds of times are checked, which hold on a busy machine too.
+// Handicaps on real devices: PoCL is enough. Only lower bounds of times are checked, which hold on
+// a busy machine too.
 #include <doctest/doctest.h>
 
 #include <thread>
@@ -26,13 +27,17 @@ const std::vector<EmbeddedText> kKernels = [] {
   return kernels;
 }();
 
-Nanos length(const RawCommand& command) { return Nanos{static_cast<std::int64_t>(command.ended - command.started)}; }
+Nanos length(const RawCommand& command) {
+  return Nanos{static_cast<std::int64_t>(command.ended - command.started)};
+}
 
 // A device with a resident sum workload, driven by hand.
 struct Bench {
-  explicit Bench(const Handicap& handicap) : backend(make_cl_backend({kKernels, {}})), workload(1 << 20) {
+  explicit Bench(const Handicap& handicap)
+      : backend(make_cl_backend({kKernels, {}})), workload(1 << 20) {
     open = backend->open(test_devices(*backend).front(), handicap);
-    program = workload.program(open->resources(), Mode::resident, workload.capacity(open->resources().traits(), Mode::resident));
+    program = workload.program(open->resources(), Mode::resident,
+                               workload.capacity(open->resources().traits(), Mode::resident));
     program->load(open->stream());
     finish(open->submit());
     program->prepare(open->stream());
@@ -57,7 +62,9 @@ struct Bench {
 
 }  // namespace
 
-TEST_CASE("a slowed device stands still after its kernels for as long as the factor asks, and the next slice waits") {
+TEST_CASE(
+    "a slowed device stands still after its kernels for as long as the factor asks, and the next "
+    "slice waits") {
   Handicap handicap;
   handicap.slow = 3;
   Bench bench(handicap);
@@ -80,7 +87,8 @@ TEST_CASE("a slowed device stands still after its kernels for as long as the fac
   CHECK(span.ended == a[1].ended);
 }
 
-TEST_CASE("a slow-down that has not begun holds nothing back, and begins at the share it was given") {
+TEST_CASE(
+    "a slow-down that has not begun holds nothing back, and begins at the share it was given") {
   Handicap handicap;
   handicap.slow = 100;
   handicap.slow_from_fraction = 0.5;
@@ -88,13 +96,16 @@ TEST_CASE("a slow-down that has not begun holds nothing back, and begins at the 
   bench.open->slow_down().begin_sample(bench.backend->now());
   const auto before = bench.finish(bench.slice(0, 1 << 20));
   REQUIRE(before.size() == 2);
-  CHECK(length(before[1]) < 50 * length(before[0]));  // some 50 ms: more than a busy machine takes to look
+  CHECK(length(before[1]) <
+        50 * length(before[0]));  // some 50 ms: more than a busy machine takes to look
   bench.open->slow_down().reached(0.5, bench.backend->now());
   const auto after = bench.finish(bench.slice(0, 1 << 20));
   CHECK(length(after[1]) > 90 * length(after[0]));
 }
 
-TEST_CASE("a delayed device begins each slice later, by the delay at least, and its transfers do not wait") {
+TEST_CASE(
+    "a delayed device begins each slice later, by the delay at least, and its transfers do not "
+    "wait") {
   Handicap handicap;
   handicap.delay = 20ms;
   Bench bench(handicap);
@@ -126,12 +137,15 @@ TEST_CASE("a device that is closed, abandoned or allocated from while it is held
   CHECK(abandoned.open->complete(batch));
 }
 
-TEST_CASE("a session with a device three times as slow is right under every strategy, in both modes") {
+TEST_CASE(
+    "a session with a device three times as slow is right under every strategy, in both modes") {
   const auto backend = make_cl_backend({kKernels, {}});
   static SuiteInfo suite;
   suite.name = "sum";
   suite.size_name = "items";
-  suite.make = [](const SuiteParams& params) -> std::unique_ptr<Workload> { return std::make_unique<SumWorkload>(params.size); };
+  suite.make = [](const SuiteParams& params) -> std::unique_ptr<Workload> {
+    return std::make_unique<SumWorkload>(params.size);
+  };
   SessionOptions options;
   SuiteParams params;
   params.size = 1 << 20;

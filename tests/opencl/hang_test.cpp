@@ -1,5 +1,5 @@
-// An OpenCL device that hangs: its queues wait for an event of the test's. Whatever is asked of it ends at its limit, and nothing
-// that it may still use is given back.
+// An OpenCL device that hangs: its queues wait for an event of the test's. Whatever is asked of it
+// ends at its limit, and nothing that it may still use is given back.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -25,7 +25,9 @@ constexpr EmbeddedText kKernels[] = {kSumKernel};
 constexpr Nanos kLong = std::chrono::minutes(1);
 
 struct Stuck {
-  Stuck() : backend(make_cl_backend({kKernels, {}})), open(backend->open(test_devices(*backend).front())) {
+  Stuck()
+      : backend(make_cl_backend({kKernels, {}})),
+        open(backend->open(test_devices(*backend).front())) {
     in = open->resources().allocate(64);
     out = open->resources().allocate(64);
     kernel = open->resources().kernel("sum.cl", "sum_slice", "");
@@ -48,7 +50,8 @@ struct Stuck {
   }
   void enqueue() {
     open->stream().upload(*in, 0, std::as_bytes(std::span(values)));
-    open->stream().launch(*kernel, {{1, 1, 1}, {1, 1, 1}}, {in.get(), std::uint64_t{0}, std::uint64_t{2}, out.get(), 0u});
+    open->stream().launch(*kernel, {{1, 1, 1}, {1, 1, 1}},
+                          {in.get(), std::uint64_t{0}, std::uint64_t{2}, out.get(), 0u});
   }
 
   std::unique_ptr<Backend> backend;
@@ -70,13 +73,16 @@ ErrorKind kind_of(const std::function<void()>& run) {
 
 }  // namespace
 
-TEST_CASE("a batch of a device that hangs: the wait ends, and it is drained only when its commands have ended") {
+TEST_CASE(
+    "a batch of a device that hangs: the wait ends, and it is drained only when its commands have "
+    "ended") {
   Stuck stuck;
   stuck.hang();
   stuck.enqueue();
   const BatchId batch = stuck.open->submit();
   const WaitLimits limits{milliseconds(50), milliseconds(50)};
-  CHECK(kind_of([&] { finish_batch(*stuck.backend, *stuck.open, batch, limits); }) == ErrorKind::timeout);
+  CHECK(kind_of([&] { finish_batch(*stuck.backend, *stuck.open, batch, limits); }) ==
+        ErrorKind::timeout);
   CHECK_FALSE(stuck.open->drained());
   CHECK_FALSE(try_drain(*stuck.backend, *stuck.open));
   stuck.let_go();
@@ -119,7 +125,8 @@ TEST_CASE("a trial on a device that hangs does not write to its caller's memory 
   std::vector<std::uint64_t> result{77};
   const auto trial = [&](Stream& stream) {
     stream.upload(*stuck.in, 0, std::as_bytes(std::span(stuck.values)));
-    stream.launch(*stuck.kernel, {{1, 1, 1}, {1, 1, 1}}, {stuck.in.get(), std::uint64_t{0}, std::uint64_t{2}, stuck.out.get(), 0u});
+    stream.launch(*stuck.kernel, {{1, 1, 1}, {1, 1, 1}},
+                  {stuck.in.get(), std::uint64_t{0}, std::uint64_t{2}, stuck.out.get(), 0u});
     stream.download(*stuck.out, 0, std::as_writable_bytes(std::span(result)));
   };
   CHECK(kind_of([&] { stuck.open->resources().try_out(trial); }) == ErrorKind::timeout);
@@ -139,11 +146,13 @@ TEST_CASE("closing a device that hangs does not wait for it") {
   stuck.in.reset();
   stuck.out.reset();
   CHECK(stuck.open == nullptr);
-  // It hangs for ever: when commands went on whose device was closed, PoCL 3.1 crashed in 26 of 31 runs on a busy machine.
+  // It hangs for ever: when commands went on whose device was closed, PoCL 3.1 crashed in 26 of 31
+  // runs on a busy machine.
   leak(std::exchange(stuck.gate, {}));
 }
 
-// Not by default: PoCL 3.1 crashes in two of five runs when the held map goes on (pocl_update_event_running calls what was freed).
+// Not by default: PoCL 3.1 crashes in two of five runs when the held map goes on
+// (pocl_update_event_running calls what was freed).
 TEST_CASE("pinning for a device that hangs, and unpinning, end at the limit" * doctest::skip()) {
   Stuck stuck;
   std::vector<std::byte> memory(1 << 16);
@@ -154,7 +163,8 @@ TEST_CASE("pinning for a device that hangs, and unpinning, end at the limit" * d
     stuck.hang();
   }
   CHECK_FALSE(known->hold(memory));
-  CHECK(kind_of([&] { ClPinned(*stuck.backend, stuck.device(), memory, known); }) == ErrorKind::timeout);
+  CHECK(kind_of([&] { ClPinned(*stuck.backend, stuck.device(), memory, known); }) ==
+        ErrorKind::timeout);
   CHECK_FALSE(known->hold(memory));
   stuck.let_go();
   CHECK(try_drain(*stuck.backend, *stuck.open));
@@ -166,17 +176,21 @@ TEST_CASE("a build that nobody wants any more is left behind, and the device is 
   limits.stop = [] { return true; };
   {
     const LimitsInForce force(*stuck.backend, limits);
-    CHECK(kind_of([&] { stuck.open->resources().kernel("sum.cl", "sum_slice", "-DUNUSED=2"); }) == ErrorKind::interrupted);
+    CHECK(kind_of([&] { stuck.open->resources().kernel("sum.cl", "sum_slice", "-DUNUSED=2"); }) ==
+          ErrorKind::interrupted);
     CHECK(kind_of([&] { stuck.backend->open(stuck.device().facts()); }) == ErrorKind::interrupted);
   }
   CHECK(stuck.open->resources().kernel("sum.cl", "sum_slice", "-DUNUSED=2") != nullptr);
 }
 
-TEST_CASE("a CPU may compile a kernel when it is first launched with a work-group size, and no more after that") {
+TEST_CASE(
+    "a CPU may compile a kernel when it is first launched with a work-group size, and no more "
+    "after that") {
   Stuck stuck;
   const auto launched = [&](std::size_t local) {
-    stuck.open->stream().launch(*stuck.kernel, {{local, 1, 1}, {local, 1, 1}},
-                                {stuck.in.get(), std::uint64_t{0}, std::uint64_t{2}, stuck.out.get(), 0u});
+    stuck.open->stream().launch(
+        *stuck.kernel, {{local, 1, 1}, {local, 1, 1}},
+        {stuck.in.get(), std::uint64_t{0}, std::uint64_t{2}, stuck.out.get(), 0u});
     const BatchId batch = stuck.open->submit();
     const bool compiles = stuck.open->may_compile(batch);
     finish_batch(*stuck.backend, *stuck.open, batch);
@@ -189,7 +203,9 @@ TEST_CASE("a CPU may compile a kernel when it is first launched with a work-grou
   CHECK_FALSE(launched(1));
 }
 
-TEST_CASE("small transfers are staged, but not of what is pinned, too long, or more than there is room for") {
+TEST_CASE(
+    "small transfers are staged, but not of what is pinned, too long, or more than there is room "
+    "for") {
   Stuck stuck;
   const auto known = std::make_shared<PinnedRanges>();
   const auto wait = [](const cl::Event& event) { event.wait(); };

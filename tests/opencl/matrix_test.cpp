@@ -1,5 +1,5 @@
-// Products on the devices there are, bit for bit against a chain of fma on the host: every axis, ragged shapes, both kernel paths,
-// and what BLAS says of zeros, NaN and infinities.
+// Products on the devices there are, bit for bit against a chain of fma on the host: every axis,
+// ragged shapes, both kernel paths, and what BLAS says of zeros, NaN and infinities.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -28,7 +28,8 @@ namespace {
 
 struct Asked {
   std::uint64_t rows = 1, columns = 1, inner = 1;
-  std::string precision = "fp32", axis = "rows", alpha = "1", beta = "0", data = "uniform", kernel = "auto";
+  std::string precision = "fp32", axis = "rows", alpha = "1", beta = "0", data = "uniform",
+              kernel = "auto";
   Path path = Path::own;
   Mode mode = Mode::resident;
   std::string strategy = "equal";
@@ -67,7 +68,8 @@ void compute(matrix::MatrixWorkload& workload, const Asked& asked) {
   for (std::uint32_t i = 0; i < here.open.size(); ++i) {
     OpenDevice& device = *here.open[i];
     AsGpu disguised(device.resources());
-    DeviceResources& resources = asked.path == Path::gpu ? static_cast<DeviceResources&>(disguised) : device.resources();
+    DeviceResources& resources =
+        asked.path == Path::gpu ? static_cast<DeviceResources&>(disguised) : device.resources();
     Capacity capacity = workload.capacity(resources.traits(), asked.mode);
     REQUIRE(capacity.fits > 0);
     if (asked.pipeline > 0) capacity.pipeline = std::min(asked.pipeline, capacity.fits);
@@ -143,7 +145,8 @@ void check(const Asked& asked) {
   CAPTURE((asked.path == Path::gpu));
   matrix::MatrixWorkload workload(params_of(asked));
   compute(workload, asked);
-  CHECK((asked.precision == "fp32" ? wrong_elements<float>(workload) : wrong_elements<double>(workload)) == 0);
+  CHECK((asked.precision == "fp32" ? wrong_elements<float>(workload)
+                                   : wrong_elements<double>(workload)) == 0);
   const Verdict verdict = workload.verify(VerifyLevel::full, 3);
   CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
 }
@@ -151,13 +154,16 @@ void check(const Asked& asked) {
 }  // namespace
 
 TEST_CASE(
-    "products of ragged shapes are the chain of fma bit for bit, by every axis, in both modes and precisions, on both kernel "
+    "products of ragged shapes are the chain of fma bit for bit, by every axis, in both modes and "
+    "precisions, on both kernel "
     "paths") {
   for (const Path path : {Path::own, Path::gpu}) {
     for (const char* precision : {"fp32", "fp64"}) {
       for (const char* axis : {"rows", "cols", "tiles"}) {
-        // Each pair of axis and mode in one precision, as each is a kernel of its own, which PoCL compiles for seconds.
-        const bool resident = (precision == std::string_view("fp32")) != (axis == std::string_view("cols"));
+        // Each pair of axis and mode in one precision, as each is a kernel of its own, which PoCL
+        // compiles for seconds.
+        const bool resident =
+            (precision == std::string_view("fp32")) != (axis == std::string_view("cols"));
         // In the quick tier on one path, which then has one of the modes.
         if (!testing::is_thorough() && resident != (path == Path::own)) continue;
         Asked asked{97, 135, 43};
@@ -190,7 +196,8 @@ TEST_CASE("a product long enough for several blocks of k is the same chain, unde
 TEST_CASE("rows, columns, scalars and aligned shapes on both kernel paths") {
   for (const Path path : {Path::own, Path::gpu}) {
     for (const auto& [rows, columns, inner] :
-         {std::array{1, 200, 64}, std::array{200, 1, 64}, std::array{1, 1, 1}, std::array{64, 64, 8}, std::array{33, 36, 1}}) {
+         {std::array{1, 200, 64}, std::array{200, 1, 64}, std::array{1, 1, 1},
+          std::array{64, 64, 8}, std::array{33, 36, 1}}) {
       Asked asked;
       asked.rows = static_cast<std::uint64_t>(rows);
       asked.columns = static_cast<std::uint64_t>(columns);
@@ -202,7 +209,8 @@ TEST_CASE("rows, columns, scalars and aligned shapes on both kernel paths") {
   }
 }
 
-TEST_CASE("larger tiles: a product of 600 x 520 takes items of 64 and agrees on both kernel paths") {
+TEST_CASE(
+    "larger tiles: a product of 600 x 520 takes items of 64 and agrees on both kernel paths") {
   for (const Path path : testing::first_when_quick(1, {Path::gpu, Path::own})) {
     Asked asked{600, 520, 30};
     asked.path = path;
@@ -212,7 +220,9 @@ TEST_CASE("larger tiles: a product of 600 x 520 takes items of 64 and agrees on 
   }
 }
 
-TEST_CASE("as BLAS has it: nothing to sum leaves beta C, nothing to compute is nothing, alpha 0 reads neither A nor B") {
+TEST_CASE(
+    "as BLAS has it: nothing to sum leaves beta C, nothing to compute is nothing, alpha 0 reads "
+    "neither A nor B") {
   Asked asked{40, 50, 0};
   check(asked);
   asked.beta = "3";
@@ -264,7 +274,8 @@ TEST_CASE("products that overflow, and products below the smallest normal number
         CAPTURE(factor);
         CAPTURE((path == Path::gpu));
         matrix::MatrixWorkload workload(params_of(asked));
-        for (const std::span<const std::byte> operand : {workload.operands().a(), workload.operands().b()}) {
+        for (const std::span<const std::byte> operand :
+             {workload.operands().a(), workload.operands().b()}) {
           auto* const bytes = const_cast<std::byte*>(operand.data());
           for (std::size_t at = 0; at < operand.size(); at += wide ? 8 : 4)
             wide ? void(*reinterpret_cast<double*>(bytes + at) *= factor)
@@ -280,7 +291,9 @@ TEST_CASE("products that overflow, and products below the smallest normal number
 }
 
 #ifdef MGPU_WITH_OPENBLAS
-TEST_CASE("OpenBLAS computes the same, within what two orders of summing differ by, NaN and infinities where it has them") {
+TEST_CASE(
+    "OpenBLAS computes the same, within what two orders of summing differ by, NaN and infinities "
+    "where it has them") {
   for (const char* precision : {"fp32", "fp64"}) {
     Asked asked{61, 83, 300};
     asked.precision = precision;
@@ -299,19 +312,24 @@ TEST_CASE("OpenBLAS computes the same, within what two orders of summing differ 
     put(workload.operands().c_in(), 9 * 83 + 2, std::numeric_limits<double>::quiet_NaN());
     compute(workload, asked);
     const auto compare = [&]<class Real>(Real) {
-      const Real *a = values<Real>(workload.operands().a()), *b = values<Real>(workload.operands().b());
-      const Real *c_in = values<Real>(workload.operands().c_in()), *c = values<Real>(workload.operands().c());
+      const Real *a = values<Real>(workload.operands().a()),
+                 *b = values<Real>(workload.operands().b());
+      const Real *c_in = values<Real>(workload.operands().c_in()),
+                 *c = values<Real>(workload.operands().c());
       std::vector<Real> theirs(c_in, c_in + 61 * 83);
       if constexpr (sizeof(Real) == 4) {
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 61, 83, 300, -1.5f, a, 300, b, 83, 0.5f, theirs.data(), 83);
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 61, 83, 300, -1.5f, a, 300, b, 83,
+                    0.5f, theirs.data(), 83);
       } else {
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 61, 83, 300, -1.5, a, 300, b, 83, 0.5, theirs.data(), 83);
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 61, 83, 300, -1.5, a, 300, b, 83,
+                    0.5, theirs.data(), 83);
       }
       std::size_t different = 0;
       for (std::size_t i = 0; i < theirs.size(); ++i) {
-        const bool same = std::isfinite(theirs[i]) ? std::abs(theirs[i] - c[i]) <= 600 * std::numeric_limits<Real>::epsilon()
-                          : std::isnan(theirs[i])  ? std::isnan(c[i])
-                                                   : theirs[i] == c[i];
+        const bool same = std::isfinite(theirs[i]) ? std::abs(theirs[i] - c[i]) <=
+                                                         600 * std::numeric_limits<Real>::epsilon()
+                          : std::isnan(theirs[i]) ? std::isnan(c[i])
+                                                  : theirs[i] == c[i];
         different += !same;
       }
       CHECK(different == 0);

@@ -1,6 +1,6 @@
-// Multi-scalar multiplication on the devices there are, against OpenSSL term by term and against known discrete logarithms. On CPUs
-// both ways of launching are run; on an NVIDIA GPU its carry chains and the portable kernels; unrolled ones only where there is a
-// GPU.
+// Multi-scalar multiplication on the devices there are, against OpenSSL term by term and against
+// known discrete logarithms. On CPUs both ways of launching are run; on an NVIDIA GPU its carry
+// chains and the portable kernels; unrolled ones only where there is a GPU.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -21,7 +21,9 @@ namespace {
 constexpr Curve curves[] = {Curve::bn254, Curve::bls12_381};
 constexpr Mode modes[] = {Mode::resident, scalars_mode, Mode::end_to_end};
 // PoCL takes minutes for unrolled products.
-std::string rolled() { return testing::machine().open.front()->resources().traits().cpu ? " -DMSM_ROLLED" : ""; }
+std::string rolled() {
+  return testing::machine().open.front()->resources().traits().cpu ? " -DMSM_ROLLED" : "";
+}
 
 // Of one curve in the quick tier, as PoCL compiles them for half a minute.
 bool by_gpus_kernels(Curve curve) { return curve == Curve::bn254 || testing::is_thorough(); }
@@ -55,9 +57,11 @@ std::string digest_of(Terms terms, const Case& how) {
   CAPTURE(how.strategy);
   CAPTURE(to_string(how.mode));
   MsmWorkload workload = workload_of(std::move(terms), how);
-  // PoCL compiles for each device anew, 5 s a curve and path: one is enough to see that the other path is right.
+  // PoCL compiles for each device anew, 5 s a curve and path: one is enough to see that the other
+  // path is right.
   const std::size_t devices = how.path == Path::gpu ? 1 : how.devices;
-  testing::Programs made = testing::make_programs(workload, how.mode, how.path, how.pipeline, devices, rolled());
+  testing::Programs made =
+      testing::make_programs(workload, how.mode, how.path, how.pipeline, devices, rolled());
   testing::take_sample(workload, made, how.strategy, how.mode);
   CHECK(workload.verify(VerifyLevel::full, 1).status == Verdict::Status::passed);
   return workload.digest();
@@ -65,17 +69,22 @@ std::string digest_of(Terms terms, const Case& how) {
 
 }  // namespace
 
-TEST_CASE("sums of 0 to 4097 random terms are those of known logarithms, in every mode and under every strategy") {
+TEST_CASE(
+    "sums of 0 to 4097 random terms are those of known logarithms, in every mode and under every "
+    "strategy") {
   std::size_t turn = 0;
   const auto& strategies = all_strategies();
-  std::vector<std::uint64_t> counts = testing::first_when_quick<std::uint64_t>(4, {0, 1, 33, 4097, 2, 3, 32});
+  std::vector<std::uint64_t> counts =
+      testing::first_when_quick<std::uint64_t>(4, {0, 1, 33, 4097, 2, 3, 32});
   std::mt19937 random(2024);
   for (int i = 0; i < 2; ++i) counts.push_back(random() % 2500);
   for (const Curve curve : curves) {
     for (const std::uint64_t count : counts) {
       Case how;
       how.mode = modes[turn % 3];
-      how.path = turn % 5 < 2 && by_gpus_kernels(curve) ? Path::gpu : Path::own;  // there points are made on the device
+      how.path = turn % 5 < 2 && by_gpus_kernels(curve)
+                     ? Path::gpu
+                     : Path::own;  // there points are made on the device
       how.strategy = strategies[turn % strategies.size()].name;
       how.axis = turn % 4 == 3 ? Axis::windows : Axis::points;
       how.pipeline = turn % 2 == 0 ? 0 : count / 5 + 1;
@@ -86,7 +95,8 @@ TEST_CASE("sums of 0 to 4097 random terms are those of known logarithms, in ever
 }
 
 TEST_CASE(
-    "repeated and opposite points, infinity, scalars 0, 1 and r - 1, and points outside the subgroup sum to what OpenSSL says") {
+    "repeated and opposite points, infinity, scalars 0, 1 and r - 1, and points outside the "
+    "subgroup sum to what OpenSSL says") {
   for (const Curve curve : curves) {
     const auto list = testing::difficult_terms(curve, 120, 17);
     const PlainPoint expected = testing::expected_sum(curve, list);
@@ -102,7 +112,9 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("one sum has the same affine point under every strategy, axis, mode, number of devices and window") {
+TEST_CASE(
+    "one sum has the same affine point under every strategy, axis, mode, number of devices and "
+    "window") {
   for (const Curve curve : curves) {
     const auto list = testing::difficult_terms(curve, 150, 4);
     const PlainPoint sum = testing::expected_sum(curve, list);
@@ -112,7 +124,8 @@ TEST_CASE("one sum has the same affine point under every strategy, axis, mode, n
         how.axis = axis;
         MsmWorkload workload = workload_of(testing::terms_of(curve, list), how);
         for (std::size_t devices = 1; devices <= testing::machine().open.size(); ++devices) {
-          testing::Programs made = testing::make_programs(workload, mode, Path::own, 23, devices, rolled());
+          testing::Programs made =
+              testing::make_programs(workload, mode, Path::own, 23, devices, rolled());
           for (const StrategyInfo& info : all_strategies()) {
             CAPTURE(info.name);
             CAPTURE(devices);
@@ -124,8 +137,8 @@ TEST_CASE("one sum has the same affine point under every strategy, axis, mode, n
     }
     for (const unsigned bits : {3u, 8u, 13u}) {
       const Path path = by_gpus_kernels(curve) ? Path::gpu : Path::own;
-      CHECK(digest_of(testing::terms_of(curve, list), {"dynamic", Mode::resident, Axis::points, path, bits, 50, 0}) ==
-            sum.x + sum.y);
+      CHECK(digest_of(testing::terms_of(curve, list), {"dynamic", Mode::resident, Axis::points,
+                                                       path, bits, 50, 0}) == sum.x + sum.y);
     }
   }
 }
@@ -139,12 +152,15 @@ TEST_CASE("points made on a device are those made on the host, to the last of a 
       Terms one = Terms::seeded(curve, 50, Scalars::uniform, 12, 1);
       for (std::size_t i = 0; i < 50; ++i) one.scalars()[i] = Scalar{i == at, 0, 0, 0};
       const PlainPoint expected = host_points(curve).plain(terms.point_bytes(at, at + 1));
-      CHECK(digest_of(std::move(one), {"equal", Mode::resident, Axis::points, Path::gpu, 2}) == expected.x + expected.y);
+      CHECK(digest_of(std::move(one), {"equal", Mode::resident, Axis::points, Path::gpu, 2}) ==
+            expected.x + expected.y);
     }
   }
 }
 
-TEST_CASE("skewed scalars, which put thousands of points into one bucket, are cut into tasks and put together again") {
+TEST_CASE(
+    "skewed scalars, which put thousands of points into one bucket, are cut into tasks and put "
+    "together again") {
   for (const Scalars scalars : {Scalars::equal, Scalars::witness}) {
     for (const Path path : {Path::own, Path::gpu}) {
       Case how;
@@ -162,7 +178,9 @@ TEST_CASE("entries written part by part, as where a window's exceed a cache, are
   }
 }
 
-TEST_CASE("by a table of multiples all windows share their buckets, in one pass or several, whatever the slices and points") {
+TEST_CASE(
+    "by a table of multiples all windows share their buckets, in one pass or several, whatever the "
+    "slices and points") {
   for (const Curve curve : curves) {
     const auto list = testing::difficult_terms(curve, 130, 5);
     const PlainPoint sum = testing::expected_sum(curve, list);
@@ -207,10 +225,13 @@ TEST_CASE("programs used again and again give the same sum") {
 TEST_CASE("a device whose products are wrong is refused before anything is measured") {
   MsmWorkload workload = workload_of(Terms::random(Curve::bn254, 10, Scalars::uniform, 6, 2), {});
   try {
-    testing::make_programs(workload, Mode::resident, Path::gpu, 0, 1, rolled() + " -DP_INVERSE=0xe4866387u");
+    testing::make_programs(workload, Mode::resident, Path::gpu, 0, 1,
+                           rolled() + " -DP_INVERSE=0xe4866387u");
     FAIL("a wrong constant passed the self-test");
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::unsupported);
-    CHECK(std::string(error.what()).find("the self-test of its integer arithmetic failed: a square is wrong") != std::string::npos);
+    CHECK(std::string(error.what())
+              .find("the self-test of its integer arithmetic failed: a square is wrong") !=
+          std::string::npos);
   }
 }

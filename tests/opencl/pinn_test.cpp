@@ -1,5 +1,5 @@
-// Suite pinn on the devices there are: all ways compute the same bits, for every equation, and what is verified fails where it is
-// wrong.
+// Suite pinn on the devices there are: all ways compute the same bits, for every equation, and what
+// is verified fails where it is wrong.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -26,21 +26,27 @@ SuiteParams params_of(std::uint64_t size, const std::map<std::string, std::strin
   params.host_threads = 2;
   for (const SuiteInfo& suite : all_suites())
     if (suite.name == "pinn")
-      for (const SuiteOption& option : suite.options) params.options[option.name] = option.values.front();
+      for (const SuiteOption& option : suite.options)
+        params.options[option.name] = option.values.front();
   for (const auto& [name, value] : options) params.options[name] = value;
   return params;
 }
 
-// A device's stream, which counts how many launches follow where so many were announced as one command.
+// A device's stream, which counts how many launches follow where so many were announced as one
+// command.
 class CountedSeries final : public Stream {
  public:
   explicit CountedSeries(Stream& real) : real_(real) {}
-  void upload(Buffer& to, Bytes offset, std::span<const std::byte> from) override { real_.upload(to, offset, from); }
+  void upload(Buffer& to, Bytes offset, std::span<const std::byte> from) override {
+    real_.upload(to, offset, from);
+  }
   void launch(Kernel& kernel, const Grid& grid, std::span<const KernelArg> args) override {
     real_.launch(kernel, grid, args);
     ++launches;
   }
-  void download(Buffer& from, Bytes offset, std::span<std::byte> to) override { real_.download(from, offset, to); }
+  void download(Buffer& from, Bytes offset, std::span<std::byte> to) override {
+    real_.download(from, offset, to);
+  }
   void begin_series(unsigned count) override {
     announced = count;
     launches = 0;
@@ -54,7 +60,8 @@ class CountedSeries final : public Stream {
 
 // A training on one device, without an executor.
 std::string train(PinnWorkload& workload, DeviceResources& device, Way way) {
-  TrainingProgram program(workload, device, Mode::resident, std::move(way), workload.problem().shards);
+  TrainingProgram program(workload, device, Mode::resident, std::move(way),
+                          workload.problem().shards);
   const Slice all{0, workload.problem().shards};
   workload.own({});
   workload.begin_sample();
@@ -63,13 +70,16 @@ std::string train(PinnWorkload& workload, DeviceResources& device, Way way) {
     program.enqueue(all, 0, stream);
     CountedSeries counted(stream);
     const std::uint32_t steps = workload.problem().steps;
-    for (std::uint32_t round = 0; round < steps;) round += program.enqueue_rounds(all, round, steps - round, counted);
+    for (std::uint32_t round = 0; round < steps;)
+      round += program.enqueue_rounds(all, round, steps - round, counted);
     const bool in_series = !device.traits().cpu && program.kernel_variant().starts_with("shards");
     CHECK((counted.announced > 0) == in_series);
     const Problem& problem = workload.problem();
     const std::uint32_t draws = problem.resample > 0 ? (steps - 1) / problem.resample : 0;
     const bool small = workload.network().count() <= 2048;  // Adam is part of the same launch
-    const std::uint32_t each = program.kernel_variant().starts_with("shards") ? (small ? 1 : 2) : 2 * (problem.layers - 1) + 5;
+    const std::uint32_t each = program.kernel_variant().starts_with("shards")
+                                   ? (small ? 1 : 2)
+                                   : 2 * (problem.layers - 1) + 5;
     CHECK(counted.launches == steps * each + draws + problem.snapshots);
     if (in_series) CHECK(counted.announced == counted.launches);
   }));
@@ -83,7 +93,8 @@ std::string train(PinnWorkload& workload, DeviceResources& device, Way way) {
 }  // namespace
 
 TEST_CASE(
-    "shards in local memory and layers in tiles, as CPUs and as GPUs launch them, compute the same bits, which differences "
+    "shards in local memory and layers in tiles, as CPUs and as GPUs launch them, compute the same "
+    "bits, which differences "
     "confirm") {
   DeviceResources& device = testing::machine().open.front()->resources();
   testing::AsGpu as_gpu(device, " -DROLLED");
@@ -95,7 +106,8 @@ TEST_CASE(
        testing::first_when_quick(1, {Trained{"burgers", "3", "4"}, {"helmholtz", "2", "32"}})) {
     CAPTURE(equation);
     CAPTURE(layers);
-    // A width of 32: no neuron is there for the tiles alone, so that digests are of the same parameters.
+    // A width of 32: no neuron is there for the tiles alone, so that digests are of the same
+    // parameters.
     const SuiteParams params = params_of(150, {{"problem", equation},
                                                {"layers", layers},
                                                {"width", "32"},
@@ -109,23 +121,30 @@ TEST_CASE(
       by_one.options["compute"] = compute;
       PinnWorkload workload(by_one);
       for (DeviceResources* each : {&device, static_cast<DeviceResources*>(&as_gpu)}) {
-        if (each == &as_gpu && std::string_view(equation) != "burgers" && by_one.options["compute"] == "layers") continue;
+        if (each == &as_gpu && std::string_view(equation) != "burgers" &&
+            by_one.options["compute"] == "layers")
+          continue;
         const std::vector<Way> all = ways(each->traits(), workload.problem());
         REQUIRE(!all.empty());
         digests[all.front().name] = train(workload, *each, all.front());
       }
     }
     CHECK(digests.size() >= 2);
-    for (const auto& [name, digest] : digests) CHECK_MESSAGE(digest == digests.begin()->second, name);
+    for (const auto& [name, digest] : digests)
+      CHECK_MESSAGE(digest == digests.begin()->second, name);
   }
 }
 
-TEST_CASE("tiles of the weights' gradients that are smaller than those of the layers add the same bits" *
-          doctest::skip(!testing::is_thorough())) {
+TEST_CASE(
+    "tiles of the weights' gradients that are smaller than those of the layers add the same bits" *
+    doctest::skip(!testing::is_thorough())) {
   DeviceResources& device = testing::machine().open.front()->resources();
   testing::AsGpu as_gpu(device, " -DROLLED");
-  PinnWorkload workload(
-      params_of(30, {{"layers", "2"}, {"width", "128"}, {"iterations", "2"}, {"shards", "2"}, {"compute", "layers"}}));
+  PinnWorkload workload(params_of(30, {{"layers", "2"},
+                                       {"width", "128"},
+                                       {"iterations", "2"},
+                                       {"shards", "2"},
+                                       {"compute", "layers"}}));
   const std::vector<Way> all = ways(as_gpu.traits(), workload.problem());
   REQUIRE(all.size() >= 2);
   CHECK(all[0].name == "layers in 128x128x16 by 8x8, weights in 64x128");
@@ -137,19 +156,25 @@ TEST_CASE("tiles of the weights' gradients that are smaller than those of the la
   CHECK(train(workload, device, ways(device.traits(), workload.problem()).front()) == digest);
 }
 
-TEST_CASE("boundary and initial values that are built in are trained with, as differences confirm") {
+TEST_CASE(
+    "boundary and initial values that are built in are trained with, as differences confirm") {
   DeviceResources& device = testing::machine().open.front()->resources();
   for (const char* const equation : {"allen-cahn", "poisson"}) {
     CAPTURE(equation);
-    PinnWorkload workload(params_of(
-        90,
-        {{"problem", equation}, {"layers", "2"}, {"width", "8"}, {"iterations", "4"}, {"shards", "4"}, {"constraints", "hard"}}));
+    PinnWorkload workload(params_of(90, {{"problem", equation},
+                                         {"layers", "2"},
+                                         {"width", "8"},
+                                         {"iterations", "4"},
+                                         {"shards", "4"},
+                                         {"constraints", "hard"}}));
     CHECK(workload.problem().all_points() == 90);
     train(workload, device, ways(device.traits(), workload.problem()).front());
   }
 }
 
-TEST_CASE("members of an ensemble are found right, as GPUs launch them, and one that was changed or did not arrive is told") {
+TEST_CASE(
+    "members of an ensemble are found right, as GPUs launch them, and one that was changed or did "
+    "not arrive is told") {
   DeviceResources& device = testing::machine().open.front()->resources();
   testing::AsGpu as_gpu(device, " -DROLLED");
   EnsembleWorkload workload(params_of(90, {{"layers", "2"},
@@ -159,7 +184,8 @@ TEST_CASE("members of an ensemble are found right, as GPUs launch them, and one 
                                            {"resample", "2"},
                                            {"partition", "ensemble"},
                                            {"members", "3"}}));
-  EnsembleProgram program(workload, as_gpu, Mode::resident, ways(as_gpu.traits(), workload.problem()).front(), 2);
+  EnsembleProgram program(workload, as_gpu, Mode::resident,
+                          ways(as_gpu.traits(), workload.problem()).front(), 2);
   workload.begin_sample();
   CHECK(workload.verify(VerifyLevel::sample, 1).status == Verdict::Status::failed);
   const auto run = [&](const Slice& members) {
@@ -185,19 +211,27 @@ TEST_CASE("members of an ensemble are found right, as GPUs launch them, and one 
   run({0, 2});
   Ending other;
   other.losses.assign(12, 1.0F);
-  for (auto* const part : {&other.parameters, &other.before, &other.mean, &other.square, &other.gradient})
+  for (auto* const part :
+       {&other.parameters, &other.before, &other.mean, &other.square, &other.gradient})
     part->assign(workload.network().count(), 0.5F);
   workload.arrived(2, other);
   CHECK(workload.digest() != digest);
   CHECK(workload.verify(VerifyLevel::full, 1).message.find("seed 9: the loss of step 1 is") == 0);
 }
 
-TEST_CASE("parts of a domain are found right, and one whose neighbour was another than it is told of is not") {
+TEST_CASE(
+    "parts of a domain are found right, and one whose neighbour was another than it is told of is "
+    "not") {
   DeviceResources& device = testing::machine().open.front()->resources();
-  DomainWorkload workload(params_of(
-      90, {{"layers", "2"}, {"width", "8"}, {"iterations", "3"}, {"shards", "4"}, {"partition", "domain"}, {"parts", "2"}}));
+  DomainWorkload workload(params_of(90, {{"layers", "2"},
+                                         {"width", "8"},
+                                         {"iterations", "3"},
+                                         {"shards", "4"},
+                                         {"partition", "domain"},
+                                         {"parts", "2"}}));
   testing::AsGpu as_gpu(device, " -DROLLED");
-  DomainProgram program(workload, as_gpu, Mode::resident, ways(as_gpu.traits(), workload.part(0)).front(), 2);
+  DomainProgram program(workload, as_gpu, Mode::resident,
+                        ways(as_gpu.traits(), workload.part(0)).front(), 2);
   const Slice all{0, 2};
   REQUIRE(device.try_out([&](Stream& stream) { program.load(stream); }));
   workload.own({});
@@ -211,7 +245,8 @@ TEST_CASE("parts of a domain are found right, and one whose neighbour was anothe
       CHECK(counted.launches == counted.announced);
     }
   }));
-  CHECK(workload.verify(VerifyLevel::full, 1).message.find("parts") != std::string::npos);  // they are still on the device
+  CHECK(workload.verify(VerifyLevel::full, 1).message.find("parts") !=
+        std::string::npos);  // they are still on the device
   REQUIRE(device.try_out([&](Stream& stream) { program.publish(stream); }));
   program.published();
   const Verdict verdict = workload.verify(VerifyLevel::full, 1);
@@ -222,16 +257,22 @@ TEST_CASE("parts of a domain are found right, and one whose neighbour was anothe
   other.before.back() += 0.25F;
   other.parameters.back() += 0.25F;
   workload.arrived(1, other);
-  CHECK(workload.verify(VerifyLevel::full, 1).message.find(": the loss in the last step is") != std::string::npos);
+  CHECK(workload.verify(VerifyLevel::full, 1).message.find(": the loss in the last step is") !=
+        std::string::npos);
 }
 
-TEST_CASE("a training that is stopped ends, though a device waits for what another one will not send any more") {
+TEST_CASE(
+    "a training that is stopped ends, though a device waits for what another one will not send any "
+    "more") {
   testing::Machine& machine = testing::machine();
   if (machine.open.size() < 2) return;
   std::vector<OpenDevice*> devices{machine.open[0].get(), machine.open[1].get()};
   const auto group = machine.backend->connect(devices, std::nullopt);
-  PinnWorkload workload(
-      params_of(60, {{"layers", "2"}, {"width", "8"}, {"iterations", "1000000"}, {"shards", "4"}, {"snapshots", "0"}}));
+  PinnWorkload workload(params_of(60, {{"layers", "2"},
+                                       {"width", "8"},
+                                       {"iterations", "1000000"},
+                                       {"shards", "4"},
+                                       {"snapshots", "0"}}));
   workload.connect(*group);
   const Problem& problem = workload.problem();
   {
@@ -239,8 +280,9 @@ TEST_CASE("a training that is stopped ends, though a device waits for what anoth
     SampleRequest request;
     for (std::uint32_t i = 0; i < 2; ++i) {
       DeviceResources& resources = devices[i]->resources();
-      programs.push_back(std::make_unique<TrainingProgram>(workload, resources, Mode::end_to_end,
-                                                           ways(resources.traits(), problem).front(), problem.shards));
+      programs.push_back(std::make_unique<TrainingProgram>(
+          workload, resources, Mode::end_to_end, ways(resources.traits(), problem).front(),
+          problem.shards));
       request.members.push_back({devices[i], programs.back().get()});
       request.places.push_back({i});
       request.exchanging.push_back(true);

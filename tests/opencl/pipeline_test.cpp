@@ -1,5 +1,5 @@
-// Stages as other GPUs than NVIDIA's are given them, on the devices there are: those of CPUs and of NVIDIA are run by the tests of
-// the command line.
+// Stages as other GPUs than NVIDIA's are given them, on the devices there are: those of CPUs and of
+// NVIDIA are run by the tests of the command line.
 #include <doctest/doctest.h>
 
 #include "suites/pipeline/pipeline_workload.hpp"
@@ -8,12 +8,17 @@
 using namespace mgpu;
 using namespace mgpu::testing;
 
-TEST_CASE("batches go through kernels for GPUs to the bits of the host's stages, whole groups and ragged ones") {
+TEST_CASE(
+    "batches go through kernels for GPUs to the bits of the host's stages, whole groups and ragged "
+    "ones") {
   SuiteParams params;
   params.size = 150;
   params.seed = 3;
   params.host_threads = 2;
-  params.options = {{"stages", "hash,transform:2,product:2,reduction"}, {"place", "data"}, {"width", "32"}, {"batch", "70"}};
+  params.options = {{"stages", "hash,transform:2,product:2,reduction"},
+                    {"place", "data"},
+                    {"width", "32"},
+                    {"batch", "70"}};
   pipeline::DataWorkload workload(pipeline::problem_of(params), params);
   Programs made = make_programs(workload, Mode::resident, Path::gpu, 0, 1, " -DROLLED");
   CHECK(made.programs.front()->kernel_variant() == "groups of 64");

@@ -1,4 +1,5 @@
-// Kernels of the stencil suite that wait for each other, on the devices there are, where they wait for what does not come.
+// Kernels of the stencil suite that wait for each other, on the devices there are, where they wait
+// for what does not come.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -21,18 +22,20 @@ stencil::Problem plane(std::uint64_t n) {
 
 }  // namespace
 
-TEST_CASE("a work-group whose neighbours never send anything ends, and says which device it waited for") {
+TEST_CASE(
+    "a work-group whose neighbours never send anything ends, and says which device it waited for") {
   OpenDevice& device = *testing::machine().open.front();
   DeviceResources& resources = device.resources();
   const stencil::Problem problem = plane(20);
   const Bytes state = (problem.layers() + 2) * problem.layer_bytes();
   const auto from = resources.allocate(state), to = resources.allocate(state),
-             mail = resources.allocate(stencil::Persistent::mail_bytes(problem)), theirs = resources.allocate(mail->size()),
-             boxes = resources.allocate(Bytes{1} << 16), status = resources.allocate(8);
+             mail = resources.allocate(stencil::Persistent::mail_bytes(problem)),
+             theirs = resources.allocate(mail->size()), boxes = resources.allocate(Bytes{1} << 16),
+             status = resources.allocate(8);
   const bool nvidia = resources.traits().nvidia;
-  const auto kernel =
-      resources.kernel("stencil_persistent.cl", "jacobi2d_persistent",
-                       std::string("-DREAL=float -DHIGH=16 -DROWS=8") + (nvidia ? " -DACROSS=32 -DNVIDIA" : " -DACROSS=16"));
+  const auto kernel = resources.kernel("stencil_persistent.cl", "jacobi2d_persistent",
+                                       std::string("-DREAL=float -DHIGH=16 -DROWS=8") +
+                                           (nvidia ? " -DACROSS=32 -DNVIDIA" : " -DACROSS=16"));
   const std::size_t items = nvidia ? 512 : 256;
   const std::vector<std::byte> nothing(boxes->size());
   std::array<std::uint32_t, 2> seen{};
@@ -43,10 +46,26 @@ TEST_CASE("a work-group whose neighbours never send anything ends, and says whic
       for (Buffer* each : {from.get(), to.get(), mail.get(), boxes.get(), status.get()})
         stream.upload(*each, 0, std::span(nothing).first(each->size()));
       stream.launch(*kernel, {{items, 1, 1}, {items, 1, 1}},
-                    {from.get(),       to.get(),     boxes.get(),         mail.get(),       theirs.get(),     theirs.get(),
-                     status.get(),     limit,        std::uint32_t{1},    u(problem.n),     std::uint32_t{0}, std::uint32_t{0},
-                     u(problem.n + 1), u(problem.n), u(problem.stride()), std::uint32_t{4}, std::uint32_t{1}, self,
-                     before,           after});
+                    {from.get(),
+                     to.get(),
+                     boxes.get(),
+                     mail.get(),
+                     theirs.get(),
+                     theirs.get(),
+                     status.get(),
+                     limit,
+                     std::uint32_t{1},
+                     u(problem.n),
+                     std::uint32_t{0},
+                     std::uint32_t{0},
+                     u(problem.n + 1),
+                     u(problem.n),
+                     u(problem.stride()),
+                     std::uint32_t{4},
+                     std::uint32_t{1},
+                     self,
+                     before,
+                     after});
       stream.download(*status, 0, std::as_writable_bytes(std::span(seen)));
     });
   };
@@ -56,18 +75,20 @@ TEST_CASE("a work-group whose neighbours never send anything ends, and says whic
   CHECK(seen[0] == 0);
 }
 
-TEST_CASE("a step whose neighbours never send their halos ends, and says which device it waited for") {
+TEST_CASE(
+    "a step whose neighbours never send their halos ends, and says which device it waited for") {
   OpenDevice& device = *testing::machine().open.front();
   DeviceResources& resources = device.resources();
   const stencil::Problem problem = plane(20);
   const Bytes state = (problem.layers() + 2) * problem.layer_bytes();
   const auto from = resources.allocate(state), to = resources.allocate(state),
-             mail = resources.allocate(stencil::KernelExchange::mail_bytes(problem)), theirs = resources.allocate(mail->size()),
-             done = resources.allocate(8), status = resources.allocate(4);
+             mail = resources.allocate(stencil::KernelExchange::mail_bytes(problem)),
+             theirs = resources.allocate(mail->size()), done = resources.allocate(8),
+             status = resources.allocate(4);
   const bool nvidia = resources.traits().nvidia;
-  const auto kernel = resources.kernel(
-      "stencil.cl", "jacobi2d",
-      stencil::kernel_options(problem, resources.traits(), 4) + " -DRADIUS_OF_STEP=1" + (nvidia ? " -DNVIDIA" : ""));
+  const auto kernel = resources.kernel("stencil.cl", "jacobi2d",
+                                       stencil::kernel_options(problem, resources.traits(), 4) +
+                                           " -DRADIUS_OF_STEP=1" + (nvidia ? " -DNVIDIA" : ""));
   const std::vector<std::byte> nothing(state);
   std::uint32_t seen = 0;
   const auto u = [](std::uint64_t n) { return static_cast<std::uint32_t>(n); };
@@ -100,7 +121,8 @@ TEST_CASE("a step whose neighbours never send their halos ends, and says which d
       stream.download(*status, 0, std::as_writable_bytes(std::span(&seen, 1)));
     });
   };
-  resources.try_out([&](Stream& stream) { stream.upload(*mail, 0, std::span(nothing).first(mail->size())); });
+  resources.try_out(
+      [&](Stream& stream) { stream.upload(*mail, 0, std::span(nothing).first(mail->size())); });
   REQUIRE(launch(*theirs, 1));
   CHECK((seen == 1 + 6 || seen == 1 + 7));
   REQUIRE(launch(*mail, 0));  // its own neighbour: it sends itself what it waits for next

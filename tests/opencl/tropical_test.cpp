@@ -1,5 +1,5 @@
-// Kernels of the tropical and the geometric suite that other GPUs than NVIDIA's are given, on the devices there are: those of CPUs and of
-// NVIDIA are run by the tests of the command line.
+// Kernels of the tropical and the geometric suite that other GPUs than NVIDIA's are given, on the
+// devices there are: those of CPUs and of NVIDIA are run by the tests of the command line.
 #include <doctest/doctest.h>
 
 #include "suites/geometric/geometric_workload.hpp"
@@ -11,7 +11,8 @@ using namespace mgpu::testing;
 
 namespace {
 
-std::unique_ptr<Workload> workload_of(const char* suite, std::uint64_t size, const std::map<std::string, std::string>& given) {
+std::unique_ptr<Workload> workload_of(const char* suite, std::uint64_t size,
+                                      const std::map<std::string, std::string>& given) {
   for (const SuiteInfo& info : all_suites()) {
     if (info.name != suite) continue;
     SuiteParams params;
@@ -19,7 +20,8 @@ std::unique_ptr<Workload> workload_of(const char* suite, std::uint64_t size, con
     params.seed = 5;
     params.host_threads = 2;
     for (const SuiteOption& option : info.options)
-      if (option.kind != SuiteOption::Kind::flag) params.options[option.name] = option.values.front();
+      if (option.kind != SuiteOption::Kind::flag)
+        params.options[option.name] = option.values.front();
     for (const auto& [name, value] : given) params.options[name] = value;
     return info.make(params);
   }
@@ -40,18 +42,33 @@ void check_as_gpu(Workload& workload, std::size_t devices, const char* strategy)
 
 }  // namespace
 
-TEST_CASE("portable products are those of a plain loop, and so is which k they are of, on ragged shapes") {
-  const auto workload = workload_of("tropical", 70, {{"cols", "37"}, {"inner", "45"}, {"paths", "yes"}, {"data", "negative"}, {"density", "0.3"}});
+TEST_CASE(
+    "portable products are those of a plain loop, and so is which k they are of, on ragged "
+    "shapes") {
+  const auto workload = workload_of("tropical", 70,
+                                    {{"cols", "37"},
+                                     {"inner", "45"},
+                                     {"paths", "yes"},
+                                     {"data", "negative"},
+                                     {"density", "0.3"}});
   check_as_gpu(*workload, 0, "equal");
 }
 
-TEST_CASE("portable rounds of shortest paths give Dijkstra's lengths and paths, with blocks that are closed in two steps") {
-  const auto workload =
-      workload_of("tropical", 290, {{"op", "apsp"}, {"precision", "int32"}, {"paths", "yes"}, {"data", "negative"}, {"density", "0.03"}});
+TEST_CASE(
+    "portable rounds of shortest paths give Dijkstra's lengths and paths, with blocks that are "
+    "closed in two steps") {
+  const auto workload = workload_of("tropical", 290,
+                                    {{"op", "apsp"},
+                                     {"precision", "int32"},
+                                     {"paths", "yes"},
+                                     {"data", "negative"},
+                                     {"density", "0.03"}});
   check_as_gpu(*workload, 1, "single");
 }
 
-TEST_CASE("multivectors that go by way of local memory are multiplied as those that do not, to the same bits") {
+TEST_CASE(
+    "multivectors that go by way of local memory are multiplied as those that do not, to the same "
+    "bits") {
   const auto workload = workload_of("geometric", 700, {{"algebra", "2,1,1"}, {"op", "sandwich"}});
   const auto names = workload->kernel_variants(AsGpu(machine().open.front()->resources()).traits());
   REQUIRE(names.front() == "staged 64 large");

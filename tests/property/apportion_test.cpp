@@ -19,7 +19,10 @@ TEST_CASE("shares add up, keep to granules and stay within one granule of the id
     const Items granularity = between(1, 64);
     const Items items = seed % 4 == 0 ? between(0, std::uint64_t{1} << 50) : between(0, 5000);
     std::vector<double> weights(between(1, 12));
-    for (double& w : weights) w = between(1, 5) == 1 ? 0 : std::pow(10.0, std::uniform_real_distribution<double>(-3, 3)(random));
+    for (double& w : weights)
+      w = between(1, 5) == 1
+              ? 0
+              : std::pow(10.0, std::uniform_real_distribution<double>(-3, 3)(random));
     if (seed % 3 == 0) std::fill(weights.begin(), weights.end(), 0.1);
     weights[between(0, weights.size() - 1)] = 1;
 

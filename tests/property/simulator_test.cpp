@@ -1,5 +1,6 @@
-// What holds for every simulation, whatever the strategy: all work is done, never faster than the rates and the link allow, never
-// slower than everything one after the other. A failing case prints its seed.
+// What holds for every simulation, whatever the strategy: all work is done, never faster than the
+// rates and the link allow, never slower than everything one after the other. A failing case prints
+// its seed.
 #include "lib/plan/simulator.hpp"
 
 #include <doctest/doctest.h>
@@ -25,12 +26,14 @@ struct Case {
     request.items = between(0, 20'000);
     request.granularity = one_in(2) ? 1 : between(1, 64);
     request.mode = one_in(3) ? Mode::resident : Mode::end_to_end;
-    request.cost = {one_in(4) ? 0 : decades(-1, 2), one_in(2) ? 0 : decades(-1, 2), 1, one_in(4) ? between(0, 100'000) : 0};
+    request.cost = {one_in(4) ? 0 : decades(-1, 2), one_in(2) ? 0 : decades(-1, 2), 1,
+                    one_in(4) ? between(0, 100'000) : 0};
     request.link_up = link();
     request.link_down = link();
     request.merge = {nanos(5000), nanos(100)};
     const bool alike = one_in(4);
-    for (std::size_t i = 0; i < n; ++i) estimates.push_back(i > 0 && alike ? estimates.front() : device());
+    for (std::size_t i = 0; i < n; ++i)
+      estimates.push_back(i > 0 && alike ? estimates.front() : device());
     request.devices = estimates;
   }
   Case(const Case&) = delete;
@@ -60,7 +63,9 @@ struct Case {
     return std::uniform_int_distribution<std::uint64_t>(low, high)(random);
   }
   bool one_in(std::uint64_t n) { return between(1, n) == 1; }
-  double decades(double low, double high) { return std::pow(10.0, std::uniform_real_distribution<double>(low, high)(random)); }
+  double decades(double low, double high) {
+    return std::pow(10.0, std::uniform_real_distribution<double>(low, high)(random));
+  }
   Nanos nanos(std::uint64_t most) { return Nanos{static_cast<std::int64_t>(between(1, most))}; }
 
   std::mt19937_64 random;
@@ -70,25 +75,30 @@ struct Case {
 
 // ns that the bytes take alone.
 double alone(double bytes, double own, double link) {
-  const double rate =
-      std::min(own > 0 ? own : std::numeric_limits<double>::infinity(), link > 0 ? link : std::numeric_limits<double>::infinity());
+  const double rate = std::min(own > 0 ? own : std::numeric_limits<double>::infinity(),
+                               link > 0 ? link : std::numeric_limits<double>::infinity());
   return bytes / rate * 1e9;
 }
 
-// All that a device does, one command after the other; a source may let it collect after every slice. 1 ns of rounding each.
-double serial(const PlanRequest& request, const DeviceEstimate& device, const SimulatedDevice& did) {
+// All that a device does, one command after the other; a source may let it collect after every
+// slice. 1 ns of rounding each.
+double serial(const PlanRequest& request, const DeviceEstimate& device,
+              const SimulatedDevice& did) {
   const auto slices = static_cast<double>(did.slices), items = static_cast<double>(did.items);
-  double ns = slices * static_cast<double>((device.launch + device.fixed).count() + 4) + items / device.items_per_s * 1e9;
+  double ns = slices * static_cast<double>((device.launch + device.fixed).count() + 4) +
+              items / device.items_per_s * 1e9;
   if (request.mode == Mode::resident) return ns;
   ns += (2 * slices + 1) * static_cast<double>(device.transfer.count());
-  ns += alone(items * request.cost.in_bytes + slices + static_cast<double>(request.cost.replicated), device.up,
-              request.link_up.of(1));
+  ns += alone(items * request.cost.in_bytes + slices + static_cast<double>(request.cost.replicated),
+              device.up, request.link_up.of(1));
   return ns + alone(items * request.cost.out_bytes + slices, device.down, request.link_down.of(1));
 }
 
 }  // namespace
 
-TEST_CASE("every simulation does all the work, no faster than the rates and the link, no slower than in sequence") {
+TEST_CASE(
+    "every simulation does all the work, no faster than the rates and the link, no slower than in "
+    "sequence") {
   for (const StrategyInfo& info : all_strategies()) {
     CAPTURE(info.name);
     const auto strategy = test::make_strategy(info);
@@ -112,7 +122,8 @@ TEST_CASE("every simulation does all the work, no faster than the rates and the 
         CHECK(device.busy <= device.finish);
         CHECK((device.slices == 0) == (device.items == 0));
         const double compute = static_cast<double>(device.items) / c.estimates[i].items_per_s * 1e9;
-        CHECK(static_cast<double>(device.busy.count()) >= compute - static_cast<double>(device.slices));
+        CHECK(static_cast<double>(device.busy.count()) >=
+              compute - static_cast<double>(device.slices));
       }
       CHECK(items == request.items);
       const auto devices = static_cast<std::size_t>(used);
@@ -120,13 +131,16 @@ TEST_CASE("every simulation does all the work, no faster than the rates and the 
       CHECK(simulated.merge <= request.merge.of(slices));
       CHECK(simulated.makespan == last + simulated.merge);
       const auto took = static_cast<double>(last.count());
-      const auto all = static_cast<double>(request.items), rounding = static_cast<double>(slices) + 1;
+      const auto all = static_cast<double>(request.items),
+                 rounding = static_cast<double>(slices) + 1;
       CHECK(took >= all / rates * 1e9 - rounding);
       CHECK(took <= most + rounding);
       if (request.mode == Mode::resident) continue;
-      const double sent = all * request.cost.in_bytes + used * static_cast<double>(request.cost.replicated) - rounding;
+      const double sent = all * request.cost.in_bytes +
+                          used * static_cast<double>(request.cost.replicated) - rounding;
       CHECK(took >= alone(sent, 0, request.link_up.all()) - rounding);
-      CHECK(took >= alone(all * request.cost.out_bytes - rounding, 0, request.link_down.all()) - rounding);
+      CHECK(took >=
+            alone(all * request.cost.out_bytes - rounding, 0, request.link_down.all()) - rounding);
     }
   }
 }

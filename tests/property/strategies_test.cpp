@@ -1,5 +1,6 @@
-// What every strategy promises, over thousands of random cases: each item exactly once, limits kept, no deadlock, the same answers
-// for the same question, and balance. A failing case prints its seed; `Case(seed)` makes it again.
+// What every strategy promises, over thousands of random cases: each item exactly once, limits
+// kept, no deadlock, the same answers for the same question, and balance. A failing case prints its
+// seed; `Case(seed)` makes it again.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -29,10 +30,13 @@ struct Case {
     const bool known = !one_in(3), equal = one_in(4), small = one_in(3), launches = one_in(2);
     for (std::size_t i = 0; i < n; ++i) {
       DeviceEstimate e;
-      const double rate = equal ? 10 : std::pow(10.0, std::uniform_real_distribution<double>(0, 1.5)(random));
+      const double rate =
+          equal ? 10 : std::pow(10.0, std::uniform_real_distribution<double>(0, 1.5)(random));
       e.items_per_s = known ? rate : 0;
       e.score = one_in(10) ? 0 : static_cast<double>(between(10, 100));
-      e.fits = one_in(8) ? between(0, request.granularity) : small ? between(1, 400) : request.items + between(0, 5);
+      e.fits = one_in(8) ? between(0, request.granularity)
+               : small   ? between(1, 400)
+                         : request.items + between(0, 5);
       e.pipeline = one_in(3) ? e.fits : std::min<Items>(e.fits, between(1, 300));
       if (launches) e.launch = std::chrono::milliseconds(between(0, 500));
       estimates.push_back(e);
@@ -52,7 +56,8 @@ struct Case {
   }
   bool one_in(std::uint64_t n) { return between(1, n) == 1; }
 
-  // What only some strategies look at; a driver without transfers need not know. Some devices may be in reserve.
+  // What only some strategies look at; a driver without transfers need not know. Some devices may
+  // be in reserve.
   void draw_surroundings() {
     if (one_in(2)) request.mode = Mode::end_to_end;
     if (one_in(2)) request.cost.in_bytes = static_cast<double>(between(1, 100));
@@ -60,7 +65,8 @@ struct Case {
     if (one_in(3)) request.link_up = static_cast<double>(between(1, 3000));
     if (one_in(3)) request.link_down = static_cast<double>(between(1, 3000));
     if (one_in(3))
-      request.merge = {std::chrono::milliseconds(between(0, 50)), std::chrono::milliseconds(between(0, 50)), one_in(2)};
+      request.merge = {std::chrono::milliseconds(between(0, 50)),
+                       std::chrono::milliseconds(between(0, 50)), one_in(2)};
     const bool reserves = one_in(3), memory = one_in(2), links = one_in(2);
     for (DeviceEstimate& e : estimates) {
       e.reserve = reserves && one_in(3);
@@ -172,7 +178,8 @@ TEST_CASE("the same questions get the same answers") {
   for_random_cases([](const StrategyInfo&, const Strategy& strategy, Case& c, std::uint64_t seed) {
     if (seed % 4 != 0) return;
     const Trouble trouble{seed, 0.05, 0.05, 0.02, 0.1};
-    CHECK(drive(strategy, c.request, c.real, trouble).log == drive(strategy, c.request, c.real, trouble).log);
+    CHECK(drive(strategy, c.request, c.real, trouble).log ==
+          drive(strategy, c.request, c.real, trouble).log);
   });
 }
 
@@ -182,7 +189,9 @@ double granule_of(const Case& c, double share) {
   return c.request.merge.tree ? granule + (share + granule) / 7 : granule;
 }
 
-TEST_CASE("equal shares are within one granule of the ideal, proportional ones too or near it along a tree") {
+TEST_CASE(
+    "equal shares are within one granule of the ideal, proportional ones too or near it along a "
+    "tree") {
   for_random_cases([](const StrategyInfo& info, const Strategy& strategy, Case& c, std::uint64_t) {
     if ((info.name != "equal" && info.name != "proportional") || c.request.items == 0) return;
     const Driven result = drive(strategy, c.request, c.real);
@@ -190,7 +199,8 @@ TEST_CASE("equal shares are within one granule of the ideal, proportional ones t
     const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
     for (std::size_t i = 0; i < weights.size(); ++i) {
       const double ideal = static_cast<double>(c.request.items) * weights[i] / sum;
-      const double granule = info.name == "equal" ? static_cast<double>(c.request.granularity) : granule_of(c, ideal);
+      const double granule =
+          info.name == "equal" ? static_cast<double>(c.request.granularity) : granule_of(c, ideal);
       CHECK(std::abs(static_cast<double>(result.items[i]) - ideal) < granule + 1e-6);
       // One contiguous range each.
       const std::vector<Slice>& slices = result.slices[i];
@@ -199,7 +209,9 @@ TEST_CASE("equal shares are within one granule of the ideal, proportional ones t
   });
 }
 
-TEST_CASE("capability shares are within one granule of the ideal by estimated speed, or near it along a tree") {
+TEST_CASE(
+    "capability shares are within one granule of the ideal by estimated speed, or near it along a "
+    "tree") {
   for_random_cases([](const StrategyInfo& info, const Strategy& strategy, Case& c, std::uint64_t) {
     if (info.name != "capability" || c.request.items == 0) return;
     const Driven result = drive(strategy, c.request, c.real);
@@ -212,7 +224,9 @@ TEST_CASE("capability shares are within one granule of the ideal by estimated sp
   });
 }
 
-TEST_CASE("memory and sequential give no device more than it holds in each wave, and waves only when they must") {
+TEST_CASE(
+    "memory and sequential give no device more than it holds in each wave, and waves only when "
+    "they must") {
   for_random_cases([](const StrategyInfo& info, const Strategy& strategy, Case& c, std::uint64_t) {
     if ((info.name != "memory" && info.name != "sequential") || c.request.items == 0) return;
     const Driven result = drive(strategy, c.request, c.real);
@@ -230,9 +244,11 @@ TEST_CASE("memory and sequential give no device more than it holds in each wave,
   });
 }
 
-// Against the lower bound of the model without transfers, in which devices pay `fixed` and a launch once: nobody ends later than
-// that, but for the granule that rounding may add.
-TEST_CASE("latency is within a granule of the least possible time when only fixed costs, launches and rates matter") {
+// Against the lower bound of the model without transfers, in which devices pay `fixed` and a launch
+// once: nobody ends later than that, but for the granule that rounding may add.
+TEST_CASE(
+    "latency is within a granule of the least possible time when only fixed costs, launches and "
+    "rates matter") {
   for_random_cases([](const StrategyInfo& info, const Strategy& strategy, Case& c, std::uint64_t) {
     if (info.name != "latency" || c.request.items == 0) return;
     for (DeviceEstimate& e : c.estimates) {
@@ -246,7 +262,9 @@ TEST_CASE("latency is within a granule of the least possible time when only fixe
     std::vector<WaterTerm> terms;
     for (std::size_t i = 0; i < c.estimates.size(); ++i) {
       c.real[i] = {c.estimates[i].items_per_s, c.request.items, seconds(c.estimates[i].launch)};
-      if (takes_part[i]) terms.push_back({seconds(c.estimates[i].fixed + c.estimates[i].launch), 1 / c.real[i].rate});
+      if (takes_part[i])
+        terms.push_back(
+            {seconds(c.estimates[i].fixed + c.estimates[i].launch), 1 / c.real[i].rate});
     }
     const Driven result = drive(strategy, c.request, c.real);
     const double least = water_fill(static_cast<double>(c.request.items), terms).end;
@@ -267,23 +285,28 @@ TEST_CASE("single gives everything to one device") {
   });
 }
 
-// Strategies that decide as they go must not leave a device idle for longer than it takes to finish what others hold: two slices
-// each, of which the largest takes `largest` on the slowest device. `even` is the time at which all would end together, with the
-// launches there were.
-TEST_CASE("strategies that hand out as they go end within the time of two slices on the slowest device of an even end") {
+// Strategies that decide as they go must not leave a device idle for longer than it takes to finish
+// what others hold: two slices each, of which the largest takes `largest` on the slowest device.
+// `even` is the time at which all would end together, with the launches there were.
+TEST_CASE(
+    "strategies that hand out as they go end within the time of two slices on the slowest device "
+    "of an even end") {
   for_random_cases([](const StrategyInfo& info, const Strategy& strategy, Case& c, std::uint64_t) {
-    const bool goes_on = info.name == "dynamic" || info.name == "guided" || info.name == "stealing" || info.name == "adaptive";
+    const bool goes_on = info.name == "dynamic" || info.name == "guided" ||
+                         info.name == "stealing" || info.name == "adaptive";
     if (!goes_on || c.request.items == 0) return;
     const Driven result = drive(strategy, c.request, c.real);
     const std::vector<bool> takes_part = taking_part(c.request);
-    double rates = 0, work = static_cast<double>(c.request.items), largest = 0, launch = 0, slowest = 1e9;
+    double rates = 0, work = static_cast<double>(c.request.items), largest = 0, launch = 0,
+           slowest = 1e9;
     for (std::size_t i = 0; i < c.real.size(); ++i) {
       if (!takes_part[i]) continue;
       rates += c.real[i].rate;
       work += c.real[i].rate * c.real[i].launch * static_cast<double>(result.slices[i].size());
       launch = std::max(launch, c.real[i].launch);
       slowest = std::min(slowest, c.real[i].rate);
-      for (const Slice& slice : result.slices[i]) largest = std::max(largest, static_cast<double>(slice.size()));
+      for (const Slice& slice : result.slices[i])
+        largest = std::max(largest, static_cast<double>(slice.size()));
     }
     CHECK(result.makespan <= work / rates + 2 * (largest / slowest + launch) + 1e-6);
   });

@@ -18,8 +18,9 @@ namespace mgpu::test {
 
 using DevicesOfRanks = std::vector<std::vector<FakeDevice>>;
 
-inline constexpr PostTimes kRankTimes{
-    .between_signs = std::chrono::milliseconds(20), .silence = std::chrono::seconds(1), .leaving = std::chrono::seconds(3)};
+inline constexpr PostTimes kRankTimes{.between_signs = std::chrono::milliseconds(20),
+                                      .silence = std::chrono::seconds(1),
+                                      .leaving = std::chrono::seconds(3)};
 
 inline FakeDevice device_of(RankNumber rank, double ops_per_s, const std::string& id = "0:0") {
   FakeDevice device = fake_device(id, ops_per_s);
@@ -28,11 +29,14 @@ inline FakeDevice device_of(RankNumber rank, double ops_per_s, const std::string
 }
 
 // Begins to join as that rank.
-inline std::unique_ptr<Cluster> join_as(RankNumber rank, MemoryNetwork& network, std::vector<FakeDevice> devices,
-                                        FakeKernels kernels, const std::string& arguments = "run sum") {
-  auto local = std::make_unique<FakeBackend>(std::move(devices), std::move(kernels), FakeTime::is_real);
+inline std::unique_ptr<Cluster> join_as(RankNumber rank, MemoryNetwork& network,
+                                        std::vector<FakeDevice> devices, FakeKernels kernels,
+                                        const std::string& arguments = "run sum") {
+  auto local =
+      std::make_unique<FakeBackend>(std::move(devices), std::move(kernels), FakeTime::is_real);
   const Fingerprint print{"host" + std::to_string(rank), "1", "sum", arguments};
-  auto cluster = std::make_unique<Cluster>([&] { return network.transport(rank); }, kRankTimes, std::move(local), print);
+  auto cluster = std::make_unique<Cluster>([&] { return network.transport(rank); }, kRankTimes,
+                                           std::move(local), print);
   cluster->greet();
   return cluster;
 }

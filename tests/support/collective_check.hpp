@@ -1,4 +1,5 @@
-// Runs a collective on devices and compares every byte of what each of them holds with plain loops over all inputs.
+// Runs a collective on devices and compares every byte of what each of them holds with plain loops
+// over all inputs.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -20,7 +21,8 @@ namespace mgpu::test {
 
 using Bytestring = std::vector<std::byte>;
 
-// Any value of the type, also zeros of both signs, infinities and subnormals; sums of floating-point numbers depend on their order.
+// Any value of the type, also zeros of both signs, infinities and subnormals; sums of
+// floating-point numbers depend on their order.
 template <class T>
 T any_value(std::mt19937_64& random) {
   if constexpr (std::is_integral_v<T>) {
@@ -30,7 +32,8 @@ T any_value(std::mt19937_64& random) {
     if (kind == 0) return T{0};
     if (kind == 1) return -T{0};
     if (kind == 2) return std::numeric_limits<T>::infinity();
-    return std::ldexp(static_cast<T>(static_cast<std::int64_t>(random()) >> 16), static_cast<int>(random() % 40) - 60);
+    return std::ldexp(static_cast<T>(static_cast<std::int64_t>(random()) >> 16),
+                      static_cast<int>(random() % 40) - 60);
   }
 }
 
@@ -69,13 +72,16 @@ inline Bytestring random_elements(Element element, Bytes bytes, std::uint64_t se
 }
 
 // What the outputs hold afterwards, of these inputs and of what was there before.
-inline std::vector<Bytestring> expected_outputs(const CollectiveCall& call, const std::vector<Bytestring>& in,
+inline std::vector<Bytestring> expected_outputs(const CollectiveCall& call,
+                                                const std::vector<Bytestring>& in,
                                                 std::vector<Bytestring> out) {
   const std::size_t n = in.size();
   const Bytes size = bytes_of(call.element);
   const auto part = [&](std::size_t i) { return part_of(call.count, call.element, n, i); };
-  const auto copy = [&](std::size_t to, std::uint64_t at, std::size_t from, std::uint64_t begin, std::uint64_t count) {
-    if (count > 0) std::memcpy(out[to].data() + at * size, in[from].data() + begin * size, count * size);
+  const auto copy = [&](std::size_t to, std::uint64_t at, std::size_t from, std::uint64_t begin,
+                        std::uint64_t count) {
+    if (count > 0)
+      std::memcpy(out[to].data() + at * size, in[from].data() + begin * size, count * size);
   };
   const auto reduced = [&](std::size_t to, std::uint64_t at, const Part& elements) {
     with_type(call.element, [&](auto zero) {
@@ -111,7 +117,8 @@ inline std::vector<Bytestring> expected_outputs(const CollectiveCall& call, cons
         reduced(i, 0, part(i));
         break;
       case Collective::all_to_all:
-        for (std::size_t k = 0; k < n; ++k) copy(i, k * part(i).size(), k, part(i).begin, part(i).size());
+        for (std::size_t k = 0; k < n; ++k)
+          copy(i, k * part(i).size(), k, part(i).begin, part(i).size());
         break;
       case Collective::neighbours:
         if (i > 0) copy(i, 0, i - 1, call.count, call.count);
@@ -125,8 +132,8 @@ inline std::vector<Bytestring> expected_outputs(const CollectiveCall& call, cons
 // Devices of a backend, opened and connected.
 class Connected {
  public:
-  Connected(Backend& backend, std::vector<std::unique_ptr<OpenDevice>>& devices, std::size_t count, std::optional<PeerPath> path,
-            Bytes largest)
+  Connected(Backend& backend, std::vector<std::unique_ptr<OpenDevice>>& devices, std::size_t count,
+            std::optional<PeerPath> path, Bytes largest)
       : backend_(backend) {
     std::vector<DeviceResources*> resources;
     for (std::size_t i = 0; i < count; ++i) {
@@ -160,9 +167,11 @@ class Connected {
     }
   }
 
-  // `times` calls one after another, of inputs of their own, and `offset` elements into their memory; `in_place`: the output is
-  // where the input is. True when every device holds what it should, and nothing else was written.
-  bool right(const CollectiveCall& call, std::uint64_t seed, bool in_place = false, std::uint64_t offset = 0, unsigned times = 1) {
+  // `times` calls one after another, of inputs of their own, and `offset` elements into their
+  // memory; `in_place`: the output is where the input is. True when every device holds what it
+  // should, and nothing else was written.
+  bool right(const CollectiveCall& call, std::uint64_t seed, bool in_place = false,
+             std::uint64_t offset = 0, unsigned times = 1) {
     const std::size_t n = devices_.size();
     const Bytes begin = offset * bytes_of(call.element), guard = 64;
     const Bytes in_size = begin + std::max(largest_input(call, n), largest_output(call, n)) + guard;
@@ -178,9 +187,12 @@ class Connected {
         const DeviceIndex device{static_cast<std::uint32_t>(i)};
         const std::uint64_t own = seed * 1000 + t * 100 + i;
         given.push_back(random_elements(call.element, input_bytes(call, n, device), own));
-        Bytestring& old = before[t].emplace_back(random_elements(Element::u32, in_size / 4 * 4, own + 77));
+        Bytestring& old =
+            before[t].emplace_back(random_elements(Element::u32, in_size / 4 * 4, own + 77));
         old.resize(in_size);
-        if (in_place) std::copy(given[i].begin(), given[i].end(), old.begin() + static_cast<std::ptrdiff_t>(begin));
+        if (in_place)
+          std::copy(given[i].begin(), given[i].end(),
+                    old.begin() + static_cast<std::ptrdiff_t>(begin));
         after[t].emplace_back(in_size);
       }
       for (std::size_t i = 0; i < n; ++i) {
@@ -199,7 +211,8 @@ class Connected {
       const DeviceIndex device{static_cast<std::uint32_t>(i)};
       for (unsigned t = 0; t < times; ++t) {
         SharedMemory& out = in_place ? *inputs[t] : *outputs[t];
-        collectives_->enqueue(device, call, {&inputs[t]->piece(device), begin}, {&out, begin}, devices_[i]->stream());
+        collectives_->enqueue(device, call, {&inputs[t]->piece(device), begin}, {&out, begin},
+                              devices_[i]->stream());
       }
     }
     finish();

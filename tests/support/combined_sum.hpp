@@ -1,5 +1,5 @@
-// The sum of squares of SumWorkload, whose partial sums stay on the devices until all are there: each puts its own into the others'
-// memory, and the first brings them all.
+// The sum of squares of SumWorkload, whose partial sums stay on the devices until all are there:
+// each puts its own into the others' memory, and the first brings them all.
 #pragma once
 
 #include <mutex>
@@ -36,11 +36,15 @@ class CombinedSum : public Workload {
   }
   void disconnect() override { sums_.reset(); }
   bool combines() const override { return sums_ != nullptr; }
-  void exchange_among(std::span<const DeviceIndex> members) override { members_.assign(members.begin(), members.end()); }
+  void exchange_among(std::span<const DeviceIndex> members) override {
+    members_.assign(members.begin(), members.end());
+  }
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode, const Capacity&) override {
     return std::make_unique<Program>(*this, device);
   }
-  std::span<const std::byte> transfer_memory() const override { return std::as_bytes(std::span(values_)); }
+  std::span<const std::byte> transfer_memory() const override {
+    return std::as_bytes(std::span(values_));
+  }
   void begin_sample() override {
     sum_ = 0;
     counts_.clear();

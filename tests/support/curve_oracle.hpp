@@ -1,5 +1,5 @@
-// Multi-scalar multiplication by OpenSSL, one term after another: about 0.8 ms a term. Shares nothing with suites/msm but the
-// constants of the curves, and takes those as text.
+// Multi-scalar multiplication by OpenSSL, one term after another: about 0.8 ms a term. Shares
+// nothing with suites/msm but the constants of the curves, and takes those as text.
 #pragma once
 
 #include <openssl/bn.h>
@@ -15,7 +15,8 @@ struct OracleTerm {
   std::string scalar, x, y;  // hex; infinity: x = y = 0
 };
 
-// A point of y^2 = x^3 + b over the field of `p`, or infinity, as hex in lower case without leading zeros ("0" for zero).
+// A point of y^2 = x^3 + b over the field of `p`, or infinity, as hex in lower case without leading
+// zeros ("0" for zero).
 struct OraclePoint {
   std::string x, y;
 };
@@ -23,7 +24,10 @@ struct OraclePoint {
 class CurveOracle {
  public:
   CurveOracle(const std::string& p, unsigned b, const std::string& order)
-      : context_(BN_CTX_new(), BN_CTX_free), p_(number(p)), order_(number(order)), group_(nullptr, EC_GROUP_free) {
+      : context_(BN_CTX_new(), BN_CTX_free),
+        p_(number(p)),
+        order_(number(order)),
+        group_(nullptr, EC_GROUP_free) {
     const Number a = number("0"), b_number = number(std::to_string(b));
     group_.reset(EC_GROUP_new_curve_GFp(p_.get(), a.get(), b_number.get(), context_.get()));
   }
@@ -37,13 +41,16 @@ class CurveOracle {
       if (BN_is_zero(x.get()) && BN_is_zero(y.get())) continue;
       BN_nnmod(scalar.get(), scalar.get(), order_.get(), context_.get());
       const Point p = point();
-      if (EC_POINT_set_affine_coordinates(group_.get(), p.get(), x.get(), y.get(), context_.get()) != 1)
+      if (EC_POINT_set_affine_coordinates(group_.get(), p.get(), x.get(), y.get(),
+                                          context_.get()) != 1)
         return {"not", "on the curve"};
-      // Bit by bit: EC_POINT_mul would reduce by a group order that a curve with a cofactor does not have.
+      // Bit by bit: EC_POINT_mul would reduce by a group order that a curve with a cofactor does
+      // not have.
       EC_POINT_set_to_infinity(group_.get(), product.get());
       for (int bit = BN_num_bits(scalar.get()); bit-- > 0;) {
         EC_POINT_dbl(group_.get(), product.get(), product.get(), context_.get());
-        if (BN_is_bit_set(scalar.get(), bit)) EC_POINT_add(group_.get(), product.get(), product.get(), p.get(), context_.get());
+        if (BN_is_bit_set(scalar.get(), bit))
+          EC_POINT_add(group_.get(), product.get(), product.get(), p.get(), context_.get());
       }
       EC_POINT_add(group_.get(), sum.get(), sum.get(), product.get(), context_.get());
     }
@@ -59,8 +66,11 @@ class CurveOracle {
       const Number x_number(BN_new(), BN_free), y = number("0");
       BN_set_word(x_number.get(), x);
       const Point p = point();
-      if (EC_POINT_set_compressed_coordinates(group_.get(), p.get(), x_number.get(), 0, context_.get()) != 1) continue;
-      EC_POINT_get_affine_coordinates(group_.get(), p.get(), x_number.get(), y.get(), context_.get());
+      if (EC_POINT_set_compressed_coordinates(group_.get(), p.get(), x_number.get(), 0,
+                                              context_.get()) != 1)
+        continue;
+      EC_POINT_get_affine_coordinates(group_.get(), p.get(), x_number.get(), y.get(),
+                                      context_.get());
       return {hex(x_number.get()), hex(y.get())};
     }
   }

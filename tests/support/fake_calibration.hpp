@@ -1,5 +1,5 @@
-// Devices of the fake backend whose figures are stated, and the kernels of kernels/calibrate.cl as costs: a calibration must find
-// the figures again.
+// Devices of the fake backend whose figures are stated, and the kernels of kernels/calibrate.cl as
+// costs: a calibration must find the figures again.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace mgpu::test {
 
-inline constexpr double kFakeOps = 1e12, kFakeMemory = 5e9;  // 32-bit operations/s; bytes/s read and written
+inline constexpr double kFakeOps = 1e12,
+                        kFakeMemory = 5e9;  // 32-bit operations/s; bytes/s read and written
 
 inline FakeDevice calibration_device(const std::string& id, DeviceType type = DeviceType::gpu) {
   FakeDevice device;
@@ -36,12 +37,14 @@ inline FakeKernels calibration_kernels() {
   // Every lane of every work-item leaves one result in the first argument.
   const auto arithmetic = [](std::size_t lane_bytes, double cost) {
     return [=](const Grid&, std::span<const FakeArg> args) {
-      const auto lanes = static_cast<double>(std::get<std::span<std::byte>>(args[0]).size() / lane_bytes);
+      const auto lanes =
+          static_cast<double>(std::get<std::span<std::byte>>(args[0]).size() / lane_bytes);
       return cost * 2 * kCalibrationMultiplyAdds * lanes * std::get<std::uint32_t>(args[1]);
     };
   };
   const auto copy = [](const Grid&, std::span<const FakeArg> args) {
-    return 2 * static_cast<double>(std::get<std::span<std::byte>>(args[0]).size()) / kFakeMemory * kFakeOps;
+    return 2 * static_cast<double>(std::get<std::span<std::byte>>(args[0]).size()) / kFakeMemory *
+           kFakeOps;
   };
   return {{"fp32", {does_nothing, arithmetic(4, 1)}},
           {"fp64", {does_nothing, arithmetic(8, 2)}},

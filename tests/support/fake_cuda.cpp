@@ -1,6 +1,6 @@
-// A library with the few functions of the CUDA driver API that lib/exec/cuda_memory.cpp calls: two GPUs, the second of which has no
-// memory left and a third that cannot export any. Memory is a file without a name. Compiled with MGPU_FAKE_CUDA_REFUSES it does not
-// start.
+// A library with the few functions of the CUDA driver API that lib/exec/cuda_memory.cpp calls: two
+// GPUs, the second of which has no memory left and a third that cannot export any. Memory is a file
+// without a name. Compiled with MGPU_FAKE_CUDA_REFUSES it does not start.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -44,10 +44,13 @@ int cuMemGetAllocationGranularity(std::size_t* granule, const FakeProperties*, i
   *granule = std::size_t{2} << 20;
   return 0;
 }
-int cuMemCreate(unsigned long long* handle, std::size_t size, const FakeProperties* properties, unsigned long long) {
-  if (properties->type != 1 || properties->handle_types != 1 || (properties->location_type != 1 && properties->location_type != 3))
+int cuMemCreate(unsigned long long* handle, std::size_t size, const FakeProperties* properties,
+                unsigned long long) {
+  if (properties->type != 1 || properties->handle_types != 1 ||
+      (properties->location_type != 1 && properties->location_type != 3))
     return kUnknown;
-  last_device = properties->location_type == 1 ? properties->location_id : 0;  // of the host there is enough
+  last_device =
+      properties->location_type == 1 ? properties->location_id : 0;  // of the host there is enough
   if (last_device == 1) return kOutOfMemory;
   *handle = size;
   return size % (std::size_t{2} << 20) == 0 ? 0 : kUnknown;

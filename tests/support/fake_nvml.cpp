@@ -1,5 +1,5 @@
-// A library with the few functions of NVIDIA's management library that lib/exec/nvml.cpp calls: one GPU that tells everything, and
-// one part of a GPU, which tells of memory only.
+// A library with the few functions of NVIDIA's management library that lib/exec/nvml.cpp calls: one
+// GPU that tells everything, and one part of a GPU, which tells of memory only.
 #include <cstring>
 
 extern "C" {
@@ -47,9 +47,15 @@ static int tell(Handle handle, unsigned* figure, unsigned value) {
   return 0;
 }
 
-int nvmlDeviceGetClockInfo(Handle handle, int which, unsigned* mhz) { return tell(handle, mhz, which == 1 ? 1980 : 3201); }
-int nvmlDeviceGetPowerUsage(Handle handle, unsigned* milliwatts) { return tell(handle, milliwatts, 345'600); }
-int nvmlDeviceGetTemperature(Handle handle, int sensor, unsigned* celsius) { return sensor == 0 ? tell(handle, celsius, 61) : 2; }
+int nvmlDeviceGetClockInfo(Handle handle, int which, unsigned* mhz) {
+  return tell(handle, mhz, which == 1 ? 1980 : 3201);
+}
+int nvmlDeviceGetPowerUsage(Handle handle, unsigned* milliwatts) {
+  return tell(handle, milliwatts, 345'600);
+}
+int nvmlDeviceGetTemperature(Handle handle, int sensor, unsigned* celsius) {
+  return sensor == 0 ? tell(handle, celsius, 61) : 2;
+}
 
 int nvmlDeviceGetTotalEnergyConsumption(Handle handle, unsigned long long* millijoules) {
   *millijoules = energy += 500;

@@ -1,5 +1,5 @@
-// The sum of squares of values that every device needs whole: they are gathered, where devices exchange data. Kernel and reference
-// are those of SumWorkload.
+// The sum of squares of values that every device needs whole: they are gathered, where devices
+// exchange data. Kernel and reference are those of SumWorkload.
 #pragma once
 
 #include <mutex>
@@ -34,10 +34,13 @@ class GatheredSum final : public Workload {
   void exchange_among(std::span<const DeviceIndex> members) override {
     if (replicated_) replicated_->among(members);
   }
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity&) override {
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
+                                         const Capacity&) override {
     return std::make_unique<Program>(*this, device, mode);
   }
-  std::span<const std::byte> transfer_memory() const override { return std::as_bytes(std::span(values_)); }
+  std::span<const std::byte> transfer_memory() const override {
+    return std::as_bytes(std::span(values_));
+  }
   void begin_sample() override { sum_ = 0; }
   void merge() override {}
   std::string digest() const override { return std::to_string(sum_); }
@@ -53,7 +56,10 @@ class GatheredSum final : public Workload {
   class Program final : public DeviceProgram {
    public:
     Program(GatheredSum& workload, DeviceResources& device, Mode mode)
-        : workload_(workload), mode_(mode), kernel_(device.kernel("sum.cl", "sum_slice", "")), out_(device.allocate(16)) {
+        : workload_(workload),
+          mode_(mode),
+          kernel_(device.kernel("sum.cl", "sum_slice", "")),
+          out_(device.allocate(16)) {
       if (workload.replicated_ && device.peer() != nullptr)
         place_ = device.peer()->self();
       else

@@ -1,5 +1,6 @@
-// Golden files: what a function wrote when a person last looked at it. MGPU_UPDATE_GOLDEN=1 in the environment writes them anew:
-// run the tests with it once, read the difference in version control, commit it if it is meant.
+// Golden files: what a function wrote when a person last looked at it. MGPU_UPDATE_GOLDEN=1 in the
+// environment writes them anew: run the tests with it once, read the difference in version control,
+// commit it if it is meant.
 #pragma once
 
 #include <cstdlib>

@@ -1,5 +1,6 @@
-// kernels/lbm.cl for devices of the fake backend: the file itself, compiled as C++, once for each flow. A work-item comes after
-// another, so that what only a wrong order of devices breaks, a put among them, is found every time.
+// kernels/lbm.cl for devices of the fake backend: the file itself, compiled as C++, once for each
+// flow. A work-item comes after another, so that what only a wrong order of devices breaks, a put
+// among them, is found every time.
 #pragma once
 
 #include <array>
@@ -67,10 +68,13 @@ FakeKernelCode code_of(void (*kernel)(Parameters...)) {
   FakeKernelCode code;
   code.run = [kernel](const Grid& grid, std::span<const FakeArg> given) {
     for (std::size_t i = 0; i < 3; ++i) work_items[i] = static_cast<uint>(grid.global[i]);
-    const auto call = [&]<std::size_t... i>(std::index_sequence<i...>) { kernel(argument<Parameters>(given[i])...); };
+    const auto call = [&]<std::size_t... i>(std::index_sequence<i...>) {
+      kernel(argument<Parameters>(given[i])...);
+    };
     for (work_item[2] = 0; work_item[2] < work_items[2]; ++work_item[2])
       for (work_item[1] = 0; work_item[1] < work_items[1]; ++work_item[1])
-        for (work_item[0] = 0; work_item[0] < work_items[0]; ++work_item[0]) call(std::index_sequence_for<Parameters...>{});
+        for (work_item[0] = 0; work_item[0] < work_items[0]; ++work_item[0])
+          call(std::index_sequence_for<Parameters...>{});
   };
   code.ops = [](const Grid& grid, std::span<const FakeArg>) {
     return static_cast<double>(grid.global[0] * grid.global[1] * grid.global[2]);
@@ -82,14 +86,16 @@ FakeKernelCode code_of(void (*kernel)(Parameters...)) {
 
 namespace mgpu::test {
 
-#define MGPU_LBM_KERNELS(flow)                                                                                  \
-  {                                                                                                             \
-    {"step_between", code_of(lbm_cl::flow::step_between)}, {"step_across", code_of(lbm_cl::flow::step_across)}, \
-        {"step_within", code_of(lbm_cl::flow::step_within)}, {"begin", code_of(lbm_cl::flow::begin)},           \
-        {"look", code_of(lbm_cl::flow::look)}, {"take_crossed", code_of(lbm_cl::flow::take_crossed)},           \
-        {"pack", code_of(lbm_cl::flow::pack)}, {"unpack", code_of(lbm_cl::flow::unpack)}, {                     \
-      "copy_part", copy_part_code()                                                                             \
-    }                                                                                                           \
+#define MGPU_LBM_KERNELS(flow)                                                              \
+  {                                                                                         \
+    {"step_between", code_of(lbm_cl::flow::step_between)},                                  \
+        {"step_across", code_of(lbm_cl::flow::step_across)},                                \
+        {"step_within", code_of(lbm_cl::flow::step_within)},                                \
+        {"begin", code_of(lbm_cl::flow::begin)}, {"look", code_of(lbm_cl::flow::look)},     \
+        {"take_crossed", code_of(lbm_cl::flow::take_crossed)},                              \
+        {"pack", code_of(lbm_cl::flow::pack)}, {"unpack", code_of(lbm_cl::flow::unpack)}, { \
+      "copy_part", copy_part_code()                                                         \
+    }                                                                                       \
   }
 
 inline FakeKernels lbm_kernels(lbm::Flow flow) {

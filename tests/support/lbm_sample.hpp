@@ -9,8 +9,10 @@
 namespace mgpu::test {
 
 struct LbmSample : RoundsSample {
-  LbmSample(lbm::LbmWorkload& workload, std::vector<Items> shares, Mode mode, PeerPath path, const RoundsPlanted& planted = {})
-      : RoundsSample(workload, lbm_kernels(workload.problem().flow), std::move(shares), mode, path, planted) {}
+  LbmSample(lbm::LbmWorkload& workload, std::vector<Items> shares, Mode mode, PeerPath path,
+            const RoundsPlanted& planted = {})
+      : RoundsSample(workload, lbm_kernels(workload.problem().flow), std::move(shares), mode, path,
+                     planted) {}
 };
 
 }  // namespace mgpu::test

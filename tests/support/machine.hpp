@@ -1,5 +1,5 @@
-// The devices of this machine, and one sample of a workload on all of them through the executor: what the tests of suites' kernels
-// share.
+// The devices of this machine, and one sample of a workload on all of them through the executor:
+// what the tests of suites' kernels share.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -19,8 +19,8 @@
 
 namespace mgpu::testing {
 
-// Resources that claim to be a GPU's of no vendor: what is launched on GPUs is run where there is none, and what is launched on
-// others' GPUs on an NVIDIA one. `more_options` go to every kernel.
+// Resources that claim to be a GPU's of no vendor: what is launched on GPUs is run where there is
+// none, and what is launched on others' GPUs on an NVIDIA one. `more_options` go to every kernel.
 class AsGpu final : public DeviceResources {
  public:
   explicit AsGpu(DeviceResources& real, std::string more_options = "")
@@ -29,13 +29,17 @@ class AsGpu final : public DeviceResources {
   }
   const DeviceTraits& traits() const override { return traits_; }
   std::unique_ptr<Buffer> allocate(Bytes size) override { return real_.allocate(size); }
-  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override {
+  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry,
+                                 const std::string& options) override {
     return real_.kernel(file, entry, options + more_options_);
   }
-  std::unique_ptr<Kernel> foreign_kernel(const KernelSource& source, std::string_view entry, const std::string& options) override {
+  std::unique_ptr<Kernel> foreign_kernel(const KernelSource& source, std::string_view entry,
+                                         const std::string& options) override {
     return real_.foreign_kernel(source, entry, options + more_options_);
   }
-  std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) override { return real_.try_out(commands); }
+  std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) override {
+    return real_.try_out(commands);
+  }
 
  private:
   DeviceResources& real_;
@@ -55,7 +59,9 @@ inline std::vector<Device> test_devices(Backend& backend) {
 
 // They, opened once for all tests.
 struct Machine {
-  Machine() : backend(make_cl_backend({embedded_kernels(), std::filesystem::temp_directory_path() / "mgpu-bench-test-kernels"})) {
+  Machine()
+      : backend(make_cl_backend({embedded_kernels(), std::filesystem::temp_directory_path() /
+                                                         "mgpu-bench-test-kernels"})) {
     for (const Device& device : test_devices(*backend)) open.push_back(backend->open(device));
     executor = std::make_unique<Executor>(*backend, open.size());
   }
@@ -84,16 +90,18 @@ struct Programs {
   std::vector<DeviceEstimate> estimates;
 };
 
-// Of each of the first `devices` (0: all), self-tested and, unless end to end, loaded. `pipeline` 0: the workload's.
-inline Programs make_programs(Workload& workload, Mode mode, Path path, Items pipeline = 0, std::size_t devices = 0,
-                              const std::string& gpu_options = "") {
+// Of each of the first `devices` (0: all), self-tested and, unless end to end, loaded. `pipeline`
+// 0: the workload's.
+inline Programs make_programs(Workload& workload, Mode mode, Path path, Items pipeline = 0,
+                              std::size_t devices = 0, const std::string& gpu_options = "") {
   Machine& here = machine();
   Programs made;
   const std::size_t count = devices == 0 ? here.open.size() : std::min(devices, here.open.size());
   for (std::uint32_t i = 0; i < count; ++i) {
     OpenDevice& device = *here.open[i];
     AsGpu disguised(device.resources(), gpu_options);
-    DeviceResources& resources = path == Path::gpu ? static_cast<DeviceResources&>(disguised) : device.resources();
+    DeviceResources& resources =
+        path == Path::gpu ? static_cast<DeviceResources&>(disguised) : device.resources();
     Capacity capacity = workload.capacity(resources.traits(), mode);
     REQUIRE(capacity.fits > 0);
     if (pipeline > 0) capacity.pipeline = std::min(pipeline, capacity.fits);
@@ -115,10 +123,12 @@ inline Programs make_programs(Workload& workload, Mode mode, Path path, Items pi
 }
 
 // One sample; the workload then has its result.
-inline void take_sample(Workload& workload, Programs& made, const std::string& strategy, Mode mode) {
+inline void take_sample(Workload& workload, Programs& made, const std::string& strategy,
+                        Mode mode) {
   Machine& here = machine();
   SampleRequest request;
-  for (std::size_t i = 0; i < made.programs.size(); ++i) request.members.push_back({here.open[i].get(), made.programs[i].get()});
+  for (std::size_t i = 0; i < made.programs.size(); ++i)
+    request.members.push_back({here.open[i].get(), made.programs[i].get()});
   const Shape& shape = workload.shape();
   PlanRequest plan;
   plan.items = shape.items;

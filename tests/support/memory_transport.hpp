@@ -16,7 +16,9 @@ class MemoryNetwork {
  public:
   explicit MemoryNetwork(RankNumber ranks) : inboxes_(ranks), dead_(ranks), aborted_with_(-1) {}
 
-  std::unique_ptr<Transport> transport(RankNumber rank) { return std::make_unique<End>(*this, rank); }
+  std::unique_ptr<Transport> transport(RankNumber rank) {
+    return std::make_unique<End>(*this, rank);
+  }
   void kill(RankNumber rank) { dead_[rank] = true; }  // neither sends nor receives any more
   int aborted_with() const { return aborted_with_; }  // -1: it was not
 
@@ -29,7 +31,8 @@ class MemoryNetwork {
     std::string library() const override { return "memory"; }
     void send(RankNumber to, Message message) override {
       const std::lock_guard lock(network_.mutex_);
-      if (!network_.dead_[rank_] && !network_.dead_[to]) network_.inboxes_[to].emplace_back(rank_, std::move(message));
+      if (!network_.dead_[rank_] && !network_.dead_[to])
+        network_.inboxes_[to].emplace_back(rank_, std::move(message));
     }
     bool progress(const std::function<void(RankNumber, Message)>& deliver) override {
       std::deque<std::pair<RankNumber, Message>> come;

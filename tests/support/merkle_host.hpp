@@ -1,5 +1,5 @@
-// What tests of the merkle suite's host side share: its parameters, a file of leaves, and the kind of error that something ends
-// with.
+// What tests of the merkle suite's host side share: its parameters, a file of leaves, and the kind
+// of error that something ends with.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -38,7 +38,8 @@ inline ErrorKind kind_of_error(const auto& action) {
 
 struct TemporaryFile {
   explicit TemporaryFile(const std::string& content) {
-    path = std::filesystem::temp_directory_path() / ("merkle_test_" + std::to_string(std::random_device{}()));
+    path = std::filesystem::temp_directory_path() /
+           ("merkle_test_" + std::to_string(std::random_device{}()));
     write(content);
   }
   ~TemporaryFile() {

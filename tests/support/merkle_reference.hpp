@@ -1,5 +1,6 @@
-// A second, slow reference for Merkle trees in tests: the recursion of RFC 6962 (2.1) word for word, on OpenSSL's one-shot SHA-256.
-// Shares nothing with suites/merkle but the names of the trees and the digest type.
+// A second, slow reference for Merkle trees in tests: the recursion of RFC 6962 (2.1) word for
+// word, on OpenSSL's one-shot SHA-256. Shares nothing with suites/merkle but the names of the trees
+// and the digest type.
 #pragma once
 
 #include <openssl/sha.h>
@@ -34,15 +35,18 @@ inline Bytes32 recursive_root(merkle::TreeKind kind, std::span<const Bytes32> le
   }
   std::size_t k = 1;
   while (k * 2 < leaves.size()) k *= 2;
-  const Bytes32 left = recursive_root(kind, leaves.first(k)), right = recursive_root(kind, leaves.subspan(k));
+  const Bytes32 left = recursive_root(kind, leaves.first(k)),
+                right = recursive_root(kind, leaves.subspan(k));
   const std::size_t prefix = kind == merkle::TreeKind::plain ? 0 : 1;
   message.assign(prefix + left.size() + right.size(), 0x01);
-  const auto middle = std::copy(left.begin(), left.end(), message.begin() + static_cast<std::ptrdiff_t>(prefix));
+  const auto middle =
+      std::copy(left.begin(), left.end(), message.begin() + static_cast<std::ptrdiff_t>(prefix));
   std::copy(right.begin(), right.end(), middle);
   return openssl_sha256(message);
 }
 
-// Likewise over leaves of 32 bytes but for the last, which has what is left, hashed as RFC 6962 hashes leaves of any length.
+// Likewise over leaves of 32 bytes but for the last, which has what is left, hashed as RFC 6962
+// hashes leaves of any length.
 inline Bytes32 recursive_root_of_bytes(std::span<const std::byte> bytes) {
   std::vector<Bytes32> hashes;
   for (std::size_t at = 0; at < bytes.size(); at += 32) {
@@ -57,7 +61,8 @@ inline Bytes32 recursive_root_of_bytes(std::span<const std::byte> bytes) {
 inline std::vector<Bytes32> split_leaves(std::span<const std::byte> bytes) {
   std::vector<Bytes32> leaves(bytes.size() / 32);
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    for (std::size_t b = 0; b < 32; ++b) leaves[i][b] = std::to_integer<std::uint8_t>(bytes[i * 32 + b]);
+    for (std::size_t b = 0; b < 32; ++b)
+      leaves[i][b] = std::to_integer<std::uint8_t>(bytes[i * 32 + b]);
   }
   return leaves;
 }

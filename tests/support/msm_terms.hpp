@@ -1,4 +1,5 @@
-// Small MSM problems for tests: terms as text, as the suite holds them, and what OpenSSL says of them.
+// Small MSM problems for tests: terms as text, as the suite holds them, and what OpenSSL says of
+// them.
 #pragma once
 
 #include <random>
@@ -33,7 +34,8 @@ inline msm::Terms terms_of(msm::Curve curve, const std::vector<OracleTerm>& list
   msm::Terms terms(curve, list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {
     terms.scalars()[i] = msm::parse_hex<4>(list[i].scalar).value();
-    const auto wrong = msm::host_points(curve).parse("0x" + list[i].x, "0x" + list[i].y, terms.point(i));
+    const auto wrong =
+        msm::host_points(curve).parse("0x" + list[i].x, "0x" + list[i].y, terms.point(i));
     if (wrong) throw std::runtime_error(*wrong);
   }
   return terms;
@@ -49,9 +51,11 @@ inline std::vector<OracleTerm> text_of(const msm::Terms& terms) {
   return list;
 }
 
-// Everything that has broken an MSM somewhere: scalars 0, 1, 2, r - 1, powers of two and all-ones patterns at window borders;
-// repeated points, opposite points, infinity, points outside the subgroup, all at once and in one another's buckets.
-inline std::vector<OracleTerm> difficult_terms(msm::Curve curve, std::size_t count, std::uint64_t seed) {
+// Everything that has broken an MSM somewhere: scalars 0, 1, 2, r - 1, powers of two and all-ones
+// patterns at window borders; repeated points, opposite points, infinity, points outside the
+// subgroup, all at once and in one another's buckets.
+inline std::vector<OracleTerm> difficult_terms(msm::Curve curve, std::size_t count,
+                                               std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const msm::Terms some = msm::Terms::random(curve, 8, msm::Scalars::uniform, seed, 1);
   std::vector<OracleTerm> list = text_of(some);
@@ -78,7 +82,8 @@ inline std::vector<OracleTerm> difficult_terms(msm::Curve curve, std::size_t cou
     if (random() % 4 != 0) term.scalar = scalars[random() % scalars.size()];
     if (random() % 16 == 0) term.x = term.y = "0";
     terms.push_back(term);
-    // Its opposite: minus y, by (r - 1) y computed by OpenSSL where the point has order r, else by the same point again.
+    // Its opposite: minus y, by (r - 1) y computed by OpenSSL where the point has order r, else by
+    // the same point again.
     if (random() % 4 == 0 && i + 1 < count) {
       const OraclePoint minus = oracle(curve).sum({{msm::to_hex(r_less_1), term.x, term.y}});
       terms.push_back({term.scalar, minus.x, minus.y});

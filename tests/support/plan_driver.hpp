@@ -1,6 +1,8 @@
-// A tiny discrete-event driver of a SliceSource: devices with fixed rates compute their slices in order, two in flight each. It
-// checks every rule of the seam as it goes (each item once, granularity, limits, no deadlock, Done only at the end) and can lose,
-// reject, rejoin and slow down. No transfers and no fixed costs but a slice's own: the makespan is that of the decisions alone.
+// A tiny discrete-event driver of a SliceSource: devices with fixed rates compute their slices in
+// order, two in flight each. It checks every rule of the seam as it goes (each item once,
+// granularity, limits, no deadlock, Done only at the end) and can lose, reject, rejoin and slow
+// down. No transfers and no fixed costs but a slice's own: the makespan is that of the decisions
+// alone.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +19,9 @@
 namespace mgpu::test {
 
 struct DrivenDevice {
-  double rate = 1;    // items per second, really
-  Items fits = 0;     // what it really takes at once: larger slices are rejected; at most the estimate's `fits`
+  double rate = 1;  // items per second, really
+  Items fits =
+      0;  // what it really takes at once: larger slices are rejected; at most the estimate's `fits`
   double launch = 0;  // seconds a slice takes beyond its items
   double slow = 1;    // its items take this many times as long ...
   double slow_at = std::numeric_limits<double>::infinity();  // ... from this time on
@@ -27,10 +30,13 @@ struct DrivenDevice {
 // What goes wrong, drawn from `seed`; all off by default.
 struct Trouble {
   std::uint64_t seed = 0;
-  double loss = 0;       // probability, after each finished slice, that some device but the last one left is lost
-  double rejoin = 0;     // probability, after each finished slice, that a lost device is back
-  double newcomer = 0;   // probability, after each finished slice, that an unknown device joins (at most two)
-  double late_loss = 0;  // probability that a device is lost after everything is finished, with results not yet on the host
+  double loss =
+      0;  // probability, after each finished slice, that some device but the last one left is lost
+  double rejoin = 0;  // probability, after each finished slice, that a lost device is back
+  double newcomer =
+      0;  // probability, after each finished slice, that an unknown device joins (at most two)
+  double late_loss = 0;  // probability that a device is lost after everything is finished, with
+                         // results not yet on the host
 };
 
 struct Driven {
@@ -44,8 +50,13 @@ struct Driven {
 
 class PlanDriver {
  public:
-  PlanDriver(SliceSource& source, const PlanRequest& request, std::vector<DrivenDevice> devices, const Trouble& trouble)
-      : source_(source), request_(request), trouble_(trouble), random_(trouble.seed), holder_(request.items, kNobody) {
+  PlanDriver(SliceSource& source, const PlanRequest& request, std::vector<DrivenDevice> devices,
+             const Trouble& trouble)
+      : source_(source),
+        request_(request),
+        trouble_(trouble),
+        random_(trouble.seed),
+        holder_(request.items, kNobody) {
     for (std::size_t i = 0; i < devices.size(); ++i) {
       devices_.push_back({devices[i], request.devices[i].fits, true, 0, {}, {}});
     }
@@ -99,7 +110,8 @@ class PlanDriver {
     for (bool any = true; any && result_.failure.empty();) {
       any = false;
       for (std::uint32_t i = 0; i < devices_.size(); ++i) {
-        if (devices_[i].alive && devices_[i].flights.size() < 2 && result_.failure.empty()) any = ask(i) || any;
+        if (devices_[i].alive && devices_[i].flights.size() < 2 && result_.failure.empty())
+          any = ask(i) || any;
       }
     }
   }
@@ -110,10 +122,12 @@ class PlanDriver {
     if (slice == nullptr) {
       const bool done = std::holds_alternative<Done>(answer);
       result_.log += std::to_string(i) + (done ? " done;" : " wait;");
-      if (done != (finished_ == request_.items)) fail(done ? "Done before every item is finished" : "Wait though all is finished");
+      if (done != (finished_ == request_.items))
+        fail(done ? "Done before every item is finished" : "Wait though all is finished");
       return false;
     }
-    result_.log += std::to_string(i) + " " + std::to_string(slice->begin) + "-" + std::to_string(slice->end) + ";";
+    result_.log += std::to_string(i) + " " + std::to_string(slice->begin) + "-" +
+                   std::to_string(slice->end) + ";";
     take(i, *slice);
     return true;
   }
@@ -121,8 +135,10 @@ class PlanDriver {
   void take(std::uint32_t i, const Slice& slice) {
     Unit& unit = devices_[i];
     const Items granularity = request_.granularity;
-    if (slice.begin >= slice.end || slice.end > request_.items) return fail("an empty slice, or one beyond the end");
-    if (slice.begin % granularity != 0 || (slice.end % granularity != 0 && slice.end != request_.items))
+    if (slice.begin >= slice.end || slice.end > request_.items)
+      return fail("an empty slice, or one beyond the end");
+    if (slice.begin % granularity != 0 ||
+        (slice.end % granularity != 0 && slice.end != request_.items))
       return fail("off the granules");
     if (slice.size() > unit.told) return fail("a slice above what the device said it takes");
     if (is_out_of_turn(i)) return fail("work for a device in reserve though another is there");
@@ -135,8 +151,8 @@ class PlanDriver {
       source_.rejected({i}, slice, unit.real.fits);
       return;
     }
-    std::fill(holder_.begin() + static_cast<std::ptrdiff_t>(slice.begin), holder_.begin() + static_cast<std::ptrdiff_t>(slice.end),
-              i);
+    std::fill(holder_.begin() + static_cast<std::ptrdiff_t>(slice.begin),
+              holder_.begin() + static_cast<std::ptrdiff_t>(slice.end), i);
     const double begin = std::max(now_, unit.free_at);
     unit.free_at = end_of(unit.real, begin, slice);
     unit.flights.push_back({slice, begin, unit.free_at});
@@ -151,7 +167,9 @@ class PlanDriver {
     }
     return false;
   }
-  bool is_reserve(std::uint32_t i) const { return i < request_.devices.size() && request_.devices[i].reserve; }
+  bool is_reserve(std::uint32_t i) const {
+    return i < request_.devices.size() && request_.devices[i].reserve;
+  }
 
   static double end_of(const DrivenDevice& real, double begin, const Slice& slice) {
     const double from = begin + real.launch;
@@ -164,7 +182,8 @@ class PlanDriver {
     std::uint32_t first = kNobody;
     for (std::uint32_t i = 0; i < devices_.size(); ++i) {
       if (devices_[i].flights.empty()) continue;
-      if (first == kNobody || devices_[i].flights.front().end < devices_[first].flights.front().end) first = i;
+      if (first == kNobody || devices_[i].flights.front().end < devices_[first].flights.front().end)
+        first = i;
     }
     if (first == kNobody) return false;
     Unit& unit = devices_[first];
@@ -177,17 +196,23 @@ class PlanDriver {
     source_.finished({first}, flight.slice, from_seconds(flight.end - flight.begin));
     if (trouble_.loss && chance(trouble_.loss)) lose_one();
     if (trouble_.rejoin && chance(trouble_.rejoin)) rejoin_one();
-    if (trouble_.newcomer && chance(trouble_.newcomer) && devices_.size() < request_.devices.size() + 2) add_one();
+    if (trouble_.newcomer && chance(trouble_.newcomer) &&
+        devices_.size() < request_.devices.size() + 2)
+      add_one();
     return true;
   }
 
-  // Any device but the only one that can still do the work. Only so often: lost faster than computed, work would never end.
+  // Any device but the only one that can still do the work. Only so often: lost faster than
+  // computed, work would never end.
   bool lose_one() {
     const auto i = static_cast<std::uint32_t>(random_() % devices_.size());
-    const auto works = [&](const Unit& unit) { return unit.alive && unit.told > 0 && unit.real.fits >= request_.granularity; };
+    const auto works = [&](const Unit& unit) {
+      return unit.alive && unit.told > 0 && unit.real.fits >= request_.granularity;
+    };
     const auto left = std::count_if(devices_.begin(), devices_.end(), works);
     Unit& unit = devices_[i];
-    if (result_.losses == kMostLosses || !unit.alive || left - (works(unit) ? 1 : 0) < 1) return false;
+    if (result_.losses == kMostLosses || !unit.alive || left - (works(unit) ? 1 : 0) < 1)
+      return false;
     unit.alive = false;
     std::vector<Slice> lost, kept;
     for (const Slice& slice : unit.done) (chance(0.5) ? lost : kept).push_back(slice);
@@ -215,7 +240,8 @@ class PlanDriver {
   }
 
   void add_one() {
-    devices_.push_back({{devices_.front().real.rate, request_.items, 0}, request_.items, true, now_, {}, {}});
+    devices_.push_back(
+        {{devices_.front().real.rate, request_.items, 0}, request_.items, true, now_, {}, {}});
     source_.joined({static_cast<std::uint32_t>(devices_.size() - 1)});
   }
 
@@ -230,8 +256,9 @@ class PlanDriver {
   Driven result_;
 };
 
-inline Driven drive(const Strategy& strategy, const PlanRequest& request, std::vector<DrivenDevice> devices,
-                    const Trouble& trouble = {}, const History& history = {}) {
+inline Driven drive(const Strategy& strategy, const PlanRequest& request,
+                    std::vector<DrivenDevice> devices, const Trouble& trouble = {},
+                    const History& history = {}) {
   const std::unique_ptr<SliceSource> source = strategy.begin(request, history);
   return PlanDriver(*source, request, std::move(devices), trouble).run();
 }
@@ -241,7 +268,8 @@ inline StrategyParams complete(const StrategyInfo& info, StrategyParams params) 
   for (const StrategyParam& param : info.params) params.emplace(param.name, param.standard);
   return params;
 }
-inline std::unique_ptr<Strategy> make_strategy(const StrategyInfo& info, StrategyParams params = {}) {
+inline std::unique_ptr<Strategy> make_strategy(const StrategyInfo& info,
+                                               StrategyParams params = {}) {
   return info.make(complete(info, std::move(params)));
 }
 inline std::unique_ptr<Strategy> make_strategy(std::string_view name, StrategyParams params = {}) {

@@ -38,7 +38,8 @@ struct Problem {
   Driven run(std::string_view strategy, StrategyParams params = {}, const History& history = {}) {
     request.devices = devices;
     for (std::size_t i = 0; i < devices.size(); ++i) real[i].fits = devices[i].fits;
-    const Driven result = drive(*make_strategy(strategy, std::move(params)), request, real, {}, history);
+    const Driven result =
+        drive(*make_strategy(strategy, std::move(params)), request, real, {}, history);
     CHECK(result.failure == "");
     return result;
   }

@@ -22,6 +22,8 @@ std::string refusal(const Action& action) {
   return "";
 }
 
-inline bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+inline bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
 }  // namespace mgpu::test

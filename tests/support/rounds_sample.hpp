@@ -1,4 +1,5 @@
-// A sample of a suite's own workload that goes in rounds, with its programs, on devices of the fake backend.
+// A sample of a suite's own workload that goes in rounds, with its programs, on devices of the fake
+// backend.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -14,17 +15,22 @@
 
 namespace mgpu::test {
 
-// A device's end of a group, and the device it is of, whose puts with these numbers, counted from 1, do not happen.
+// A device's end of a group, and the device it is of, whose puts with these numbers, counted from
+// 1, do not happen.
 class ForgetfulPeer final : public Peer {
  public:
-  ForgetfulPeer(Peer& peer, std::set<unsigned> forgotten) : peer_(peer), forgotten_(std::move(forgotten)) {}
+  ForgetfulPeer(Peer& peer, std::set<unsigned> forgotten)
+      : peer_(peer), forgotten_(std::move(forgotten)) {}
   DeviceIndex self() const override { return peer_.self(); }
   std::size_t count() const override { return peer_.count(); }
   PeerPath path(DeviceIndex to) const override { return peer_.path(to); }
-  void put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to, Bytes to_offset, Bytes size) override {
+  void put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to, Bytes to_offset,
+           Bytes size) override {
     if (!forgotten_.contains(++puts_)) peer_.put(from, offset, into, to, to_offset, size);
   }
-  void sync(std::span<const DeviceIndex> signal, std::span<const DeviceIndex> await) override { peer_.sync(signal, await); }
+  void sync(std::span<const DeviceIndex> signal, std::span<const DeviceIndex> await) override {
+    peer_.sync(signal, await);
+  }
 
  private:
   Peer& peer_;
@@ -34,11 +40,13 @@ class ForgetfulPeer final : public Peer {
 
 class Forgetful final : public DeviceResources {
  public:
-  Forgetful(DeviceResources& device, std::set<unsigned> forgotten) : device_(device), peer_(*device.peer(), std::move(forgotten)) {}
+  Forgetful(DeviceResources& device, std::set<unsigned> forgotten)
+      : device_(device), peer_(*device.peer(), std::move(forgotten)) {}
   const DeviceTraits& traits() const override { return device_.traits(); }
   std::unique_ptr<Buffer> allocate(Bytes size) override { return device_.allocate(size); }
   Peer* peer() override { return &peer_; }
-  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override {
+  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry,
+                                 const std::string& options) override {
     return device_.kernel(file, entry, options);
   }
 
@@ -73,13 +81,13 @@ struct RoundsPlanted {
   Bytes memory = 0;                                     // of each device; 0: plenty
   Bytes most_shared = ~Bytes{0};                        // in a piece
   bool moves = false;                                   // borders, between rounds
-  bool large_groups = false;                            // devices have room for those of persistent kernels, two at a time
+  bool large_groups = false;  // devices have room for those of persistent kernels, two at a time
 };
 
 // A sample with these shares, a device each, published.
 struct RoundsSample {
-  RoundsSample(Workload& workload, FakeKernels kernels, std::vector<Items> shares, Mode mode, PeerPath path,
-               const RoundsPlanted& planted)
+  RoundsSample(Workload& workload, FakeKernels kernels, std::vector<Items> shares, Mode mode,
+               PeerPath path, const RoundsPlanted& planted)
       : backend(devices(shares.size(), planted), std::move(kernels)) {
     std::vector<OpenDevice*> members;
     for (const FakeDevice& device : devices(shares.size(), planted)) {
@@ -95,7 +103,8 @@ struct RoundsSample {
       REQUIRE_MESSAGE(capacity.fits >= shares[i], capacity.reason);
       DeviceResources* resources = &open[i]->resources();
       if (const auto found = planted.forgotten.find(i); found != planted.forgotten.end())
-        resources = forgetful.emplace_back(std::make_unique<Forgetful>(*resources, found->second)).get();
+        resources =
+            forgetful.emplace_back(std::make_unique<Forgetful>(*resources, found->second)).get();
       programs.push_back(workload.program(*resources, mode, capacity));
       if (mode == Mode::resident) {
         programs[i]->load(open[i]->stream());
@@ -137,7 +146,8 @@ struct RoundsSample {
       if (planted.large_groups) made.back().facts.compute_units = 2;
       if (planted.large_groups) made.back().facts.local_memory = Bytes{1} << 20;
       made.back().facts.fp64 = true;
-      if (planted.memory > 0) made.back().facts.global_memory = made.back().facts.max_allocation = planted.memory;
+      if (planted.memory > 0)
+        made.back().facts.global_memory = made.back().facts.max_allocation = planted.memory;
       if (i < planted.scripts.size()) made.back().script = planted.scripts[i];
     }
     return made;

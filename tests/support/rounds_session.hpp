@@ -38,7 +38,8 @@ inline Report run_rounds(const RoundsAsked& asked) {
   options.devices = backend.enumerate().devices;
   options.handicaps = asked.handicaps;
   const auto suites = all_suites();
-  const auto found = std::find_if(suites.begin(), suites.end(), [&](const SuiteInfo& info) { return info.name == asked.suite; });
+  const auto found = std::find_if(suites.begin(), suites.end(),
+                                  [&](const SuiteInfo& info) { return info.name == asked.suite; });
   REQUIRE(found != suites.end());
   const SuiteInfo& suite = *found;
   SuiteParams params;
@@ -65,9 +66,12 @@ inline Report run_rounds(const RoundsAsked& asked) {
   return run_session(backend, options, {}, observer);
 }
 
-inline FakeScript fails_at_launch(std::uint64_t launch) { return fails_from(FakeCall::launch, launch, FakeFault::Kind::error); }
+inline FakeScript fails_at_launch(std::uint64_t launch) {
+  return fails_from(FakeCall::launch, launch, FakeFault::Kind::error);
+}
 
-// All samples were right, whenever device 1 was lost. How the sample was begun again, if it was lost in one.
+// All samples were right, whenever device 1 was lost. How the sample was begun again, if it was
+// lost in one.
 inline std::optional<Fault> fault_of(const Report& report) {
   REQUIRE(report.runs.size() == 1);
   const RunRecord& run = report.runs.front();

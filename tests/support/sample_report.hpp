@@ -1,5 +1,6 @@
-// A small report with everything a report can hold: two devices, runs that are ok, failed and unsupported, a fault, a warning, a
-// merge on the host and one on a device. Fixed: the golden files are made from it.
+// A small report with everything a report can hold: two devices, runs that are ok, failed and
+// unsupported, a fault, a warning, a merge on the host and one on a device. Fixed: the golden files
+// are made from it.
 #pragma once
 
 #include <limits>
@@ -11,7 +12,8 @@
 
 namespace mgpu::test {
 
-inline DeviceRecord sample_device(const std::string& id, std::size_t rank, const std::string& pci, std::int64_t offset) {
+inline DeviceRecord sample_device(const std::string& id, std::size_t rank, const std::string& pci,
+                                  std::int64_t offset) {
   DeviceRecord record;
   Device& d = record.device;
   d.id = id;
@@ -36,7 +38,8 @@ inline DeviceRecord sample_device(const std::string& id, std::size_t rank, const
   record.rank = rank;
   record.clock.method = "bounds";
   record.clock.reference_device = 1'790'000'000'000'000'000ull;
-  record.clock.reference_host = Nanos{static_cast<std::int64_t>(record.clock.reference_device) + offset};
+  record.clock.reference_host =
+      Nanos{static_cast<std::int64_t>(record.clock.reference_device) + offset};
   record.clock.drift_ppb = -8500.25;
   record.clock.uncertainty = Nanos{6012};
   return record;
@@ -73,14 +76,17 @@ inline void add_sample_telemetry(RunRecord& run) {
   run.telemetry_points.push_back({kHost, load});
 }
 
-// A run of two devices whose timeline, parts and metrics agree with each other. `first` and `second` are the kernels' lengths.
-inline RunRecord sample_run(const std::string& strategy, std::int64_t first, std::int64_t second, Items items_first) {
+// A run of two devices whose timeline, parts and metrics agree with each other. `first` and
+// `second` are the kernels' lengths.
+inline RunRecord sample_run(const std::string& strategy, std::int64_t first, std::int64_t second,
+                            Items items_first) {
   RunRecord run;
   run.suite = "merkle";
   run.params = {{"leaves", std::int64_t{100000}}, {"tree", std::string("plain")}};
   run.strategy = strategy;
   run.devices = {"0:0", "0:1"};
-  const std::int64_t end = std::max(items_first > 0 ? first + 60'000 : 0, items_first < 100'000 ? second + 60'000 : 0);
+  const std::int64_t end =
+      std::max(items_first > 0 ? first + 60'000 : 0, items_first < 100'000 ? second + 60'000 : 0);
   TimelineBuilder b(2, end + 50'000);
   Items begin = 0;
   for (std::uint32_t d = 0; d < 2; ++d) {
@@ -90,7 +96,8 @@ inline RunRecord sample_run(const std::string& strategy, std::int64_t first, std
       b.upload(d, 0, 5'000, 25'000, items * 32)
           .compute(d, 0, 30'000, done - 20'000)
           .download(d, kCollect, done - 15'000, done - 5'000, 32);
-      b.slice(d, 0, begin, begin + items, 1'000, done - 18'000).span(d, HostState::in_flight, 0, done);
+      b.slice(d, 0, begin, begin + items, 1'000, done - 18'000)
+          .span(d, HostState::in_flight, 0, done);
       begin += items;
     }
     b.span(d, HostState::sync, done, end + 50'000);
@@ -105,7 +112,8 @@ inline RunRecord sample_run(const std::string& strategy, std::int64_t first, std
   run.merge = run.timeline.merge_end - run.timeline.merge_begin;
   run.setup = {Nanos{120'000'000}, Nanos{3'000'000}, Nanos{22'000'000}, Nanos{400'000}};
   run.plan = {Nanos{4'200}, run.timeline.makespan - Nanos{9'000}};
-  MetricsInput input{run.time.median, {Nanos{1'000'000}, Nanos{3'000'000}}, run.plan.predicted, 0.81};
+  MetricsInput input{
+      run.time.median, {Nanos{1'000'000}, Nanos{3'000'000}}, run.plan.predicted, 0.81};
   const auto parts = device_parts(run.timeline);
   run.metrics = compute_metrics(run.timeline, parts, input);
   run.bottleneck = find_bottleneck(run.timeline);
@@ -116,7 +124,8 @@ inline RunRecord sample_run(const std::string& strategy, std::int64_t first, std
     if (d == 0) p.predicted = Nanos{700'000};
     p.parts = parts[d];
     p.share = static_cast<double>(parts[d].items) / 100'000;
-    p.utilisation = static_cast<double>(parts[d].compute.count()) / static_cast<double>(run.timeline.makespan.count());
+    p.utilisation = static_cast<double>(parts[d].compute.count()) /
+                    static_cast<double>(run.timeline.makespan.count());
     p.bytes_resident = 6'400'000;
     for (int k = 0; k < 10; ++k) {
       p.alone_samples.push_back(*p.alone + Nanos{(k - 5) * 100});
@@ -129,8 +138,8 @@ inline RunRecord sample_run(const std::string& strategy, std::int64_t first, std
   return run;
 }
 
-// In a sample beside those that count its second device hung, and the first one did its last slices again. One of three it was
-// asked for had been lost before.
+// In a sample beside those that count its second device hung, and the first one did its last slices
+// again. One of three it was asked for had been lost before.
 inline void lose_second_device(RunRecord& run) {
   run.devices_asked = 3;
   run.verify.checked = 11;
@@ -153,7 +162,8 @@ inline void lose_second_device(RunRecord& run) {
   fault.efficiency_after = 1;
 }
 
-inline RunRecord without_numbers(Status status, const std::string& strategy, const std::string& reason) {
+inline RunRecord without_numbers(Status status, const std::string& strategy,
+                                 const std::string& reason) {
   RunRecord run;
   run.suite = "merkle";
   run.params = {{"leaves", std::int64_t{100000}}, {"tree", std::string("plain")}};
@@ -171,8 +181,12 @@ inline Report sample_report() {
   report.environment = {{"os", "Debian GNU/Linux 12"}, {"cpu", "Xeon"}};
   report.started = "2026-07-28T09:30:00Z";
   report.defaults = {{"merkle", {{"tree", std::string("plain")}, {"seed", std::int64_t{1}}}}};
-  report.devices = {sample_device("0:0", 0, "0000:1a:00.0", 412'000), sample_device("0:1", 1, "0000:3b:00.0", 71'000)};
-  report.telemetry = {Nanos{50'000'000}, "", {{kHost, "procfs, sysfs", ""}, {"0:0", "NVML", ""}, {"0:1", "", "there is no NVML"}}};
+  report.devices = {sample_device("0:0", 0, "0000:1a:00.0", 412'000),
+                    sample_device("0:1", 1, "0000:3b:00.0", 71'000)};
+  report.telemetry = {
+      Nanos{50'000'000},
+      "",
+      {{kHost, "procfs, sysfs", ""}, {"0:0", "NVML", ""}, {"0:1", "", "there is no NVML"}}};
   RunRecord single = sample_run("single", 900'000, 0, 100'000);
   RunRecord equal = sample_run("equal", 450'000, 1'350'000, 50'000);
   RunRecord dynamic = sample_run("dynamic", 690'000, 700'000, 75'000);
@@ -187,7 +201,8 @@ inline Report sample_report() {
                  dynamic,
                  fine,
                  without_numbers(Status::failed, "guided", "the root differs from the reference"),
-                 without_numbers(Status::unsupported, "memory", "device 0:1 takes 2 MiB at most; the inputs do not fit")};
+                 without_numbers(Status::unsupported, "memory",
+                                 "device 0:1 takes 2 MiB at most; the inputs do not fit")};
   RunRecord end_to_end = sample_run("dynamic", 690'000, 700'000, 75'000);
   end_to_end.mode = Mode::end_to_end;
   end_to_end.metrics.roofline_fraction = std::numeric_limits<double>::infinity();

@@ -4,8 +4,9 @@
 
 namespace mgpu::test {
 
-// Under a sanitizer, which makes everything five to fifty times as slow, tests that repeat themselves take one in so many of their
-// cases: what it looks for is in each of them. Without one they take all.
+// Under a sanitizer, which makes everything five to fifty times as slow, tests that repeat
+// themselves take one in so many of their cases: what it looks for is in each of them. Without one
+// they take all.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;
 #else

@@ -1,4 +1,5 @@
-// Scenario files that tests write, what is said of those that are refused, and a report whose cases carry estimates.
+// Scenario files that tests write, what is said of those that are refused, and a report whose cases
+// carry estimates.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -35,7 +36,9 @@ inline std::string refusal_of_scenario(const std::string& text) {
   return "";
 }
 
-inline Json small_scenario() { return {{"devices", {{{"items_per_s", 1e9}}}}, {"work", {{"items", 1000}}}}; }
+inline Json small_scenario() {
+  return {{"devices", {{{"items_per_s", 1e9}}}}, {"work", {{"items", 1000}}}};
+}
 
 inline bool has(const std::string& text, std::initializer_list<const char*> words) {
   INFO(text);
@@ -60,7 +63,8 @@ inline Report estimated_report() {
     estimate.fits = 90'000;
     estimate.pipeline = 12'500;
     estimate.free_memory = Bytes{1} << 37;
-    report.runs[i].plan.estimates = {{estimate, estimate}, LinkRate({5e10, 1e11}), 9e10, {Nanos{70}, Nanos{7}}};
+    report.runs[i].plan.estimates = {
+        {estimate, estimate}, LinkRate({5e10, 1e11}), 9e10, {Nanos{70}, Nanos{7}}};
     report.runs[i].plan.work = PlannedWork{100'000, 8, {32, 0.5, 0, 4096}};
   }
   return report;

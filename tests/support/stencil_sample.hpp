@@ -22,12 +22,19 @@ inline SuiteParams stencil_params(const StencilAsked& asked) {
   SuiteParams params;
   params.size = asked.n;
   params.seed = 11;
-  params.options = {{"kind", asked.kind},  {"iterations", std::to_string(asked.steps)},
-                    {"precision", "fp32"}, {"depth", std::to_string(asked.depth)},
-                    {"split", "auto"},     {"overlap", "on"},
-                    {"steps", "auto"},     {"exchange", "auto"},  {"rate", "0.1"},
-                    {"radius", "2"},       {"check-every", "never"},
-                    {"initial", "auto"},   {"checkpoint-rounds", "none"}};
+  params.options = {{"kind", asked.kind},
+                    {"iterations", std::to_string(asked.steps)},
+                    {"precision", "fp32"},
+                    {"depth", std::to_string(asked.depth)},
+                    {"split", "auto"},
+                    {"overlap", "on"},
+                    {"steps", "auto"},
+                    {"exchange", "auto"},
+                    {"rate", "0.1"},
+                    {"radius", "2"},
+                    {"check-every", "never"},
+                    {"initial", "auto"},
+                    {"checkpoint-rounds", "none"}};
   for (const auto& [option, value] : asked.more) params.options[option] = value;
   return params;
 }
@@ -42,10 +49,10 @@ struct StencilPlanted : RoundsPlanted {
 };
 
 struct StencilSample : RoundsSample {
-  StencilSample(stencil::StencilWorkload& workload, std::vector<Items> shares, Mode mode, PeerPath path,
-                const StencilPlanted& planted = {})
-      : RoundsSample(workload, stencil_kernels_of(workload.problem(), planted.stale_launch), std::move(shares), mode, path,
-                     planted) {}
+  StencilSample(stencil::StencilWorkload& workload, std::vector<Items> shares, Mode mode,
+                PeerPath path, const StencilPlanted& planted = {})
+      : RoundsSample(workload, stencil_kernels_of(workload.problem(), planted.stale_launch),
+                     std::move(shares), mode, path, planted) {}
 };
 
 }  // namespace mgpu::test

@@ -17,7 +17,8 @@ namespace mgpu::test {
 
 // One sample of the sum workload under a strategy; estimates say what the devices really do.
 struct SumSample {
-  SumSample(std::vector<FakeDevice> fakes, Items items, SumFaults faults = {}, FakeTime time = FakeTime::is_virtual)
+  SumSample(std::vector<FakeDevice> fakes, Items items, SumFaults faults = {},
+            FakeTime time = FakeTime::is_virtual)
       : specs(fakes), backend(std::move(fakes), sum_kernels(), time), workload(items, faults) {
     for (std::uint32_t i = 0; i < specs.size(); ++i) {
       open.push_back(backend.open(specs[i].facts));
@@ -35,7 +36,8 @@ struct SumSample {
   RawSample run(const std::string& strategy, Nanos timeout = std::chrono::seconds(60)) {
     const StrategyChoice choice = parse_strategies(strategy).front();
     if (reserve) estimates.resize(*reserve);
-    const PlanRequest request{workload.shape().items, 1, mode, workload.shape().cost, estimates, 0, 0};
+    const PlanRequest request{
+        workload.shape().items, 1, mode, workload.shape().cost, estimates, 0, 0};
     const auto source = choice.info->make(choice.params)->begin(request, {});
     SampleRequest sample;
     sample.workload = &workload;
@@ -81,7 +83,8 @@ struct SumSample {
 // Those that are not lost.
 inline bool covers_once(std::vector<RawSlice> slices, Items items) {
   std::erase_if(slices, [](const RawSlice& slice) { return slice.lost; });
-  std::sort(slices.begin(), slices.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  std::sort(slices.begin(), slices.end(),
+            [](const auto& a, const auto& b) { return a.begin < b.begin; });
   Items reached = 0;
   for (const auto& slice : slices) {
     if (slice.begin != reached) return false;

@@ -14,7 +14,8 @@
 
 namespace mgpu::test {
 
-inline SumFaults g_faults;  // of the workloads that sum_suite makes: a plain function pointer cannot carry them
+inline SumFaults
+    g_faults;  // of the workloads that sum_suite makes: a plain function pointer cannot carry them
 
 inline const SuiteInfo& sum_suite() {
   static SuiteInfo info = [] {

@@ -15,7 +15,9 @@ inline SuiteInfo sum_suite(bool has_cpu_size) {
   made.size_name = "items";
   made.default_size = made.quick_size = 1 << 12;
   if (has_cpu_size) made.full_size_cpu = 1 << 10;
-  made.make = [](const SuiteParams& params) -> std::unique_ptr<Workload> { return std::make_unique<SumWorkload>(params.size); };
+  made.make = [](const SuiteParams& params) -> std::unique_ptr<Workload> {
+    return std::make_unique<SumWorkload>(params.size);
+  };
   return made;
 }
 

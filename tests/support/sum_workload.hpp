@@ -1,5 +1,6 @@
-// A small workload for tests of everything that runs workloads: the sum of squares of 64-bit values, modulo 2^64. Its kernel exists
-// as a host function for the fake backend and as OpenCL text, its reference is one loop.
+// A small workload for tests of everything that runs workloads: the sum of squares of 64-bit
+// values, modulo 2^64. Its kernel exists as a host function for the fake backend and as OpenCL
+// text, its reference is one loop.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,8 @@ namespace mgpu::test {
 
 inline constexpr EmbeddedText kSumKernel{
     "sum.cl",
-    "__kernel void sum_slice(__global const ulong* in, ulong first, ulong count, __global ulong* out,\n"
+    "__kernel void sum_slice(__global const ulong* in, ulong first, ulong count, __global ulong* "
+    "out,\n"
     "                        uint index) {\n"
     "  ulong sum = 0;\n"
     "  for (ulong i = 0; i < count; ++i) sum += in[first + i] * in[first + i];\n"
@@ -33,7 +35,8 @@ inline constexpr EmbeddedText kSumKernel{
 inline FakeKernels sum_kernels() {
   FakeKernelCode code;
   code.run = [](const Grid&, std::span<const FakeArg> args) {
-    const auto in = std::get<std::span<std::byte>>(args[0]), out = std::get<std::span<std::byte>>(args[3]);
+    const auto in = std::get<std::span<std::byte>>(args[0]),
+               out = std::get<std::span<std::byte>>(args[3]);
     const auto first = std::get<std::uint64_t>(args[1]), count = std::get<std::uint64_t>(args[2]);
     std::uint64_t sum = 0, value = 0;
     for (std::uint64_t i = first; i < first + count; ++i) {
@@ -42,28 +45,33 @@ inline FakeKernels sum_kernels() {
     }
     std::memcpy(out.data() + std::get<std::uint32_t>(args[4]) * sizeof sum, &sum, sizeof sum);
   };
-  code.ops = [](const Grid&, std::span<const FakeArg> args) { return static_cast<double>(std::get<std::uint64_t>(args[2])); };
+  code.ops = [](const Grid&, std::span<const FakeArg> args) {
+    return static_cast<double>(std::get<std::uint64_t>(args[2]));
+  };
   return {{"sum_slice", code}};
 }
 
 struct SumFaults {
-  std::optional<std::string> corrupts{};              // this device's partial sums come out wrong
-  Items too_many = ~Items{0};                         // enqueue of a larger slice runs out of memory
-  std::function<void()> at_begin{}, at_host_merge{};  // called at the start of a sample, and when the host merges
-  std::function<void()> at_merge{};                   // a device merges, and calls this
-  bool only_devices_merge = false;                    // merging is no business of the host
-  bool each_slice = false;                            // brings the result of each slice to the host by itself
-  std::chrono::milliseconds verifying{};              // how long that takes
-  std::size_t* samples = nullptr;                     // counts them
-  std::size_t slightly_wrong = 0;                     // this sample, counted from 1, is off by one, which verification allows
-  std::size_t* written = nullptr;                     // counts results that were written to a file
-  std::vector<std::size_t>* sharing = nullptr;        // notes by how many devices each sample was shared
-  std::vector<Slice>* given = nullptr;                // notes what is enqueued, on a virtual clock
+  std::optional<std::string> corrupts{};  // this device's partial sums come out wrong
+  Items too_many = ~Items{0};             // enqueue of a larger slice runs out of memory
+  std::function<void()> at_begin{},
+      at_host_merge{};               // called at the start of a sample, and when the host merges
+  std::function<void()> at_merge{};  // a device merges, and calls this
+  bool only_devices_merge = false;   // merging is no business of the host
+  bool each_slice = false;           // brings the result of each slice to the host by itself
+  std::chrono::milliseconds verifying{};  // how long that takes
+  std::size_t* samples = nullptr;         // counts them
+  std::size_t slightly_wrong =
+      0;  // this sample, counted from 1, is off by one, which verification allows
+  std::size_t* written = nullptr;               // counts results that were written to a file
+  std::vector<std::size_t>* sharing = nullptr;  // notes by how many devices each sample was shared
+  std::vector<Slice>* given = nullptr;          // notes what is enqueued, on a virtual clock
 };
 
 class SumWorkload final : public Workload {
  public:
-  explicit SumWorkload(Items items, SumFaults faults = {}, bool superlinear = false) : values_(items), faults_(faults) {
+  explicit SumWorkload(Items items, SumFaults faults = {}, bool superlinear = false)
+      : values_(items), faults_(faults) {
     std::iota(values_.begin(), values_.end(), std::uint64_t{3});
     shape_.superlinear = superlinear;
     shape_.items = items;
@@ -75,17 +83,27 @@ class SumWorkload final : public Workload {
   }
 
   const Shape& shape() const override { return shape_; }
-  Demand demand(const DeviceTraits&) const override { return {0, 0, static_cast<double>(shape_.items), 0}; }
+  Demand demand(const DeviceTraits&) const override {
+    return {0, 0, static_cast<double>(shape_.items), 0};
+  }
 
   Capacity capacity(const DeviceTraits& device, Mode mode) const override {
     const Items held = std::min(device.global_memory, device.max_allocation) / 2 / 8;
-    if (mode == Mode::resident && held < shape_.items) return {0, 0, 0, "the values do not fit the device"};
-    const Items fits = std::max<Items>(mode == Mode::resident ? shape_.items : std::min(held / 2, shape_.items), 1);
-    return {fits, std::max<Items>(shape_.items / 8, 1) > fits ? fits : std::max<Items>(shape_.items / 8, 1), fits * 8, {}};
+    if (mode == Mode::resident && held < shape_.items)
+      return {0, 0, 0, "the values do not fit the device"};
+    const Items fits = std::max<Items>(
+        mode == Mode::resident ? shape_.items : std::min(held / 2, shape_.items), 1);
+    return {
+        fits,
+        std::max<Items>(shape_.items / 8, 1) > fits ? fits : std::max<Items>(shape_.items / 8, 1),
+        fits * 8,
+        {}};
   }
 
   // Kernels that all compute it, or claim to, by entry name.
-  void offer(std::vector<std::string> variants) { variants_ = std::move(variants), entry_ = variants_.front(); }
+  void offer(std::vector<std::string> variants) {
+    variants_ = std::move(variants), entry_ = variants_.front();
+  }
   std::vector<std::string> kernel_variants(const DeviceTraits&) const override { return variants_; }
   bool prefer(const DeviceTraits&, const std::string& way) override {
     if (std::find(variants_.begin(), variants_.end(), way) == variants_.end()) return false;
@@ -93,11 +111,14 @@ class SumWorkload final : public Workload {
     return true;
   }
 
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override {
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
+                                         const Capacity& capacity) override {
     return std::make_unique<Program>(*this, device, mode, capacity);
   }
 
-  std::span<const std::byte> transfer_memory() const override { return std::as_bytes(std::span(values_)); }
+  std::span<const std::byte> transfer_memory() const override {
+    return std::as_bytes(std::span(values_));
+  }
   void begin_sample() override {
     if (faults_.at_begin) faults_.at_begin();
     sum_ = 0, merged_ = false;
@@ -123,8 +144,10 @@ class SumWorkload final : public Workload {
 
   Verdict verify(VerifyLevel, std::uint64_t) override {
     std::this_thread::sleep_for(faults_.verifying);
-    if (merged_ && sum_ - reference() <= (faults_.slightly_wrong > 0 ? 1 : 0)) return {Verdict::Status::passed, "a loop", {}};
-    return {Verdict::Status::failed, "a loop", "sum " + digest() + " instead of " + std::to_string(reference())};
+    if (merged_ && sum_ - reference() <= (faults_.slightly_wrong > 0 ? 1 : 0))
+      return {Verdict::Status::passed, "a loop", {}};
+    return {Verdict::Status::failed, "a loop",
+            "sum " + digest() + " instead of " + std::to_string(reference())};
   }
 
   void write_result(const std::filesystem::path& file) const override {
@@ -155,24 +178,31 @@ class SumWorkload final : public Workload {
       enqueued_ = collected_ = 0;
       arriving_.clear();
     }
-    Brings brings() const override { return workload_.faults_.each_slice ? Brings::slice : Brings::collect; }
+    Brings brings() const override {
+      return workload_.faults_.each_slice ? Brings::slice : Brings::collect;
+    }
 
     void enqueue(const Slice& slice, unsigned slot, Stream& stream) override {
-      if (slice.size() > workload_.faults_.too_many) throw Error(ErrorKind::out_of_memory, "too many at once");
+      if (slice.size() > workload_.faults_.too_many)
+        throw Error(ErrorKind::out_of_memory, "too many at once");
       if (workload_.faults_.given != nullptr) workload_.faults_.given->push_back(slice);
       Buffer* in = in_[0].get();
       Items first = slice.begin;
       if (mode_ == Mode::end_to_end) {
         in = in_[slot].get();
         first = 0;
-        stream.upload(*in, 0, workload_.transfer_memory().subspan(slice.begin * 8, slice.size() * 8));
+        stream.upload(*in, 0,
+                      workload_.transfer_memory().subspan(slice.begin * 8, slice.size() * 8));
       }
-      stream.launch(*kernel_, {}, {in, std::uint64_t{first}, std::uint64_t{slice.size()}, out_.get(), enqueued_});
+      stream.launch(*kernel_, {},
+                    {in, std::uint64_t{first}, std::uint64_t{slice.size()}, out_.get(), enqueued_});
       if (workload_.faults_.each_slice) {
         arriving_.push_back(0);
-        stream.download(*out_, enqueued_ * 8, std::as_writable_bytes(std::span(&arriving_.back(), 1)));
+        stream.download(*out_, enqueued_ * 8,
+                        std::as_writable_bytes(std::span(&arriving_.back(), 1)));
       }
-      if (++enqueued_ > kMostSlices) throw Error(ErrorKind::internal, "more slices than the test allows for");
+      if (++enqueued_ > kMostSlices)
+        throw Error(ErrorKind::internal, "more slices than the test allows for");
     }
 
     void finished(const Slice&) override {

@@ -1,5 +1,6 @@
-// The two tiers of tests. CI runs the quick one at every change: each kind of thing at least once. Before a release
-// `scripts/test.sh --thorough`, which sets MGPU_THOROUGH=1, also repeats them in other shapes, types, sizes and numbers.
+// The two tiers of tests. CI runs the quick one at every change: each kind of thing at least once.
+// Before a release `scripts/test.sh --thorough`, which sets MGPU_THOROUGH=1, also repeats them in
+// other shapes, types, sizes and numbers.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,9 @@ inline bool is_thorough() {
 // All of them in the thorough tier, the first `few` in the quick one.
 template <class T>
 std::vector<T> first_when_quick(std::size_t few, std::initializer_list<T> all) {
-  return {all.begin(), is_thorough() ? all.end() : all.begin() + static_cast<std::ptrdiff_t>(std::min(few, all.size()))};
+  return {all.begin(), is_thorough()
+                           ? all.end()
+                           : all.begin() + static_cast<std::ptrdiff_t>(std::min(few, all.size()))};
 }
 
 }  // namespace mgpu::testing

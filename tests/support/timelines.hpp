@@ -1,4 +1,5 @@
-// Timelines built by hand: times are plain numbers of nanoseconds, so that a test reads like the picture it describes.
+// Timelines built by hand: times are plain numbers of nanoseconds, so that a test reads like the
+// picture it describes.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +20,8 @@ class TimelineBuilder {
     timeline_.makespan = Nanos{makespan};
   }
 
-  TimelineBuilder& command(std::uint32_t device, CommandKind kind, std::int32_t slice, std::int64_t started, std::int64_t ended,
-                           Bytes bytes = 0) {
+  TimelineBuilder& command(std::uint32_t device, CommandKind kind, std::int32_t slice,
+                           std::int64_t started, std::int64_t ended, Bytes bytes = 0) {
     Command c;
     c.device = {device};
     c.kind = kind;
@@ -32,17 +33,20 @@ class TimelineBuilder {
     timeline_.commands.push_back(c);
     return *this;
   }
-  TimelineBuilder& upload(std::uint32_t device, std::int32_t slice, std::int64_t started, std::int64_t ended, Bytes bytes = 0) {
+  TimelineBuilder& upload(std::uint32_t device, std::int32_t slice, std::int64_t started,
+                          std::int64_t ended, Bytes bytes = 0) {
     return command(device, CommandKind::upload, slice, started, ended, bytes);
   }
-  TimelineBuilder& compute(std::uint32_t device, std::int32_t slice, std::int64_t started, std::int64_t ended) {
+  TimelineBuilder& compute(std::uint32_t device, std::int32_t slice, std::int64_t started,
+                           std::int64_t ended) {
     return command(device, CommandKind::compute, slice, started, ended);
   }
-  TimelineBuilder& download(std::uint32_t device, std::int32_t slice, std::int64_t started, std::int64_t ended, Bytes bytes = 0) {
+  TimelineBuilder& download(std::uint32_t device, std::int32_t slice, std::int64_t started,
+                            std::int64_t ended, Bytes bytes = 0) {
     return command(device, CommandKind::download, slice, started, ended, bytes);
   }
-  TimelineBuilder& exchange(std::uint32_t device, std::uint32_t peer, bool arrives, std::int64_t started, std::int64_t ended,
-                            Bytes bytes = 0) {
+  TimelineBuilder& exchange(std::uint32_t device, std::uint32_t peer, bool arrives,
+                            std::int64_t started, std::int64_t ended, Bytes bytes = 0) {
     command(device, CommandKind::exchange, kPrepare, started, ended, bytes);
     timeline_.commands.back().label = Name(arrives ? "wait" : "put");
     timeline_.commands.back().exchange = ExchangeInfo{{peer}, PeerPath::direct, arrives};
@@ -52,16 +56,18 @@ class TimelineBuilder {
     timeline_.commands.back().round = round;
     return *this;
   }
-  TimelineBuilder& span(std::uint32_t device, HostState state, std::int64_t begin, std::int64_t end) {
+  TimelineBuilder& span(std::uint32_t device, HostState state, std::int64_t begin,
+                        std::int64_t end) {
     timeline_.spans.push_back({{device}, state, Nanos{begin}, Nanos{end}});
     return *this;
   }
-  TimelineBuilder& slice(std::uint32_t device, std::int32_t number, Items begin, Items end, std::int64_t enqueued = 0,
-                         std::int64_t finished = 0) {
+  TimelineBuilder& slice(std::uint32_t device, std::int32_t number, Items begin, Items end,
+                         std::int64_t enqueued = 0, std::int64_t finished = 0) {
     timeline_.slices.push_back({{device}, number, begin, end, Nanos{enqueued}, Nanos{finished}});
     return *this;
   }
-  TimelineBuilder& merge(std::int64_t begin, std::int64_t end, std::optional<DeviceIndex> on = std::nullopt) {
+  TimelineBuilder& merge(std::int64_t begin, std::int64_t end,
+                         std::optional<DeviceIndex> on = std::nullopt) {
     timeline_.merge_begin = Nanos{begin};
     timeline_.merge_end = Nanos{end};
     timeline_.merged_on = on;
@@ -73,8 +79,9 @@ class TimelineBuilder {
   Timeline timeline_;
 };
 
-// A pipeline as three in-order queues per device would run it, two slices in flight, with random lengths and launch gaps; merged on
-// the host or on a device, or not at all. Consistent: every command starts after what it depends on.
+// A pipeline as three in-order queues per device would run it, two slices in flight, with random
+// lengths and launch gaps; merged on the host or on a device, or not at all. Consistent: every
+// command starts after what it depends on.
 inline Timeline random_pipeline(std::mt19937& random) {
   const auto pick = [&](std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random);
@@ -108,7 +115,8 @@ inline Timeline random_pipeline(std::mt19937& random) {
       b.slice(d, s, next_item, next_item + size, enqueued, at);
       next_item += size;
     }
-    if (pick(0, 1)) put(CommandKind::download, kCollect, put(CommandKind::compute, kCollect, queue[1]));
+    if (pick(0, 1))
+      put(CommandKind::download, kCollect, put(CommandKind::compute, kCollect, queue[1]));
     last = std::max({last, queue[0], queue[1], queue[2]});
   }
   std::int64_t end = last + pick(0, 10);
@@ -116,7 +124,8 @@ inline Timeline random_pipeline(std::mt19937& random) {
   std::optional<DeviceIndex> on;
   if (pick(0, 1)) {
     on = DeviceIndex{0};
-    for (const CommandKind kind : {CommandKind::upload, CommandKind::compute, CommandKind::download}) {
+    for (const CommandKind kind :
+         {CommandKind::upload, CommandKind::compute, CommandKind::download}) {
       const std::int64_t start = end + pick(0, 5);
       end = start + pick(0, 60);
       b.command(0, kind, kMerge, start, end);

@@ -1,5 +1,6 @@
-// A workload that knows where a session is: the sum of squares of 64-bit values on fake devices, with every kind of command there
-// is (loading, uploads, kernels, downloads, merging on a device, publishing), and a script that asks it for its place.
+// A workload that knows where a session is: the sum of squares of 64-bit values on fake devices,
+// with every kind of command there is (loading, uploads, kernels, downloads, merging on a device,
+// publishing), and a script that asks it for its place.
 #pragma once
 
 #include <cstring>
@@ -36,7 +37,8 @@ struct Watched {
 inline FakeKernels watched_kernels() {
   const auto sum = [](bool squares) {
     return [squares](const Grid&, std::span<const FakeArg> args) {
-      const auto in = std::get<std::span<std::byte>>(args[0]), out = std::get<std::span<std::byte>>(args[3]);
+      const auto in = std::get<std::span<std::byte>>(args[0]),
+                 out = std::get<std::span<std::byte>>(args[3]);
       const auto first = std::get<std::uint64_t>(args[1]), count = std::get<std::uint64_t>(args[2]);
       std::uint64_t total = 0, value = 0;
       std::memcpy(&total, out.data(), sizeof total);
@@ -47,7 +49,9 @@ inline FakeKernels watched_kernels() {
       std::memcpy(out.data(), &total, sizeof total);
     };
   };
-  const auto ops = [](const Grid&, std::span<const FakeArg> args) { return static_cast<double>(std::get<std::uint64_t>(args[2])); };
+  const auto ops = [](const Grid&, std::span<const FakeArg> args) {
+    return static_cast<double>(std::get<std::uint64_t>(args[2]));
+  };
   FakeKernelCode clear;
   clear.run = [](const Grid&, std::span<const FakeArg> args) {
     const auto out = std::get<std::span<std::byte>>(args[0]);
@@ -80,10 +84,13 @@ class WatchedSum final : public Workload {
   Capacity capacity(const DeviceTraits&, Mode) const override {
     return {shape_.items, std::max<Items>(shape_.items / 8, 1), shape_.items * 8, {}};
   }
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity&) override {
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
+                                         const Capacity&) override {
     return std::make_unique<Program>(*this, device, mode);
   }
-  std::span<const std::byte> transfer_memory() const override { return std::as_bytes(std::span(values_)); }
+  std::span<const std::byte> transfer_memory() const override {
+    return std::as_bytes(std::span(values_));
+  }
   void expect(std::size_t devices) override { watched_.sharing = devices; }
   void begin_sample() override {
     ++watched_.samples;
@@ -102,7 +109,8 @@ class WatchedSum final : public Workload {
   std::string digest() const override { return total_ ? std::to_string(*total_) : "none"; }
   Verdict verify(VerifyLevel, std::uint64_t) override {
     if (digest() == right(shape_.items)) return {Verdict::Status::passed, "a loop", {}};
-    return {Verdict::Status::failed, "a loop", "sum " + digest() + " instead of " + right(shape_.items)};
+    return {Verdict::Status::failed, "a loop",
+            "sum " + digest() + " instead of " + right(shape_.items)};
   }
   void write_result(const std::filesystem::path&) const override {}
 
@@ -131,9 +139,13 @@ class WatchedSum final : public Workload {
     void enqueue(const Slice& slice, unsigned slot, Stream& stream) override {
       at(Place::slice);
       ++slices_;
-      if (!resident_) stream.upload(*in_[slot], 0, workload_.transfer_memory().subspan(slice.begin * 8, slice.size() * 8));
+      if (!resident_)
+        stream.upload(*in_[slot], 0,
+                      workload_.transfer_memory().subspan(slice.begin * 8, slice.size() * 8));
       Buffer* from = in_[resident_ ? 0 : slot].get();
-      stream.launch(*squares_, {}, {from, resident_ ? slice.begin : std::uint64_t{0}, std::uint64_t{slice.size()}, out_.get()});
+      stream.launch(*squares_, {},
+                    {from, resident_ ? slice.begin : std::uint64_t{0}, std::uint64_t{slice.size()},
+                     out_.get()});
     }
     void collect(Stream& stream) override {
       at(Place::collect);
@@ -150,14 +162,17 @@ class WatchedSum final : public Workload {
       const auto parts = std::as_bytes(std::span(workload_.partials_));
       stream.upload(*parts_, 0, parts);
       stream.launch(*clear_, {}, {out_.get()});
-      stream.launch(*add_, {}, {parts_.get(), std::uint64_t{0}, std::uint64_t{workload_.partials_.size()}, out_.get()});
+      stream.launch(
+          *add_, {},
+          {parts_.get(), std::uint64_t{0}, std::uint64_t{workload_.partials_.size()}, out_.get()});
       stream.download(*out_, 0, std::as_writable_bytes(std::span(&part_, 1)));
     }
     void merged() override { workload_.total_ = part_; }
 
    private:
     void at(Place place) {
-      workload_.watched_.devices[id_] = {place, workload_.watched_.samples, workload_.watched_.sharing, slices_};
+      workload_.watched_.devices[id_] = {place, workload_.watched_.samples,
+                                         workload_.watched_.sharing, slices_};
     }
 
     WatchedSum& workload_;

@@ -1,4 +1,5 @@
-// The plug-in: compiled once for each MPI whose headers are there, into a shared object of its own (cmake/cluster.cmake).
+// The plug-in: compiled once for each MPI whose headers are there, into a shared object of its own
+// (cmake/cluster.cmake).
 #include <mpi.h>
 
 #include <cstring>
@@ -19,7 +20,8 @@ const char* begin(int* rank, int* size) {
     MPI_Error_string(status, why, &length);
     return why;
   }
-  if (provided < MPI_THREAD_FUNNELED) return "this MPI cannot be called from a program with threads";
+  if (provided < MPI_THREAD_FUNNELED)
+    return "this MPI cannot be called from a program with threads";
   if (MPI_Comm_dup(MPI_COMM_WORLD, &everybody) != MPI_SUCCESS) return "MPI_Comm_dup failed";
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(everybody, MPI_ERRORS_RETURN);
@@ -48,7 +50,8 @@ void* send(int to, const void* data, int size) {
 int waiting(int* from, int* size) {
   int is_there = 0;
   MPI_Status status;
-  // Open MPI looks for new messages after it has looked among those it knew: the second call finds what the first one fetched.
+  // Open MPI looks for new messages after it has looked among those it knew: the second call finds
+  // what the first one fetched.
   for (int look = 0; look < 2 && is_there == 0; ++look)
     if (MPI_Iprobe(MPI_ANY_SOURCE, kTag, everybody, &is_there, &status) != MPI_SUCCESS) return -1;
   if (is_there == 0) return 0;
@@ -58,7 +61,8 @@ int waiting(int* from, int* size) {
 
 void* receive(int from, void* into, int size) {
   auto* request = new MPI_Request;
-  if (MPI_Irecv(into, size, MPI_BYTE, from, kTag, everybody, request) == MPI_SUCCESS) return request;
+  if (MPI_Irecv(into, size, MPI_BYTE, from, kTag, everybody, request) == MPI_SUCCESS)
+    return request;
   delete request;
   return nullptr;
 }
@@ -75,8 +79,12 @@ int end() { return MPI_Finalize() == MPI_SUCCESS ? 0 : -1; }
 
 void abort_all(int code) { MPI_Abort(MPI_COMM_WORLD, code); }
 
-constexpr mgpu_cluster_plugin kTable = {MGPU_CLUSTER_PLUGIN_VERSION, begin, library, send, waiting, receive, over, end, abort_all};
+constexpr mgpu_cluster_plugin kTable = {
+    MGPU_CLUSTER_PLUGIN_VERSION, begin, library, send, waiting, receive, over, end, abort_all};
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) const mgpu_cluster_plugin* mgpu_cluster_plugin_table(void) { return &kTable; }
+extern "C" __attribute__((visibility("default"))) const mgpu_cluster_plugin*
+mgpu_cluster_plugin_table(void) {
+  return &kTable;
+}

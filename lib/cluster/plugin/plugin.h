@@ -1,6 +1,6 @@
-/* What a plug-in for one MPI offers: a few calls of that library behind names of our own, in C, so that the program needs no MPI to
- * be built or to start, and one program serves them all. All calls come from the one thread that called begin(); none waits, but
- * for begin() and end(). */
+/* What a plug-in for one MPI offers: a few calls of that library behind names of our own, in C, so
+ * that the program needs no MPI to be built or to start, and one program serves them all. All calls
+ * come from the one thread that called begin(); none waits, but for begin() and end(). */
 #ifndef MGPU_CLUSTER_PLUGIN_H
 #define MGPU_CLUSTER_PLUGIN_H
 
@@ -15,14 +15,16 @@ struct mgpu_cluster_plugin {
   /* Joins the job; NULL, or why that was impossible. */
   const char* (*begin)(int* rank, int* size);
   const char* (*library)(void); /* its name and version, for people */
-  /* Begins to send; the memory must stay as it is until over() says that it has ended. NULL: refused. */
+  /* Begins to send; the memory must stay as it is until over() says that it has ended. NULL:
+   * refused. */
   void* (*send)(int to, const void* data, int size);
-  /* Is there a message that no receive() was begun for? 1: of `from`, so many bytes; 0: none; -1: the library failed. */
+  /* Is there a message that no receive() was begun for? 1: of `from`, so many bytes; 0: none; -1:
+   * the library failed. */
   int (*waiting)(int* from, int* size);
   void* (*receive)(int from, void* into, int size); /* the oldest of `from` */
-  int (*over)(void* transfer);                      /* 1: it has ended, and is forgotten; 0: not yet; -1: it failed */
-  int (*end)(void);                                 /* leaves the job, when all have called it */
-  void (*abort)(int code);                          /* ends the processes of all ranks, this one too */
+  int (*over)(void* transfer); /* 1: it has ended, and is forgotten; 0: not yet; -1: it failed */
+  int (*end)(void);            /* leaves the job, when all have called it */
+  void (*abort)(int code);     /* ends the processes of all ranks, this one too */
 };
 
 /* The one symbol of a plug-in. */

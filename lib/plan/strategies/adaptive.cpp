@@ -1,5 +1,6 @@
-// adaptive: shares by the best that is known, which is what earlier samples of the case showed, else the estimates; and within a
-// sample, moved between the queues of the devices as soon as one turns out faster or slower than was thought.
+// adaptive: shares by the best that is known, which is what earlier samples of the case showed,
+// else the estimates; and within a sample, moved between the queues of the devices as soon as one
+// turns out faster or slower than was thought.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,9 +14,11 @@
 namespace mgpu {
 namespace {
 
-constexpr double kMostEvenPieces = 32;  // of a share, all alike: two in flight are 6 % of it, out of reach when a device slows down
+constexpr double kMostEvenPieces = 32;  // of a share, all alike: two in flight are 6 % of it, out
+                                        // of reach when a device slows down
 constexpr double kWorthwhileOfRun = 0.02;  // of the whole run: a smaller gain may be noise
-constexpr double kGapOfRest = 0.3;  // of what is left: a hot device (> 0.8 busy until the end) beside a cold one (< 0.5)
+constexpr double kGapOfRest =
+    0.3;  // of what is left: a hot device (> 0.8 busy until the end) beside a cold one (< 0.5)
 
 class AdaptiveSource final : public QueueSource {
  public:
@@ -46,8 +49,8 @@ class AdaptiveSource final : public QueueSource {
     steal_if_idle(asking);  // a single granule, which is more than any part of a new plan
   }
 
-  // Re-plans what is not issued, when that gains enough: the thresholds keep it from following noise to and fro, the cost of a move
-  // from moving a few items.
+  // Re-plans what is not issued, when that gains enough: the thresholds keep it from following
+  // noise to and fro, the cost of a move from moving a few items.
   void plan_anew() {
     const double now = observed().now();
     double owned = 0, last = 0, first = std::numeric_limits<double>::infinity(), cost = 0;
@@ -60,30 +63,37 @@ class AdaptiveSource final : public QueueSource {
       cost = std::max(cost, move_cost({i}));
     }
     if (owned == 0) return;
-    const WaterLevel level = observed().common_end(ledger(), owned + static_cast<double>(ledger().shared()));
+    const WaterLevel level =
+        observed().common_end(ledger(), owned + static_cast<double>(ledger().shared()));
     const double gain = last - level.end;
     const bool uneven = last - first > kGapOfRest * (last - now);
-    if ((uneven || gain > kWorthwhileOfRun * last) && gain > std::max(cost, last * 1e-9)) move_to(level.amounts);
+    if ((uneven || gain > kWorthwhileOfRun * last) && gain > std::max(cost, last * 1e-9))
+      move_to(level.amounts);
   }
 
-  // From the tails of those with too much to those with too little, and no more than the difference.
+  // From the tails of those with too much to those with too little, and no more than the
+  // difference.
   void move_to(const std::vector<double>& amounts) {
     std::uint32_t donor = 0;
     for (std::uint32_t taker = 0; taker < ledger().size(); ++taker) {
       while (donor < ledger().size()) {
-        const double worth = 2 * move_cost({taker}) * observed().rate({taker});  // a piece that takes less is not worth its launch
+        const double worth =
+            2 * move_cost({taker}) *
+            observed().rate({taker});  // a piece that takes less is not worth its launch
         const double least = std::max(static_cast<double>(ledger().granularity()) / 2, worth);
         const double wanted = ledger().is_able({taker}) ? amounts[taker] - owned(taker) : 0;
         if (wanted < least) break;
         const double spare = owned(donor) - amounts[donor];
-        if (donor == taker || spare < least || !move({donor}, {taker}, std::min(wanted, spare))) ++donor;
+        if (donor == taker || spare < least || !move({donor}, {taker}, std::min(wanted, spare)))
+          ++donor;
       }
     }
   }
 
   bool move(DeviceIndex donor, DeviceIndex taker, double items) {
     const double granule = static_cast<double>(ledger().granularity());
-    return ledger().move_tail(donor, taker, static_cast<Items>(std::round(items / granule) * granule)) > 0;
+    return ledger().move_tail(donor, taker,
+                              static_cast<Items>(std::round(items / granule) * granule)) > 0;
   }
   double owned(std::uint32_t device) const { return static_cast<double>(ledger().owned({device})); }
 
@@ -93,7 +103,8 @@ class AdaptiveSource final : public QueueSource {
 class Adaptive final : public Strategy {
  public:
   explicit Adaptive(bool from_equal) : from_equal_(from_equal) {}
-  std::unique_ptr<SliceSource> begin(const PlanRequest& request, const History& history) const override {
+  std::unique_ptr<SliceSource> begin(const PlanRequest& request,
+                                     const History& history) const override {
     auto shares = learned_shares(request, history, estimated_speeds(request).rates);
     if (!shares && from_equal_) shares.emplace(request.devices.size(), 1.0);
     return std::make_unique<AdaptiveSource>(request, shares);
@@ -106,12 +117,14 @@ class Adaptive final : public Strategy {
 }  // namespace
 
 StrategyInfo adaptive_strategy() {
-  return {
-      "adaptive",
-      "shares that follow what is measured, within a sample and between samples",
-      {named_param("start", {"estimates", "equal"}, "the shares of a first sample, of which nothing is known but by probes")},
-      [](const StrategyParams& params) -> std::unique_ptr<Strategy> { return std::make_unique<Adaptive>(params.at("start") == 1); },
-      {.by_rate = true, .learns = true}};
+  return {"adaptive",
+          "shares that follow what is measured, within a sample and between samples",
+          {named_param("start", {"estimates", "equal"},
+                       "the shares of a first sample, of which nothing is known but by probes")},
+          [](const StrategyParams& params) -> std::unique_ptr<Strategy> {
+            return std::make_unique<Adaptive>(params.at("start") == 1);
+          },
+          {.by_rate = true, .learns = true}};
 }
 
 }  // namespace mgpu

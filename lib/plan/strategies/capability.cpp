@@ -1,4 +1,5 @@
-// capability: shares by what the devices were measured to do. One whose rate is not known is put beside the others by its score.
+// capability: shares by what the devices were measured to do. One whose rate is not known is put
+// beside the others by its score.
 #include "lib/plan/cost_model.hpp"
 #include "lib/plan/static_source.hpp"
 #include "lib/plan/strategy.hpp"
@@ -19,7 +20,9 @@ StrategyInfo capability_strategy() {
   return {"capability",
           "shares in proportion to the measured rate",
           {},
-          [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<ByCapability>(); },
+          [](const StrategyParams&) -> std::unique_ptr<Strategy> {
+            return std::make_unique<ByCapability>();
+          },
           {.fixed_shares = true, .by_rate = true}};
 }
 

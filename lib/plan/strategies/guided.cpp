@@ -1,5 +1,6 @@
-// guided: one queue of chunks that shrink as the work does, by one of the published rules (lib/plan/self_scheduling.hpp). What is
-// added to them: no chunk so small that launches cost more than they gain, and no device given what it would finish last.
+// guided: one queue of chunks that shrink as the work does, by one of the published rules
+// (lib/plan/self_scheduling.hpp). What is added to them: no chunk so small that launches cost more
+// than they gain, and no device given what it would finish last.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -28,13 +29,17 @@ std::vector<Items> least_chunks(const PlanRequest& request, const GuidedOptions&
   std::vector<Items> least(request.devices.size(), std::max<Items>(options.least, 1));
   const Speeds speeds = estimated_speeds(request);
   if (options.least > 0 || !speeds.timed) return least;
-  const double all = std::accumulate(speeds.rates.begin(), speeds.rates.end(), 0.0), average = average_rate(speeds.rates);
+  const double all = std::accumulate(speeds.rates.begin(), speeds.rates.end(), 0.0),
+               average = average_rate(speeds.rates);
   const double time = static_cast<double>(request.items) / all, share = launch_share(speeds.rates);
   for (std::size_t i = 0; i < least.size(); ++i) {
-    const double items = speeds.rates[i] * time, most = pieces_that_fill(request.devices[i], items, kMostGuidedPieces);
-    const double overhead = seconds(slice_overhead(request, request.devices[i])) * speeds.rates[i] / average;
+    const double items = speeds.rates[i] * time,
+                 most = pieces_that_fill(request.devices[i], items, kMostGuidedPieces);
+    const double overhead =
+        seconds(slice_overhead(request, request.devices[i])) * speeds.rates[i] / average;
     const double pieces = pieces_worth(overhead, time, share, most);
-    least[i] = std::max<Items>(static_cast<Items>(ceil_of(items / pieces / static_cast<double>(request.granularity))), 1);
+    least[i] = std::max<Items>(
+        static_cast<Items>(ceil_of(items / pieces / static_cast<double>(request.granularity))), 1);
   }
   return least;
 }
@@ -45,7 +50,8 @@ class GuidedSource final : public SliceSource {
       : ledger_(request),
         observed_(request),
         least_(least_chunks(request, options)),
-        sizes_(options.rule, options.k, granules_left(), ledger_.able(), *std::min_element(least_.begin(), least_.end())) {
+        sizes_(options.rule, options.k, granules_left(), ledger_.able(),
+               *std::min_element(least_.begin(), least_.end())) {
     for (std::uint32_t i = 0; i < least_.size(); ++i)
       launch_matters_ |= options.least == 0 && observed_.timed() && observed_.overhead({i}) > 0;
   }
@@ -107,8 +113,8 @@ class GuidedSource final : public SliceSource {
     return *outlook_;
   }
 
-  // Granules; 0: others had better take what is left. A device is refused only while something is in flight, whose end makes
-  // everybody ask again: so nobody waits for ever.
+  // Granules; 0: others had better take what is left. A device is refused only while something is
+  // in flight, whose end makes everybody ask again: so nobody waits for ever.
   Items chunk_for(DeviceIndex device) {
     const Items left = granules_left(), least = least_[device.value];
     const auto& [rates, level] = outlook();
@@ -116,31 +122,37 @@ class GuidedSource final : public SliceSource {
     const double items = static_cast<double>(at_once(device, size));
     if (!launch_matters_) {
       const bool second = ledger_.flights(device) > 0;
-      const bool late = observed_.end(ledger_, device) + items / observed_.rate(device) > level.end * (1 + 1e-9);
+      const bool late =
+          observed_.end(ledger_, device) + items / observed_.rate(device) > level.end * (1 + 1e-9);
       return second && (late || ledger_.holds_back(device, static_cast<Items>(items))) ? 0 : size;
     }
-    // At most what lets it end with all others, and all of that where only a small remainder would be left of it. What takes less
-    // than a launch is not worth one; a launch more or less is not a difference, as all will pay some.
+    // At most what lets it end with all others, and all of that where only a small remainder would
+    // be left of it. What takes less than a launch is not worth one; a launch more or less is not a
+    // difference, as all will pay some.
     const double granule = static_cast<double>(ledger_.granularity());
     const double most = std::round(level.amounts[device.value] / granule);
     const double launch = observed_.overhead(device) * observed_.rate(device) / granule;
-    if (most < std::max(1.0, launch)) return is_better_left(device, level) ? 0 : std::max<Items>(static_cast<Items>(most), 1);
+    if (most < std::max(1.0, launch))
+      return is_better_left(device, level) ? 0 : std::max<Items>(static_cast<Items>(most), 1);
     const double rule = static_cast<double>(size);
     Items chunk = size;
-    if (std::abs(most - rule) > launch && most < rule + 0.75 * static_cast<double>(least)) chunk = static_cast<Items>(most);
+    if (std::abs(most - rule) > launch && most < rule + 0.75 * static_cast<double>(least))
+      chunk = static_cast<Items>(most);
     return static_cast<double>(left - std::min(chunk, left)) <= launch ? left : chunk;
   }
 
-  // Hardly anything would be right for it: a device that is busy leaves it, an idle one takes it unless a busy one would have
-  // finished everything that is left before.
+  // Hardly anything would be right for it: a device that is busy leaves it, an idle one takes it
+  // unless a busy one would have finished everything that is left before.
   bool is_better_left(DeviceIndex device, const WaterLevel& level) const {
     if (!ledger_.any_in_flight()) return false;
     if (ledger_.flights(device) > 0 || !(level.amounts[device.value] > 0)) return true;
     const double granule = static_cast<double>(ledger_.granularity());
-    const double end = observed_.now() + observed_.overhead(device) + granule / observed_.rate(device);
+    const double end =
+        observed_.now() + observed_.overhead(device) + granule / observed_.rate(device);
     for (std::uint32_t i = 0; i < ledger_.size(); ++i) {
       if (ledger_.flights({i}) == 0 || !ledger_.is_able({i})) continue;
-      const double takes = observed_.overhead({i}) + static_cast<double>(ledger_.shared()) / observed_.rate({i});
+      const double takes =
+          observed_.overhead({i}) + static_cast<double>(ledger_.shared()) / observed_.rate({i});
       if (observed_.end(ledger_, {i}) + takes < end) return true;
     }
     return false;
@@ -166,9 +178,11 @@ class Guided final : public Strategy {
 };
 
 std::unique_ptr<Strategy> make_guided(const StrategyParams& params) {
-  constexpr ChunkRule rules[] = {ChunkRule::hguided, ChunkRule::factoring, ChunkRule::trapezoid, ChunkRule::weighted_factoring};
+  constexpr ChunkRule rules[] = {ChunkRule::hguided, ChunkRule::factoring, ChunkRule::trapezoid,
+                                 ChunkRule::weighted_factoring};
   return std::make_unique<Guided>(
-      GuidedOptions{rules[static_cast<std::size_t>(params.at("variant"))], params.at("K"), static_cast<Items>(params.at("min"))});
+      GuidedOptions{rules[static_cast<std::size_t>(params.at("variant"))], params.at("K"),
+                    static_cast<Items>(params.at("min"))});
 }
 
 }  // namespace
@@ -176,11 +190,15 @@ std::unique_ptr<Strategy> make_guided(const StrategyParams& params) {
 StrategyInfo guided_strategy() {
   return {"guided",
           "one queue of chunks that shrink as the work does",
-          {named_param("variant", {"hguided", "factoring", "trapezoid", "weighted-factoring"}, "the rule for the next chunk"),
-           // 2: what all rules were published with; a round over all devices hands out about half of what is left.
-           {"K", 2, 1, 4096, "each round over all devices hands out 1/K of what is left (the HGuided papers' k n)"},
+          {named_param("variant", {"hguided", "factoring", "trapezoid", "weighted-factoring"},
+                       "the rule for the next chunk"),
+           // 2: what all rules were published with; a round over all devices hands out about half
+           // of what is left.
+           {"K", 2, 1, 4096,
+            "each round over all devices hands out 1/K of what is left (the HGuided papers' k n)"},
            {"min", 0, 0, 1e9,
-            "smallest chunk, in granules (what slices are multiples of); 0: as large as keeps launches under 2 to 4 % of the time",
+            "smallest chunk, in granules (what slices are multiples of); 0: as large as keeps "
+            "launches under 2 to 4 % of the time",
             true}},
           make_guided};
 }

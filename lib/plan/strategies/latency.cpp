@@ -1,6 +1,7 @@
-// latency: the shares, the sizes of pieces and the number of devices that make the whole end soonest, with launches, transfers, the
-// shared host link and the merge in the account (lib/plan/completion.hpp). Without any known rate there is no time to weigh: shares
-// are then as those of `capability`.
+// latency: the shares, the sizes of pieces and the number of devices that make the whole end
+// soonest, with launches, transfers, the shared host link and the merge in the account
+// (lib/plan/completion.hpp). Without any known rate there is no time to weigh: shares are then as
+// those of `capability`.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -19,7 +20,8 @@ class Latency final : public Strategy {
  public:
   std::unique_ptr<SliceSource> begin(const PlanRequest& request, const History&) const override {
     const Speeds speeds = estimated_speeds(request);
-    if (!speeds.timed || request.items == 0) return make_static_source_by_weight(request, speeds.rates);
+    if (!speeds.timed || request.items == 0)
+      return make_static_source_by_weight(request, speeds.rates);
     const CompletionPlan plan = least_completion(request, speeds.rates);
     const std::vector<Items> shares = shares_by_weight(request, plan.items);
     std::vector<DeviceEstimate> devices(request.devices.begin(), request.devices.end());
@@ -27,9 +29,12 @@ class Latency final : public Strategy {
       if (shares[i] == 0 || plan.pieces[i] < 1) continue;
       const Items most = devices[i].pipeline > 0 ? devices[i].pipeline : devices[i].fits;
       auto pieces = static_cast<Items>(plan.pieces[i]);
-      // Where only `pipeline` asked for so many: as many as it asks of the share as it was cut, which may be a few items less.
-      if (pieces == pieces_of(static_cast<Items>(std::ceil(plan.items[i])), most)) pieces = pieces_of(shares[i], most);
-      devices[i].pipeline = std::min(round_up(ceil_div(shares[i], pieces), request.granularity), devices[i].fits);
+      // Where only `pipeline` asked for so many: as many as it asks of the share as it was cut,
+      // which may be a few items less.
+      if (pieces == pieces_of(static_cast<Items>(std::ceil(plan.items[i])), most))
+        pieces = pieces_of(shares[i], most);
+      devices[i].pipeline =
+          std::min(round_up(ceil_div(shares[i], pieces), request.granularity), devices[i].fits);
     }
     PlanRequest in_pieces = request;
     in_pieces.devices = devices;
@@ -43,7 +48,9 @@ StrategyInfo latency_strategy() {
   return {"latency",
           "the split predicted to end soonest, given launches, transfers and the shared link",
           {},
-          [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Latency>(); },
+          [](const StrategyParams&) -> std::unique_ptr<Strategy> {
+            return std::make_unique<Latency>();
+          },
           {.fixed_shares = true,
            .by_rate = true,
            .any_count = true,

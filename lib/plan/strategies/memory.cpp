@@ -1,4 +1,5 @@
-// memory: shares by free memory, none above what a device holds; more work than all hold together goes round in waves.
+// memory: shares by free memory, none above what a device holds; more work than all hold together
+// goes round in waves.
 #include <algorithm>
 
 #include "lib/plan/apportion.hpp"
@@ -13,15 +14,19 @@ class ByMemory final : public Strategy {
  public:
   std::unique_ptr<SliceSource> begin(const PlanRequest& request, const History&) const override {
     const std::vector<Items> holds = held_by_each(request);
-    const bool known = std::all_of(request.devices.begin(), request.devices.end(),
-                                   [](const DeviceEstimate& device) { return device.free_memory > 0; });
+    const bool known =
+        std::all_of(request.devices.begin(), request.devices.end(),
+                    [](const DeviceEstimate& device) { return device.free_memory > 0; });
     std::vector<double> weights;
     for (std::size_t i = 0; i < holds.size(); ++i) {
-      weights.push_back(static_cast<double>(known && holds[i] > 0 ? request.devices[i].free_memory : holds[i]));
+      weights.push_back(
+          static_cast<double>(known && holds[i] > 0 ? request.devices[i].free_memory : holds[i]));
     }
     Waves waves = full_waves(request, holds);
-    if (waves.left > 0 && std::any_of(holds.begin(), holds.end(), [](Items items) { return items > 0; })) {
-      const std::vector<Items> last = apportion_within(waves.left, request.granularity, weights, holds);
+    if (waves.left > 0 &&
+        std::any_of(holds.begin(), holds.end(), [](Items items) { return items > 0; })) {
+      const std::vector<Items> last =
+          apportion_within(waves.left, request.granularity, weights, holds);
       for (std::size_t i = 0; i < last.size(); ++i) waves.shares[i] += last[i];
     }
     put_odd_items_last(request, waves.shares);
@@ -35,7 +40,9 @@ StrategyInfo memory_strategy() {
   return {"memory",
           "shares in proportion to free memory",
           {},
-          [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<ByMemory>(); },
+          [](const StrategyParams&) -> std::unique_ptr<Strategy> {
+            return std::make_unique<ByMemory>();
+          },
           {.fixed_shares = true}};
 }
 

@@ -20,7 +20,9 @@ StrategyInfo proportional_strategy() {
   return {"proportional",
           "shares in proportion to the static score",
           {},
-          [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Proportional>(); },
+          [](const StrategyParams&) -> std::unique_ptr<Strategy> {
+            return std::make_unique<Proportional>();
+          },
           {.fixed_shares = true}};
 }
 

@@ -1,4 +1,5 @@
-// sequential: fills one device before the next is used at all, best first: as few devices as hold the work.
+// sequential: fills one device before the next is used at all, best first: as few devices as hold
+// the work.
 #include <algorithm>
 #include <cmath>
 
@@ -42,7 +43,9 @@ StrategyInfo sequential_strategy() {
   return {"sequential",
           "fills one device before the next is used",
           {{"fill", 1, 0.01, 1, "share of what a device's memory holds that counts as full"}},
-          [](const StrategyParams& params) -> std::unique_ptr<Strategy> { return std::make_unique<Sequential>(params.at("fill")); },
+          [](const StrategyParams& params) -> std::unique_ptr<Strategy> {
+            return std::make_unique<Sequential>(params.at("fill"));
+          },
           {.fixed_shares = true}};
 }
 

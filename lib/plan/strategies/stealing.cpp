@@ -1,5 +1,5 @@
-// stealing: every device starts with its share as a queue of its own; one that has run out takes from the tail of the queue that
-// would end last, where that pays.
+// stealing: every device starts with its share as a queue of its own; one that has run out takes
+// from the tail of the queue that would end last, where that pays.
 #include "lib/plan/queue_source.hpp"
 #include "lib/plan/strategy.hpp"
 
@@ -28,11 +28,14 @@ class Stealing final : public Strategy {
 }  // namespace
 
 StrategyInfo stealing_strategy() {
-  return {
-      "stealing",
-      "a queue per device; idle devices take from the one that would end last",
-      {{"pieces", 16, 1, 4096, "a piece is at least 1/pieces of a share; more where launches would cost over 2 to 4 %", true}},
-      [](const StrategyParams& params) -> std::unique_ptr<Strategy> { return std::make_unique<Stealing>(params.at("pieces")); }};
+  return {"stealing",
+          "a queue per device; idle devices take from the one that would end last",
+          {{"pieces", 16, 1, 4096,
+            "a piece is at least 1/pieces of a share; more where launches would cost over 2 to 4 %",
+            true}},
+          [](const StrategyParams& params) -> std::unique_ptr<Strategy> {
+            return std::make_unique<Stealing>(params.at("pieces"));
+          }};
 }
 
 }  // namespace mgpu

@@ -1,6 +1,7 @@
-// What messages between ranks cost, beside the same on a device of rank 0's own: a question and its answer, bytes there and back, a
-// slice handed out, results brought back. Under a launcher, two ranks or more; scripts/cluster_bench.sh does that with each MPI.
-// Usage: mgpu-cluster-bench [--quick] [--json FILE]
+// What messages between ranks cost, beside the same on a device of rank 0's own: a question and its
+// answer, bytes there and back, a slice handed out, results brought back. Under a launcher, two
+// ranks or more; scripts/cluster_bench.sh does that with each MPI. Usage: mgpu-cluster-bench
+// [--quick] [--json FILE]
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -29,7 +30,9 @@ struct Figure {
   std::string what, where;
   Bytes bytes = 0;
   std::vector<double> us;  // sorted
-  double at(double part) const { return us[static_cast<std::size_t>(part * static_cast<double>(us.size() - 1))]; }
+  double at(double part) const {
+    return us[static_cast<std::size_t>(part * static_cast<double>(us.size() - 1))];
+  }
 };
 
 class Bench {
@@ -48,7 +51,8 @@ class Bench {
 
  private:
   // `once` does it `each` times.
-  void measure(const std::string& what, Bytes bytes, unsigned times, const std::function<void()>& once, unsigned each = 1) {
+  void measure(const std::string& what, Bytes bytes, unsigned times,
+               const std::function<void()>& once, unsigned each = 1) {
     Figure figure{what, where_, bytes, {}};
     if (quick_) times = std::max(times / 100, 3u);
     for (unsigned i = 0; i < times + times / 10 + 1; ++i) {
@@ -74,8 +78,10 @@ class Bench {
       wait(device, done.back());
     };
     const unsigned times = bytes > (1 << 20) ? 50 : 500;
-    measure("upload", bytes, times, [&] { run([&](Stream& stream) { stream.upload(*buffer, 0, there); }); });
-    measure("download", bytes, times, [&] { run([&](Stream& stream) { stream.download(*buffer, 0, back); }); });
+    measure("upload", bytes, times,
+            [&] { run([&](Stream& stream) { stream.upload(*buffer, 0, there); }); });
+    measure("download", bytes, times,
+            [&] { run([&](Stream& stream) { stream.download(*buffer, 0, back); }); });
     if (bytes > 1 << 20) {
       std::vector<std::byte> more(bytes);
       measure("two downloads at once", bytes, times, [&] {
@@ -89,10 +95,11 @@ class Bench {
     for (const BatchId batch : done) device.take(batch);
   }
 
-  // A kernel that does nothing: what is left is handing it out and being told of its end. One at a time, and one ahead.
+  // A kernel that does nothing: what is left is handing it out and being told of its end. One at a
+  // time, and one ahead.
   void slices(OpenDevice& device) {
-    const std::unique_ptr<Kernel> kernel =
-        device.resources().foreign_kernel({"nothing.cl", "__kernel void nothing(uint unused) {}"}, "nothing", "");
+    const std::unique_ptr<Kernel> kernel = device.resources().foreign_kernel(
+        {"nothing.cl", "__kernel void nothing(uint unused) {}"}, "nothing", "");
     std::vector<BatchId> all, ahead;
     const auto enqueue = [&] {
       device.begin_slice();
@@ -138,23 +145,30 @@ void measure(Cluster& cluster, bool quick, const std::string& file) {
   Bench bench(*backend, quick);
   Json used = Json::array();
   for (const bool own : {true, false}) {
-    const auto is_there = [&](const Device& device) { return !device.node || (device.node->number == 0) == own; };
+    const auto is_there = [&](const Device& device) {
+      return !device.node || (device.node->number == 0) == own;
+    };
     const auto at = std::find_if(devices.begin(), devices.end(), is_there);
-    if (at == devices.end()) throw Error(ErrorKind::no_device, own ? "rank 0 has no device" : "no other rank has a device");
+    if (at == devices.end())
+      throw Error(ErrorKind::no_device,
+                  own ? "rank 0 has no device" : "no other rank has a device");
     used.push_back({{"where", own ? "rank 0" : "rank 1"}, {"id", at->id}, {"name", at->name}});
     bench.device(*at, own ? "rank 0" : "rank 1");
   }
   const std::string library = backend->cluster()->library;
-  std::printf("%s\n%-28s %10s %12s %12s\n", library.c_str(), "us, median (10 % to 90 %)", "bytes", "rank 0", "another rank");
+  std::printf("%s\n%-28s %10s %12s %12s\n", library.c_str(), "us, median (10 % to 90 %)", "bytes",
+              "rank 0", "another rank");
   const std::size_t half = bench.figures().size() / 2;
   for (std::size_t i = 0; i < half; ++i) {
     const Figure& own = bench.figures()[i];
     const Figure& other = bench.figures()[half + i];
-    std::printf("%-28s %10llu %12.1f %12.1f (%.1f to %.1f)\n", own.what.c_str(), static_cast<unsigned long long>(own.bytes),
-                own.at(0.5), other.at(0.5), other.at(0.1), other.at(0.9));
+    std::printf("%-28s %10llu %12.1f %12.1f (%.1f to %.1f)\n", own.what.c_str(),
+                static_cast<unsigned long long>(own.bytes), own.at(0.5), other.at(0.5),
+                other.at(0.1), other.at(0.9));
   }
   if (file.empty()) return;
-  Json all = {{"library", library}, {"host", host_name()}, {"devices", used}, {"figures", Json::array()}};
+  Json all = {
+      {"library", library}, {"host", host_name()}, {"devices", used}, {"figures", Json::array()}};
   for (const Figure& figure : bench.figures()) all["figures"].push_back(in_json(figure));
   std::ofstream out(file);
   out << all.dump(1) << '\n';
@@ -183,8 +197,11 @@ int main(int argc, char** argv) {
         throw Error(ErrorKind::usage, word + " is not an option; accepted: --quick, --json FILE");
     }
     const std::optional<Launch> launch = find_launch(variable);
-    if (!launch) throw Error(ErrorKind::usage, "this is one process; accepted: two ranks under a launcher of MPI");
-    auto cluster = Cluster::join(*launch, make_cl_backend({embedded_kernels(), {}}), {host_name(), "1", "cluster_bench", arguments},
+    if (!launch)
+      throw Error(ErrorKind::usage,
+                  "this is one process; accepted: two ranks under a launcher of MPI");
+    auto cluster = Cluster::join(*launch, make_cl_backend({embedded_kernels(), {}}),
+                                 {host_name(), "1", "cluster_bench", arguments},
                                  std::filesystem::read_symlink("/proc/self/exe"));
     int code = 0;
     try {

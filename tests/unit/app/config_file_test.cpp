@@ -1,4 +1,5 @@
-// Config files: what is understood, what is refused and in which line, and that what is dumped comes back.
+// Config files: what is understood, what is refused and in which line, and that what is dumped
+// comes back.
 #include "app/config_file.hpp"
 
 #include <doctest/doctest.h>
@@ -65,7 +66,8 @@ TEST_CASE("strings, lists, numbers and words are values") {
 }
 
 TEST_CASE("sections, dots, comments and blank lines are understood, and lines are counted") {
-  const auto entries = parse_config("\xef\xbb\xbf# first\n\n[run]\nsize = 4\n\"time-limit\" = \"1m\"\n[ other . one ]\na.b = 1");
+  const auto entries = parse_config(
+      "\xef\xbb\xbf# first\n\n[run]\nsize = 4\n\"time-limit\" = \"1m\"\n[ other . one ]\na.b = 1");
   REQUIRE(entries.size() == 3);
   CHECK(entries[0].section == "run");
   CHECK(entries[0].line == 4);
@@ -99,8 +101,9 @@ TEST_CASE("what is not a line of a config file is refused with the number of its
 
 TEST_CASE("whatever a value holds comes back from how it is written") {
   for (const std::string& text :
-       {std::string(), std::string("a\"b\\c'd"), std::string("\x1b[2J\n\t\x7f"), std::string("\u202e\U000e0041"),
-        std::string("caf\u00e9 # x"), std::string("\xff\xfe"), std::string("[1, 2]")}) {
+       {std::string(), std::string("a\"b\\c'd"), std::string("\x1b[2J\n\t\x7f"),
+        std::string("\u202e\U000e0041"), std::string("caf\u00e9 # x"), std::string("\xff\xfe"),
+        std::string("[1, 2]")}) {
     CAPTURE(text);
     const std::string written = config_string(text);
     CHECK(written.find_first_of("\n\x1b\x7f") == std::string::npos);
@@ -112,13 +115,15 @@ TEST_CASE("another name gives the option its value, with its unit, and not both 
   Settings settings;
   settings.offer(option("sync-timeout-ms"), {"1k", "--sync-timeout-ms", Given::Layer::flag});
   settings.offer(option("timeout"), {"9s", "c.toml: timeout", Given::Layer::config});
-  settings.offer(option("device-filter"), {"gpu:2", "MGPU_BENCH_DEVICE_FILTER", Given::Layer::environment});
+  settings.offer(option("device-filter"),
+                 {"gpu:2", "MGPU_BENCH_DEVICE_FILTER", Given::Layer::environment});
   REQUIRE(settings.find("timeout"));
   CHECK(settings.find("timeout")->value == "1000ms");
   CHECK(settings.find("timeout")->from == "--sync-timeout-ms");
   CHECK(settings.find("devices")->value == "gpu:2");
   CHECK(refused_offer(option("timeout"), option("sync-timeout-ms")) ==
         "--sync-timeout-ms: another name of --timeout, which is given too; give one of them");
-  CHECK(refused_offer(option("strategy"), option("load-balancing-strategy")).find("another name of") != std::string::npos);
+  CHECK(refused_offer(option("strategy"), option("load-balancing-strategy"))
+            .find("another name of") != std::string::npos);
   CHECK(refused_offer(option("strategy"), option("devices")).empty());
 }

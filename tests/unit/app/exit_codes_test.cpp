@@ -46,12 +46,14 @@ TEST_CASE("a wrong result is never less than unverified, also of a device alone"
     of_none.faults.push_back(fault("wrong_result"));
     by_record.runs[0].verify.status = VerifyStatus::failed;
     by_record.runs[0].status = Status::failed;
-    for (const Report& report : {of_case, of_none, by_record}) CHECK(outcome(report, strict) == ExitCode::unverified);
+    for (const Report& report : {of_case, of_none, by_record})
+      CHECK(outcome(report, strict) == ExitCode::unverified);
   }
 }
 
 TEST_CASE(
-    "cases that failed fail, those that were skipped or went on with fewer devices under strict, and nothing measured always") {
+    "cases that failed fail, those that were skipped or went on with fewer devices under strict, "
+    "and nothing measured always") {
   Report report = good();
   report.runs.push_back(report.runs.front());
   report.runs[1].status = Status::failed;
@@ -72,7 +74,8 @@ TEST_CASE(
 
 TEST_CASE("the worst of several codes hides the others") {
   using enum ExitCode;
-  const ExitCode order[] = {terminated, interrupted, internal, unverified, failed, regression, inconclusive};
+  const ExitCode order[] = {terminated, interrupted, internal,    unverified,
+                            failed,     regression,  inconclusive};
   for (std::size_t k = 0; k < std::size(order); ++k) {
     const std::vector<ExitCode> rest(order + k, std::end(order));
     CHECK(worst(rest) == order[k]);

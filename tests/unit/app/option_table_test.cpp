@@ -1,4 +1,5 @@
-// What the rows of the table of options say of fields: values go there, and results record those that say how samples were taken.
+// What the rows of the table of options say of fields: values go there, and results record those
+// that say how samples were taken.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -31,8 +32,11 @@ std::string some_value(const OptionSpec& option) {
 }  // namespace
 
 TEST_CASE("values go to their fields, whose defaults stay where nothing is given") {
-  const RunRequest request =
-      with({{"samples", "9"}, {"verify", "off"}, {"timeout", "2s"}, {"require-devices", "3"}, {"strict", "on"}});
+  const RunRequest request = with({{"samples", "9"},
+                                   {"verify", "off"},
+                                   {"timeout", "2s"},
+                                   {"require-devices", "3"},
+                                   {"strict", "on"}});
   CHECK(request.session.stop.exactly == 9);
   CHECK(request.session.stop.warmup == 1);
   CHECK(request.session.verify == VerifyLevel::off);
@@ -63,7 +67,8 @@ TEST_CASE("values that a field cannot have are refused with what is accepted") {
   CHECK(refusal("samples", "0") == "--samples: \"0\" is too small; accepted: 1 or more");
   CHECK(refusal("time-limit", "0s") == "--time-limit: \"0s\" is no time at all");
   CHECK(refusal("verify", "much") == "--verify: \"much\" is unknown; accepted: full, sample, off");
-  CHECK(refusal("strict", "perhaps") == "--strict: \"perhaps\" is not a boolean; accepted: true, false");
+  CHECK(refusal("strict", "perhaps") ==
+        "--strict: \"perhaps\" is not a boolean; accepted: true, false");
 }
 
 TEST_CASE("recorded are options that have a value, given or by default") {
@@ -71,11 +76,14 @@ TEST_CASE("recorded are options that have a value, given or by default") {
   CHECK(standard.at("build_timeout_ns") == ParamValue(std::int64_t{300'000'000'000}));
   CHECK(standard.at("verify") == ParamValue("full"));
   CHECK(standard.at("warmup") == ParamValue(std::int64_t{1}));
-  for (const char* name : {"quick", "samples", "timeout_ns", "strict", "time_limit_ns"}) CHECK_FALSE(standard.contains(name));
+  for (const char* name : {"quick", "samples", "timeout_ns", "strict", "time_limit_ns"})
+    CHECK_FALSE(standard.contains(name));
   CHECK(recorded(with({{"quick", "on"}})).at("quick") == ParamValue("yes"));
 }
 
-TEST_CASE("every option that says how samples were taken is recorded with what was given, under its name") {
+TEST_CASE(
+    "every option that says how samples were taken is recorded with what was given, under its "
+    "name") {
   const ParamMap standard = recorded(with({}));
   for (const OptionSpec& option : run_options({})) {
     if ((option.uses & OptionSpec::recorded) == 0) continue;

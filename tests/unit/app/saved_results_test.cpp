@@ -35,7 +35,8 @@ class Folder {
   std::vector<std::string> names() const {  // of all but locks and the like, in order
     std::vector<std::string> all;
     for (const auto& entry : fs::directory_iterator(path_)) {
-      if (!entry.path().filename().string().starts_with(".")) all.push_back(entry.path().filename().string());
+      if (!entry.path().filename().string().starts_with("."))
+        all.push_back(entry.path().filename().string());
     }
     std::sort(all.begin(), all.end());
     return all;
@@ -53,7 +54,9 @@ std::vector<std::string> names_of(const std::vector<fs::path>& files) {
 
 }  // namespace
 
-TEST_CASE("a result is named after when it began and what it measures, and one of the same second after that too") {
+TEST_CASE(
+    "a result is named after when it began and what it measures, and one of the same second after "
+    "that too") {
   const Folder folder;
   const std::string first = new_saved_result(folder, kMoment, "merkle").file.filename().string();
   CHECK(first == "2026-03-07T040506Z-merkle.json.gz");
@@ -61,16 +64,19 @@ TEST_CASE("a result is named after when it began and what it measures, and one o
   const std::string second = new_saved_result(folder, kMoment, "all").file.filename().string();
   CHECK(second == "2026-03-07T040506Z.2-all.json.gz");
   folder.put(second + ".journal");  // all that there is of a run that was killed early
-  const std::string third = new_saved_result(folder, kMoment, "matrix+msm").file.filename().string();
+  const std::string third =
+      new_saved_result(folder, kMoment, "matrix+msm").file.filename().string();
   CHECK(third == "2026-03-07T040506Z.3-matrix+msm.json.gz");
   folder.put(third);
   CHECK(names_of(saved_results(folder, false)) == std::vector{third, first});
   CHECK(names_of(saved_results(folder, true)) == std::vector{third, second, first});
 }
 
-TEST_CASE("two runs that begin in the same second get different files while neither has written one") {
+TEST_CASE(
+    "two runs that begin in the same second get different files while neither has written one") {
   const Folder folder;
-  const NewResult one = new_saved_result(folder, kMoment, "merkle"), other = new_saved_result(folder, kMoment, "merkle");
+  const NewResult one = new_saved_result(folder, kMoment, "merkle"),
+                  other = new_saved_result(folder, kMoment, "merkle");
   CHECK(one.file != other.file);
   CHECK(folder.names().empty());
 }
@@ -85,19 +91,22 @@ TEST_CASE("the tenth result of a second began after the ninth") {
 TEST_CASE("the oldest results make room for a new one, with their journals") {
   const Folder folder;
   for (const char* name :
-       {"2026-01-01T000000Z-merkle.json.gz", "2026-01-01T000000Z-merkle.json.gz.journal", "2026-01-02T000000Z-all.json.gz.journal",
-        "2026-01-03T000000Z-msm.json.gz", "2026-01-04T000000Z-msm.json.gz"})
+       {"2026-01-01T000000Z-merkle.json.gz", "2026-01-01T000000Z-merkle.json.gz.journal",
+        "2026-01-02T000000Z-all.json.gz.journal", "2026-01-03T000000Z-msm.json.gz",
+        "2026-01-04T000000Z-msm.json.gz"})
     folder.put(name);
   new_saved_result(folder, kMoment, "merkle", 3);
-  CHECK(folder.names() == std::vector<std::string>{"2026-01-03T000000Z-msm.json.gz", "2026-01-04T000000Z-msm.json.gz"});
+  CHECK(folder.names() == std::vector<std::string>{"2026-01-03T000000Z-msm.json.gz",
+                                                   "2026-01-04T000000Z-msm.json.gz"});
 }
 
 TEST_CASE("what has a name of its own is neither a saved result nor removed") {
   const Folder folder;
-  const std::vector<std::string> own = {"2026-01-01T000000Z-merkle-before.json.gz", "2026-01-01T000000Z-merkle.json",
-                                        "2026-01-01T000000Z.1-merkle.json.gz",      "2026-01-01T000000Z.json.gz",
-                                        "2026-01-01T000000Z.x-merkle.json.gz",      "base.json.gz",
-                                        "copy-of-2026-01-01T000000Z-merkle.json.gz"};
+  const std::vector<std::string> own = {
+      "2026-01-01T000000Z-merkle-before.json.gz", "2026-01-01T000000Z-merkle.json",
+      "2026-01-01T000000Z.1-merkle.json.gz",      "2026-01-01T000000Z.json.gz",
+      "2026-01-01T000000Z.x-merkle.json.gz",      "base.json.gz",
+      "copy-of-2026-01-01T000000Z-merkle.json.gz"};
   for (const std::string& name : own) folder.put(name);
   new_saved_result(folder, kMoment, "merkle", 1);
   CHECK(folder.names() == own);
@@ -113,28 +122,34 @@ TEST_CASE("a result that a run is writing is not removed") {
   CHECK(folder.names() == std::vector<std::string>{"2026-01-01T000000Z-merkle.json.gz"});
 }
 
-TEST_CASE("a folder that cannot be made is an error of output, and one that is missing has no results") {
+TEST_CASE(
+    "a folder that cannot be made is an error of output, and one that is missing has no results") {
   const Folder folder;
   folder.put("file");
   CHECK_THROWS_AS(new_saved_result(folder / "file" / "mgpu-bench", kMoment, "merkle"), Error);
   CHECK(saved_results(folder / "missing", true).empty());
-  CHECK(new_saved_result(folder / "made" / "mgpu-bench", kMoment, "merkle").file.parent_path() == folder / "made" / "mgpu-bench");
+  CHECK(new_saved_result(folder / "made" / "mgpu-bench", kMoment, "merkle").file.parent_path() ==
+        folder / "made" / "mgpu-bench");
 }
 
 TEST_CASE("last counts back from the run that began last, and a path is a file") {
   CHECK(saved_index("report", "last") == 0);
   CHECK(saved_index("report", "last~0") == 0);
   CHECK(saved_index("report", "last~12") == 12);
-  for (const char* file : {"./last", "last.json", "lasting", "last-1", "", "LAST"}) CHECK_FALSE(saved_index("report", file));
+  for (const char* file : {"./last", "last.json", "lasting", "last-1", "", "LAST"})
+    CHECK_FALSE(saved_index("report", file));
   for (const char* bad : {"last~", "last~x", "last~-1", "last~1x", "last~99999999999999999999999"})
     CHECK_THROWS_AS(saved_index("report", bad), Error);
 }
 
-TEST_CASE("results are kept in the state folder of the user, and a relative one counts as not set") {
+TEST_CASE(
+    "results are kept in the state folder of the user, and a relative one counts as not set") {
   using Map = std::map<std::string, std::string>;
-  CHECK(state_directory(Environment(Map{{"XDG_STATE_HOME", "/s"}, {"HOME", "/h"}})) == "/s/mgpu-bench");
+  CHECK(state_directory(Environment(Map{{"XDG_STATE_HOME", "/s"}, {"HOME", "/h"}})) ==
+        "/s/mgpu-bench");
   CHECK(state_directory(Environment(Map{{"HOME", "/h"}})) == "/h/.local/state/mgpu-bench");
-  CHECK(state_directory(Environment(Map{{"XDG_STATE_HOME", "s"}, {"HOME", "/h"}})) == "/h/.local/state/mgpu-bench");
+  CHECK(state_directory(Environment(Map{{"XDG_STATE_HOME", "s"}, {"HOME", "/h"}})) ==
+        "/h/.local/state/mgpu-bench");
   CHECK(state_directory(Environment(Map{})).empty());
 }
 

@@ -13,7 +13,8 @@ TEST_CASE("the nearest known word is offered, and none where too many letters ar
   CHECK(did_you_mean("sub-device", known) == "; did you mean \"sub-devices\"?");
   CHECK(did_you_mean("stratgey", known) == "; did you mean \"strategy\"?");
   CHECK(did_you_mean("rnu", known) == "; did you mean \"run\"?");
-  const std::vector<std::string> alike = {"kernel", "merkle"};  // two letters to change, or two to swap
+  const std::vector<std::string> alike = {"kernel",
+                                          "merkle"};  // two letters to change, or two to swap
   CHECK(did_you_mean("merkel", alike) == "; did you mean \"merkle\"?");
   CHECK(did_you_mean("colour", known).empty());
   CHECK(did_you_mean("x", known).empty());

@@ -7,12 +7,17 @@
 
 using namespace mgpu;
 
-TEST_CASE("an included text is put in place of its line, with the lines around it still known by their numbers") {
-  const EmbeddedText texts[] = {{"a.cl", "first\n#include \"b.cl\"\nthird\n"}, {"b.cl", "#include \"c.cl\"\nb"}, {"c.cl", "c\n"}};
+TEST_CASE(
+    "an included text is put in place of its line, with the lines around it still known by their "
+    "numbers") {
+  const EmbeddedText texts[] = {{"a.cl", "first\n#include \"b.cl\"\nthird\n"},
+                                {"b.cl", "#include \"c.cl\"\nb"},
+                                {"c.cl", "c\n"}};
   CHECK(with_includes(texts, "c.cl") == "c\n");
   CHECK(with_includes(texts, "b.cl") == "#line 1 \"c.cl\"\nc\n#line 2 \"b.cl\"\nb");
   CHECK(with_includes(texts, "a.cl") ==
-        "first\n#line 1 \"b.cl\"\n#line 1 \"c.cl\"\nc\n#line 2 \"b.cl\"\nb\n#line 3 \"a.cl\"\nthird\n");
+        "first\n#line 1 \"b.cl\"\n#line 1 \"c.cl\"\nc\n#line 2 \"b.cl\"\nb\n#line 3 "
+        "\"a.cl\"\nthird\n");
 }
 
 TEST_CASE("a text that is not there is an error, wherever it is named") {

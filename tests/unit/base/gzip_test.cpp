@@ -22,7 +22,8 @@ constexpr std::size_t kMuch = std::size_t{1} << 24;
 
 std::string gunzip(std::string_view file, std::size_t piece = kMuch, std::size_t most = kMuch) {
   Gunzip gunzip(most);
-  for (; !file.empty(); file.remove_prefix(std::min(piece, file.size()))) gunzip.take(file.substr(0, piece));
+  for (; !file.empty(); file.remove_prefix(std::min(piece, file.size())))
+    gunzip.take(file.substr(0, piece));
   return gunzip.text();
 }
 
@@ -58,7 +59,8 @@ constexpr std::string_view kForeign(
 
 TEST_CASE("what is compressed comes back, whatever it is and in whatever pieces it arrives") {
   const std::string everything = noise(3'000'000) + std::string(3'000'000, 'x');
-  for (const std::string& text : {std::string(), std::string("{}"), std::string(1, '\0'), everything}) {
+  for (const std::string& text :
+       {std::string(), std::string("{}"), std::string(1, '\0'), everything}) {
     const std::string packed = gzip(text);
     CHECK(is_gzip(packed));
     CHECK((gunzip(packed) == text));
@@ -72,17 +74,20 @@ TEST_CASE("what is compressed comes back, whatever it is and in whatever pieces 
 TEST_CASE("files that others wrote are read, and so are several in one") {
   CHECK(gunzip(kForeign) == "results");
   const std::string joined = std::string(kForeign) + gzip("") + gzip(" and more") + gzip("");
-  for (const std::size_t piece : {std::size_t{1}, std::size_t{45}, std::size_t{46}, std::size_t{47}, kMuch})
+  for (const std::size_t piece :
+       {std::size_t{1}, std::size_t{45}, std::size_t{46}, std::size_t{47}, kMuch})
     CHECK(gunzip(joined, piece) == "results and more");
 }
 
 TEST_CASE("only the first two bytes say what is gzip") {
   CHECK(is_gzip("\x1f\x8b"));
-  for (const std::string_view bytes : {"", "\x1f", "\x8b\x1f", "{}", " \x1f\x8b", "PK\x03\x04"}) CHECK_FALSE(is_gzip(bytes));
+  for (const std::string_view bytes : {"", "\x1f", "\x8b\x1f", "{}", " \x1f\x8b", "PK\x03\x04"})
+    CHECK_FALSE(is_gzip(bytes));
 }
 
 TEST_CASE("a file that was cut off is refused wherever that was") {
-  const std::string text = noise(50) + std::string(500, 'x'), one = gzip(text), two = one + gzip("the second");
+  const std::string text = noise(50) + std::string(500, 'x'), one = gzip(text),
+                    two = one + gzip("the second");
   for (std::size_t size = 0; size < two.size(); ++size) {
     CAPTURE(size);
     if (size == one.size()) {
@@ -110,26 +115,34 @@ TEST_CASE("damage is refused, or changes nothing of what is read") {
   }
   // Not the time in the header, nor how a run of one letter is told.
   CHECK(refused > 8 * (whole.size() - 10));
-  CHECK(refusal([&] { gunzip(whole.substr(0, 12) + "\xff\xff" + whole.substr(14)); }).starts_with("is a damaged gzip file: "));
-  CHECK(refusal([] { gunzip("{\"schema\": 1}"); }) == "is a damaged gzip file: incorrect header check");
-  CHECK(refusal([] { gunzip("\x1f\x8b\x07 and so on"); }) == "is a damaged gzip file: unknown compression method");
+  CHECK(refusal([&] {
+          gunzip(whole.substr(0, 12) + "\xff\xff" + whole.substr(14));
+        }).starts_with("is a damaged gzip file: "));
+  CHECK(refusal([] { gunzip("{\"schema\": 1}"); }) ==
+        "is a damaged gzip file: incorrect header check");
+  CHECK(refusal([] { gunzip("\x1f\x8b\x07 and so on"); }) ==
+        "is a damaged gzip file: unknown compression method");
 }
 
 TEST_CASE("what follows a member is another member, or refused") {
-  for (const std::string_view after : {std::string_view("{}"), std::string_view("\0\0", 2), std::string_view("\x1f\x8c")}) {
+  for (const std::string_view after :
+       {std::string_view("{}"), std::string_view("\0\0", 2), std::string_view("\x1f\x8c")}) {
     for (const std::size_t piece : {std::size_t{1}, kMuch})
-      CHECK(refusal([&] { gunzip(gzip("x") + std::string(after), piece); }) == "is a gzip file with something else after its end");
+      CHECK(refusal([&] { gunzip(gzip("x") + std::string(after), piece); }) ==
+            "is a gzip file with something else after its end");
   }
   std::string second = gzip("two");
   second[2] = 7;
-  CHECK(refusal([&] { gunzip(gzip("one") + second); }) == "is a damaged gzip file: unknown compression method");
+  CHECK(refusal([&] { gunzip(gzip("one") + second); }) ==
+        "is a damaged gzip file: unknown compression method");
 }
 
 TEST_CASE("more than the limit is refused before it is held, also in several members") {
   const std::string member = gzip(std::string(1000, 'x'));
   CHECK(gunzip(member, kMuch, 1000).size() == 1000);
   CHECK(refusal([&] { gunzip(member, kMuch, 999); }) == "is larger than 999 B when decompressed");
-  CHECK(refusal([&] { gunzip(member + member, 1, 1999); }) == "is larger than 1.95 KiB when decompressed");
+  CHECK(refusal([&] { gunzip(member + member, 1, 1999); }) ==
+        "is larger than 1.95 KiB when decompressed");
   CHECK(gunzip(member + member, 1, 2000).size() == 2000);
   // A bomb: each piece holds a thousand times its size.
   const std::string bomb = gzip(std::string(std::size_t{1} << 23, '0'));
@@ -140,7 +153,8 @@ TEST_CASE("more than the limit is refused before it is held, also in several mem
 TEST_CASE("a file is decompressed by what it holds, and compressed by its name") {
   const test::TemporaryFolder folder;
   const std::string text(3'000'000, 'x');
-  const std::filesystem::path packed = folder.path() / "r.json.gz", plain = folder.path() / "r.json";
+  const std::filesystem::path packed = folder.path() / "r.json.gz",
+                              plain = folder.path() / "r.json";
   write_file_atomically(packed, text);
   write_file_atomically(plain, text);
   CHECK(std::filesystem::file_size(packed) < 10'000);

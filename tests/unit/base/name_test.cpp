@@ -38,10 +38,12 @@ TEST_CASE("names made by many threads at once are the same ones") {
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
-      for (std::size_t k = 0; k < kNames; ++k) made[t].emplace_back("kernel " + std::to_string((k * (t + 1)) % kNames));
+      for (std::size_t k = 0; k < kNames; ++k)
+        made[t].emplace_back("kernel " + std::to_string((k * (t + 1)) % kNames));
     });
   }
   for (std::thread& thread : threads) thread.join();
   for (std::size_t t = 0; t < kThreads; ++t)
-    for (std::size_t k = 0; k < kNames; ++k) CHECK(made[t][k] == "kernel " + std::to_string((k * (t + 1)) % kNames));
+    for (std::size_t k = 0; k < kNames; ++k)
+      CHECK(made[t][k] == "kernel " + std::to_string((k * (t + 1)) % kNames));
 }

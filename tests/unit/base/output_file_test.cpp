@@ -32,7 +32,8 @@ bool g_dies_at_rename = false;
 // In the place of those of the C library, for this program.
 extern "C" int fsync(int fd) {
   struct stat info {};
-  g_calls.push_back(::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode) ? "fsync of a folder" : "fsync of a file");
+  g_calls.push_back(::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode) ? "fsync of a folder"
+                                                                     : "fsync of a file");
   return static_cast<int>(::syscall(SYS_fsync, fd));
 }
 
@@ -57,12 +58,15 @@ std::string output_error(F write) {
 }
 
 std::size_t files_in(const fs::path& folder) {
-  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+  return static_cast<std::size_t>(
+      std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
 }
 
 }  // namespace
 
-TEST_CASE("a file is written whole, over an older one, with missing parents made and nothing left beside it") {
+TEST_CASE(
+    "a file is written whole, over an older one, with missing parents made and nothing left beside "
+    "it") {
   const test::TemporaryFolder folder;
   const fs::path file = folder.path() / "a" / "b" / "out.json";
   write_file_atomically(file, std::string(300'000, 'x'));
@@ -84,11 +88,14 @@ TEST_CASE("an older file keeps its permissions and a symbolic link stays one") {
   CHECK(fs::status(file).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
 }
 
-TEST_CASE("a name that cannot be written is refused, by the check before the run and by the writing after it") {
+TEST_CASE(
+    "a name that cannot be written is refused, by the check before the run and by the writing "
+    "after it") {
   const test::TemporaryFolder folder;
   write_file_atomically(folder.path() / "plain", "1");
-  for (const fs::path& file : {fs::path(), folder.path(), folder.path() / "", folder.path() / "plain" / "out.json",
-                               folder.path() / std::string(300, 'n'), fs::path("/proc/no-such-place/out.json")}) {
+  for (const fs::path& file :
+       {fs::path(), folder.path(), folder.path() / "", folder.path() / "plain" / "out.json",
+        folder.path() / std::string(300, 'n'), fs::path("/proc/no-such-place/out.json")}) {
     CAPTURE(file);
     const std::string before = output_error([&] { check_writable(file); });
     const std::string after = output_error([&] { write_file_atomically(file, "x"); });
@@ -98,7 +105,8 @@ TEST_CASE("a name that cannot be written is refused, by the check before the run
   CHECK(files_in(folder.path()) == 1);
 }
 
-TEST_CASE("a directory and a file without write permission are refused" * doctest::skip(::geteuid() == 0)) {
+TEST_CASE("a directory and a file without write permission are refused" *
+          doctest::skip(::geteuid() == 0)) {
   const test::TemporaryFolder folder;
   const fs::path file = folder.path() / "out.json";
   write_file_atomically(file, "1");
@@ -115,7 +123,8 @@ TEST_CASE("a directory and a file without write permission are refused" * doctes
 
 TEST_CASE("a disk that is full is noticed, and devices are written to, never replaced") {
   if (fs::exists("/dev/full"))
-    CHECK(output_error([] { write_file_atomically("/dev/full", "x"); }) == "cannot write \"/dev/full\": No space left on device");
+    CHECK(output_error([] { write_file_atomically("/dev/full", "x"); }) ==
+          "cannot write \"/dev/full\": No space left on device");
   check_writable("/dev/null");
   write_file_atomically("/dev/null", "x");
   CHECK(fs::is_character_file("/dev/null"));
@@ -147,7 +156,8 @@ TEST_CASE("checks of one name at the same time do not disturb each other") {
   CHECK(files_in(folder.path()) == 0);
 }
 
-TEST_CASE("a file is on the disk before it takes its name, and the name before it counts as written") {
+TEST_CASE(
+    "a file is on the disk before it takes its name, and the name before it counts as written") {
   const test::TemporaryFolder folder;
   g_calls.clear();
   write_file_atomically(folder.path() / "out.json", "x");
@@ -176,7 +186,9 @@ TEST_CASE("what a process leaves that is killed at the rename goes when the file
   CHECK(test::file_text(file) == "newer");
 }
 
-TEST_CASE("a temporary that its writer still holds stays, and a name without a folder is cleaned beside too") {
+TEST_CASE(
+    "a temporary that its writer still holds stays, and a name without a folder is cleaned beside "
+    "too") {
   const test::TemporaryFolder folder;
   const fs::path before = fs::current_path();
   fs::current_path(folder.path());
@@ -214,14 +226,17 @@ TEST_CASE("a stream may write it too") {
   CHECK(test::file_text(file) == "by a stream\n");
 }
 
-TEST_CASE("two runs cannot hold one file: the second is told by whom it is held, and may when that has ended") {
+TEST_CASE(
+    "two runs cannot hold one file: the second is told by whom it is held, and may when that has "
+    "ended") {
   const test::TemporaryFolder folder;
   const fs::path file = folder.path() / "sub" / "out.json";
   {
     const FileLock first(file);
     write_file_atomically(file, "the file is another one after this");
     fs::create_symlink(file, folder.path() / "link.json");
-    for (const fs::path& name : {file, folder.path() / "link.json", folder.path() / "sub" / ".." / "sub" / "out.json"}) {
+    for (const fs::path& name :
+         {file, folder.path() / "link.json", folder.path() / "sub" / ".." / "sub" / "out.json"}) {
       CAPTURE(name);
       try {
         const FileLock second(name);
@@ -229,7 +244,8 @@ TEST_CASE("two runs cannot hold one file: the second is told by whom it is held,
       } catch (const Error& error) {
         CHECK(error.kind() == ErrorKind::usage);
         CHECK(std::string(error.what())
-                  .starts_with("\"" + name.string() + "\": another run (process " + std::to_string(::getpid()) + ") is writing"));
+                  .starts_with("\"" + name.string() + "\": another run (process " +
+                               std::to_string(::getpid()) + ") is writing"));
       }
     }
     const FileLock another(folder.path() / "sub" / "trace.json");

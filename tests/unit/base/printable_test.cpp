@@ -14,15 +14,16 @@ TEST_CASE("control characters and bytes that are no UTF-8 are shown, not obeyed"
         "31m");  // CSI in one character
   CHECK(printable(std::string_view("\0", 1)) == "\\x00");
   CHECK(printable("\xff\xc0\xaf") == "\\xff\\xc0\\xaf");  // the second is a slash in too many bytes
-  CHECK(printable("\xed\xa0\x80\xf4\x90\x80\x80") == "\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80");  // a surrogate; beyond the last
-  CHECK(printable("caf\xc3") == "caf\\xc3");                                                  // cut off
+  CHECK(printable("\xed\xa0\x80\xf4\x90\x80\x80") ==
+        "\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80");  // a surrogate; beyond the last
+  CHECK(printable("caf\xc3") == "caf\\xc3");     // cut off
 }
 
 TEST_CASE("what reorders or hides the text around it is shown, ordinary text stays") {
   CHECK(printable("a\u202eb\u2066c") == "a\\u{202e}b\\u{2066}c");
   CHECK(printable("\u200e\u2028\ufeff\U000e0041") == "\\u{200e}\\u{2028}\\u{feff}\\u{e0041}");
-  for (const char* plain :
-       {"", "GPU 0", "caf\u00e9", "\u00b1 5 \u00b5s", "\u4e2d\u6587", "\u05d0\u05d1", "\U0001f469\u200d\U0001f4bb", "\u00a0"}) {
+  for (const char* plain : {"", "GPU 0", "caf\u00e9", "\u00b1 5 \u00b5s", "\u4e2d\u6587",
+                            "\u05d0\u05d1", "\U0001f469\u200d\U0001f4bb", "\u00a0"}) {
     CHECK(printable(plain) == plain);
   }
 }

@@ -24,11 +24,14 @@ std::string refusal(Parse parse, std::string_view text) {
   return "";
 }
 
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
-const std::string_view kNever[] = {"",   " ",   "-1",   "+1",    "1 ",   " 1",   "0x10", "NaN", "nan",   "inf", "1e3",   "1.",
-                                   ".5", "1.5", "1..5", "1,000", "k",    "Ki",   "1kk",  "1K",  "1m2",   "1/2", "one",   "1\n",
-                                   "2^", "^20", "2^64", "2^x",   "2^-1", "2^+1", "2^2k", "3^4", "2^2^2", "--",  "1_000", "\xff"};
+const std::string_view kNever[] = {
+    "",   " ",   "-1",   "+1",    "1 ",   " 1",   "0x10", "NaN", "nan",   "inf", "1e3",   "1.",
+    ".5", "1.5", "1..5", "1,000", "k",    "Ki",   "1kk",  "1K",  "1m2",   "1/2", "one",   "1\n",
+    "2^", "^20", "2^64", "2^x",   "2^-1", "2^+1", "2^2k", "3^4", "2^2^2", "--",  "1_000", "\xff"};
 
 }  // namespace
 
@@ -76,7 +79,8 @@ TEST_CASE("durations are accepted in every documented form") {
 TEST_CASE("what is not a quantity is refused, with the option, the text and what is accepted") {
   for (const std::string_view text : kNever) {
     CAPTURE(text);
-    for (const std::string& message : {refusal(parse_count, text), refusal(parse_bytes, text), refusal(parse_duration, text)}) {
+    for (const std::string& message :
+         {refusal(parse_count, text), refusal(parse_bytes, text), refusal(parse_duration, text)}) {
       CHECK(has(message, "--option: " + in_quotes(text)));
       CHECK(has(message, "accepted: "));
       CHECK_FALSE(has(message, "\n"));
@@ -123,7 +127,8 @@ TEST_CASE("overflow of 64 bits is refused at the exact limit") {
 
 TEST_CASE("very long digits are read, or refused with a short message") {
   CHECK(parse_count("-n", std::string(10'000, '0') + "7") == 7);
-  CHECK(parse_duration("-t", "1.5" + std::string(10'000, '0') + "s") == std::chrono::milliseconds{1500});
+  CHECK(parse_duration("-t", "1.5" + std::string(10'000, '0') + "s") ==
+        std::chrono::milliseconds{1500});
   CHECK(refusal(parse_count, std::string(10'000, '9')).size() < 250);
   CHECK(refusal(parse_duration, "0." + std::string(10'000, '3') + "s").size() < 250);
 }

@@ -1,5 +1,6 @@
-// Rank tests, their correction and the bootstrap: values from SciPy 1.10.1 and statsmodels 0.13.5, and what follows from
-// definitions. tests/cli/statistics_test.py holds random inputs against those packages.
+// Rank tests, their correction and the bootstrap: values from SciPy 1.10.1 and statsmodels 0.13.5,
+// and what follows from definitions. tests/cli/statistics_test.py holds random inputs against those
+// packages.
 #include "lib/base/significance.hpp"
 
 #include <doctest/doctest.h>
@@ -15,13 +16,16 @@ namespace {
 
 std::vector<double> sequence(std::size_t n, std::size_t factor, std::size_t modulus, double shift) {
   std::vector<double> values;
-  for (std::size_t k = 1; k <= n; ++k) values.push_back(static_cast<double>(k * factor % modulus) + shift);
+  for (std::size_t k = 1; k <= n; ++k)
+    values.push_back(static_cast<double>(k * factor % modulus) + shift);
   return values;
 }
 
 }  // namespace
 
-TEST_CASE("Mann and Whitney's test gives SciPy's p, exactly where it can and by the normal approximation where it must") {
+TEST_CASE(
+    "Mann and Whitney's test gives SciPy's p, exactly where it can and by the normal approximation "
+    "where it must") {
   struct Known {
     std::vector<double> first, second;
     TestMethod method;
@@ -29,15 +33,21 @@ TEST_CASE("Mann and Whitney's test gives SciPy's p, exactly where it can and by 
   };
   const Known known[] = {
       {{1, 2, 3, 4, 5}, {6, 7, 8, 9, 10}, TestMethod::mann_whitney_exact, 0, 0.007936507936507936},
-      {{1.5, 2.5, 9, 4}, {3, 7, 8, 1, 12, 6}, TestMethod::mann_whitney_exact, 9, 0.6095238095238095},
+      {{1.5, 2.5, 9, 4},
+       {3, 7, 8, 1, 12, 6},
+       TestMethod::mann_whitney_exact,
+       9,
+       0.6095238095238095},
       {{1, 2, 2, 3, 5}, {2, 4, 4, 6, 7}, TestMethod::mann_whitney_normal, 5, 0.13756389390990328},
-      {sequence(30, 37, 101, 0), sequence(25, 53, 97, 5.5), TestMethod::mann_whitney_normal, 383, 0.8991199567740973},
+      {sequence(30, 37, 101, 0), sequence(25, 53, 97, 5.5), TestMethod::mann_whitney_normal, 383,
+       0.8991199567740973},
       {{1, 1, 1}, {1, 1, 1}, TestMethod::mann_whitney_normal, 4.5, 1},
       {{1, 2, 2, 3}, {1, 2, 2, 3}, TestMethod::mann_whitney_normal, 8, 1},
       {{1, 1}, {1, 2}, TestMethod::mann_whitney_normal, 1, 0.6170750774519738},
   };
   for (const Known& k : known) {
-    const TestResult there = mann_whitney(k.first, k.second), back = mann_whitney(k.second, k.first);
+    const TestResult there = mann_whitney(k.first, k.second),
+                     back = mann_whitney(k.second, k.first);
     CHECK(there.method == k.method);
     CHECK(there.statistic == k.u);
     CHECK(there.p == doctest::Approx(k.p).epsilon(1e-12));
@@ -69,7 +79,8 @@ TEST_CASE("Wilcoxon's test gives SciPy's p, leaves zeros out and says which dist
 
 TEST_CASE("tests are exact up to 20 values a side, and up to 50 pairs") {
   for (const std::size_t more : {0u, 1u}) {
-    const auto first = sequence(20 + more, 1, 100, 0), second = sequence(5, 1, 100, 200), pairs = sequence(50 + more, 1, 100, 0);
+    const auto first = sequence(20 + more, 1, 100, 0), second = sequence(5, 1, 100, 200),
+               pairs = sequence(50 + more, 1, 100, 0);
     CHECK((mann_whitney(first, second).method == TestMethod::mann_whitney_exact) == (more == 0));
     CHECK((signed_rank(pairs).method == TestMethod::signed_rank_exact) == (more == 0));
   }
@@ -79,7 +90,8 @@ TEST_CASE("tests are exact up to 20 values a side, and up to 50 pairs") {
 
 TEST_CASE("the least p of a test is that of sets that do not overlap") {
   for (std::size_t n = 1; n <= 12; ++n) {
-    CHECK(least_mann_whitney_p(n, n + 1) == doctest::Approx(mann_whitney(sequence(n, 1, 100, 0), sequence(n + 1, 1, 100, 50)).p));
+    CHECK(least_mann_whitney_p(n, n + 1) ==
+          doctest::Approx(mann_whitney(sequence(n, 1, 100, 0), sequence(n + 1, 1, 100, 50)).p));
     CHECK(least_signed_rank_p(n) == doctest::Approx(signed_rank(sequence(n, 1, 100, 0)).p));
   }
 }
@@ -88,8 +100,10 @@ TEST_CASE("Holm's correction keeps the order of the p values and never falls bel
   CHECK(holm(std::vector<double>{}).empty());
   const std::vector<double> p{0.01, 0.04, 0.03, 0.005, 0.9}, expected{0.04, 0.09, 0.09, 0.025, 0.9};
   const std::vector<double> adjusted = holm(p);
-  for (std::size_t k = 0; k < p.size(); ++k) CHECK(adjusted[k] == doctest::Approx(expected[k]).epsilon(1e-12));
-  CHECK(holm(std::vector<double>{0.9, 0.52}) == std::vector<double>{1, 1});  // a probability all the same
+  for (std::size_t k = 0; k < p.size(); ++k)
+    CHECK(adjusted[k] == doctest::Approx(expected[k]).epsilon(1e-12));
+  CHECK(holm(std::vector<double>{0.9, 0.52}) ==
+        std::vector<double>{1, 1});  // a probability all the same
 }
 
 TEST_CASE("quantiles interpolate between order statistics as NumPy does") {
@@ -101,7 +115,9 @@ TEST_CASE("quantiles interpolate between order statistics as NumPy does") {
   CHECK(quantile({7}, 0.3) == 7);
 }
 
-TEST_CASE("the interval of a ratio is made from the resamples that are told, and is the same for the same seed") {
+TEST_CASE(
+    "the interval of a ratio is made from the resamples that are told, and is the same for the "
+    "same seed") {
   const std::vector<double> base{10, 11, 12, 13, 14, 10.5, 11.5}, fresh{20, 23, 21, 22, 26};
   const BootstrapOptions options{500, 42, 0.95};
   std::vector<double> ratios;

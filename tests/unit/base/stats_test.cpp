@@ -115,7 +115,8 @@ TEST_CASE("below six samples the interval is all there is") {
 TEST_CASE("ranks of many samples follow the normal approximation") {
   for (const std::size_t n : {std::size_t{10'000}, std::size_t{1'000'001}}) {
     CAPTURE(n);
-    const double expected = static_cast<double>(n) / 2 - 1.959964 * std::sqrt(static_cast<double>(n)) / 2 - 1;
+    const double expected =
+        static_cast<double>(n) / 2 - 1.959964 * std::sqrt(static_cast<double>(n)) / 2 - 1;
     CHECK(std::abs(static_cast<double>(median_ci95_ranks(n).low) - expected) <= 1.5);
   }
 }

@@ -19,7 +19,8 @@ struct FourOfThreeRanks {
   FourOfThreeRanks() {
     cluster = test::join_as(0, network, {device_of(0, 1e9)}, test::collective_kernels());
     backend = cluster->backend();
-    for (const Device& device : backend->enumerate().devices) open.push_back(backend->open(device, {}));
+    for (const Device& device : backend->enumerate().devices)
+      open.push_back(backend->open(device, {}));
   }
   // With all devices given back.
   void leave(int code) {
@@ -30,8 +31,9 @@ struct FourOfThreeRanks {
   }
 
   test::MemoryNetwork network{3};
-  test::OtherRanks others{
-      network, {{device_of(1, 1e9)}, {device_of(2, 1e9), device_of(2, 1e9, "0:1")}}, test::collective_kernels()};
+  test::OtherRanks others{network,
+                          {{device_of(1, 1e9)}, {device_of(2, 1e9), device_of(2, 1e9, "0:1")}},
+                          test::collective_kernels()};
   std::unique_ptr<Cluster> cluster;
   std::unique_ptr<Backend> backend;
   std::vector<std::unique_ptr<OpenDevice>> open;
@@ -44,14 +46,20 @@ TEST_CASE("every collective between devices of several ranks equals a plain loop
   REQUIRE(ranks.open.size() == 4);
   {
     test::Connected connected(*ranks.backend, ranks.open, 4, {}, 8 << 10);
-    const auto path = [&](std::uint32_t from, std::uint32_t to) { return connected.group().peer({from}).path({to}); };
+    const auto path = [&](std::uint32_t from, std::uint32_t to) {
+      return connected.group().peer({from}).path({to});
+    };
     CHECK(path(0, 1) == PeerPath::staged);
     CHECK(path(1, 2) == PeerPath::staged);
     CHECK(path(2, 3) == PeerPath::direct);  // of one rank
     std::uint64_t seed = 1;
     for (const Collective collective : all_collectives()) {
       for (const std::uint64_t count : testing::first_when_quick<std::uint64_t>(1, {33, 1, 1000})) {
-        const CollectiveCall call{collective, Element::f64, Reduction::sum, count, {static_cast<std::uint32_t>(seed % 4)}};
+        const CollectiveCall call{collective,
+                                  Element::f64,
+                                  Reduction::sum,
+                                  count,
+                                  {static_cast<std::uint32_t>(seed % 4)}};
         CAPTURE(to_string(collective));
         CAPTURE(count);
         CHECK(connected.right(call, ++seed, false, 0, 2));
@@ -69,22 +77,25 @@ TEST_CASE("who waits for a device of a rank that is lost goes on, and says which
     for (const auto& device : ranks.open) devices.push_back(device.get());
     const auto group = ranks.backend->connect(devices, {});
     const DeviceIndex third{2};
-    for (const std::uint32_t waiting : {0, 1}) group->peer({waiting}).sync({}, std::span(&third, 1));
+    for (const std::uint32_t waiting : {0, 1})
+      group->peer({waiting}).sync({}, std::span(&third, 1));
     const BatchId first = devices[0]->submit(), second = devices[1]->submit();
     CHECK(!devices[0]->complete(first));
     for (const std::uint32_t waiting : {0, 1})
       wait_until(
-          *ranks.backend, "a wait that begins", std::chrono::seconds(5), {}, [&] { return group->awaited_by({waiting}) == third; },
-          [] {});
+          *ranks.backend, "a wait that begins", std::chrono::seconds(5), {},
+          [&] { return group->awaited_by({waiting}) == third; }, [] {});
     ranks.network.kill(2);
     const BatchId lost = devices[2]->submit();
-    CHECK_THROWS_WITH_AS(wait_for(*ranks.backend, *devices[2], lost), doctest::Contains("rank 2 on host2 is lost"), Error);
+    CHECK_THROWS_WITH_AS(wait_for(*ranks.backend, *devices[2], lost),
+                         doctest::Contains("rank 2 on host2 is lost"), Error);
     devices[2]->abandon();
     group->lose(third);
     wait_for(*ranks.backend, *devices[0], first);
     wait_for(*ranks.backend, *devices[1], second);
     for (const std::uint32_t waiting : {0, 1})
-      CHECK_THROWS_WITH_AS(group->check({waiting}), doctest::Contains("device 2/0:0 was lost during an exchange"), Error);
+      CHECK_THROWS_WITH_AS(group->check({waiting}),
+                           doctest::Contains("device 2/0:0 was lost during an exchange"), Error);
   }
   ranks.leave(5);
   CHECK(ranks.network.aborted_with() == 5);
@@ -95,10 +106,14 @@ TEST_CASE("devices of several ranks have no other path than by their hosts") {
   {
     std::vector<OpenDevice*> devices;
     for (const auto& device : ranks.open) devices.push_back(device.get());
-    CHECK_THROWS_WITH_AS(ranks.backend->connect(devices, PeerPath::direct),
-                         doctest::Contains("no direct path from 0:0 to 1/0:0: they belong to ranks 0 and 1"), Error);
-    CHECK(ranks.backend->connect(devices, PeerPath::staged)->peer({3}).path({2}) == PeerPath::staged);
-    CHECK(ranks.backend->connect(std::span(devices).subspan(2), PeerPath::direct)->peer({0}).path({1}) == PeerPath::direct);
+    CHECK_THROWS_WITH_AS(
+        ranks.backend->connect(devices, PeerPath::direct),
+        doctest::Contains("no direct path from 0:0 to 1/0:0: they belong to ranks 0 and 1"), Error);
+    CHECK(ranks.backend->connect(devices, PeerPath::staged)->peer({3}).path({2}) ==
+          PeerPath::staged);
+    CHECK(ranks.backend->connect(std::span(devices).subspan(2), PeerPath::direct)
+              ->peer({0})
+              .path({1}) == PeerPath::direct);
   }
   ranks.leave(0);
 }

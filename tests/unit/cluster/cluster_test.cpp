@@ -91,8 +91,8 @@ TEST_CASE("a rank that dies in the middle is lost, others do its work, and leavi
     test::Stopping observer;
     report = run_session(*backend, options, {}, observer);
     test::g_faults = {};
-    CHECK_THROWS_WITH_AS(backend->open(options.devices[2], {}), doctest::Contains("rank 2 on host2 is lost: gave no sign of life"),
-                         Error);
+    CHECK_THROWS_WITH_AS(backend->open(options.devices[2], {}),
+                         doctest::Contains("rank 2 on host2 is lost: gave no sign of life"), Error);
   }
   CHECK(report.complete);
   const std::string expected = std::to_string(test::SumWorkload(1 << 16).reference());
@@ -106,7 +106,8 @@ TEST_CASE("a rank that dies in the middle is lost, others do its work, and leavi
   cluster->leave(5);
   CHECK(network.aborted_with() == 5);
   others.join();
-  // Nor has the dead one heard anybody, nor the other since all were ended, unless it was told to leave just before.
+  // Nor has the dead one heard anybody, nor the other since all were ended, unless it was told to
+  // leave just before.
   REQUIRE(others.said().size() >= 1);
   CHECK(others.said().size() <= 2);
   CHECK(others.said().front().find("rank 0 gave no sign of life") != std::string::npos);
@@ -116,7 +117,8 @@ TEST_CASE("a rank that dies in the middle is lost, others do its work, and leavi
 TEST_CASE("other arguments are refused, and the others are told to leave") {
   MemoryNetwork network(2);
   OtherRanks others(network, {{device_of(1, 1e7)}}, test::sum_kernels(), "run sum -n 3");
-  CHECK_THROWS_WITH_AS(rank_zero(network), doctest::Contains("arguments \"run sum\" and \"run sum -n 3\""), Error);
+  CHECK_THROWS_WITH_AS(rank_zero(network),
+                       doctest::Contains("arguments \"run sum\" and \"run sum -n 3\""), Error);
   others.join();
   CHECK(others.said().empty());
 }
@@ -148,7 +150,8 @@ TEST_CASE("what fails on another rank says which it is, and of what kind") {
     Stream& stream = device->stream();
     stream.upload_rows(*in, std::as_bytes(std::span(values)).data(),
                        {.length = 8, .count = 4, .device_stride = 8, .host_stride = 16});
-    stream.launch(*kernel, {}, {in.get(), std::uint64_t{0}, std::uint64_t{4}, out.get(), std::uint32_t{0}});
+    stream.launch(*kernel, {},
+                  {in.get(), std::uint64_t{0}, std::uint64_t{4}, out.get(), std::uint32_t{0}});
     stream.download(*out, 0, std::as_writable_bytes(std::span(sums)).first(8));
     stream.download_rows(*in, std::as_writable_bytes(std::span(sums)).data() + 8,
                          {.length = 8, .count = 2, .device_stride = 8, .host_stride = 24});
@@ -157,9 +160,11 @@ TEST_CASE("what fails on another rank says which it is, and of what kind") {
     CHECK(sums == std::vector<std::uint64_t>{1 + 9 + 25 + 49, 1, 0, 0, 3, 0, 0, 0});
     CHECK(device->take(batch).size() == 8);  // the fake one copies row by row
     // The second launch fails.
-    stream.launch(*kernel, {}, {in.get(), std::uint64_t{0}, std::uint64_t{4}, out.get(), std::uint32_t{0}});
+    stream.launch(*kernel, {},
+                  {in.get(), std::uint64_t{0}, std::uint64_t{4}, out.get(), std::uint32_t{0}});
     const BatchId second = device->submit();
-    CHECK_THROWS_WITH_AS(wait_for(*backend, *device, second), doctest::Contains("(rank 1 on host1)"), Error);
+    CHECK_THROWS_WITH_AS(wait_for(*backend, *device, second),
+                         doctest::Contains("(rank 1 on host1)"), Error);
     CHECK(try_drain(*backend, *device));
   }
   cluster->leave(0);

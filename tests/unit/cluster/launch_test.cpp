@@ -26,7 +26,8 @@ TEST_CASE("the launcher is known by its variables") {
   CHECK(!launched_with({{"SLURM_STEP_NUM_TASKS", "1"}}));
   CHECK(!launched_with({{"OMPI_COMM_WORLD_SIZE", "1"}, {"OMPI_COMM_WORLD_RANK", "0"}}));
 
-  const auto open_mpi = launched_with({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "3"}, {"PMIX_RANK", "3"}});
+  const auto open_mpi = launched_with(
+      {{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "3"}, {"PMIX_RANK", "3"}});
   REQUIRE(open_mpi);
   CHECK(open_mpi->mpi == Launch::Mpi::open_mpi);
   CHECK(open_mpi->rank == 3);
@@ -41,8 +42,10 @@ TEST_CASE("the launcher is known by its variables") {
   REQUIRE(pmix);
   CHECK(pmix->mpi == Launch::Mpi::open_mpi);
   CHECK(pmix->size == 8);
-  CHECK(launched_with({{"SLURM_STEP_NUM_TASKS", "8"}, {"PMI_RANK", "0"}})->mpi == Launch::Mpi::mpich);
-  CHECK_THROWS_WITH_AS(launched_with({{"SLURM_STEP_NUM_TASKS", "8"}}), doctest::Contains("srun --mpi=pmix"), Error);
+  CHECK(launched_with({{"SLURM_STEP_NUM_TASKS", "8"}, {"PMI_RANK", "0"}})->mpi ==
+        Launch::Mpi::mpich);
+  CHECK_THROWS_WITH_AS(launched_with({{"SLURM_STEP_NUM_TASKS", "8"}}),
+                       doctest::Contains("srun --mpi=pmix"), Error);
 }
 
 TEST_CASE("MGPU_MPI takes another MPI or none, and MGPU_MPI_PATIENCE how long silence is borne") {
@@ -54,7 +57,8 @@ TEST_CASE("MGPU_MPI takes another MPI or none, and MGPU_MPI_PATIENCE how long si
   };
   CHECK(!with("MGPU_MPI", "none"));
   CHECK(with("MGPU_MPI", "openmpi")->mpi == Launch::Mpi::open_mpi);
-  CHECK_THROWS_WITH_AS(with("MGPU_MPI", "lam"), "MGPU_MPI: unknown MPI \"lam\"; accepted: openmpi, mpich, none", Error);
+  CHECK_THROWS_WITH_AS(with("MGPU_MPI", "lam"),
+                       "MGPU_MPI: unknown MPI \"lam\"; accepted: openmpi, mpich, none", Error);
   CHECK(with("MGPU_MPI_PATIENCE", "2s")->times.silence == std::chrono::seconds(2));
   CHECK_THROWS_AS(with("MGPU_MPI_PATIENCE", "long"), Error);
 }

@@ -14,7 +14,8 @@ struct Injected {
   std::int64_t offset;
   double drift;
   Nanos at(Nanos ours) const {
-    return Nanos{ours.count() + offset + static_cast<std::int64_t>(drift * static_cast<double>(ours.count()))};
+    return Nanos{ours.count() + offset +
+                 static_cast<std::int64_t>(drift * static_cast<double>(ours.count()))};
   }
 };
 
@@ -22,7 +23,8 @@ struct Injected {
 
 TEST_CASE("in 1,000 trials with injected offset and drift the clock is where its bounds say") {
   std::mt19937_64 random(30);
-  std::uniform_int_distribution<std::int64_t> offsets(-1'000'000'000'000, 1'000'000'000'000), ways(200, 400'000);
+  std::uniform_int_distribution<std::int64_t> offsets(-1'000'000'000'000, 1'000'000'000'000),
+      ways(200, 400'000);
   std::uniform_real_distribution<double> drifts(-500e-6, 500e-6);
   std::size_t tight = 0;
   for (int trial = 0; trial < 1000; ++trial) {
@@ -66,9 +68,10 @@ TEST_CASE("in 1,000 trials with injected offset and drift the clock is where its
     const ClockOffset last = holds(now);
     holds(now + std::chrono::seconds(10));
     holds(begin - std::chrono::seconds(1));
-    // No wider than the quickest exchange, and what the clocks may have drifted since the first one, in both directions.
-    const Nanos drifted{
-        static_cast<std::int64_t>(2 * 2 * NodeClock::kMostDrift * static_cast<double>((now - Nanos{1'000'000'000}).count()))};
+    // No wider than the quickest exchange, and what the clocks may have drifted since the first
+    // one, in both directions.
+    const Nanos drifted{static_cast<std::int64_t>(
+        2 * 2 * NodeClock::kMostDrift * static_cast<double>((now - Nanos{1'000'000'000}).count()))};
     CHECK(last.high - last.low <= best + drifted);
     tight += last.half_width() < Nanos{100'000} ? 1 : 0;
   }

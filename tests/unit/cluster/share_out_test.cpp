@@ -37,7 +37,8 @@ std::vector<std::string> ids(const SharedOut& shared) {
 }  // namespace
 
 TEST_CASE("a rank on a host by itself has all its devices, best first") {
-  const SharedOut shared = share_out({{"a", {gpu("0:0", "x"), cpu("1:0")}}, {"b", {gpu("0:0", "y"), cpu("1:0")}}});
+  const SharedOut shared =
+      share_out({{"a", {gpu("0:0", "x"), cpu("1:0")}}, {"b", {gpu("0:0", "y"), cpu("1:0")}}});
   CHECK(ids(shared) == std::vector<std::string>{"0:0", "1/0:0", "1:0", "1/1:0"});
   CHECK(shared.devices[1].device.node->host == "b");
   CHECK(shared.devices[1].device.is_elsewhere());
@@ -56,7 +57,8 @@ TEST_CASE("ranks on one host share its devices out") {
 
 TEST_CASE("a launcher that gives each rank a GPU of its own has shared them out already") {
   // Each sees one, as its number 0, in whatever order.
-  const SharedOut shared = share_out({{"a", {gpu("0:0", "x")}}, {"a", {gpu("0:0", "y")}}, {"a", {}}});
+  const SharedOut shared =
+      share_out({{"a", {gpu("0:0", "x")}}, {"a", {gpu("0:0", "y")}}, {"a", {}}});
   CHECK(ids(shared) == std::vector<std::string>{"0:0", "1/0:0"});
   CHECK(shared.notes == std::vector<std::string>{"rank 2 on a sees no device"});
 }

@@ -31,6 +31,7 @@ TEST_CASE("a handicap is told in words, each of its parts only when it has it") 
   handicap.slow_from_time = std::chrono::milliseconds(20);
   handicap.delay = std::chrono::milliseconds(1);
   handicap.memory_cap = Bytes{512} << 20;
-  CHECK(in_words(handicap) == "kernels 2.5 times as long from 20.0 ms on, slices 1.00 ms late, memory 512 MiB");
+  CHECK(in_words(handicap) ==
+        "kernels 2.5 times as long from 20.0 ms on, slices 1.00 ms late, memory 512 MiB");
   CHECK(in_words({1, 0, {}, Nanos{}, Bytes{1} << 30}) == "memory 1.00 GiB");
 }

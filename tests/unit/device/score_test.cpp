@@ -112,7 +112,8 @@ TEST_CASE("the platform decides the backend points, not the device it shows") {
   CHECK(score_on("Oclgrind", "University of Bristol") == doctest::Approx(90));
   CHECK(score_on("Intelligent Compute", "Amdahl") == doctest::Approx(90));
   CHECK(score_on("Intel(R) OpenCL", "Intel(R) Corporation") == doctest::Approx(100));
-  CHECK(score_on("AMD Accelerated Parallel Processing", "Advanced Micro Devices, Inc.") == doctest::Approx(100));
+  CHECK(score_on("AMD Accelerated Parallel Processing", "Advanced Micro Devices, Inc.") ==
+        doctest::Approx(100));
 }
 
 TEST_CASE("memory and lanes count to a hundred and no further") {

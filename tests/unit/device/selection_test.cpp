@@ -23,10 +23,12 @@ Device device(std::string id, DeviceType type, std::string name, double score) {
 
 // Two H200, one older GPU, two sub-devices of a CPU and an accelerator, best first.
 std::vector<Device> machine() {
-  std::vector<Device> list{
-      device("0:0", DeviceType::gpu, "NVIDIA H200", 100),   device("0:1", DeviceType::gpu, "NVIDIA H200", 100),
-      device("2:0", DeviceType::gpu, "Radeon Pro", 90),     device("10:0", DeviceType::accelerator, "FPGA", 40),
-      device("1:0.0", DeviceType::cpu, "pthread-Xeon", 20), device("1:0.1", DeviceType::cpu, "pthread-Xeon", 20)};
+  std::vector<Device> list{device("0:0", DeviceType::gpu, "NVIDIA H200", 100),
+                           device("0:1", DeviceType::gpu, "NVIDIA H200", 100),
+                           device("2:0", DeviceType::gpu, "Radeon Pro", 90),
+                           device("10:0", DeviceType::accelerator, "FPGA", 40),
+                           device("1:0.0", DeviceType::cpu, "pthread-Xeon", 20),
+                           device("1:0.1", DeviceType::cpu, "pthread-Xeon", 20)};
   list[0].uuid = "0a1b2c3d-0000-0000-0000-000000000001";
   list[1].uuid = "0a1b2c3d-0000-0000-0000-000000000002";
   list[0].pci = "0000:1a:00.0";
@@ -77,10 +79,12 @@ TEST_CASE("devices of other nodes have theirs before the identifier") {
   CHECK(of("0/0:1") == Indices{1});  // node 0 has none
   CHECK(of("0:*") == Indices{0, 1});
   CHECK(of("!2/0:0,gpu:9") == Indices{0, 1, 2, 7, 8});
-  for (const char* text : {"2/", "2/0", "/0:1", "2/3/0:1", "x/0:1", "2/0:1/"}) CHECK(!refused_selector(text).empty());
+  for (const char* text : {"2/", "2/0", "/0:1", "2/3/0:1", "x/0:1", "2/0:1/"})
+    CHECK(!refused_selector(text).empty());
   // The same number on another node is another device.
   CHECK(default_selection(list) == Indices{0, 1, 2, 6, 7, 8});
-  const std::vector<Device> cpus{device("0:0", DeviceType::cpu, "cpu", 20), device("1/0:0", DeviceType::cpu, "cpu", 20)};
+  const std::vector<Device> cpus{device("0:0", DeviceType::cpu, "cpu", 20),
+                                 device("1/0:0", DeviceType::cpu, "cpu", 20)};
   CHECK(default_selection(cpus) == Indices{0, 1});
 }
 
@@ -103,7 +107,8 @@ TEST_CASE("a term with ! takes devices away, wherever it stands") {
 TEST_CASE("well-formed terms that match nothing are told, as they were written") {
   const auto result = Selector::parse("gpu:1,77,name~Voodoo,!uuid=ff,custom,9:9").apply(machine());
   CHECK(result.chosen == Indices{0});
-  CHECK(result.unmatched == std::vector<std::string>{"77", "name~Voodoo", "!uuid=ff", "custom", "9:9"});
+  CHECK(result.unmatched ==
+        std::vector<std::string>{"77", "name~Voodoo", "!uuid=ff", "custom", "9:9"});
   const auto nothing = Selector::parse("all").apply({});
   CHECK(nothing.chosen.empty());
   CHECK(nothing.unmatched == std::vector<std::string>{"all"});
@@ -161,27 +166,32 @@ TEST_CASE("a malformed term is an error that names it and says in one line what 
 
 TEST_CASE("by default all graphics are used, else all processors, never both") {
   CHECK(default_selection(machine()) == Indices{0, 1, 2});
-  const std::vector<Device> no_gpu{device("5:0", DeviceType::accelerator, "FPGA", 40), device("1:0", DeviceType::cpu, "Xeon", 20)};
+  const std::vector<Device> no_gpu{device("5:0", DeviceType::accelerator, "FPGA", 40),
+                                   device("1:0", DeviceType::cpu, "Xeon", 20)};
   CHECK(default_selection(no_gpu) == Indices{1});
   CHECK(default_selection({}).empty());
 }
 
 TEST_CASE("two clones of one processor on one platform are two devices") {
-  std::vector<Device> clones{device("0:0", DeviceType::cpu, "pthread", 20), device("0:1", DeviceType::cpu, "pthread", 20)};
+  std::vector<Device> clones{device("0:0", DeviceType::cpu, "pthread", 20),
+                             device("0:1", DeviceType::cpu, "pthread", 20)};
   clones[0].uuid = clones[1].uuid = "same";
   CHECK(default_selection(clones) == Indices{0, 1});
 }
 
 TEST_CASE("a processor seen through two platforms is used through the better-scored one") {
-  const std::vector<Device> cpus{device("1:0", DeviceType::cpu, "Xeon", 30), device("0:0", DeviceType::cpu, "Xeon", 20),
+  const std::vector<Device> cpus{device("1:0", DeviceType::cpu, "Xeon", 30),
+                                 device("0:0", DeviceType::cpu, "Xeon", 20),
                                  device("0:1", DeviceType::cpu, "Xeon", 20)};
   CHECK(default_selection(cpus) == Indices{0});
-  const std::vector<Device> unsorted{device("0:0", DeviceType::cpu, "Xeon", 20), device("1:0", DeviceType::cpu, "Xeon", 30)};
+  const std::vector<Device> unsorted{device("0:0", DeviceType::cpu, "Xeon", 20),
+                                     device("1:0", DeviceType::cpu, "Xeon", 30)};
   CHECK(default_selection(unsorted) == Indices{1});
 }
 
 TEST_CASE("a GPU seen through two platforms is used once, through its vendor's") {
-  std::vector<Device> list{device("1:0", DeviceType::gpu, "pocl-cuda H200", 90), device("0:0", DeviceType::gpu, "H200", 100),
+  std::vector<Device> list{device("1:0", DeviceType::gpu, "pocl-cuda H200", 90),
+                           device("0:0", DeviceType::gpu, "H200", 100),
                            device("0:1", DeviceType::gpu, "H200", 100)};
   list[0].pci = list[2].pci = "0000:3b:00.0";
   list[1].pci = "0000:1a:00.0";
@@ -193,7 +203,8 @@ TEST_CASE("a GPU seen through two platforms is used once, through its vendor's")
 }
 
 TEST_CASE("parts of one GPU on one platform are all used, though they share its address") {
-  std::vector<Device> parts{device("0:0", DeviceType::gpu, "MIG 1g", 80), device("0:1", DeviceType::gpu, "MIG 1g", 80)};
+  std::vector<Device> parts{device("0:0", DeviceType::gpu, "MIG 1g", 80),
+                            device("0:1", DeviceType::gpu, "MIG 1g", 80)};
   parts[0].pci = parts[1].pci = "0000:1a:00.0";
   CHECK(default_selection(parts) == Indices{0, 1});
 }
@@ -201,10 +212,12 @@ TEST_CASE("parts of one GPU on one platform are all used, though they share its 
 TEST_CASE("when no device is left the message names what was looked at") {
   const std::vector<std::string> platforms{"NVIDIA CUDA", "Portable Computing Language"};
   CHECK(test::has(no_device_message("", {}, {}), "no OpenCL platform"));
-  CHECK(test::has(no_device_message("gpu", {}, platforms), "NVIDIA CUDA, Portable Computing Language"));
+  CHECK(test::has(no_device_message("gpu", {}, platforms),
+                  "NVIDIA CUDA, Portable Computing Language"));
   const std::string message = no_device_message("cpu:1", machine(), platforms);
   CHECK(test::has(message, "\"cpu:1\""));
   CHECK(test::has(message, "0:0 NVIDIA H200 (gpu)"));
   CHECK(test::has(message, "1:0.1 pthread-Xeon (cpu)"));
-  CHECK(test::has(no_device_message("", std::vector<Device>{machine()[3]}, platforms), "10:0 FPGA (accelerator)"));
+  CHECK(test::has(no_device_message("", std::vector<Device>{machine()[3]}, platforms),
+                  "10:0 FPGA (accelerator)"));
 }

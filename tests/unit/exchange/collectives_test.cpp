@@ -1,5 +1,5 @@
-// Collectives on the fake backend: every one, on any number of devices, of any size and type, equal to a plain loop; what peers
-// that fail do to the others.
+// Collectives on the fake backend: every one, on any number of devices, of any size and type, equal
+// to a plain loop; what peers that fail do to the others.
 #include "lib/exchange/collectives.hpp"
 
 #include <doctest/doctest.h>
@@ -53,8 +53,10 @@ TEST_CASE("every collective of every type and operation equals a plain loop on 1
       for (const Element element : all_elements()) {
         for (const Reduction reduction : all_reductions()) {
           if (!reduces(collective) && reduction != Reduction::sum) continue;
-          for (const std::uint64_t count : testing::first_when_quick<std::uint64_t>(4, {0, 1, 33, 1021, 2, 3, 5, 8, 31, 32, 1000})) {
-            const CollectiveCall call{collective, element, reduction, count, {static_cast<std::uint32_t>(seed % n)}};
+          for (const std::uint64_t count : testing::first_when_quick<std::uint64_t>(
+                   4, {0, 1, 33, 1021, 2, 3, 5, 8, 31, 32, 1000})) {
+            const CollectiveCall call{
+                collective, element, reduction, count, {static_cast<std::uint32_t>(seed % n)}};
             CAPTURE(n);
             CAPTURE(to_string(collective));
             CAPTURE(to_string(element));
@@ -68,13 +70,16 @@ TEST_CASE("every collective of every type and operation equals a plain loop on 1
   }
 }
 
-TEST_CASE("large calls, which are scattered and gathered, and calls one after another in the same place") {
+TEST_CASE(
+    "large calls, which are scattered and gathered, and calls one after another in the same "
+    "place") {
   for (const std::size_t n : testing::first_when_quick<std::size_t>(1, {3, 2, 8})) {
     Fakes fakes(n);
     Connected connected(fakes.backend, fakes.open, n, {}, kLargest * 8);
     for (const Collective collective : all_collectives()) {
-      const bool in_place =
-          collective == Collective::broadcast || collective == Collective::reduce || collective == Collective::all_reduce;
+      const bool in_place = collective == Collective::broadcast ||
+                            collective == Collective::reduce ||
+                            collective == Collective::all_reduce;
       const CollectiveCall call{collective, Element::f64, Reduction::sum, kLargest, {1}};
       CAPTURE(n);
       CAPTURE(to_string(collective));
@@ -115,11 +120,13 @@ TEST_CASE("a put takes what its bytes take, and a wait ends with the signal: to 
   first.put(memory->piece({0}), 0, *memory, one, 0, 1 << 20);
   first.sync(std::span(&one, 1), {});
   const BatchId sent = fakes.open[0]->submit(), arrived = fakes.open[1]->submit();
-  while (!fakes.open[0]->complete(sent) || !fakes.open[1]->complete(arrived)) REQUIRE(fakes.backend.advance({}));
+  while (!fakes.open[0]->complete(sent) || !fakes.open[1]->complete(arrived))
+    REQUIRE(fakes.backend.advance({}));
   const auto commands = fakes.open[0]->take(sent), waits = fakes.open[1]->take(arrived);
   REQUIRE(commands.size() == 2);
   REQUIRE(waits.size() == 1);
-  const Nanos put = std::chrono::microseconds(2) + from_seconds((1 << 20) / 1e11), all = put + std::chrono::microseconds(2);
+  const Nanos put = std::chrono::microseconds(2) + from_seconds((1 << 20) / 1e11),
+              all = put + std::chrono::microseconds(2);
   CHECK(commands[0].kind == CommandKind::exchange);
   CHECK(commands[0].bytes == 1 << 20);
   CHECK(commands[0].exchange == ExchangeInfo{one, PeerPath::direct, false});
@@ -130,20 +137,24 @@ TEST_CASE("a put takes what its bytes take, and a wait ends with the signal: to 
   CHECK(fakes.backend.now() - begin == all);
 }
 
-TEST_CASE("a peer that fails in the middle: the others end when it is given up, and the check names it") {
+TEST_CASE(
+    "a peer that fails in the middle: the others end when it is given up, and the check names it") {
   for (const FakeFault::Kind kind : {FakeFault::Kind::hang, FakeFault::Kind::error}) {
-    for (std::uint64_t at = 0; at < 3; ++at) {  // of two devices there are no more: a put, and two signals
+    for (std::uint64_t at = 0; at < 3;
+         ++at) {  // of two devices there are no more: a put, and two signals
       for (const std::size_t n : {2, 3, 5}) {
         CAPTURE(static_cast<int>(kind));
         CAPTURE(at);
         CAPTURE(n);
         Fakes fakes(n, fails_from(FakeCall::exchange, at, kind));
         Connected connected(fakes.backend, fakes.open, n, {}, kLargest * 8);
-        const CollectiveCall call{Collective::all_reduce, Element::f64, Reduction::sum, kLargest, {}};
+        const CollectiveCall call{
+            Collective::all_reduce, Element::f64, Reduction::sum, kLargest, {}};
         const auto memory = connected.group().allocate(kLargest * 8);
         std::vector<BatchId> batches;
         for (std::uint32_t i = 0; i < n; ++i) {
-          connected.collectives().enqueue({i}, call, {&memory->piece({i}), 0}, {memory.get(), 0}, fakes.open[i]->stream());
+          connected.collectives().enqueue({i}, call, {&memory->piece({i}), 0}, {memory.get(), 0},
+                                          fakes.open[i]->stream());
           batches.push_back(fakes.open[i]->submit());
         }
         const std::uint32_t bad = static_cast<std::uint32_t>(n) - 1;
@@ -161,7 +172,8 @@ TEST_CASE("a peer that fails in the middle: the others end when it is given up, 
             CHECK(error.kind() == ErrorKind::timeout);
             // What it waits for is the one that failed, or another that waits for that one.
             DeviceIndex awaited{i};
-            for (std::size_t step = 0; step < n; ++step) awaited = connected.group().awaited_by(awaited);
+            for (std::size_t step = 0; step < n; ++step)
+              awaited = connected.group().awaited_by(awaited);
             CHECK(awaited == DeviceIndex{bad});
           }
         }
@@ -173,7 +185,8 @@ TEST_CASE("a peer that fails in the middle: the others end when it is given up, 
             connected.group().check({i});
             FAIL("nothing was lost");
           } catch (const Error& error) {
-            CHECK(std::string(error.what()).find("device 0:" + std::to_string(bad)) != std::string::npos);
+            CHECK(std::string(error.what()).find("device 0:" + std::to_string(bad)) !=
+                  std::string::npos);
           }
         }
       }
@@ -183,7 +196,8 @@ TEST_CASE("a peer that fails in the middle: the others end when it is given up, 
 
 TEST_CASE("a bit that flips on the way is seen") {
   const auto flips = [](FakeCall call, std::uint64_t number) {
-    return call == FakeCall::exchange && number == 0 ? FakeFault{FakeFault::Kind::corrupt} : FakeFault{};
+    return call == FakeCall::exchange && number == 0 ? FakeFault{FakeFault::Kind::corrupt}
+                                                     : FakeFault{};
   };
   Fakes fakes(2, flips);
   Connected connected(fakes.backend, fakes.open, 2, {}, kLargest * 8);
@@ -205,7 +219,8 @@ TEST_CASE("in real time, devices on threads of their own") {
     std::vector<std::jthread> threads;
     for (std::uint32_t i = 0; i < 4; ++i) {
       threads.emplace_back([&, i] {
-        connected.collectives().enqueue({i}, call, {&memory->piece({i}), 0}, {memory.get(), 0}, fakes.open[i]->stream());
+        connected.collectives().enqueue({i}, call, {&memory->piece({i}), 0}, {memory.get(), 0},
+                                        fakes.open[i]->stream());
         fakes.open[i]->stream().download(memory->piece({i}), 0, outputs[i]);
         finish_batch(fakes.backend, *fakes.open[i], fakes.open[i]->submit());
       });

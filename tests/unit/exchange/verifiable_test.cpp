@@ -1,4 +1,5 @@
-// Data that is known everywhere: collectives give what is expected of them, and whatever else they gave would be counted.
+// Data that is known everywhere: collectives give what is expected of them, and whatever else they
+// gave would be counted.
 #include "lib/exchange/verifiable.hpp"
 
 #include <doctest/doctest.h>
@@ -13,7 +14,8 @@ using namespace mgpu::test;
 namespace {
 
 // What the devices hold after a call on such inputs, by plain loops.
-std::vector<Bytestring> outputs_of(const CollectiveCall& call, std::size_t devices, std::uint64_t seed) {
+std::vector<Bytestring> outputs_of(const CollectiveCall& call, std::size_t devices,
+                                   std::uint64_t seed) {
   std::vector<Bytestring> inputs, outputs;
   for (std::uint32_t i = 0; i < devices; ++i) {
     inputs.emplace_back(input_bytes(call, devices, {i}));
@@ -25,12 +27,15 @@ std::vector<Bytestring> outputs_of(const CollectiveCall& call, std::size_t devic
 
 }  // namespace
 
-TEST_CASE("what plain loops make of the inputs is right, to the element, for every collective, type and operation") {
+TEST_CASE(
+    "what plain loops make of the inputs is right, to the element, for every collective, type and "
+    "operation") {
   for (const std::size_t n : {1, 2, 3, 8}) {
     for (const Collective collective : all_collectives()) {
       for (const Element element : all_elements()) {
         for (const Reduction reduction : all_reductions()) {
-          const CollectiveCall call{collective, element, reduction, 203, {static_cast<std::uint32_t>(n - 1)}};
+          const CollectiveCall call{
+              collective, element, reduction, 203, {static_cast<std::uint32_t>(n - 1)}};
           CAPTURE(n);
           CAPTURE(to_string(collective));
           CAPTURE(to_string(element));

@@ -86,7 +86,8 @@ TEST_CASE("a device that fails or hangs is an error that says which") {
 }
 
 TEST_CASE("devices together: all bytes, over the time of the slowest") {
-  std::vector<FakeDevice> specs = {calibration_device("0:0"), calibration_device("0:1"), calibration_device("0:2")};
+  std::vector<FakeDevice> specs = {calibration_device("0:0"), calibration_device("0:1"),
+                                   calibration_device("0:2")};
   specs[2].up = 1e10;  // half of what the others have
   specs[2].down = 0.25e10;
   FakeBackend backend(specs, calibration_kernels());
@@ -99,10 +100,12 @@ TEST_CASE("devices together: all bytes, over the time of the slowest") {
 
 TEST_CASE("what fewer devices carry together is measured for each number of them") {
   std::vector<FakeDevice> specs;
-  for (const char* id : testing::first_when_quick(4, {"0:0", "0:1", "0:2", "0:3", "0:4", "0:5", "0:6"}))
+  for (const char* id :
+       testing::first_when_quick(4, {"0:0", "0:1", "0:2", "0:3", "0:4", "0:5", "0:6"}))
     specs.push_back(calibration_device(id));
   const std::vector<double> together{2e10, 3.9e10, 5e10, 5.5e10, 5.2e10, 6e10, 5.8e10};
-  FakeBackend backend(specs, calibration_kernels(), FakeTime::is_virtual, {LinkRate(together), 1.5e10});
+  FakeBackend backend(specs, calibration_kernels(), FakeTime::is_virtual,
+                      {LinkRate(together), 1.5e10});
   std::vector<std::unique_ptr<OpenDevice>> open;
   for (const FakeDevice& spec : specs) open.push_back(backend.open(spec.facts));
   const LinkCapability link = measure_link(backend, pointers(open));
@@ -116,7 +119,8 @@ TEST_CASE("what fewer devices carry together is measured for each number of them
 
 TEST_CASE("of CPUs only what all carry together is measured") {
   std::vector<FakeDevice> specs;
-  for (const char* id : {"0:0", "0:1", "0:2"}) specs.push_back(calibration_device(id, DeviceType::cpu));
+  for (const char* id : {"0:0", "0:1", "0:2"})
+    specs.push_back(calibration_device(id, DeviceType::cpu));
   FakeBackend backend(specs, calibration_kernels());
   std::vector<std::unique_ptr<OpenDevice>> open;
   for (const FakeDevice& spec : specs) open.push_back(backend.open(spec.facts));

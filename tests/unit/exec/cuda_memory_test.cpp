@@ -1,5 +1,5 @@
-// The CUDA driver API's place taken by tests/support/fake_cuda.cpp: memory that can be shared, and every way in which there is
-// none.
+// The CUDA driver API's place taken by tests/support/fake_cuda.cpp: memory that can be shared, and
+// every way in which there is none.
 #include "lib/exec/cuda_memory.hpp"
 
 #include <doctest/doctest.h>
@@ -34,13 +34,15 @@ std::string refusal(const CudaMemory& memory, const Device& of) {
 
 }  // namespace
 
-TEST_CASE("memory is made on the device of the UUID, in whole granules, and closed with its descriptor") {
+TEST_CASE(
+    "memory is made on the device of the UUID, in whole granules, and closed with its descriptor") {
   const CudaMemory::Loaded cuda = CudaMemory::load(MGPU_FAKE_CUDA);
   REQUIRE(cuda.memory);
   CHECK(cuda.why.empty());
   int fd = -1, copy = -1;
   {
-    const FileDescriptor made = cuda.memory->make(device("8a000000-0000-0000-0000-000000000000"), (2 << 20) + 1);
+    const FileDescriptor made =
+        cuda.memory->make(device("8a000000-0000-0000-0000-000000000000"), (2 << 20) + 1);
     fd = made.get();
     struct stat facts {};
     REQUIRE(::fstat(fd, &facts) == 0);
@@ -66,11 +68,14 @@ TEST_CASE("memory of the host is made likewise, whatever the devices have left")
 TEST_CASE("what a device cannot do says so: none of that UUID, no memory left, no export") {
   const CudaMemory::Loaded cuda = CudaMemory::load(MGPU_FAKE_CUDA);
   REQUIRE(cuda.memory);
-  CHECK(refusal(*cuda.memory, device("8a000000-0000-0000-0000-000000000007")).find("unsupported: ") == 0);
+  CHECK(
+      refusal(*cuda.memory, device("8a000000-0000-0000-0000-000000000007")).find("unsupported: ") ==
+      0);
   CHECK(refusal(*cuda.memory, device("")).find("knows no device of its UUID") != std::string::npos);
-  CHECK(refusal(*cuda.memory, device("8a000000-0000-0000-0000-000000000001")).find("out of memory: ") == 0);
-  CHECK(refusal(*cuda.memory, device("8a000000-0000-0000-0000-000000000002")).find("CUDA_ERROR_NOT_SUPPORTED") !=
-        std::string::npos);
+  CHECK(refusal(*cuda.memory, device("8a000000-0000-0000-0000-000000000001"))
+            .find("out of memory: ") == 0);
+  CHECK(refusal(*cuda.memory, device("8a000000-0000-0000-0000-000000000002"))
+            .find("CUDA_ERROR_NOT_SUPPORTED") != std::string::npos);
 }
 
 TEST_CASE("a library that is missing, lacks functions or does not start says which") {
@@ -81,5 +86,6 @@ TEST_CASE("a library that is missing, lacks functions or does not start says whi
   };
   CHECK(why("libno-such-library.so.1") == "libno-such-library.so.1 cannot be loaded");
   CHECK(why("libm.so.6") == "libm.so.6 is too old");
-  CHECK(why(MGPU_FAKE_CUDA_THAT_REFUSES).find("does not start: CUDA_ERROR_UNKNOWN") != std::string::npos);
+  CHECK(why(MGPU_FAKE_CUDA_THAT_REFUSES).find("does not start: CUDA_ERROR_UNKNOWN") !=
+        std::string::npos);
 }

@@ -46,27 +46,35 @@ Error failure_of(const std::function<void()>& run) {
 
 }  // namespace
 
-TEST_CASE("what a driver returns or throws arrives at the caller, and what the call held is released by then") {
+TEST_CASE(
+    "what a driver returns or throws arrives at the caller, and what the call held is released by "
+    "then") {
   Driver driver;
   driver.come_back.set_value();
   CHECK(*driver_result("building", kLong, {}, driver.call()) == 7);
   CHECK(driver.handle.use_count() == 1);
-  CHECK_THROWS_AS(driver_call("building", kLong, {}, [] { throw std::out_of_range("as it is"); }), std::out_of_range);
-  CHECK(failure_of([] { driver_call("opening", kLong, {}, [] { throw Error(ErrorKind::device, "broken"); }); }).kind() ==
-        ErrorKind::device);
+  CHECK_THROWS_AS(driver_call("building", kLong, {}, [] { throw std::out_of_range("as it is"); }),
+                  std::out_of_range);
+  CHECK(failure_of([] {
+          driver_call("opening", kLong, {}, [] { throw Error(ErrorKind::device, "broken"); });
+        }).kind() == ErrorKind::device);
   std::thread::id there;
   driver_call("looking", kLong, {}, [&] { there = std::this_thread::get_id(); });
   CHECK(there != std::this_thread::get_id());
 }
 
-TEST_CASE("a driver that does not come back is left behind at the limit, which the error names, and keeps what it holds") {
+TEST_CASE(
+    "a driver that does not come back is left behind at the limit, which the error names, and "
+    "keeps what it holds") {
   Driver driver;
-  const Error error = failure_of([&] { driver_result("building sum.cl", milliseconds(20), {}, driver.call()); });
+  const Error error =
+      failure_of([&] { driver_result("building sum.cl", milliseconds(20), {}, driver.call()); });
   CHECK(error.kind() == ErrorKind::timeout);
   CHECK(std::string(error.what()) == "building sum.cl took longer than 20.0 ms");
   CHECK(driver.handle.use_count() == 2);
   driver.come_back.set_value();
-  while (driver.handle.use_count() > 1) std::this_thread::yield();  // a result that nobody waits for is released
+  while (driver.handle.use_count() > 1)
+    std::this_thread::yield();  // a result that nobody waits for is released
 }
 
 TEST_CASE("a call nobody wants any more is left behind at once, or not begun") {
@@ -77,10 +85,12 @@ TEST_CASE("a call nobody wants any more is left behind at once, or not begun") {
     stop = true;
   });
   const auto asked = [&] { return stop.load(); };
-  CHECK(failure_of([&] { driver_result("building", kLong, asked, driver.call()); }).kind() == ErrorKind::interrupted);
+  CHECK(failure_of([&] { driver_result("building", kLong, asked, driver.call()); }).kind() ==
+        ErrorKind::interrupted);
   later.join();
   bool begun = false;
-  CHECK(failure_of([&] { driver_call("building", kLong, asked, [&] { begun = true; }); }).kind() == ErrorKind::interrupted);
+  CHECK(failure_of([&] { driver_call("building", kLong, asked, [&] { begun = true; }); }).kind() ==
+        ErrorKind::interrupted);
   CHECK_FALSE(begun);
   driver.come_back.set_value();
 }

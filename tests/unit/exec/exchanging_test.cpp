@@ -25,7 +25,8 @@ struct Executed {
 template <class Sum>
 Executed run(Mode mode, const std::vector<bool>& exchanging) {
   std::vector<FakeDevice> fakes;
-  for (std::size_t i = 0; i < kDevices; ++i) fakes.push_back(sum_device("0:" + std::to_string(i), DeviceType::gpu));
+  for (std::size_t i = 0; i < kDevices; ++i)
+    fakes.push_back(sum_device("0:" + std::to_string(i), DeviceType::gpu));
   FakeBackend backend(fakes, sum_kernels());
   Sum workload(kItems);
   std::vector<std::unique_ptr<OpenDevice>> open;

@@ -27,8 +27,10 @@ TEST_CASE("every strategy gives the right sum, every item once, and parts that a
       REQUIRE_FALSE(sample.failure);
       CHECK(setup.right());
       CHECK(covers_once(sample.slices, 100'003));
-      std::set<std::pair<std::uint32_t, std::int32_t>> numbers;  // of a device's slices: which of two buffers each uses
-      for (const RawSlice& slice : sample.slices) CHECK(numbers.insert({slice.device.value, slice.slice}).second);
+      std::set<std::pair<std::uint32_t, std::int32_t>>
+          numbers;  // of a device's slices: which of two buffers each uses
+      for (const RawSlice& slice : sample.slices)
+        CHECK(numbers.insert({slice.device.value, slice.slice}).second);
       const Timeline timeline = setup.timeline(sample);
       for (const DeviceParts& parts : device_parts(timeline)) CHECK(parts.residue == Nanos{});
     }
@@ -72,25 +74,31 @@ TEST_CASE("no items at all is a sample without slices") {
   CHECK(sample.slices.empty());
 }
 
-TEST_CASE("in real time, with a thread each, polling or notified, samples are right and failures and hangs are survived") {
+TEST_CASE(
+    "in real time, with a thread each, polling or notified, samples are right and failures and "
+    "hangs are survived") {
   std::size_t turn = 0;
   for (const DeviceType type : {DeviceType::gpu, DeviceType::cpu}) {  // CPUs notify
-    for (const auto kind : {FakeFault::Kind::error, FakeFault::Kind::refused, FakeFault::Kind::hang}) {
+    for (const auto kind :
+         {FakeFault::Kind::error, FakeFault::Kind::refused, FakeFault::Kind::hang}) {
       for (const StrategyInfo& info : all_strategies()) {
         if (!testing::is_thorough() && turn++ % 5 != 0) continue;
         CAPTURE(info.name);
-        std::vector<FakeDevice> fakes{fake_device("0:0", 4e7), fake_device("0:1", 2e7), fake_device("0:2", 1e7),
-                                      fake_device("0:3", 4e7)};
+        std::vector<FakeDevice> fakes{fake_device("0:0", 4e7), fake_device("0:1", 2e7),
+                                      fake_device("0:2", 1e7), fake_device("0:3", 4e7)};
         fakes[3].script = fails_from(FakeCall::launch, 1, kind);
         for (FakeDevice& fake : fakes) fake.facts.type = type;
         SumSample setup(fakes, 200'000, {}, FakeTime::is_real);
-        const RawSample sample = setup.run(info.name, std::chrono::milliseconds(kind == FakeFault::Kind::hang ? 100 : 20'000));
+        const RawSample sample = setup.run(
+            info.name, std::chrono::milliseconds(kind == FakeFault::Kind::hang ? 100 : 20'000));
         REQUIRE_FALSE(sample.failure);
         CHECK(setup.right());
         CHECK(sample.makespan() > Nanos{});
         for (const DeviceFault& fault : sample.faults) CHECK(fault.device == DeviceIndex{3});
-        // Of fixed shares it has more than one slice; what it takes of a queue depends on when its thread gets a core.
-        const bool has_a_share = info.traits.fixed_shares && info.name != "single" && info.name != "sequential";
+        // Of fixed shares it has more than one slice; what it takes of a queue depends on when its
+        // thread gets a core.
+        const bool has_a_share =
+            info.traits.fixed_shares && info.name != "single" && info.name != "sequential";
         CHECK(sample.faults.size() <= 1);
         if (has_a_share) CHECK(sample.faults.size() == 1);
       }
@@ -99,7 +107,8 @@ TEST_CASE("in real time, with a thread each, polling or notified, samples are ri
 }
 
 TEST_CASE("a sample that shall stop ends when what is in flight has ended, and has no result") {
-  SumSample setup({fake_device("0:0", 1e6), fake_device("0:1", 1e6)}, 4'000'000, {}, FakeTime::is_real);  // 2 s
+  SumSample setup({fake_device("0:0", 1e6), fake_device("0:1", 1e6)}, 4'000'000, {},
+                  FakeTime::is_real);  // 2 s
   setup.stop = [] { return true; };
   const RawSample sample = setup.run("dynamic:chunks=64");
   CHECK(sample.interrupted);
@@ -111,7 +120,8 @@ TEST_CASE("an executor whose threads cannot all be started says so, and waits fo
   FakeBackend backend({fake_device("0:0")}, sum_kernels(), FakeTime::is_real);
   int started = 0;
   const auto start = [&](std::function<void()> main) {
-    if (++started == 3) throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+    if (++started == 3)
+      throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
     return std::thread(std::move(main));
   };
   CHECK_THROWS_AS(Executor(backend, 4, start), Error);
@@ -135,14 +145,16 @@ TEST_CASE("the clock of a sample begins when every worker's thread is awake") {
 }
 
 TEST_CASE("one executor runs many samples on changing numbers of devices") {
-  FakeBackend backend({fake_device("0:0", 1e9), fake_device("0:1", 1e9)}, sum_kernels(), FakeTime::is_real);
+  FakeBackend backend({fake_device("0:0", 1e9), fake_device("0:1", 1e9)}, sum_kernels(),
+                      FakeTime::is_real);
   SumWorkload workload(10'000);
   std::vector<std::unique_ptr<OpenDevice>> open;
   std::vector<std::unique_ptr<DeviceProgram>> programs;
   std::vector<DeviceEstimate> estimates;
   for (const Device& device : backend.enumerate().devices) {
     open.push_back(backend.open(device));
-    const Capacity capacity = workload.capacity(open.back()->resources().traits(), Mode::end_to_end);
+    const Capacity capacity =
+        workload.capacity(open.back()->resources().traits(), Mode::end_to_end);
     programs.push_back(workload.program(open.back()->resources(), Mode::end_to_end, capacity));
     DeviceEstimate& estimate = estimates.emplace_back();
     estimate.items_per_s = 1e9;
@@ -152,12 +164,16 @@ TEST_CASE("one executor runs many samples on changing numbers of devices") {
   Executor executor(backend, 2);
   for (int i = 0; i < 50; ++i) {
     const std::size_t count = i % 2 == 0 ? 2 : 1;
-    const PlanRequest request{10'000, 1, Mode::end_to_end, workload.shape().cost, std::span(estimates).first(count), 0, 0};
-    const auto source = parse_strategies("dynamic").front().info->make({{"chunks", 8}})->begin(request, {});
+    const PlanRequest request{
+        10'000, 1, Mode::end_to_end, workload.shape().cost, std::span(estimates).first(count),
+        0,      0};
+    const auto source =
+        parse_strategies("dynamic").front().info->make({{"chunks", 8}})->begin(request, {});
     SampleRequest sample;
     sample.workload = &workload;
     sample.source = source.get();
-    for (std::size_t d = 0; d < count; ++d) sample.members.push_back({open[d].get(), programs[d].get()});
+    for (std::size_t d = 0; d < count; ++d)
+      sample.members.push_back({open[d].get(), programs[d].get()});
     const RawSample raw = executor.run(sample);
     REQUIRE_FALSE(raw.failure);
     CHECK(workload.digest() == std::to_string(workload.reference()));

@@ -20,7 +20,8 @@ struct Handicapped {
 
 // One sample of the sum workload.
 struct Run {
-  Run(const std::vector<Handicapped>& given, const std::string& strategy, Items items, Mode mode = Mode::resident) {
+  Run(const std::vector<Handicapped>& given, const std::string& strategy, Items items,
+      Mode mode = Mode::resident) {
     std::vector<FakeDevice> fakes;
     for (const Handicapped& each : given) fakes.push_back(each.device);
     FakeBackend backend(fakes, sum_kernels());
@@ -85,7 +86,8 @@ Nanos kernel(Items items) { return 5us + Nanos{static_cast<std::int64_t>(items)}
 
 }  // namespace
 
-TEST_CASE("a device slowed by three computes exactly three times as long, and the timeline says why") {
+TEST_CASE(
+    "a device slowed by three computes exactly three times as long, and the timeline says why") {
   for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
     const Run plain({{fake_device("0:0"), {}}}, "dynamic:chunks=8", 1 << 20, mode);
     const Run slow({{fake_device("0:0"), slowed(3)}}, "dynamic:chunks=8", 1 << 20, mode);
@@ -102,7 +104,8 @@ TEST_CASE("uploads overlap a slow-down as they overlap kernels") {
   CHECK(seconds(slow.parts[0].transfer_hidden) > 0.8 * seconds(slow.parts[0].transfer_total));
 }
 
-TEST_CASE("a slow-down from a time on spares what was computed before, also in the middle of a kernel") {
+TEST_CASE(
+    "a slow-down from a time on spares what was computed before, also in the middle of a kernel") {
   Handicap handicap = slowed(2);
   handicap.slow_from_time = 400us;
   const Run run({{fake_device("0:0"), handicap}}, "equal", 1'000'000);
@@ -114,16 +117,19 @@ TEST_CASE("a slow-down from a time on spares what was computed before, also in t
   CHECK(late.labelled("slow-down") == Nanos{});
 }
 
-TEST_CASE("a slow-down from a share of the run on begins when that share is finished, by whomever") {
+TEST_CASE(
+    "a slow-down from a share of the run on begins when that share is finished, by whomever") {
   Handicap handicap = slowed(2);
   handicap.slow_from_fraction = 0.5;
   const Run alone({{fake_device("0:0"), handicap}}, "dynamic:chunks=4", 1'000'000);
   REQUIRE(alone.raw.slices.size() == 4);
   CHECK(alone.parts[0].compute == 6 * kernel(250'000));
 
-  // The other finishes its half after 500 us, when this one is in the middle of its only kernel, which takes 1 ms.
+  // The other finishes its half after 500 us, when this one is in the middle of its only kernel,
+  // which takes 1 ms.
   handicap.slow = 3;
-  const Run two({{fake_device("0:0", 1e9), {}}, {fake_device("0:1", 5e8), handicap}}, "equal", 1'000'000);
+  const Run two({{fake_device("0:0", 1e9), {}}, {fake_device("0:1", 5e8), handicap}}, "equal",
+                1'000'000);
   REQUIRE(two.raw.slices.size() == 2);
   const Nanos other = kernel(500'000), own = 5us + 1ms;
   CHECK(two.parts[0].compute == other);
@@ -134,8 +140,9 @@ TEST_CASE("what is lost with a device is not finished, and no share of the run")
   Handicap handicap = slowed(2);
   handicap.slow_from_fraction = 0.6;
   FakeDevice fails = fake_device("0:1", 1.1e9);
-  fails.script =
-      fails_from(FakeCall::launch, 2, FakeFault::Kind::error);  // two of its sixteenths have finished, and one is under way
+  fails.script = fails_from(
+      FakeCall::launch, 2,
+      FakeFault::Kind::error);  // two of its sixteenths have finished, and one is under way
   const Run run({{fake_device("0:0", 1e9), handicap}, {fails, {}}}, "dynamic:chunks=8", 1'000'000);
   REQUIRE(run.raw.faults.size() == 1);
   CHECK(run.raw.faults[0].items_lost == 250'000);
@@ -178,7 +185,8 @@ TEST_CASE("slowing and delaying together: kernels are slowed, the delay is not")
 }
 
 TEST_CASE("a source gets the time a slowed device took, so that shares follow it") {
-  const Run run({{fake_device("0:0"), slowed(3)}, {fake_device("0:1"), {}}}, "dynamic:chunks=64", 1 << 22);
+  const Run run({{fake_device("0:0"), slowed(3)}, {fake_device("0:1"), {}}}, "dynamic:chunks=64",
+                1 << 22);
   const double share = static_cast<double>(run.parts[0].items) / (1 << 22);
   CHECK(share > 0.22);
   CHECK(share < 0.28);
@@ -197,5 +205,6 @@ TEST_CASE("under a memory cap a device claims no more, and allocates no more") {
   CHECK_THROWS_AS(open->resources().allocate(1 << 20), Error);
   const SumWorkload workload(1 << 20);
   CHECK(workload.capacity(open->resources().traits(), Mode::resident).fits == 0);
-  CHECK(workload.capacity(open->resources().traits(), Mode::end_to_end).fits == (1 << 20) / 2 / 8 / 2);
+  CHECK(workload.capacity(open->resources().traits(), Mode::end_to_end).fits ==
+        (1 << 20) / 2 / 8 / 2);
 }

@@ -63,7 +63,9 @@ class NoWork final : public SliceSource {
 
 }  // namespace
 
-TEST_CASE("a driver that does not return from a call costs its device, and the sample goes on without it") {
+TEST_CASE(
+    "a driver that does not return from a call costs its device, and the sample goes on without "
+    "it") {
   Gate gate;
   FakeDevice sound = fake_device("0:0", 1e7), stuck = fake_device("0:1", 1e7);
   sound.facts.type = stuck.facts.type = DeviceType::cpu;  // whoever waits has to be notified
@@ -79,9 +81,12 @@ TEST_CASE("a driver that does not return from a call costs its device, and the s
   CHECK(sample.faults[0].hung());
   CHECK(std::string(sample.faults[0].what).find("did not return") != std::string::npos);
   CHECK(try_drain(setup.backend, *setup.open[0]));
-  CHECK_FALSE(try_drain(setup.backend, *setup.open[1]));  // though it does nothing: a thread is still inside
+  CHECK_FALSE(try_drain(setup.backend,
+                        *setup.open[1]));  // though it does nothing: a thread is still inside
   gate.open();
-  while (ended < 3) std::this_thread::yield();  // two workers and the one that took the stuck one's place: all end by themselves
+  while (ended < 3)
+    std::this_thread::yield();  // two workers and the one that took the stuck one's place: all end
+                                // by themselves
   CHECK(setup.right());
 }
 
@@ -90,7 +95,8 @@ TEST_CASE("when the driver holds the device that merges, the host merges") {
   std::atomic<int> ended = 0;
   SumFaults faults;
   faults.at_merge = [&] { gate.pass(); };
-  SumSample setup({fake_device("0:0", 1e7), fake_device("0:1", 1e7)}, 10'000, faults, FakeTime::is_real);
+  SumSample setup({fake_device("0:0", 1e7), fake_device("0:1", 1e7)}, 10'000, faults,
+                  FakeTime::is_real);
   setup.start = counting(ended);
   const RawSample sample = setup.run("equal", std::chrono::milliseconds(100));
   REQUIRE_FALSE(sample.failure);
@@ -102,7 +108,8 @@ TEST_CASE("when the driver holds the device that merges, the host merges") {
   while (ended < 3) std::this_thread::yield();
 }
 
-TEST_CASE("when the driver holds the device that merges, another device does where the host cannot") {
+TEST_CASE(
+    "when the driver holds the device that merges, another device does where the host cannot") {
   Gate gate;
   std::atomic<int> ended = 0, merges = 0;
   SumFaults faults;
@@ -110,7 +117,8 @@ TEST_CASE("when the driver holds the device that merges, another device does whe
   faults.at_merge = [&] {
     if (++merges == 1) gate.pass();
   };
-  SumSample setup({fake_device("0:0", 1e7), fake_device("0:1", 1e7)}, 10'000, faults, FakeTime::is_real);
+  SumSample setup({fake_device("0:0", 1e7), fake_device("0:1", 1e7)}, 10'000, faults,
+                  FakeTime::is_real);
   setup.start = counting(ended);
   const RawSample sample = setup.run("equal", std::chrono::milliseconds(100));
   REQUIRE_FALSE(sample.failure);
@@ -124,15 +132,18 @@ TEST_CASE("when the driver holds the device that merges, another device does whe
   while (ended < 3) std::this_thread::yield();
 }
 
-TEST_CASE("a call into the driver that takes its time, and one that has returned, cost nobody a device") {
+TEST_CASE(
+    "a call into the driver that takes its time, and one that has returned, cost nobody a device") {
   FakeDevice sluggish = fake_device("0:1", 1e7);
   int sluggish_launches = 0;
   sluggish.script = [&](FakeCall call, std::uint64_t) {
-    if (call == FakeCall::launch && sluggish_launches++ == 0) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    if (call == FakeCall::launch && sluggish_launches++ == 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
     return FakeFault{};
   };
   SumSample setup({fake_device("0:0", 1e7), sluggish}, 10'000, {}, FakeTime::is_real);
-  for (const Nanos timeout : {Nanos{std::chrono::seconds(30)}, Nanos{std::chrono::milliseconds(150)}}) {
+  for (const Nanos timeout :
+       {Nanos{std::chrono::seconds(30)}, Nanos{std::chrono::milliseconds(150)}}) {
     setup.compiling = std::chrono::seconds(30) - timeout;
     sluggish_launches = 0;
     const RawSample sample = setup.run("equal", timeout);
@@ -142,7 +153,8 @@ TEST_CASE("a call into the driver that takes its time, and one that has returned
   }
 
   NoWork source;
-  SampleRun run(setup.backend, source, setup.workload, {{setup.open[0].get(), setup.programs[0].get(), Nanos{}}}, 1);
+  SampleRun run(setup.backend, source, setup.workload,
+                {{setup.open[0].get(), setup.programs[0].get(), Nanos{}}}, 1);
   DeviceWorker worker(run, DeviceIndex{0});
   CHECK_FALSE(worker.call());
   CHECK_FALSE(worker.abandon(1, "a look that came too late"));
@@ -152,16 +164,18 @@ TEST_CASE("a call into the driver that takes its time, and one that has returned
 
 TEST_CASE("a device that has nothing to do for longer than the time-out is not a hung one") {
   for (int turn = 0; turn < 4; ++turn) {
-    SumSample setup({fake_device("0:0", 1e9), fake_device("0:1", 2e4)}, 9'600, {}, FakeTime::is_real);  // four slices of 60 ms
+    SumSample setup({fake_device("0:0", 1e9), fake_device("0:1", 2e4)}, 9'600, {},
+                    FakeTime::is_real);  // four slices of 60 ms
     const RawSample sample = setup.run("equal", std::chrono::milliseconds(120));
     REQUIRE_FALSE(sample.failure);
     CHECK(sample.faults.empty());
     CHECK(sample.decision > Nanos{});
     CHECK(sample.decision < sample.makespan());
-    const bool waited = std::any_of(sample.spans.begin(), sample.spans.end(), [&](const auto& span) {
-      return span.device == DeviceIndex{0} && span.state == HostState::sync &&
-             span.end - span.begin > std::chrono::milliseconds(100);
-    });
+    const bool waited =
+        std::any_of(sample.spans.begin(), sample.spans.end(), [&](const auto& span) {
+          return span.device == DeviceIndex{0} && span.state == HostState::sync &&
+                 span.end - span.begin > std::chrono::milliseconds(100);
+        });
     CHECK(waited);
     for (const auto& span : sample.spans) CHECK(span.begin >= sample.begin);
   }
@@ -195,7 +209,8 @@ TEST_CASE("another thread has the place of one that does not come back, in later
   held.reserve = 1;
   held.executor = &executor;
   REQUIRE(held.run("equal", std::chrono::milliseconds(100)).failure);
-  SumSample sound({fake_device("0:0", 1e7), fake_device("0:1", 1e7)}, 10'000, {}, FakeTime::is_real);
+  SumSample sound({fake_device("0:0", 1e7), fake_device("0:1", 1e7)}, 10'000, {},
+                  FakeTime::is_real);
   sound.executor = &executor;
   const RawSample sample = sound.run("equal");
   CHECK_FALSE(sample.failure);

@@ -5,9 +5,13 @@
 
 using namespace mgpu;
 
-TEST_CASE("a kernel is expected to take what that very launch took, else what one of its grid took last") {
+TEST_CASE(
+    "a kernel is expected to take what that very launch took, else what one of its grid took "
+    "last") {
   const Grid grid{{1024, 1, 1}, {64, 1, 1}};
-  const auto at = [&](std::uint64_t offset, const Grid& of) { return launch_key("sum", of, {offset}); };
+  const auto at = [&](std::uint64_t offset, const Grid& of) {
+    return launch_key("sum", of, {offset});
+  };
   KernelTimes times;
   CHECK_FALSE(times.expected(at(0, grid)));
   times.saw(at(0, grid), Nanos{100});
@@ -21,8 +25,12 @@ TEST_CASE("a kernel is expected to take what that very launch took, else what on
   CHECK(times.expected(at(0, grid)) == Nanos{110});
 }
 
-TEST_CASE("a grid that has not run takes what the nearest one took, by its work-items; one far from all that have is not known") {
-  const auto of = [](std::size_t rows) { return launch_key("step", {{64, rows, 1}, {64, 1, 1}}, {std::uint64_t{rows}}); };
+TEST_CASE(
+    "a grid that has not run takes what the nearest one took, by its work-items; one far from all "
+    "that have is not known") {
+  const auto of = [](std::size_t rows) {
+    return launch_key("step", {{64, rows, 1}, {64, 1, 1}}, {std::uint64_t{rows}});
+  };
   KernelTimes times;
   times.saw(of(4096), Nanos{4000});
   CHECK(times.expected(of(2776)) == Nanos{2711});

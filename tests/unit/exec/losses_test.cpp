@@ -1,4 +1,5 @@
-// Samples in which devices fail, hang, or are too small: what is done again, by whom, and what it costs.
+// Samples in which devices fail, hang, or are too small: what is done again, by whom, and what it
+// costs.
 #include <doctest/doctest.h>
 
 #include <new>
@@ -14,18 +15,23 @@ namespace {
 // For one device, and nobody else.
 class WorkForOne final : public SliceSource {
  public:
-  Answer next(DeviceIndex device) override { return device == DeviceIndex{0} ? Answer(Slice{0, 10}) : Answer(Done{}); }
+  Answer next(DeviceIndex device) override {
+    return device == DeviceIndex{0} ? Answer(Slice{0, 10}) : Answer(Done{});
+  }
   void finished(DeviceIndex, const Slice&, Nanos) override {}
   void rejected(DeviceIndex, const Slice&, Items) override {}
   void lost(DeviceIndex, std::span<const Slice>) override {}
-  void joined(DeviceIndex) override { throw Error(ErrorKind::unsupported, "nobody else can do this"); }
+  void joined(DeviceIndex) override {
+    throw Error(ErrorKind::unsupported, "nobody else can do this");
+  }
 };
 
 }  // namespace
 
 TEST_CASE("a device that fails loses its work to the others and the sum is right") {
   for (const StrategyInfo& info : all_strategies()) {
-    if (info.name == "single" || info.name == "sequential") continue;  // they do not use the bad one
+    if (info.name == "single" || info.name == "sequential")
+      continue;  // they do not use the bad one
     for (const std::uint64_t launch : {0, 1, 2}) {
       CAPTURE(info.name);
       CAPTURE(launch);
@@ -117,7 +123,8 @@ TEST_CASE("when the device that merges fails, the host merges") {
   CHECK(sample.faults[0].at <= sample.makespan());
 }
 
-TEST_CASE("where only devices can merge, another one does when the fastest fails at it, or before") {
+TEST_CASE(
+    "where only devices can merge, another one does when the fastest fails at it, or before") {
   for (const bool at_merge : {true, false}) {
     SumFaults faults;
     int merges = 0;
@@ -139,7 +146,9 @@ TEST_CASE("where only devices can merge, another one does when the fastest fails
   }
 }
 
-TEST_CASE("what a device's commands came to may be known when the sample is over: a device lost then takes the result with it") {
+TEST_CASE(
+    "what a device's commands came to may be known when the sample is over: a device lost then "
+    "takes the result with it") {
   for (const char* strategy : {"equal", "dynamic"}) {
     FakeDevice fails = fake_device("0:1");
     fails.script = fails_from(FakeCall::take, 0, FakeFault::Kind::refused);
@@ -148,11 +157,14 @@ TEST_CASE("what a device's commands came to may be known when the sample is over
     REQUIRE(sample.faults.size() == 1);
     CHECK(sample.faults[0].device == DeviceIndex{1});
     REQUIRE(sample.failure);
-    CHECK(std::string(sample.failure->what()).find("refused, as its script says") != std::string::npos);
+    CHECK(std::string(sample.failure->what()).find("refused, as its script says") !=
+          std::string::npos);
   }
 }
 
-TEST_CASE("a device that completes one slice after the other is not given up, though each waited for the time-out") {
+TEST_CASE(
+    "a device that completes one slice after the other is not given up, though each waited for the "
+    "time-out") {
   FakeDevice device = fake_device("0:0", 1e6);
   device.launch = Nanos{};
   SumSample setup({device}, 8'000);  // eight slices of 1 ms, two in flight
@@ -179,7 +191,8 @@ TEST_CASE("a hang is found when the time-out has passed since the device's last 
   }
 }
 
-TEST_CASE("losing one of two equal devices costs the work that is not on the host, and little more") {
+TEST_CASE(
+    "losing one of two equal devices costs the work that is not on the host, and little more") {
   std::size_t faults = 0;
   for (const StrategyInfo& info : all_strategies()) {
     for (const std::uint64_t launch : {0, 1, 2, 3, 6}) {
@@ -198,7 +211,8 @@ TEST_CASE("losing one of two equal devices costs the work that is not on the hos
       const DeviceFault& fault = sample.faults.front();
       Items done = 0;  // by the other, when the fault was found
       for (const RawSlice& slice : sample.slices) {
-        if (slice.device == DeviceIndex{0} && slice.finished - sample.begin <= fault.at) done += slice.end - slice.begin;
+        if (slice.device == DeviceIndex{0} && slice.finished - sample.begin <= fault.at)
+          done += slice.end - slice.begin;
       }
       const double ideal = static_cast<double>(items - done) / 1e6;
       CHECK(seconds(sample.makespan() - fault.at) <= 1.1 * ideal);
@@ -214,7 +228,8 @@ TEST_CASE("losing one of two equal devices costs the work that is not on the hos
 TEST_CASE("when every device is lost whoever is in reserve does what is left, on either clock") {
   for (const FakeTime time : {FakeTime::is_virtual, FakeTime::is_real}) {
     for (const StrategyInfo& info : all_strategies()) {
-      FakeDevice one = fake_device("0:0", 1e8), other = fake_device("0:1", 1e8), third = fake_device("0:2", 1e7);
+      FakeDevice one = fake_device("0:0", 1e8), other = fake_device("0:1", 1e8),
+                 third = fake_device("0:2", 1e7);
       one.script = other.script = fails_from(FakeCall::launch, 1, FakeFault::Kind::error);
       SumSample setup({one, other, third}, 100'000, {}, time);
       setup.reserve = 2;
@@ -228,8 +243,11 @@ TEST_CASE("when every device is lost whoever is in reserve does what is left, on
   }
 }
 
-TEST_CASE("what is on the host when a device is lost is not computed again, whatever the device did before and after") {
-  // The third device brings its share to the host, takes a part of what the second one loses, and fails in its turn.
+TEST_CASE(
+    "what is on the host when a device is lost is not computed again, whatever the device did "
+    "before and after") {
+  // The third device brings its share to the host, takes a part of what the second one loses, and
+  // fails in its turn.
   FakeDevice slow = fake_device("0:1", 1e6), fast = fake_device("0:2", 1e9);
   slow.script = fails_from(FakeCall::launch, 2, FakeFault::Kind::error);
   fast.script = fails_from(FakeCall::launch, 3, FakeFault::Kind::error);
@@ -240,15 +258,20 @@ TEST_CASE("what is on the host when a device is lost is not computed again, what
   CHECK(covers_once(sample.slices, 24'000));
   REQUIRE(sample.faults.size() == 2);
   CHECK(sample.faults[0].device == DeviceIndex{1});
-  CHECK(sample.faults[0].items_lost == 8'000);  // its share: two slices that had finished, and the third
+  CHECK(sample.faults[0].items_lost ==
+        8'000);  // its share: two slices that had finished, and the third
   CHECK(sample.faults[1].device == DeviceIndex{2});
   CHECK(sample.faults[1].items_lost > 0);
-  CHECK(sample.faults[1].items_lost <= 8'000);  // of what was the second one's; its own share is on the host
-  std::vector<HostState> states;                // of the third one, which waits between its own share and what the second one loses
+  CHECK(sample.faults[1].items_lost <=
+        8'000);  // of what was the second one's; its own share is on the host
+  std::vector<HostState>
+      states;  // of the third one, which waits between its own share and what the second one loses
   for (const auto& span : sample.spans)
     if (span.device == DeviceIndex{2}) states.push_back(span.state);
-  CHECK(states == std::vector<HostState>{HostState::in_flight, HostState::sync, HostState::in_flight});
-  const auto lost = std::count_if(sample.slices.begin(), sample.slices.end(), [](const RawSlice& slice) { return slice.lost; });
+  CHECK(states ==
+        std::vector<HostState>{HostState::in_flight, HostState::sync, HostState::in_flight});
+  const auto lost = std::count_if(sample.slices.begin(), sample.slices.end(),
+                                  [](const RawSlice& slice) { return slice.lost; });
   CHECK(lost >= 2);
 }
 
@@ -261,7 +284,9 @@ TEST_CASE("where the source has nothing for who steps in, the sample fails, and 
   request.workload = &setup.workload;
   request.source = &source;
   request.members = {{setup.open[0].get(), setup.programs[0].get(), Nanos{}}};
-  request.reserve = [&]() -> std::optional<Member> { return Member{setup.open[1].get(), setup.programs[1].get(), Nanos{}}; };
+  request.reserve = [&]() -> std::optional<Member> {
+    return Member{setup.open[1].get(), setup.programs[1].get(), Nanos{}};
+  };
   const RawSample sample = Executor(setup.backend, 2).run(request);
   REQUIRE(sample.failure);
   CHECK(std::string(sample.failure->what()) == "nobody else can do this");
@@ -297,7 +322,8 @@ TEST_CASE("a device has time to compile until its first slice has finished, and 
   }
 }
 
-TEST_CASE("of a device that brings each slice to the host by itself, only what is under way is lost") {
+TEST_CASE(
+    "of a device that brings each slice to the host by itself, only what is under way is lost") {
   SumFaults faults;
   faults.each_slice = true;
   for (const char* strategy : {"equal", "dynamic"}) {
@@ -310,11 +336,14 @@ TEST_CASE("of a device that brings each slice to the host by itself, only what i
     CHECK(covers_once(sample.slices, 16'000));
     REQUIRE(sample.faults.size() == 1);
     CHECK(sample.faults[0].items_lost <= 4'000);  // two slices
-    CHECK(std::none_of(sample.slices.begin(), sample.slices.end(), [](const RawSlice& slice) { return slice.lost; }));
+    CHECK(std::none_of(sample.slices.begin(), sample.slices.end(),
+                       [](const RawSlice& slice) { return slice.lost; }));
   }
 }
 
-TEST_CASE("what is thrown besides errors of a device ends its part, or the sample, and never the process") {
+TEST_CASE(
+    "what is thrown besides errors of a device ends its part, or the sample, and never the "
+    "process") {
   FakeDevice bad = fake_device("0:1");
   bad.script = [](FakeCall call, std::uint64_t number) {
     if (call == FakeCall::launch && number == 1) throw std::bad_alloc();

@@ -1,4 +1,5 @@
-// The management library's place taken by tests/support/fake_nvml.cpp: who is found by what, and what happens without it.
+// The management library's place taken by tests/support/fake_nvml.cpp: who is found by what, and
+// what happens without it.
 #include "lib/exec/nvml.hpp"
 
 #include <doctest/doctest.h>
@@ -19,8 +20,10 @@ Device device(std::optional<std::string> uuid, std::optional<std::string> pci) {
 TEST_CASE("free memory is found by UUID, of a GPU or a part of one, else by PCI address") {
   const auto nvml = Nvml::load(MGPU_FAKE_NVML);
   REQUIRE(nvml);
-  CHECK(nvml->free_memory(device("8912fe00-0000-0000-0000-000000000000", std::nullopt)) == Bytes{600});
-  CHECK(nvml->free_memory(device("8912fe00-0000-0000-0000-000000000001", "0000:1a:00.0")) == Bytes{30});
+  CHECK(nvml->free_memory(device("8912fe00-0000-0000-0000-000000000000", std::nullopt)) ==
+        Bytes{600});
+  CHECK(nvml->free_memory(device("8912fe00-0000-0000-0000-000000000001", "0000:1a:00.0")) ==
+        Bytes{30});
   CHECK(nvml->free_memory(device("unknown", "0000:1a:00.0")) == Bytes{600});
   CHECK(nvml->free_memory(device(std::nullopt, "0000:1a:00.0")) == Bytes{600});
   CHECK_FALSE(nvml->free_memory(device(std::nullopt, "0000:1b:00.0")));

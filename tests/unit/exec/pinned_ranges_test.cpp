@@ -18,7 +18,8 @@ TEST_CASE("memory is pinned where one range holds all of it") {
   CHECK(ranges.hold(all.subspan(39, 1)));
   CHECK(ranges.hold(all.subspan(50, 30)));
   CHECK_FALSE(ranges.hold(all.subspan(50, 31)));
-  CHECK_FALSE(ranges.hold(all.subspan(39, 2)));  // two ranges: nobody says that a transfer may cross
+  CHECK_FALSE(
+      ranges.hold(all.subspan(39, 2)));  // two ranges: nobody says that a transfer may cross
   CHECK_FALSE(ranges.hold(all));
   ranges.remove(first);
   CHECK_FALSE(ranges.hold(first));

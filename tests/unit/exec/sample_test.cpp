@@ -1,4 +1,5 @@
-// Device stamps on the host's clock: exactly where clocks are sane, held within bounds where they are not.
+// Device stamps on the host's clock: exactly where clocks are sane, held within bounds where they
+// are not.
 #include "lib/exec/sample.hpp"
 
 #include <doctest/doctest.h>
@@ -36,7 +37,9 @@ ClockMap exact_clock() {
 
 TEST_CASE("a timeline holds what its clocks are sure of") {
   const ClockMap map = exact_clock();
-  const Timeline t = to_timeline(with_kernel(map.reference_device + 10'000, map.reference_device + 20'000), std::span(&map, 1));
+  const Timeline t =
+      to_timeline(with_kernel(map.reference_device + 10'000, map.reference_device + 20'000),
+                  std::span(&map, 1));
   CHECK(t.uncertainty == std::vector<Nanos>{Nanos{6'000}});
   CHECK(t.commands.at(0).started == Nanos{10'000});
   CHECK(device_parts(t)[0].compute == Nanos{10'000});
@@ -44,12 +47,13 @@ TEST_CASE("a timeline holds what its clocks are sure of") {
 
 TEST_CASE("no stamp overflows, whatever the device gives and whatever its clock was fitted to") {
   const std::uint64_t reference = exact_clock().reference_device;
-  for (const std::uint64_t stamp :
-       std::initializer_list<std::uint64_t>{std::uint64_t{0}, reference + (1ull << 62), reference + (1ull << 63),
-                                            reference - (1ull << 62), std::numeric_limits<std::uint64_t>::max()}) {
+  for (const std::uint64_t stamp : std::initializer_list<std::uint64_t>{
+           std::uint64_t{0}, reference + (1ull << 62), reference + (1ull << 63),
+           reference - (1ull << 62), std::numeric_limits<std::uint64_t>::max()}) {
     CAPTURE(stamp);
     ClockMap map = exact_clock();
-    for (const double drift : {0.0, -8500.0, 1e18, -1e18, std::numeric_limits<double>::quiet_NaN()}) {
+    for (const double drift :
+         {0.0, -8500.0, 1e18, -1e18, std::numeric_limits<double>::quiet_NaN()}) {
       map.drift_ppb = drift;
       const Timeline t = to_timeline(with_kernel(reference + 10'000, stamp), std::span(&map, 1));
       const Command& c = t.commands.at(0);

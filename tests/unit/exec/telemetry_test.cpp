@@ -1,4 +1,5 @@
-// What is read of a machine: from a fake NVIDIA library and a made-up tree of /proc and /sys; and the thread that reads.
+// What is read of a machine: from a fake NVIDIA library and a made-up tree of /proc and /sys; and
+// the thread that reads.
 #include "lib/exec/telemetry.hpp"
 
 #include <doctest/doctest.h>
@@ -44,8 +45,10 @@ class FakeMachine {
 
   // In ticks since start: what this process used, what all did, of 1000; and the package's energy.
   void host(int own, int busy, int energy_uj) {
-    put("proc/stat", "cpu  " + std::to_string(busy) + " 0 0 " + std::to_string(ticks_ - busy) + " 0 0 0 0 0 0\ncpu0 0 0 0\n");
-    put("proc/self/stat", "17 (odd ) name) R 1 1 1 0 -1 4194304 100 0 0 0 " + std::to_string(own - 10) + " 10 0 0 20 0\n");
+    put("proc/stat", "cpu  " + std::to_string(busy) + " 0 0 " + std::to_string(ticks_ - busy) +
+                         " 0 0 0 0 0 0\ncpu0 0 0 0\n");
+    put("proc/self/stat", "17 (odd ) name) R 1 1 1 0 -1 4194304 100 0 0 0 " +
+                              std::to_string(own - 10) + " 10 0 0 20 0\n");
     put("sys/class/powercap/intel-rapl:0/energy_uj", std::to_string(energy_uj) + "\n");
     ticks_ += 1000;
   }
@@ -91,7 +94,9 @@ class Counting final : public TelemetrySource {
 
 }  // namespace
 
-TEST_CASE("of the host are read load, that of others, memory, clocks, the CPU's temperature and energy, which wraps") {
+TEST_CASE(
+    "of the host are read load, that of others, memory, clocks, the CPU's temperature and energy, "
+    "which wraps") {
   FakeMachine machine;
   const auto source = make_host_source(machine.root());
   const TelemetryReading first = source->read(Nanos{});
@@ -100,7 +105,8 @@ TEST_CASE("of the host are read load, that of others, memory, clocks, the CPU's 
   CHECK(first[Gauge::temperature] == 55.5);
   CHECK(first.energy_j == 0);
   CHECK(first.throttle == 0);
-  for (const Gauge gauge : {Gauge::load, Gauge::other_load, Gauge::power, Gauge::utilisation}) CHECK(std::isnan(first[gauge]));
+  for (const Gauge gauge : {Gauge::load, Gauge::other_load, Gauge::power, Gauge::utilisation})
+    CHECK(std::isnan(first[gauge]));
 
   machine.host(300, 1000, 1'500'000);  // of 1000 ticks 700 busy, 200 of them by this process
   machine.put("sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count", "5\n");
@@ -116,7 +122,8 @@ TEST_CASE("of the host are read load, that of others, memory, clocks, the CPU's 
   CHECK(third.throttle == 0);
 }
 
-TEST_CASE("a GPU is found in sysfs by its PCI address, and what its driver does not tell is not known") {
+TEST_CASE(
+    "a GPU is found in sysfs by its PCI address, and what its driver does not tell is not known") {
   const FakeMachine machine;
   const auto source = make_sysfs_source(machine.root(), "0000:03:00.0");
   REQUIRE(source);
@@ -132,10 +139,13 @@ TEST_CASE("a GPU is found in sysfs by its PCI address, and what its driver does 
   CHECK_FALSE(make_sysfs_source(machine.root() / "nothing", "0000:03:00.0"));
 }
 
-TEST_CASE("NVML tells clocks, power, energy, temperature, why clocks are held down, and who else is there") {
+TEST_CASE(
+    "NVML tells clocks, power, energy, temperature, why clocks are held down, and who else is "
+    "there") {
   REQUIRE(fake_nvml());
   const auto source = make_nvml_source(*fake_nvml(), fake_nvml()->find(gpu("0:0", "0000:1a:00.0")));
-  const TelemetryReading first = source->read(Nanos{}), second = source->read(std::chrono::milliseconds(50));
+  const TelemetryReading first = source->read(Nanos{}),
+                         second = source->read(std::chrono::milliseconds(50));
   CHECK(second[Gauge::clock] == 1980);
   CHECK(second[Gauge::memory_clock] == 3201);
   CHECK(second[Gauge::power] == doctest::Approx(345.6));
@@ -148,10 +158,12 @@ TEST_CASE("NVML tells clocks, power, energy, temperature, why clocks are held do
 
   Device part = gpu("0:1", std::nullopt);
   part.uuid = "8912fe00-0000-0000-0000-000000000001";
-  const TelemetryReading of_part = make_nvml_source(*fake_nvml(), fake_nvml()->find(part))->read(Nanos{});
+  const TelemetryReading of_part =
+      make_nvml_source(*fake_nvml(), fake_nvml()->find(part))->read(Nanos{});
   CHECK(of_part[Gauge::memory_used] == 70);
   CHECK(of_part.throttle == 0);
-  for (const Gauge gauge : {Gauge::clock, Gauge::power, Gauge::temperature, Gauge::utilisation, Gauge::other_processes})
+  for (const Gauge gauge :
+       {Gauge::clock, Gauge::power, Gauge::temperature, Gauge::utilisation, Gauge::other_processes})
     CHECK(std::isnan(of_part[gauge]));
 }
 
@@ -159,15 +171,17 @@ TEST_CASE("each device has a source or a reason why it has none") {
   const FakeMachine machine;
   Device cpu = gpu("1:0", std::nullopt);
   cpu.type = DeviceType::cpu;
-  const std::vector<Device> devices{gpu("0:0", "0000:1a:00.0"), gpu("0:1", "0000:03:00.0"), gpu("0:2", "0000:05:00.0"),
-                                    gpu("0:3", std::nullopt), cpu};
+  const std::vector<Device> devices{gpu("0:0", "0000:1a:00.0"), gpu("0:1", "0000:03:00.0"),
+                                    gpu("0:2", "0000:05:00.0"), gpu("0:3", std::nullopt), cpu};
   const auto found = find_telemetry(devices, {machine.root(), &fake_nvml});
   std::vector<std::string> told;
-  for (const WatchedThing& thing : found) told.push_back(thing.of + ": " + thing.source + thing.reason);
-  CHECK(told == std::vector<std::string>{"host: procfs, sysfs", "0:0: NVML", "0:1: sysfs",
-                                         "0:2: NVML does not know it, and sysfs has no figures of 0000:05:00.0",
-                                         "0:3: NVML does not know it, and it has no PCI address to find it in sysfs by",
-                                         "1:0: host"});
+  for (const WatchedThing& thing : found)
+    told.push_back(thing.of + ": " + thing.source + thing.reason);
+  CHECK(told == std::vector<std::string>{
+                    "host: procfs, sysfs", "0:0: NVML", "0:1: sysfs",
+                    "0:2: NVML does not know it, and sysfs has no figures of 0000:05:00.0",
+                    "0:3: NVML does not know it, and it has no PCI address to find it in sysfs by",
+                    "1:0: host"});
   const auto nothing = find_telemetry(devices, {machine.root() / "nothing", &no_nvml});
   for (const WatchedThing& thing : nothing) {
     CAPTURE(thing.of);
@@ -177,7 +191,9 @@ TEST_CASE("each device has a source or a reason why it has none") {
   }
 }
 
-TEST_CASE("what is taken begins with the reading before, and rare readings are made at every so many looks") {
+TEST_CASE(
+    "what is taken begins with the reading before, and rare readings are made at every so many "
+    "looks") {
   std::atomic<int> often = 0, seldom = 0;
   std::atomic<bool> held = false;
   std::vector<WatchedThing> things;
@@ -197,7 +213,8 @@ TEST_CASE("what is taken begins with the reading before, and rare readings are m
   CHECK(second[0].readings.front().at == first[0].readings.back().at);
 }
 
-TEST_CASE("the thread looks until its owner goes, who does not wait for ever for a driver that hangs") {
+TEST_CASE(
+    "the thread looks until its owner goes, who does not wait for ever for a driver that hangs") {
   static std::atomic<int> looks = 0;
   static std::atomic<bool> held = false;
   std::vector<WatchedThing> things;
@@ -217,7 +234,8 @@ TEST_CASE("the thread looks until its owner goes, who does not wait for ever for
   CHECK(looks == at_end);
 }
 
-TEST_CASE("a source that throws ends the watching, not the process, and what was read before is kept") {
+TEST_CASE(
+    "a source that throws ends the watching, not the process, and what was read before is kept") {
   class Throwing final : public TelemetrySource {
    public:
     explicit Throwing(std::atomic<int>& looks) : looks_(looks) {}

@@ -1,4 +1,5 @@
-// What devices do from a common start: how often, how long, and who is named where one does not do its part.
+// What devices do from a common start: how often, how long, and who is named where one does not do
+// its part.
 #include "lib/exec/together.hpp"
 
 #include <doctest/doctest.h>
@@ -15,7 +16,8 @@ namespace {
 constexpr Nanos kSignal = std::chrono::microseconds(2);  // of a fake device
 
 struct Exchanging {
-  explicit Exchanging(std::size_t count, FakeTime time = FakeTime::is_virtual, FakeScript script = {})
+  explicit Exchanging(std::size_t count, FakeTime time = FakeTime::is_virtual,
+                      FakeScript script = {})
       : backend(devices(count, std::move(script)), {}, time) {
     for (const Device& device : backend.enumerate().devices) opened.push_back(backend.open(device));
     for (const auto& device : opened) open.push_back(device.get());
@@ -83,10 +85,11 @@ TEST_CASE("an interval begins for all at once and ends with each device's own pa
   Exchanging devices(3);
   Together together(devices.backend, devices.open, devices.group.get());
   const auto memory = devices.group->allocate(1 << 20);
-  const auto once = together.measure(devices.all, {.warmup = 0, .least = 1, .most = 1}, [&](DeviceIndex device) {
-    for (std::uint32_t k = 0; k < device.value; ++k)
-      devices.group->peer(device).put(memory->piece(device), 0, *memory, device, 0, 1 << 20);
-  });
+  const auto once =
+      together.measure(devices.all, {.warmup = 0, .least = 1, .most = 1}, [&](DeviceIndex device) {
+        for (std::uint32_t k = 0; k < device.value; ++k)
+          devices.group->peer(device).put(memory->piece(device), 0, *memory, device, 0, 1 << 20);
+      });
   REQUIRE(once.size() == 1);
   const Nanos put = kSignal + from_seconds((1 << 20) / 1e11);
   CHECK(once[0][0].begin == once[0][2].begin);
@@ -110,10 +113,11 @@ TEST_CASE("in real time, on threads of their own, as often as on one") {
   Exchanging devices(4, FakeTime::is_real);
   Together together(devices.backend, devices.open, devices.group.get());
   std::atomic<unsigned> calls = 0;
-  const auto samples = together.measure(devices.all, {.warmup = 2, .least = 3, .most = 3}, [&](DeviceIndex device) {
-    ++calls;
-    devices.ring(device);
-  });
+  const auto samples =
+      together.measure(devices.all, {.warmup = 2, .least = 3, .most = 3}, [&](DeviceIndex device) {
+        ++calls;
+        devices.ring(device);
+      });
   CHECK(samples.size() == 3);
   CHECK(calls == 4 * 5);
   for (const TogetherSample& sample : samples) CHECK(whole_time(sample) > Nanos{});

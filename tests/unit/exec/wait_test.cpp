@@ -1,4 +1,5 @@
-// The one wait, on the fake backend: its limit on both clocks, who asked it to stop, what it leaves behind.
+// The one wait, on the fake backend: its limit on both clocks, who asked it to stop, what it leaves
+// behind.
 #include "lib/exec/wait.hpp"
 
 #include <doctest/doctest.h>
@@ -61,14 +62,16 @@ TEST_CASE("a batch is waited for to its end, on either clock and however closely
       const Nanos begin = busy.backend.now();
       wait_for(busy.backend, *busy.open, busy.batch, look);
       CHECK(busy.open->complete(busy.batch));
-      CHECK(busy.backend.now() - begin >= (time == FakeTime::is_virtual ? milliseconds(50) : milliseconds(49)));
+      CHECK(busy.backend.now() - begin >=
+            (time == FakeTime::is_virtual ? milliseconds(50) : milliseconds(49)));
       CHECK(busy.open->take(busy.batch).size() == 1);
     }
   }
 }
 
 TEST_CASE(
-    "a device that hangs is found at the limit, which the error names with the device; a virtual clock honours it to the ns") {
+    "a device that hangs is found at the limit, which the error names with the device; a virtual "
+    "clock honours it to the ns") {
   for (const FakeTime time : {FakeTime::is_virtual, FakeTime::is_real}) {
     Busy busy(time, true);
     busy.backend.limit_waits({milliseconds(20)});
@@ -83,15 +86,18 @@ TEST_CASE(
 
 TEST_CASE("what is complete only after the limit is not complete, on a virtual clock too") {
   Busy busy(FakeTime::is_virtual, false);
-  CHECK(failure_of([&] { wait_for(busy.backend, *busy.open, busy.batch, WaitLimits{milliseconds(49)}); }).kind() ==
-        ErrorKind::timeout);
+  CHECK(failure_of([&] {
+          wait_for(busy.backend, *busy.open, busy.batch, WaitLimits{milliseconds(49)});
+        }).kind() == ErrorKind::timeout);
   Busy other(FakeTime::is_virtual, false);
   CHECK_NOTHROW(wait_for(other.backend, *other.open, other.batch, WaitLimits{milliseconds(51)}));
 }
 
 TEST_CASE("without a limit a device that hangs is found all the same where time is virtual") {
   Busy busy(FakeTime::is_virtual, true);
-  CHECK(failure_of([&] { wait_for(busy.backend, *busy.open, busy.batch, WaitLimits{kNoLimit}); }).kind() == ErrorKind::timeout);
+  CHECK(failure_of([&] {
+          wait_for(busy.backend, *busy.open, busy.batch, WaitLimits{kNoLimit});
+        }).kind() == ErrorKind::timeout);
 }
 
 TEST_CASE("whoever asks to stop ends the wait, at once or while it goes on") {
@@ -107,12 +113,14 @@ TEST_CASE("whoever asks to stop ends the wait, at once or while it goes on") {
   unsigned asked = 0;
   WaitLimits limits{std::chrono::seconds(60)};
   limits.stop = [&] { return ++asked == 3; };
-  CHECK(failure_of([&] { wait_for(busy.backend, *busy.open, busy.batch, limits); }).kind() == ErrorKind::interrupted);
+  CHECK(failure_of([&] { wait_for(busy.backend, *busy.open, busy.batch, limits); }).kind() ==
+        ErrorKind::interrupted);
   CHECK(asked == 3);
 }
 
 TEST_CASE(
-    "a device is drained when all it was given has ended, submitted or not, and given up after a tenth of the time for an answer") {
+    "a device is drained when all it was given has ended, submitted or not, and given up after a "
+    "tenth of the time for an answer") {
   for (const FakeTime time : {FakeTime::is_virtual, FakeTime::is_real}) {
     Busy busy(time, false);
     busy.open->stream().launch(*busy.work, {}, {});  // of no batch

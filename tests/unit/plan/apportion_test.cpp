@@ -12,11 +12,15 @@ using namespace mgpu;
 namespace {
 
 using Shares = std::vector<Items>;
-Shares shares(Items items, Items granularity, std::vector<double> weights) { return apportion(items, granularity, weights); }
+Shares shares(Items items, Items granularity, std::vector<double> weights) {
+  return apportion(items, granularity, weights);
+}
 
 }  // namespace
 
-TEST_CASE("10,000 items over 95 and 80 give 5,429 and 4,571") { CHECK(shares(10'000, 1, {95, 80}) == Shares{5429, 4571}); }
+TEST_CASE("10,000 items over 95 and 80 give 5,429 and 4,571") {
+  CHECK(shares(10'000, 1, {95, 80}) == Shares{5429, 4571});
+}
 
 TEST_CASE("equal weights share to within one, the first ones taking what is over") {
   CHECK(shares(10, 1, {1, 1, 1}) == Shares{4, 3, 3});
@@ -36,7 +40,8 @@ TEST_CASE("shares are whole granules, and the end of the range has the odd items
   CHECK(shares(70, 16, {1, 1}) == Shares{32, 38});
   // Ideal 7.5 each: 4 + 11 would be 3.5 off, 8 + 7 is 0.5 off.
   CHECK(shares(15, 4, {1, 1}) == Shares{8, 7});
-  // The odd items count towards the last one's share: ideal 5.75 and 17.25, so not 0 + 23 but 8 + 15.
+  // The odd items count towards the last one's share: ideal 5.75 and 17.25, so not 0 + 23 but 8
+  // + 15.
   CHECK(shares(23, 8, {1, 3}) == Shares{8, 15});
 }
 
@@ -60,7 +65,8 @@ TEST_CASE("very large and very small weights and ranges neither overflow nor los
 }
 
 TEST_CASE("weights that are negative, no number or all zero are the caller's mistake") {
-  for (const std::vector<double>& weights : {std::vector<double>{}, {0, 0}, {1, -1}, {1, std::nan("")}, {1, INFINITY}}) {
+  for (const std::vector<double>& weights :
+       {std::vector<double>{}, {0, 0}, {1, -1}, {1, std::nan("")}, {1, INFINITY}}) {
     CHECK_THROWS_AS(shares(10, 1, weights), Error);
   }
   CHECK_THROWS_AS(shares(10, 0, {1}), Error);

@@ -17,7 +17,9 @@ namespace {
 // Notes who was given what, and whether that was held back until nothing else was in flight.
 class Recorder final : public SliceSource {
  public:
-  Recorder(SliceSource& source, std::size_t devices) : source_(source), finished_(devices, 0) { sample.devices.resize(devices); }
+  Recorder(SliceSource& source, std::size_t devices) : source_(source), finished_(devices, 0) {
+    sample.devices.resize(devices);
+  }
   Answer next(DeviceIndex device) override {
     Answer answer = source_.next(device);
     if (const auto* slice = std::get_if<Slice>(&answer)) {
@@ -30,8 +32,12 @@ class Recorder final : public SliceSource {
     ++finished_[device.value];
     source_.finished(device, slice, busy);
   }
-  void rejected(DeviceIndex device, const Slice& slice, Items at_most) override { source_.rejected(device, slice, at_most); }
-  void lost(DeviceIndex device, std::span<const Slice> slices) override { source_.lost(device, slices); }
+  void rejected(DeviceIndex device, const Slice& slice, Items at_most) override {
+    source_.rejected(device, slice, at_most);
+  }
+  void lost(DeviceIndex device, std::span<const Slice> slices) override {
+    source_.lost(device, slices);
+  }
   void joined(DeviceIndex device) override { source_.joined(device); }
 
   MeasuredSample sample;
@@ -71,7 +77,8 @@ struct Set {
     Recorder recorder(*source, devices.size());
     const Simulation simulation = simulate(truth, recorder);
     MeasuredSample sample = std::move(recorder.sample);
-    for (std::size_t i = 0; i < devices.size(); ++i) sample.devices[i].finish = simulation.devices[i].finish;
+    for (std::size_t i = 0; i < devices.size(); ++i)
+      sample.devices[i].finish = simulation.devices[i].finish;
     sample.merge = simulation.merge;
     sample.makespan = simulation.makespan;
     return sample;
@@ -92,7 +99,9 @@ Nanos time_under(const Set& estimated, const SetEstimates& corrected, const std:
   return simulate(request, *choice.info->make(choice.params)->begin(request, {})).makespan;
 }
 
-bool near(Nanos a, Nanos b, double share = 0.01) { return std::abs(seconds(a) - seconds(b)) <= share * seconds(b); }
+bool near(Nanos a, Nanos b, double share = 0.01) {
+  return std::abs(seconds(a) - seconds(b)) <= share * seconds(b);
+}
 
 }  // namespace
 
@@ -100,19 +109,23 @@ TEST_CASE("estimates that said how long a sample takes stay as they are") {
   for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
     for (const char* strategy : {"equal", "dynamic", "guided", "stealing"}) {
       Set estimated(3, mode);
-      const SetEstimates corrected = as_measured(estimated.as_estimated(), estimated.measured(strategy));
+      const SetEstimates corrected =
+          as_measured(estimated.as_estimated(), estimated.measured(strategy));
       for (const DeviceEstimate& device : corrected.devices) {
         CHECK(device.items_per_s == doctest::Approx(1e9).epsilon(1e-3));
         CHECK(near(device.fixed, Nanos{400}));
       }
       CHECK(near(corrected.merge.fixed, Nanos{1000}));
       CHECK(corrected.link_up.limited() == estimated.request.link_up.limited());
-      if (corrected.link_up.limited()) CHECK(corrected.link_up.of(3) == doctest::Approx(90e9).epsilon(1e-3));
+      if (corrected.link_up.limited())
+        CHECK(corrected.link_up.of(3) == doctest::Approx(90e9).epsilon(1e-3));
     }
   }
 }
 
-TEST_CASE("a device that took twice as long as it was estimated to has half the rate, and what others would take is known") {
+TEST_CASE(
+    "a device that took twice as long as it was estimated to has half the rate, and what others "
+    "would take is known") {
   Set estimated(2), truth(2);
   truth.devices[1].items_per_s /= 2;
   truth.devices[1].launch *= 2;
@@ -145,10 +158,12 @@ TEST_CASE("links between devices are slower where everything was, and where comb
     Set estimated(3, Mode::end_to_end), truth(3, Mode::end_to_end);
     for (Set* set : {&estimated, &truth}) {
       set->request.cost.replicated = 8 << 20;
-      set->request.exchange = {PeerLinks(3, {PeerPath::direct, 1e11, Nanos{500}}), !combines, combines ? 8u << 20 : 0};
+      set->request.exchange = {PeerLinks(3, {PeerPath::direct, 1e11, Nanos{500}}), !combines,
+                               combines ? 8u << 20 : 0};
     }
     for (std::size_t from = 0; from < 3; ++from)
-      for (std::size_t to = 0; to < 3; ++to) truth.request.exchange.links.of(from, to).bytes_per_s = 1e10;
+      for (std::size_t to = 0; to < 3; ++to)
+        truth.request.exchange.links.of(from, to).bytes_per_s = 1e10;
     const MeasuredSample sample = truth.measured("equal");
     const SetEstimates corrected = as_measured(estimated.as_estimated(), sample);
     CHECK(corrected.exchange.links.of(0, 1).bytes_per_s < 8e10);
@@ -156,15 +171,20 @@ TEST_CASE("links between devices are slower where everything was, and where comb
   }
 }
 
-TEST_CASE("a device without a part was as slow as all the others, and what the host saw late is part of the sample") {
+TEST_CASE(
+    "a device without a part was as slow as all the others, and what the host saw late is part of "
+    "the sample") {
   Set estimated(2), truth(2);
-  for (DeviceEstimate& device : truth.devices) device.items_per_s /= 3, device.launch *= 3, device.fixed *= 3;
+  for (DeviceEstimate& device : truth.devices)
+    device.items_per_s /= 3, device.launch *= 3, device.fixed *= 3;
   MeasuredSample sample = truth.measured("single");
   const SetEstimates corrected = as_measured(estimated.as_estimated(), sample);
-  for (const DeviceEstimate& device : corrected.devices) CHECK(device.items_per_s == doctest::Approx(1e9 / 3).epsilon(1e-3));
+  for (const DeviceEstimate& device : corrected.devices)
+    CHECK(device.items_per_s == doctest::Approx(1e9 / 3).epsilon(1e-3));
   const Nanos late = sample.makespan;
   sample.makespan += late;  // twice as long, though the device did not
-  CHECK(near(time_under(estimated, as_measured(estimated.as_estimated(), sample), "single"), sample.makespan, 0.02));
+  CHECK(near(time_under(estimated, as_measured(estimated.as_estimated(), sample), "single"),
+             sample.makespan, 0.02));
 }
 
 TEST_CASE("times that are no measurement end in figures that can be used") {
@@ -190,7 +210,9 @@ TEST_CASE("a sample that is not every item once says nothing") {
   };
   CHECK_NOTHROW(as_measured(estimated.as_estimated(), right));
   refused([](MeasuredSample& sample) { sample.devices[1].slices.pop_back(); });
-  refused([](MeasuredSample& sample) { sample.devices[0].slices.push_back(sample.devices[1].slices.front()); });
+  refused([](MeasuredSample& sample) {
+    sample.devices[0].slices.push_back(sample.devices[1].slices.front());
+  });
   refused([](MeasuredSample& sample) { sample.devices[0].slices.front().slice.begin += 1; });
   refused([](MeasuredSample& sample) { sample.devices.pop_back(); });
 }

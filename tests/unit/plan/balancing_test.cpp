@@ -1,4 +1,5 @@
-// Strategies that decide as they go, on devices alike, unequal, and slowing down; and what `adaptive` learns between samples.
+// Strategies that decide as they go, on devices alike, unequal, and slowing down; and what
+// `adaptive` learns between samples.
 #include <doctest/doctest.h>
 
 #include "lib/plan/learned_shares.hpp"
@@ -44,19 +45,23 @@ SampleShare sample(Shares items, std::vector<double> rates, double slower = 1) {
 Shares next_shares(const Problem& problem, const History& history) {
   PlanRequest request = problem.request;
   request.devices = problem.devices;
-  const auto learned = learned_shares(request, history, std::vector<double>(problem.devices.size(), 1));
+  const auto learned =
+      learned_shares(request, history, std::vector<double>(problem.devices.size(), 1));
   REQUIRE(learned);
   Shares shares;
   double all = 0;
   for (const double weight : *learned) all += weight;
   for (const double weight : *learned)
-    shares.push_back(static_cast<Items>(std::round(weight / all * static_cast<double>(request.items))));
+    shares.push_back(
+        static_cast<Items>(std::round(weight / all * static_cast<double>(request.items))));
   return shares;
 }
 
 }  // namespace
 
-TEST_CASE("on equal devices no strategy that uses them all is more than 3 % behind equal, with 100 us a launch and 50 ms of work") {
+TEST_CASE(
+    "on equal devices no strategy that uses them all is more than 3 % behind equal, with 100 us a "
+    "launch and 50 ms of work") {
   for (const std::size_t n : {2, 3, 4, 8}) {
     Problem problem(1'000'000, std::vector<double>(n, 1e6 / 50e-3), 64);
     problem.launch(100us);
@@ -74,17 +79,22 @@ TEST_CASE("on equal devices no strategy that uses them all is more than 3 % behi
   }
 }
 
-TEST_CASE("with one device of a pair three times slower, and known to be, they reach 0.95 of what is possible") {
+TEST_CASE(
+    "with one device of a pair three times slower, and known to be, they reach 0.95 of what is "
+    "possible") {
   Problem problem(1'000'000, {20e6, 20e6 / 3}, 64);
   problem.launch(20us);
-  for (const char* strategy : {"capability", "latency", "dynamic", "guided", "stealing", "adaptive"}) {
+  for (const char* strategy :
+       {"capability", "latency", "dynamic", "guided", "stealing", "adaptive"}) {
     CAPTURE(strategy);
     CHECK(problem.ideal() / problem.run(strategy).makespan >= 0.95);
   }
   CHECK(problem.ideal() / problem.run("equal").makespan == doctest::Approx(0.5).epsilon(0.01));
 }
 
-TEST_CASE("a launch on a slow device costs the run little: it is given pieces small enough that it need not end late") {
+TEST_CASE(
+    "a launch on a slow device costs the run little: it is given pieces small enough that it need "
+    "not end late") {
   for (const double slow : {0.85, 0.92, 1.0, 1.08, 1.15}) {  // than was thought
     Problem problem(4096, {31000, 11000});
     problem.launch(50us);
@@ -100,8 +110,11 @@ TEST_CASE("a launch on a slow device costs the run little: it is given pieces sm
   }
 }
 
-TEST_CASE("queues are shared out with what their pieces cost: launches three times as dear do not make a slow device end last") {
-  for (const std::size_t n : {2, 4}) {  // two and four GPUs on trees of 2^29 leaves, one of them three times slower
+TEST_CASE(
+    "queues are shared out with what their pieces cost: launches three times as dear do not make a "
+    "slow device end last") {
+  for (const std::size_t n :
+       {2, 4}) {  // two and four GPUs on trees of 2^29 leaves, one of them three times slower
     std::vector<double> rates(n, 16610);
     rates[1] = 5540;
     Problem problem(1024, rates);
@@ -124,7 +137,9 @@ TEST_CASE("queues are shared out with what their pieces cost: launches three tim
   }
 }
 
-TEST_CASE("a device that turns out three times slower than was thought costs the going strategies little") {
+TEST_CASE(
+    "a device that turns out three times slower than was thought costs the going strategies "
+    "little") {
   for (const char* strategy : kGoing) {
     CAPTURE(strategy);
     Problem problem(10'000'000, {20e6, 20e6}, 64);
@@ -132,11 +147,14 @@ TEST_CASE("a device that turns out three times slower than was thought costs the
     problem.real[1].slow = 3;
     problem.real[1].slow_at = 0;
     // HGuided has given out a half of each share by then.
-    CHECK(problem.ideal() / problem.run(strategy).makespan >= (std::string_view(strategy) == "guided" ? 0.65 : 0.95));
+    CHECK(problem.ideal() / problem.run(strategy).makespan >=
+          (std::string_view(strategy) == "guided" ? 0.65 : 0.95));
   }
 }
 
-TEST_CASE("guided hands out the published chunks where launches are not known, or a minimum is asked for") {
+TEST_CASE(
+    "guided hands out the published chunks where launches are not known, or a minimum is asked "
+    "for") {
   Problem problem(1000, {1, 1, 1, 1});
   CHECK(sizes_in_order(problem.run("guided", {{"K", 1}})) ==
         Shares{250, 188, 141, 106, 79, 59, 45, 33, 25, 19, 14, 11, 8, 6, 4, 3, 3, 2, 1, 1, 1, 1});
@@ -149,11 +167,14 @@ TEST_CASE("guided hands out the published chunks where launches are not known, o
 
 TEST_CASE("guided's least chunk is not a granule more because one device is a thousandth faster") {
   Problem problem(32, {12300, 12320});
-  for (DeviceEstimate& device : problem.devices) device.minimum_slice = 588us;  // as long as 7.2 items take
+  for (DeviceEstimate& device : problem.devices)
+    device.minimum_slice = 588us;  // as long as 7.2 items take
   CHECK(sizes_in_order(problem.run("guided")) == Shares{8, 8, 8, 8});
 }
 
-TEST_CASE("dynamic takes a number of chunks that is asked for as it is, and fewer by itself where launches are dear") {
+TEST_CASE(
+    "dynamic takes a number of chunks that is asked for as it is, and fewer by itself where "
+    "launches are dear") {
   Problem problem(1'600'000, {32e6, 32e6});
   problem.launch(100us);  // 25 ms each: 2 % are five launches
   CHECK(slices_of(problem.run("dynamic")) == 12);
@@ -163,14 +184,18 @@ TEST_CASE("dynamic takes a number of chunks that is asked for as it is, and fewe
   CHECK(slices_of(problem.run("dynamic")) == 32);
 }
 
-TEST_CASE("dynamic takes a number of chunks that comes out evenly, near the one that is worth its launches") {
-  // A Merkle tree of 2^29 leaves on two H200: ten chunks are worth it, which end along the tree as nine, one more than the other.
+TEST_CASE(
+    "dynamic takes a number of chunks that comes out evenly, near the one that is worth its "
+    "launches") {
+  // A Merkle tree of 2^29 leaves on two H200: ten chunks are worth it, which end along the tree as
+  // nine, one more than the other.
   Problem pair(1024, {16610, 16610});
   pair.request.merge = {1us, 1100ns, true};
   pair.launch(142us);
   CHECK(slices_of(pair.run("dynamic")) == 8);
   CHECK(pair.run("dynamic").makespan <= 1.02 * pair.run("equal").makespan);
-  // One three times slower: of 31 it takes eight, of 16 four, which is as even and half of the launches.
+  // One three times slower: of 31 it takes eight, of 16 four, which is as even and half of the
+  // launches.
   Problem slow(1024, {16610, 16610.0 / 3});
   slow.request.merge = pair.request.merge;
   slow.launch(142us);
@@ -188,14 +213,14 @@ TEST_CASE("dynamic takes a number of chunks that comes out evenly, near the one 
 }
 
 TEST_CASE("a slow device leaves dynamic's last chunk to a fast one that is done with it sooner") {
-  // 14 chunks, 14 and 46 ms long. The slow one is free at 138 ms, when the fast one is about to end its tenth: 184 ms instead of
-  // 154.
+  // 14 chunks, 14 and 46 ms long. The slow one is free at 138 ms, when the fast one is about to end
+  // its tenth: 184 ms instead of 154.
   Problem problem(1400, {100 / 14e-3, 100 / 46e-3});
   const Driven result = problem.run("dynamic", {{"chunks", 7}});
   CHECK(result.slices[1].size() == 3);
   CHECK(result.makespan == doctest::Approx(0.154));
-  // Free after 100 ms, the slow one of four leaves the last six chunks to the others: none could have done them by the time it
-  // would have done one, but all three need 67 ms.
+  // Free after 100 ms, the slow one of four leaves the last six chunks to the others: none could
+  // have done them by the time it would have done one, but all three need 67 ms.
   Problem four(1600, {3000, 1000, 3000, 3000});
   const Driven shared = four.run("dynamic", {{"chunks", 4}});
   CHECK(shared.slices[1].size() == 1);
@@ -206,7 +231,8 @@ TEST_CASE("a slow device leaves dynamic's last chunk to a fast one that is done 
   CHECK(problem.run("dynamic", {{"chunks", 7}}).slices[1].size() >= 12);
 }
 
-TEST_CASE("an idle device steals from the queue that would end last, a share in proportion to rates") {
+TEST_CASE(
+    "an idle device steals from the queue that would end last, a share in proportion to rates") {
   Problem problem(1600, {3, 1, 1});
   for (DeviceEstimate& e : problem.devices) e.items_per_s = 1;  // thought alike: 533 each
   const Driven result = problem.run("stealing");
@@ -232,11 +258,14 @@ TEST_CASE("steady equal devices keep their shares under adaptive, in few pieces"
   const Driven result = problem.run("adaptive");
   for (const auto& slices : result.slices) {
     CHECK(slices.size() <= 20);
-    for (std::size_t k = 1; k < slices.size(); ++k) CHECK(slices[k].begin == slices[k - 1].end);  // nothing was moved
+    for (std::size_t k = 1; k < slices.size(); ++k)
+      CHECK(slices[k].begin == slices[k - 1].end);  // nothing was moved
   }
 }
 
-TEST_CASE("a device that slows down to half in mid-run is balanced by adaptive within three of its chunks") {
+TEST_CASE(
+    "a device that slows down to half in mid-run is balanced by adaptive within three of its "
+    "chunks") {
   for (const std::size_t n : {2, 4, 8}) {
     CAPTURE(n);
     Problem problem(10'000'000, std::vector<double>(n, 10e6 / static_cast<double>(n)), 64);  // 1 s
@@ -248,21 +277,29 @@ TEST_CASE("a device that slows down to half in mid-run is balanced by adaptive w
     // Half of the work is left, for n - 1/2 devices.
     const double ideal = 0.5 + 0.5 * static_cast<double>(n) / (static_cast<double>(n) - 0.5);
     CHECK(result.makespan <= 1.02 * ideal);
-    // Its third chunk after the change is already one of a queue that was cut: it ends with the others.
+    // Its third chunk after the change is already one of a queue that was cut: it ends with the
+    // others.
     double own = 0;
     for (const Slice& slice : result.slices[0]) own += static_cast<double>(slice.size());
-    CHECK(own == doctest::Approx(10e6 / static_cast<double>(n) * (0.5 + (ideal - 0.5) / 2)).epsilon(0.03));
+    CHECK(own ==
+          doctest::Approx(10e6 / static_cast<double>(n) * (0.5 + (ideal - 0.5) / 2)).epsilon(0.03));
     // What the moves cost: a launch for each further slice, under 1 % of the run on every device.
-    CHECK(static_cast<double>(slices_of(result) - calm) / static_cast<double>(n) * 100e-6 < 0.01 * ideal);
-    // No oscillation: what the slow device is given back is no more than a small remainder at the very end.
+    CHECK(static_cast<double>(slices_of(result) - calm) / static_cast<double>(n) * 100e-6 <
+          0.01 * ideal);
+    // No oscillation: what the slow device is given back is no more than a small remainder at the
+    // very end.
     Items back = 0;
-    for (const Slice& slice : result.slices[0]) back += slice.end > 10'000'000 / n + 64 ? slice.size() : 0;
+    for (const Slice& slice : result.slices[0])
+      back += slice.end > 10'000'000 / n + 64 ? slice.size() : 0;
     CHECK(back <= 1000);
   }
 }
 
-TEST_CASE("queues give out one piece at a time where it takes long and nothing is transferred: the next is not out of reach") {
-  // A tree of 2^30 leaves on two H200, one of which slows down to half after half of the 62 ms: 72.3 ms at best.
+TEST_CASE(
+    "queues give out one piece at a time where it takes long and nothing is transferred: the next "
+    "is not out of reach") {
+  // A tree of 2^30 leaves on two H200, one of which slows down to half after half of the 62
+  // ms: 72.3 ms at best.
   Problem problem(1024, {8305, 8305});
   problem.request.merge = {1us, 1100ns, true};
   problem.launch(142us);
@@ -303,7 +340,8 @@ TEST_CASE("adaptive reaches 0.93 at the third sample of a pair it knows nothing 
     makespan = result.makespan;
     SampleShare share{result.items, {}, from_seconds(makespan)};
     for (std::size_t i = 0; i < 2; ++i) {
-      share.busy.push_back(from_seconds(static_cast<double>(result.items[i]) / problem.real[i].rate));
+      share.busy.push_back(
+          from_seconds(static_cast<double>(result.items[i]) / problem.real[i].rate));
     }
     history.push_back(share);
   }
@@ -311,7 +349,8 @@ TEST_CASE("adaptive reaches 0.93 at the third sample of a pair it knows nothing 
   CHECK(problem.ideal() / makespan >= 0.97);
 }
 
-TEST_CASE("shares are kept while a change would gain 2 % at most, and follow the measured rates beyond") {
+TEST_CASE(
+    "shares are kept while a change would gain 2 % at most, and follow the measured rates beyond") {
   Problem problem(1000, {1, 1});
   CHECK(next_shares(problem, {sample({500, 500}, {10, 10.2})}) == Shares{500, 500});
   CHECK(next_shares(problem, {sample({500, 500}, {10, 30})}) == Shares{250, 750});
@@ -329,7 +368,8 @@ TEST_CASE("a single slow sample changes nothing, a device that stays slow does")
 TEST_CASE("a change of shares that made things worse is rolled back, and not tried again") {
   Problem problem(1000, {1, 1});
   // The rates say 250 and 750, but with those it takes longer than before.
-  const SampleShare before = sample({500, 500}, {10, 30}), worse = sample({250, 750}, {10, 30}, 2.5);
+  const SampleShare before = sample({500, 500}, {10, 30}),
+                    worse = sample({250, 750}, {10, 30}, 2.5);
   History history{before, worse};
   CHECK(next_shares(problem, history) == Shares{500, 500});
   for (int n = 0; n < 5; ++n) {
@@ -340,7 +380,8 @@ TEST_CASE("a change of shares that made things worse is rolled back, and not tri
 
 TEST_CASE("shares are judged by what samples were begun with, not by what was moved since") {
   Problem problem(1000, {1, 1});
-  // Half of each sample the second device is slow. Begun as 600 and 400 it ends evenly; begun alike, 80 items are moved too late.
+  // Half of each sample the second device is slow. Begun as 600 and 400 it ends evenly; begun
+  // alike, 80 items are moved too late.
   SampleShare good = sample({600, 400}, {10, 6.67}), bad = sample({580, 420}, {10, 6}, 1.1);
   good.first = {600, 400};
   bad.first = {500, 500};
@@ -364,14 +405,15 @@ TEST_CASE("samples of other devices or of a part of the work teach nothing") {
   Problem problem(1000, {1, 1});
   PlanRequest request = problem.request;
   request.devices = problem.devices;
-  for (const SampleShare& useless :
-       {sample({500, 400}, {1, 1}), sample({500, 250, 250}, {1, 1, 1}), SampleShare{{500, 500}, {}, Nanos{}}}) {
+  for (const SampleShare& useless : {sample({500, 400}, {1, 1}), sample({500, 250, 250}, {1, 1, 1}),
+                                     SampleShare{{500, 500}, {}, Nanos{}}}) {
     CHECK_FALSE(learned_shares(request, {useless}, {1, 1}));
   }
 }
 
 TEST_CASE("remainders that take as long as full slices are not moved to and fro") {
-  // 2^22 leaves on four H200, as a run of them was told: each upload of 64 granules takes 0.2 ms, kernels no less than 75 us.
+  // 2^22 leaves on four H200, as a run of them was told: each upload of 64 granules takes 0.2 ms,
+  // kernels no less than 75 us.
   Problem problem(1024, std::vector<double>(4, 8.5e6), 64);
   problem.request.mode = Mode::end_to_end;
   problem.request.cost.in_bytes = 131072;
@@ -392,7 +434,8 @@ TEST_CASE("remainders that take as long as full slices are not moved to and fro"
   for (const char* strategy : {"stealing", "adaptive"}) {
     CAPTURE(strategy);
     const Simulation done = simulated(strategy);
-    CHECK(seconds(done.makespan) <= 1.02 * seconds(equal.makespan));  // 1.3 times as long when only launches were weighed
+    CHECK(seconds(done.makespan) <=
+          1.02 * seconds(equal.makespan));  // 1.3 times as long when only launches were weighed
     for (const SimulatedDevice& device : done.devices) CHECK(device.slices <= 5);
   }
 }

@@ -37,7 +37,8 @@ double seconds_of(const PlanRequest& request, const std::vector<Items>& shares) 
 }
 
 // All ways to give consecutive stages to devices in order.
-void for_each_partition(std::size_t devices, Items stages, std::vector<Items>& so_far, const auto& f) {
+void for_each_partition(std::size_t devices, Items stages, std::vector<Items>& so_far,
+                        const auto& f) {
   if (so_far.size() + 1 == devices) {
     so_far.push_back(stages);
     f(so_far);
@@ -66,7 +67,9 @@ TEST_CASE("stages are cut where the slowest device takes least, and the heavy on
   CHECK(seconds_of(request.plan, {2, 2}) == doctest::Approx(7 + 99 * 5));
 }
 
-TEST_CASE("a cut where much goes over the link is left for one where less does, and for none where all do") {
+TEST_CASE(
+    "a cut where much goes over the link is left for one where less does, and for none where all "
+    "do") {
   StageTimes times{{2, 2, 2}, {20, 2, 2}};
   CHECK(balanced_chain(Request({times, times}, 50).plan) == std::vector<Items>{2, 1});
   times.hands_over = {20, 20, 2};
@@ -95,8 +98,9 @@ TEST_CASE("no partition of small chains on unequal devices takes less than the o
     const Request request(times, static_cast<std::uint32_t>(1 + random() % 12));
     double best = 1e9;
     std::vector<Items> so_far;
-    for_each_partition(devices, stages, so_far,
-                       [&](const std::vector<Items>& shares) { best = std::min(best, seconds_of(request.plan, shares)); });
+    for_each_partition(devices, stages, so_far, [&](const std::vector<Items>& shares) {
+      best = std::min(best, seconds_of(request.plan, shares));
+    });
     const std::vector<Items> found = balanced_chain(request.plan);
     CHECK(std::accumulate(found.begin(), found.end(), Items{0}) == stages);
     CHECK(seconds_of(request.plan, found) == doctest::Approx(best));
@@ -110,7 +114,9 @@ TEST_CASE("a batch takes the sum of all devices' times, and each one more the lo
   CHECK(seconds_of_batches({}, 4) == 0);
 }
 
-TEST_CASE("where kernels do not reach the next device, the link between them says what a batch takes there") {
+TEST_CASE(
+    "where kernels do not reach the next device, the link between them says what a batch takes "
+    "there") {
   const StageTimes times{{2, 2}, {}};
   Request request({times, times}, 10);
   request.plan.exchange.links = PeerLinks(2, {PeerPath::staged, 500, std::chrono::seconds(1)});
@@ -119,7 +125,9 @@ TEST_CASE("where kernels do not reach the next device, the link between them say
   CHECK(balanced_chain(request.plan) == std::vector<Items>{2, 0});
 }
 
-TEST_CASE("records that come up and results that go down at their own rate may be what the ends wait for") {
+TEST_CASE(
+    "records that come up and results that go down at their own rate may be what the ends wait "
+    "for") {
   const StageTimes times{{2, 2}, {2, 2}};
   Request request({times, times}, 10);
   request.plan.mode = Mode::end_to_end;
@@ -130,7 +138,9 @@ TEST_CASE("records that come up and results that go down at their own rate may b
   CHECK(seconds_of_part(request.plan, 1, {1, 2}, std::nullopt) == doctest::Approx(2));
 }
 
-TEST_CASE("strategies that go by rates balance stages, equal counts them, and a set without room is refused") {
+TEST_CASE(
+    "strategies that go by rates balance stages, equal counts them, and a set without room is "
+    "refused") {
   const StageTimes times{{4, 1, 1, 1}, {4, 1, 1, 1}};
   Request request({times, times}, 100);
   for (const char* strategy : {"capability", "latency", "adaptive"})

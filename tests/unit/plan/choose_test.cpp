@@ -31,8 +31,9 @@ struct Set {
 };
 
 bool mentions(const PlanChoice& choice, const std::string& what) {
-  return std::any_of(choice.reasons.begin(), choice.reasons.end(),
-                     [&](const std::string& reason) { return reason.find(what) != std::string::npos; });
+  return std::any_of(choice.reasons.begin(), choice.reasons.end(), [&](const std::string& reason) {
+    return reason.find(what) != std::string::npos;
+  });
 }
 
 }  // namespace
@@ -78,7 +79,9 @@ TEST_CASE("what was chosen begins as it would have on its devices alone") {
   CHECK(std::get<Slice>(source->next({2})).size() == 450);
 }
 
-TEST_CASE("of a fast device and a hundred times slower one, the fast one alone is chosen when the slow one only costs") {
+TEST_CASE(
+    "of a fast device and a hundred times slower one, the fast one alone is chosen when the slow "
+    "one only costs") {
   Set set(2, 1'000'000);
   set.devices[0].items_per_s = 1e4;  // the first of the set is the slow one
   set.devices[0].fixed = std::chrono::seconds(5);
@@ -107,7 +110,8 @@ TEST_CASE("of more devices than are simulated the choice is the same as of a few
   const PlanChoice unequal = set.choose();
   CHECK(unequal.chosen.strategy->name == "capability");
   CHECK(seconds(unequal.chosen.predicted) == doctest::Approx(0.502));
-  for (const Candidate& candidate : unequal.considered) CHECK(candidate.strategy->traits.fixed_shares);
+  for (const Candidate& candidate : unequal.considered)
+    CHECK(candidate.strategy->traits.fixed_shares);
   set.devices[7].items_per_s = 0;
   CHECK_THROWS_AS(set.choose(), Error);
   set.devices[7].items_per_s = 3e6;
@@ -140,7 +144,9 @@ TEST_CASE("without a rate there is no choice") {
   CHECK_THROWS_AS(set.choose(), Error);
 }
 
-TEST_CASE("auto is not in the table of strategies, gives out what the chosen one would, and can be asked for by name") {
+TEST_CASE(
+    "auto is not in the table of strategies, gives out what the chosen one would, and can be asked "
+    "for by name") {
   for (const StrategyInfo& info : all_strategies()) CHECK(info.name != "auto");
   Set set(2, 100);
   set.request.devices = set.devices;

@@ -48,10 +48,13 @@ TEST_CASE("the slowest of upload, compute and download decides the pipelined rat
 }
 
 TEST_CASE("an unknown rate is put beside the known ones by its score") {
-  CHECK(estimated_speeds(Plan({device(100, 50), device(300, 50), device(0, 25)}).request).rates == Rates{100, 300, 100});
-  CHECK(estimated_speeds(Plan({device(100), device(300), device(0)}).request).rates == Rates{100, 300, 100});
+  CHECK(estimated_speeds(Plan({device(100, 50), device(300, 50), device(0, 25)}).request).rates ==
+        Rates{100, 300, 100});
+  CHECK(estimated_speeds(Plan({device(100), device(300), device(0)}).request).rates ==
+        Rates{100, 300, 100});
   CHECK(estimated_speeds(Plan({device(100, 50), device(0)}).request).rates == Rates{100, 100});
-  CHECK(estimated_speeds(Plan({device(0, 95), device(0, 80), device(0)}).request).rates == Rates{95, 80, 80});
+  CHECK(estimated_speeds(Plan({device(0, 95), device(0, 80), device(0)}).request).rates ==
+        Rates{95, 80, 80});
   CHECK(estimated_speeds(Plan({device(0), device(0)}).request).rates == Rates{1, 1});
   CHECK(estimated_speeds(Plan({device(100), device(0)}).request).timed);
   CHECK_FALSE(estimated_speeds(Plan({device(0, 95), device(0, 80)}).request).timed);
@@ -66,8 +69,9 @@ TEST_CASE("devices in reserve have no rate as long as another can work") {
 }
 
 TEST_CASE("launches decide how many pieces are worth it") {
-  CHECK(pieces_worth(0, 1, 0.02, 16) == 16);            // not known
-  CHECK(pieces_worth(100e-6, 6.25e-3, 0.02, 16) == 2);  // 125 us may go, one launch beyond the first
+  CHECK(pieces_worth(0, 1, 0.02, 16) == 16);  // not known
+  CHECK(pieces_worth(100e-6, 6.25e-3, 0.02, 16) ==
+        2);  // 125 us may go, one launch beyond the first
   CHECK(pieces_worth(100e-6, 25e-3, 0.02, 16) == 6);
   CHECK(pieces_worth(1, 1, 0.02, 16) == 1);
   CHECK(pieces_worth(1e-9, 1, 0.02, 16) == 16);
@@ -131,7 +135,8 @@ TEST_CASE("water-filling clips the device that is full") {
   CHECK(level.end == doctest::Approx(9.5714).epsilon(1e-5));
 }
 
-TEST_CASE("water-filling brings a late starter back when the others are full, and ends when all are") {
+TEST_CASE(
+    "water-filling brings a late starter back when the others are full, and ends when all are") {
   const WaterTerm terms[] = {{0, 1, 10}, {100, 1}};
   const WaterLevel level = water_fill(50, terms);
   CHECK(level.amounts == std::vector<double>{10, 40});

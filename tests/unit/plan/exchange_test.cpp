@@ -1,4 +1,5 @@
-// What devices exchange, who does, and how long that takes; how strategies and the automatic choice weigh links.
+// What devices exchange, who does, and how long that takes; how strategies and the automatic choice
+// weigh links.
 #include "lib/plan/exchange.hpp"
 
 #include <doctest/doctest.h>
@@ -19,8 +20,10 @@ namespace {
 
 constexpr Bytes kMiB = Bytes{1} << 20;
 
-// Devices of a million items a second that need 64 MiB each, 1 GB/s from the host, and have these links between them.
-Problem gathering(std::size_t count, double bytes_per_s, Nanos latency = 10us, Items items = 100'000) {
+// Devices of a million items a second that need 64 MiB each, 1 GB/s from the host, and have these
+// links between them.
+Problem gathering(std::size_t count, double bytes_per_s, Nanos latency = 10us,
+                  Items items = 100'000) {
   Problem problem(items, std::vector<double>(count, 1e6));
   problem.request.mode = Mode::end_to_end;
   problem.request.cost.replicated = 64 * kMiB;
@@ -30,7 +33,8 @@ Problem gathering(std::size_t count, double bytes_per_s, Nanos latency = 10us, I
   return problem;
 }
 
-// Devices that share 2^17 items and make parts of 64 MiB of a result, which the host merges in 10 ms each.
+// Devices that share 2^17 items and make parts of 64 MiB of a result, which the host merges in 10
+// ms each.
 Problem combining(std::size_t count, double bytes_per_s) {
   Problem problem = gathering(count, bytes_per_s, 10us, 1 << 17);
   problem.request.mode = Mode::resident;
@@ -94,7 +98,9 @@ TEST_CASE("data is exchanged where every path is direct, or as asked for, and ne
   CHECK(paths_of(PeerLinks(3)) == direct);
 }
 
-TEST_CASE("who has a share exchanges data; where none are set apart, who may be given work; never one alone") {
+TEST_CASE(
+    "who has a share exchanges data; where none are set apart, who may be given work; never one "
+    "alone") {
   Problem problem = gathering(4, 1e10);
   const auto who = [&](std::string_view strategy) {
     const auto source = problem.begin(strategy);
@@ -109,21 +115,26 @@ TEST_CASE("who has a share exchanges data; where none are set apart, who may be 
   CHECK(who("dynamic") == std::vector{true, false, false, true});
 }
 
-TEST_CASE("an input is uploaded once, a part by each, and what comes over the links hides behind uploads") {
+TEST_CASE(
+    "an input is uploaded once, a part by each, and what comes over the links hides behind "
+    "uploads") {
   Problem problem = gathering(2, 0, 0ns);  // links without limit
   const double whole = 64.0 * kMiB / 1e9, computing = 0.05;
-  CHECK(seconds(makespan(problem, "equal")) == doctest::Approx(whole / 2 + computing).epsilon(1e-6));
+  CHECK(seconds(makespan(problem, "equal")) ==
+        doctest::Approx(whole / 2 + computing).epsilon(1e-6));
   problem.request.exchange.gathers = false;
   CHECK(seconds(makespan(problem, "equal")) == doctest::Approx(whole + computing).epsilon(1e-6));
   // As fast as the host's: the last of four pieces comes a piece later than the upload ends.
   problem = gathering(2, 1e9, 0ns);
-  CHECK(seconds(makespan(problem, "equal")) == doctest::Approx(whole / 2 * 1.25 + computing).epsilon(1e-6));
+  CHECK(seconds(makespan(problem, "equal")) ==
+        doctest::Approx(whole / 2 * 1.25 + computing).epsilon(1e-6));
   // Slower: links are what takes so long, of the slowest pair.
   problem = gathering(3, 1e9, 100us);
   problem.request.exchange.links.of(1, 2).bytes_per_s = 1e8;
   const double piece = whole / 12;
   const double puts = 4 * (piece * 10 + piece + 2 * 100e-6) + 100e-6;
-  CHECK(seconds(makespan(problem, "equal")) == doctest::Approx(piece + puts + 0.1 / 3).epsilon(1e-4));
+  CHECK(seconds(makespan(problem, "equal")) ==
+        doctest::Approx(piece + puts + 0.1 / 3).epsilon(1e-4));
   problem.request.mode = Mode::resident;
   CHECK(seconds(makespan(problem, "equal")) == doctest::Approx(0.1 / 3).epsilon(1e-4));
 }
@@ -135,16 +146,20 @@ TEST_CASE("the closed form takes gathering for as long as the simulator does") {
       problem.request.link_up = link;
       CAPTURE(rate);
       const std::vector<Items> shares{33'334, 33'333, 33'333};
-      const double closed = seconds_of_shares(problem.request, estimated_speeds(problem.request).rates, shares);
+      const double closed =
+          seconds_of_shares(problem.request, estimated_speeds(problem.request).rates, shares);
       CHECK(closed == doctest::Approx(seconds(makespan(problem, "equal"))).epsilon(0.02));
     }
   }
 }
 
-TEST_CASE("parts of the result are combined among the devices, at the same time, instead of on the host") {
+TEST_CASE(
+    "parts of the result are combined among the devices, at the same time, instead of on the "
+    "host") {
   Problem problem = combining(2, 1e9);
   const double part = 32.0 * kMiB / 1e9;  // what of a part goes to the other
-  CHECK(seconds(makespan(problem, "equal")) == doctest::Approx(0.065536 + part + 20e-6).epsilon(1e-6));
+  CHECK(seconds(makespan(problem, "equal")) ==
+        doctest::Approx(0.065536 + part + 20e-6).epsilon(1e-6));
   problem.request.exchange = {};
   CHECK(seconds(makespan(problem, "equal")) == doctest::Approx(0.065536 + 20e-3).epsilon(1e-6));
   const ExchangeModel nobody(problem.request, all_of(problem));
@@ -173,14 +188,17 @@ TEST_CASE("a part more costs its puts, on devices that combine at the same time"
   CHECK(merge_per_part(problem.request) == 10ms);
 }
 
-TEST_CASE("latency and auto take fewer devices where links are slow, and those that have fast ones") {
+TEST_CASE(
+    "latency and auto take fewer devices where links are slow, and those that have fast ones") {
   const auto used = [](Problem problem) {
     problem.request.devices = problem.devices;
-    const CompletionPlan plan = least_completion(problem.request, estimated_speeds(problem.request).rates);
+    const CompletionPlan plan =
+        least_completion(problem.request, estimated_speeds(problem.request).rates);
     std::vector<bool> uses;
     for (const double items : plan.items) uses.push_back(items > 0);
     const PlanChoice choice = choose_plan(problem.request);
-    CHECK(choice.chosen.devices == static_cast<std::size_t>(std::count(uses.begin(), uses.end(), true)));
+    CHECK(choice.chosen.devices ==
+          static_cast<std::size_t>(std::count(uses.begin(), uses.end(), true)));
     return uses;
   };
   CHECK(used(gathering(4, 1e10)) == std::vector{true, true, true, true});
@@ -192,7 +210,8 @@ TEST_CASE("latency and auto take fewer devices where links are slow, and those t
   CHECK(used(each) == std::vector{true, true, true, true});
 
   Problem pair = gathering(4, 1e8);
-  pair.request.exchange.links.of(0, 1).bytes_per_s = pair.request.exchange.links.of(1, 0).bytes_per_s = 1e10;
+  pair.request.exchange.links.of(0, 1).bytes_per_s =
+      pair.request.exchange.links.of(1, 0).bytes_per_s = 1e10;
   CHECK(used(pair) == std::vector{true, true, false, false});
 
   CHECK(used(combining(4, 1e11)) == std::vector{true, true, true, true});
@@ -202,8 +221,9 @@ TEST_CASE("latency and auto take fewer devices where links are slow, and those t
 TEST_CASE("auto says what devices exchange") {
   const auto says = [](const Problem& problem, const char* words) {
     const PlanChoice choice = choose_plan(problem.request);
-    return std::any_of(choice.reasons.begin(), choice.reasons.end(),
-                       [&](const std::string& reason) { return reason.find(words) != std::string::npos; });
+    return std::any_of(
+        choice.reasons.begin(), choice.reasons.end(),
+        [&](const std::string& reason) { return reason.find(words) != std::string::npos; });
   };
   CHECK(says(gathering(2, 1e11), "64.0 MiB that every device needs come over the host link once"));
   CHECK(says(combining(2, 1e11), "results are combined between the devices"));

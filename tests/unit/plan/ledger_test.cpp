@@ -15,7 +15,8 @@ constexpr DeviceIndex d0{0}, d1{1}, d2{2};
 using MaybeSlice = std::optional<Slice>;
 
 struct Plan {
-  Plan(Items items, Items granularity, std::vector<DeviceEstimate> list) : devices(std::move(list)) {
+  Plan(Items items, Items granularity, std::vector<DeviceEstimate> list)
+      : devices(std::move(list)) {
     request.items = items;
     request.granularity = granularity;
     request.devices = devices;
@@ -147,7 +148,9 @@ TEST_CASE("a rejected slice returns to where it came from, and smaller ones foll
   CHECK(ledger.issue_shared(d1, 32) == MaybeSlice({0, 32}));
 }
 
-TEST_CASE("a device that comes back has its first limit again, and a newcomer the smallest of the others'") {
+TEST_CASE(
+    "a device that comes back has its first limit again, and a newcomer the smallest of the "
+    "others'") {
   const Plan plan(100, 1, {fits(60, 20), fits(50, 40), fits(0)});
   Ledger ledger(plan.request);
   CHECK(ledger.issue_shared(d1, 50));
@@ -175,8 +178,8 @@ TEST_CASE("work that nobody can take is an error, not an endless wait") {
   ledger.joined(d1);  // help arrives
   CHECK(ledger.in_flight(d1) == 0);
   CHECK(ledger.nothing_now() == Answer(Wait{}));
-  CHECK_THROWS_WITH_AS(Ledger(Plan(100, 8, {fits(7), fits(0)}).request), "no device of the set can take even one slice of 8 items",
-                       Error);
+  CHECK_THROWS_WITH_AS(Ledger(Plan(100, 8, {fits(7), fits(0)}).request),
+                       "no device of the set can take even one slice of 8 items", Error);
 }
 
 TEST_CASE("a device with a slice in flight holds back when the others can take the rest") {
@@ -225,7 +228,8 @@ TEST_CASE("where parts are nodes of a tree, pieces end where few nodes cover the
   plan.request.merge.tree = true;
   Ledger moving(plan.request);
   moving.assign(d0, {0, 100});
-  CHECK(moving.move_tail(d0, d1, 30) == 20);  // from 80 = 5 * 16 on, at least two thirds of what is asked for
+  CHECK(moving.move_tail(d0, d1, 30) ==
+        20);  // from 80 = 5 * 16 on, at least two thirds of what is asked for
   CHECK(moving.issue_own(d0, 70) == MaybeSlice({0, 64}));
   CHECK(moving.move_tail(d0, d1, 16) == 16);
   CHECK(moving.owned(d0) == 0);
@@ -244,7 +248,8 @@ TEST_CASE("where parts are nodes of a tree, pieces end where few nodes cover the
   plan.request.items = 50;
   Ledger last(plan.request);
   CHECK(last.issue_shared(d0, 30) ==
-        MaybeSlice({0, 24}));  // nothing is known of its rate: what is even, and no more than asked for
+        MaybeSlice(
+            {0, 24}));  // nothing is known of its rate: what is even, and no more than asked for
 }
 
 TEST_CASE("no piece is more than its device takes, however even that would be") {
@@ -264,20 +269,25 @@ TEST_CASE("what is even in a piece is weighed with what the piece behind it will
   plan.request.merge.tree = true;
   plan.request.merge.per_slice = std::chrono::milliseconds(1);
   Ledger ledger(plan.request);
-  CHECK(ledger.issue_shared(d0, 45) == MaybeSlice({0, 48}));  // 32 needs fewer nodes itself, but [32, 77) more than [48, 90)
+  CHECK(ledger.issue_shared(d0, 45) ==
+        MaybeSlice({0, 48}));  // 32 needs fewer nodes itself, but [32, 77) more than [48, 90)
 }
 
 TEST_CASE("the largest and the smallest of plans") {
   constexpr Items most = Items{1} << 62;
   CHECK(taking_part(Plan(5, 1, {fits(1), fits(0)}).request) == std::vector<bool>{true, false});
   CHECK(Ledger(Plan(most, most, {fits(most)}).request).able() == 1);
-  CHECK(kind_of([] { Ledger none(Plan(1, most + 1, {fits(1)}).request); }) == ErrorKind::unsupported);
-  CHECK(kind_of([] { Ledger none(Plan(most + 1, 1, {fits(1)}).request); }) == ErrorKind::unsupported);
+  CHECK(kind_of([] { Ledger none(Plan(1, most + 1, {fits(1)}).request); }) ==
+        ErrorKind::unsupported);
+  CHECK(kind_of([] { Ledger none(Plan(most + 1, 1, {fits(1)}).request); }) ==
+        ErrorKind::unsupported);
   CHECK(kind_of([] { Ledger none(Plan(1, 1, {fits(0)}).request); }) == ErrorKind::unsupported);
   CHECK(Ledger(Plan(0, 1, {fits(0)}).request).nothing_now() == Answer(Done{}));
 }
 
-TEST_CASE("a device in reserve may work only while no other can, and gives back what it was still to do") {
+TEST_CASE(
+    "a device in reserve may work only while no other can, and gives back what it was still to "
+    "do") {
   Plan plan(100, 1, {fits(100), fits(100), fits(100)});
   plan.devices[1].reserve = plan.devices[2].reserve = true;
   plan.request.devices = plan.devices;

@@ -1,4 +1,5 @@
-// Devices of several nodes: every time below is computed by hand. An item takes a nanosecond, a byte on a link too.
+// Devices of several nodes: every time below is computed by hand. An item takes a nanosecond, a
+// byte on a link too.
 #include "lib/plan/network.hpp"
 
 #include <doctest/doctest.h>
@@ -19,7 +20,8 @@ constexpr double kOneNs = 1e9;  // items/s, or bytes/s
 
 // So many nodes, of so many devices each.
 struct Nodes {
-  Nodes(std::size_t nodes, std::size_t devices, Items items, Items piece, Mode mode = Mode::resident)
+  Nodes(std::size_t nodes, std::size_t devices, Items items, Items piece,
+        Mode mode = Mode::resident)
       : estimates(test::alike_devices(nodes * devices, items, piece)) {
     network.nodes.assign(nodes, {devices, 0});
     request.items = items;
@@ -57,7 +59,9 @@ Scenario of_one_node() {
 
 }  // namespace
 
-TEST_CASE("what a device elsewhere does begins a message later, and is heard of a message after its end") {
+TEST_CASE(
+    "what a device elsewhere does begins a message later, and is heard of a message after its "
+    "end") {
   NodeNetwork network;
   network.nodes = {{1, 0}, {1, 0}};
   network.latency = Nanos{10};
@@ -84,28 +88,33 @@ TEST_CASE("resident, only the first message and the last are not hidden") {
   two.network.latency = Nanos{30};
   // 30 there, ten slices of 100 without a gap, and the collection's end 30 back.
   CHECK(two.shares({1000, 1000}).makespan == Nanos{1060});
-  // A slice that is shorter than two messages does not hide them: two in flight, then a message back and one there for the next.
+  // A slice that is shorter than two messages does not hide them: two in flight, then a message
+  // back and one there for the next.
   two.network.latency = Nanos{200};
   two.estimates[1].pipeline = 500;
   CHECK(two.shares({1000, 1000}).makespan == Nanos{1400});
   two.estimates[1].pipeline = 100;
-  // Slices end at 300 and 400 and are known at 500 and 600, the next begin at 700 and 800, and so on: five pairs, 500 apart.
-  // The last but one ends at 2300, is known at 2500, and what collects goes then: there at 2700, behind the last, and back at 2900.
+  // Slices end at 300 and 400 and are known at 500 and 600, the next begin at 700 and 800, and so
+  // on: five pairs, 500 apart. The last but one ends at 2300, is known at 2500, and what collects
+  // goes then: there at 2700, behind the last, and back at 2900.
   CHECK(two.shares({1000, 1000}).makespan == Nanos{2900});
 }
 
-TEST_CASE("end to end, what goes to other nodes takes its bytes divided by what node 0's link bears") {
+TEST_CASE(
+    "end to end, what goes to other nodes takes its bytes divided by what node 0's link bears") {
   Nodes three(3, 1, 300, 100, Mode::end_to_end);
   for (DeviceEstimate& device : three.estimates) device.items_per_s = 1e18;
   three.request.cost.in_bytes = 1000;
   three.network.root_bytes_per_s = kOneNs;
-  // 200 items elsewhere are 200,000 bytes; both nodes have half of the link. Node 0 sends itself nothing.
+  // 200 items elsewhere are 200,000 bytes; both nodes have half of the link. Node 0 sends itself
+  // nothing.
   Simulation simulated = three.shares({100, 100, 100});
   CHECK(simulated.makespan == Nanos{200'000});
   CHECK(simulated.devices[0].finish == Nanos{0});
   CHECK(simulated.sending == Nanos{200'000});
   CHECK(simulated.receiving == Nanos{0});
-  // A node whose own link is slower leaves the rest to the other: 100,000 bytes at a quarter, and at three quarters.
+  // A node whose own link is slower leaves the rest to the other: 100,000 bytes at a quarter, and
+  // at three quarters.
   three.network.nodes[1].bytes_per_s = kOneNs / 4;
   simulated = three.shares({100, 100, 100});
   CHECK(simulated.devices[1].finish == Nanos{400'000});
@@ -159,7 +168,8 @@ TEST_CASE("over a network that costs nothing every strategy takes as long as on 
       }
       nodes.request.cost.in_bytes = 2;
       nodes.request.cost.out_bytes = 1;
-      CHECK_MESSAGE(nodes.under(strategy).makespan == nodes.under(strategy, false).makespan, strategy.label());
+      CHECK_MESSAGE(nodes.under(strategy).makespan == nodes.under(strategy, false).makespan,
+                    strategy.label());
     }
   }
 }
@@ -202,7 +212,9 @@ TEST_CASE("nodes are like the one that a scenario describes, but for those that 
   CHECK_THROWS_AS(on_nodes(scenario, 2), Error);
 }
 
-TEST_CASE("of a scenario of several nodes those beyond are like the last, and its figures have the network in them") {
+TEST_CASE(
+    "of a scenario of several nodes those beyond are like the last, and its figures have the "
+    "network in them") {
   Scenario scenario = of_one_node();
   scenario.devices[1].estimate.items_per_s = kOneNs / 2;
   scenario.node_devices = {1, 1};
@@ -213,13 +225,17 @@ TEST_CASE("of a scenario of several nodes those beyond are like the last, and it
   CHECK_FALSE(four.network.any());
 }
 
-TEST_CASE("strong scaling keeps the work, weak scaling the work of a node, and the latency of messages is what both lose") {
+TEST_CASE(
+    "strong scaling keeps the work, weak scaling the work of a node, and the latency of messages "
+    "is what both lose") {
   Scenario scenario = of_one_node();
   scenario.nodes = ScenarioNodes{2, Nanos{50}, {}, 0, std::nullopt, {}};
   ScalingRequest request{parse_strategies("equal"), {Mode::resident}, {1, 2, 4}, 2};
-  const std::vector<ScalingRow> rows = simulate_scaling(scenario, request, [](const ScalingRow&) { return true; });
+  const std::vector<ScalingRow> rows =
+      simulate_scaling(scenario, request, [](const ScalingRow&) { return true; });
   REQUIRE(rows.size() == 6);
-  const auto is = [&](std::size_t i, Scales scales, std::size_t nodes, Items items, std::int64_t time) {
+  const auto is = [&](std::size_t i, Scales scales, std::size_t nodes, Items items,
+                      std::int64_t time) {
     INFO(i);
     CHECK(rows[i].scales == scales);
     CHECK(rows[i].nodes == nodes);
@@ -243,7 +259,8 @@ TEST_CASE("efficiency is beside how fast the devices are, where nodes differ") {
   Scenario scenario = of_one_node();
   scenario.nodes = ScenarioNodes{2, {}, {}, 0, std::nullopt, {{1, 0.5, std::nullopt}}};
   ScalingRequest request{parse_strategies("capability"), {Mode::resident}, {1, 2}, 1};
-  const std::vector<ScalingRow> rows = simulate_scaling(scenario, request, [](const ScalingRow&) { return true; });
+  const std::vector<ScalingRow> rows =
+      simulate_scaling(scenario, request, [](const ScalingRow&) { return true; });
   CHECK(rows[1].time == Nanos{334});  // 333 of 1,000 items on each fast device at most 334
   CHECK(rows[1].efficiency == doctest::Approx(1).epsilon(0.01));
 }

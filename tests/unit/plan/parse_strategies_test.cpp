@@ -23,7 +23,9 @@ using Labels = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("the table leads with single, equal, proportional and dynamic, and every entry makes a strategy") {
+TEST_CASE(
+    "the table leads with single, equal, proportional and dynamic, and every entry makes a "
+    "strategy") {
   const auto table = all_strategies();
   REQUIRE(table.size() >= 4);
   CHECK(table[0].name == "single");
@@ -56,28 +58,36 @@ TEST_CASE("names and parameters are read, and a label shows what differs from th
 TEST_CASE("all is every strategy, and repeats are dropped") {
   CHECK(labels("all").size() == all_strategies().size());
   CHECK(labels("equal,equal,dynamic:chunks=0,dynamic") == Labels{"equal", "dynamic"});
-  CHECK(labels("dynamic:chunks=2,dynamic:chunks=4") == Labels{"dynamic:chunks=2", "dynamic:chunks=4"});
+  CHECK(labels("dynamic:chunks=2,dynamic:chunks=4") ==
+        Labels{"dynamic:chunks=2", "dynamic:chunks=4"});
   CHECK(labels("equal,all").size() == all_strategies().size());
   CHECK(labels("all,dynamic:chunks=2").size() == all_strategies().size() + 1);
 }
 
 TEST_CASE("an unknown strategy is an error that names it and all known ones") {
-  for (const std::string_view text : {"", "fastest", "equal,", ",equal", "Equal", "equal dynamic", "all:chunks=2"}) {
+  for (const std::string_view text :
+       {"", "fastest", "equal,", ",equal", "Equal", "equal dynamic", "all:chunks=2"}) {
     CAPTURE(text);
     CHECK(test::has(refused_choice(text), "--strategy: unknown strategy "));
-    CHECK(test::has(refused_choice(text), "accepted: all, auto, single, equal, proportional, dynamic"));
+    CHECK(test::has(refused_choice(text),
+                    "accepted: all, auto, single, equal, proportional, dynamic"));
   }
   CHECK(test::has(refused_choice("equal,fastest"), "\"fastest\""));
 }
 
 TEST_CASE("an unknown parameter is an error that names those there are") {
-  CHECK(test::has(refused_choice("dynamic:chunk=3"), "dynamic has no parameter \"chunk\"; accepted: chunks"));
+  CHECK(test::has(refused_choice("dynamic:chunk=3"),
+                  "dynamic has no parameter \"chunk\"; accepted: chunks"));
   CHECK(test::has(refused_choice("dynamic:"), "dynamic has no parameter \"\""));
-  CHECK(test::has(refused_choice("equal:chunks=3"), "equal has no parameter \"chunks\"; accepted: none"));
+  CHECK(test::has(refused_choice("equal:chunks=3"),
+                  "equal has no parameter \"chunks\"; accepted: none"));
 }
 
-TEST_CASE("a value that is not a number, no whole number, out of range or given twice is an error that says the range") {
-  for (const std::string_view value : {"", "x", "4097", "-1", "2.5", "nan", "inf", "8x", " 8", "+8", "1e99", "0x10"}) {
+TEST_CASE(
+    "a value that is not a number, no whole number, out of range or given twice is an error that "
+    "says the range") {
+  for (const std::string_view value :
+       {"", "x", "4097", "-1", "2.5", "nan", "inf", "8x", " 8", "+8", "1e99", "0x10"}) {
     CAPTURE(value);
     const std::string message = refused_choice("dynamic:chunks=" + std::string(value));
     CHECK(test::has(message, "--strategy: dynamic: chunks cannot be "));
@@ -90,15 +100,16 @@ TEST_CASE("a value that is not a number, no whole number, out of range or given 
 TEST_CASE("a parameter with names is read and written by name") {
   CHECK(labels("guided:variant=factoring") == Labels{"guided:variant=factoring"});
   CHECK(labels("guided:variant=hguided,guided") == Labels{"guided"});
-  CHECK(labels("guided:K=4:variant=weighted-factoring") == Labels{"guided:variant=weighted-factoring:K=4"});
+  CHECK(labels("guided:K=4:variant=weighted-factoring") ==
+        Labels{"guided:variant=weighted-factoring:K=4"});
   const StrategyChoice choice = parse_strategies("guided:variant=trapezoid")[0];
   const StrategyParam& variant = choice.info->params[0];
   CHECK(variant.name == "variant");
   CHECK(variant.text(choice.params.at("variant")) == "trapezoid");
   for (const std::string_view value : {"", "fac", "1", "Factoring", "factoring "}) {
     CAPTURE(value);
-    CHECK(test::has(
-        refused_choice("guided:variant=" + std::string(value)),
-        "guided: variant cannot be \"" + std::string(value) + "\"; accepted: hguided, factoring, trapezoid, weighted-factoring"));
+    CHECK(test::has(refused_choice("guided:variant=" + std::string(value)),
+                    "guided: variant cannot be \"" + std::string(value) +
+                        "\"; accepted: hguided, factoring, trapezoid, weighted-factoring"));
   }
 }

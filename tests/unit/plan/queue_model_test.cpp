@@ -18,7 +18,8 @@ std::map<std::uint64_t, std::pair<std::int64_t, std::int64_t>> times(QueueModel&
   std::vector<QueueModel::Ended> ended;
   for (Nanos at = model.next(); at != Nanos::max(); at = model.next()) model.advance(at, ended);
   std::map<std::uint64_t, std::pair<std::int64_t, std::int64_t>> all;
-  for (const auto& command : ended) all[command.tag] = {command.started.count(), command.ended.count()};
+  for (const auto& command : ended)
+    all[command.tag] = {command.started.count(), command.ended.count()};
   CHECK(all.size() == ended.size());
   return all;
 }
@@ -35,7 +36,9 @@ TEST_CASE("times that would overflow end in an error, not in another time") {
   CHECK_THROWS_AS(times(model), Error);
 }
 
-TEST_CASE("a command that would never end ends after all when it is told how long it takes, from its start or at once") {
+TEST_CASE(
+    "a command that would never end ends after all when it is told how long it takes, from its "
+    "start or at once") {
   QueueModel model(0, 0);
   const DeviceIndex device = model.add_device(0, 0);
   std::vector<QueueModel::Ended> ended;
@@ -48,7 +51,8 @@ TEST_CASE("a command that would never end ends after all when it is told how lon
   CHECK(model.set_duration(device, QueueModel::compute, 2, Nanos{5}));
   CHECK(model.next() == Nanos{15});
   model.advance(Nanos{40}, ended);
-  CHECK(model.set_duration(device, QueueModel::compute, 3, Nanos{5}));  // would have been over at 20
+  CHECK(
+      model.set_duration(device, QueueModel::compute, 3, Nanos{5}));  // would have been over at 20
   model.advance(Nanos{40}, ended);
   REQUIRE(ended.size() == 3);
   CHECK(ended[1].started == Nanos{10});
@@ -57,7 +61,8 @@ TEST_CASE("a command that would never end ends after all when it is told how lon
   CHECK(ended[2].ended == Nanos{40});
 }
 
-TEST_CASE("a queue is in order, and a command waits for what was enqueued before it in earlier queues") {
+TEST_CASE(
+    "a queue is in order, and a command waits for what was enqueued before it in earlier queues") {
   QueueModel model(0, 0);
   const DeviceIndex device = model.add_device(2 * kByteAnNs, kByteAnNs);
   model.enqueue(device, QueueModel::upload, Nanos{5}, 200, 1);    // 5 + 100
@@ -112,7 +117,8 @@ TEST_CASE("a command that never ends holds up what comes after it on its device 
 
 TEST_CASE("devices on one link share it alike, and who is alone has all of it") {
   QueueModel model(10 * kByteAnNs, 0);
-  const DeviceIndex a = model.add_device(10 * kByteAnNs, 0), b = model.add_device(10 * kByteAnNs, 0);
+  const DeviceIndex a = model.add_device(10 * kByteAnNs, 0),
+                    b = model.add_device(10 * kByteAnNs, 0);
   model.enqueue(a, QueueModel::upload, Nanos{0}, 500, 1);
   model.enqueue(b, QueueModel::upload, Nanos{0}, 800, 2);  // 500 by 100, the rest alone
   const auto at = times(model);
@@ -123,27 +129,34 @@ TEST_CASE("devices on one link share it alike, and who is alone has all of it") 
 TEST_CASE("a link that carries more for more devices, but not in proportion") {
   QueueModel model(LinkRate({5 * kByteAnNs, 8 * kByteAnNs, 9 * kByteAnNs}), 0);
   for (std::uint64_t i = 0; i < 3; ++i)
-    model.enqueue(model.add_device(0, 0), QueueModel::upload, Nanos{0}, 300.0 * static_cast<double>(i + 1), i);
+    model.enqueue(model.add_device(0, 0), QueueModel::upload, Nanos{0},
+                  300.0 * static_cast<double>(i + 1), i);
   const auto at = times(model);
   CHECK(at.at(0).second == 100);            // three: 3 each
   CHECK(at.at(1).second == 100 + 75);       // 300 left at 4
   CHECK(at.at(2).second == 100 + 75 + 60);  // 300 left at 5
 }
 
-TEST_CASE("what a slow device leaves of the link goes to the others, and no device exceeds its own") {
-  // 1 + 3 + 6 of 10; the first to end gives its byte to the third, the second has its limit already.
+TEST_CASE(
+    "what a slow device leaves of the link goes to the others, and no device exceeds its own") {
+  // 1 + 3 + 6 of 10; the first to end gives its byte to the third, the second has its limit
+  // already.
   QueueModel model(10 * kByteAnNs, 0);
-  const DeviceIndex a = model.add_device(kByteAnNs, 0), b = model.add_device(3 * kByteAnNs, 0), c = model.add_device(0, 0);
-  model.enqueue(a, QueueModel::upload, Nanos{0}, 100, 1);   // 1 a ns: 100
-  model.enqueue(b, QueueModel::upload, Nanos{0}, 600, 2);   // 3 a ns: 200
-  model.enqueue(c, QueueModel::upload, Nanos{0}, 1400, 3);  // 600 by 100, 700 by 200 at 7 a ns, 100 more at 10
+  const DeviceIndex a = model.add_device(kByteAnNs, 0), b = model.add_device(3 * kByteAnNs, 0),
+                    c = model.add_device(0, 0);
+  model.enqueue(a, QueueModel::upload, Nanos{0}, 100, 1);  // 1 a ns: 100
+  model.enqueue(b, QueueModel::upload, Nanos{0}, 600, 2);  // 3 a ns: 200
+  model.enqueue(c, QueueModel::upload, Nanos{0}, 1400,
+                3);  // 600 by 100, 700 by 200 at 7 a ns, 100 more at 10
   const auto at = times(model);
   CHECK(at.at(1).second == 100);
   CHECK(at.at(2).second == 200);
   CHECK(at.at(3).second == 210);
 }
 
-TEST_CASE("without a network, devices of several nodes share one link, as what lies between them is in their figures") {
+TEST_CASE(
+    "without a network, devices of several nodes share one link, as what lies between them is in "
+    "their figures") {
   QueueModel model(2 * kByteAnNs, 0);
   const DeviceIndex here = model.add_device(0, 0, 0), elsewhere = model.add_device(0, 0, 3);
   model.enqueue(here, QueueModel::upload, Nanos{}, 1000, 1);

@@ -32,7 +32,9 @@ std::unique_ptr<SliceSource> begin(const std::string& strategy, const PlanReques
 
 }  // namespace
 
-TEST_CASE("every strategy with rounds gives each device one slice, and all of them cover the items, or is refused by name") {
+TEST_CASE(
+    "every strategy with rounds gives each device one slice, and all of them cover the items, or "
+    "is refused by name") {
   for (const StrategyInfo& info : all_strategies()) {
     CAPTURE(info.name);
     const Request request(3);
@@ -75,7 +77,8 @@ TEST_CASE("who loses a device with a share loses the sample; one without takes n
   CHECK_THROWS_AS(source->joined({3}), Error);
 }
 
-TEST_CASE("borders move to where all are busy for as long, and stay when that gains less than it costs") {
+TEST_CASE(
+    "borders move to where all are busy for as long, and stay when that gains less than it costs") {
   Request request(2);
   request.plan.rounds = 100;
   request.plan.cost.in_bytes = request.plan.cost.out_bytes = 1;
@@ -93,14 +96,15 @@ TEST_CASE("borders move to where all are busy for as long, and stay when that ga
   CHECK(borders.next_meeting(40) == 64U);
   CHECK_FALSE(borders.next_meeting(64));
 
-  request.plan.cost.in_bytes = request.plan.cost.out_bytes = 1e9;  // 100 items of that would take minutes
+  request.plan.cost.in_bytes = request.plan.cost.out_bytes =
+      1e9;  // 100 items of that would take minutes
   Borders heavy(request.plan, {300, 300});
   CHECK(heavy.next_meeting(0) == 4U);
   CHECK_FALSE(heavy.meet(std::vector<Nanos>{1ms, 2ms}));
 }
 
-// Rows of 8192 cells of which two GPUs hold half each, one of them slowed down: by way of the host 1365 rows would take 90 ms, over
-// a direct link 0.1, and the rounds to come gain 9.
+// Rows of 8192 cells of which two GPUs hold half each, one of them slowed down: by way of the host
+// 1365 rows would take 90 ms, over a direct link 0.1, and the rounds to come gain 9.
 TEST_CASE("what moving borders costs goes by the links between the devices") {
   Request request(2);
   request.plan.items = 8192;
@@ -120,7 +124,9 @@ TEST_CASE("what moving borders costs goes by the links between the devices") {
   CHECK_FALSE(meet());
 }
 
-TEST_CASE("borders leave no device without a share that had one, give none to one that had none, and none more than fits") {
+TEST_CASE(
+    "borders leave no device without a share that had one, give none to one that had none, and "
+    "none more than fits") {
   Request request(3);
   request.plan.rounds = 100;
   Borders all(request.plan, {300, 0, 300});

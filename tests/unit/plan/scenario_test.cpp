@@ -26,7 +26,9 @@ Scenario pair() {
 
 }  // namespace
 
-TEST_CASE("devices beyond those of a scenario are like its last one, and the links to them like that of its last two") {
+TEST_CASE(
+    "devices beyond those of a scenario are like its last one, and the links to them like that of "
+    "its last two") {
   Scenario scenario = pair();
   grow(scenario, 4);
   REQUIRE(scenario.devices.size() == 4);

@@ -1,4 +1,5 @@
-// Published sequences of the self-scheduling rules, each for N = 1000 over p = 4 unless it says otherwise.
+// Published sequences of the self-scheduling rules, each for N = 1000 over p = 4 unless it says
+// otherwise.
 #include "lib/plan/self_scheduling.hpp"
 
 #include <doctest/doctest.h>
@@ -13,7 +14,8 @@ namespace {
 using Sizes = std::vector<Items>;
 
 // Chunks as devices with these shares of all speed ask in turn, each for at least its minimum.
-Sizes sequence(ChunkRule rule, double k, Items items, std::vector<double> shares, std::vector<Items> least = {}) {
+Sizes sequence(ChunkRule rule, double k, Items items, std::vector<double> shares,
+               std::vector<Items> least = {}) {
   least.resize(shares.size(), 1);
   ChunkSizes sizes(rule, k, items, shares.size());
   Sizes all;
@@ -56,14 +58,18 @@ TEST_CASE("factoring hands out half of what is left in batches of equal chunks")
   CHECK(sequence(ChunkRule::factoring, 2, 1000, kFour) == batches({125, 63, 31, 16, 8, 4, 2, 1}));
 }
 
-TEST_CASE("weighted factoring is factoring when all devices are alike, and follows their speed when not") {
-  CHECK(sequence(ChunkRule::weighted_factoring, 2, 1000, kFour) == batches({125, 63, 31, 16, 8, 4, 2, 1}));
+TEST_CASE(
+    "weighted factoring is factoring when all devices are alike, and follows their speed when "
+    "not") {
+  CHECK(sequence(ChunkRule::weighted_factoring, 2, 1000, kFour) ==
+        batches({125, 63, 31, 16, 8, 4, 2, 1}));
   const Sizes uneven = sequence(ChunkRule::weighted_factoring, 2, 1000, {0.4, 0.3, 0.2, 0.1});
   CHECK(Sizes(uneven.begin(), uneven.begin() + 4) == Sizes{200, 150, 100, 50});
 }
 
 TEST_CASE("trapezoid goes down in even steps") {
-  CHECK(sequence(ChunkRule::trapezoid, 2, 1000, kFour) == Sizes{125, 116, 108, 100, 91, 83, 75, 67, 58, 50, 42, 34, 25, 17, 9});
+  CHECK(sequence(ChunkRule::trapezoid, 2, 1000, kFour) ==
+        Sizes{125, 116, 108, 100, 91, 83, 75, 67, 58, 50, 42, 34, 25, 17, 9});
 }
 
 TEST_CASE("rules begin anew with what is left when work comes back or devices leave") {
@@ -80,7 +86,8 @@ TEST_CASE("rules begin anew with what is left when work comes back or devices le
 }
 
 TEST_CASE("no chunk is below the minimum, above what is left, or nothing") {
-  for (const ChunkRule rule : {ChunkRule::hguided, ChunkRule::factoring, ChunkRule::weighted_factoring, ChunkRule::trapezoid}) {
+  for (const ChunkRule rule : {ChunkRule::hguided, ChunkRule::factoring,
+                               ChunkRule::weighted_factoring, ChunkRule::trapezoid}) {
     const ChunkSizes sizes(rule, 4, 10, 8);
     CHECK(sizes.next(10, 0.001, 1) >= 1);
     CHECK(sizes.next(10, 0.001, 7) == 7);

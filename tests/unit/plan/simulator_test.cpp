@@ -1,4 +1,5 @@
-// What the simulator says, against times computed by hand: one item takes a nanosecond unless the test says otherwise.
+// What the simulator says, against times computed by hand: one item takes a nanosecond unless the
+// test says otherwise.
 #include "lib/plan/simulator.hpp"
 
 #include <doctest/doctest.h>
@@ -50,7 +51,8 @@ class Scripted final : public SliceSource {
   void joined(DeviceIndex) override {}
 
   Items done = 0;
-  std::vector<std::pair<std::uint32_t, std::int64_t>> log;  // device and busy of each finished slice
+  std::vector<std::pair<std::uint32_t, std::int64_t>>
+      log;  // device and busy of each finished slice
 
  private:
   std::function<Answer(DeviceIndex)> answers_;
@@ -112,12 +114,14 @@ TEST_CASE("compute hides under transfers: the last kernel sticks out") {
 }
 
 TEST_CASE("at depth two a slice is sent only when the one before the last is finished") {
-  // Upload 10, compute 100, download 100. Slice 2 goes up when slice 0 is down at 210; by then slice 1 has been computed.
+  // Upload 10, compute 100, download 100. Slice 2 goes up when slice 0 is down at 210; by then
+  // slice 1 has been computed.
   Set set(1, 300, 100, Mode::end_to_end);
   set.request.cost = {1, 1, 1, 0};
   set.estimates[0].up = 10 * kOneNs;
   set.estimates[0].down = kOneNs;
-  // slice 1: compute 110-210, download 210-310; slice 2: upload 210-220, compute 220-320, download 320-420
+  // slice 1: compute 110-210, download 210-310; slice 2: upload 210-220, compute 220-320, download
+  // 320-420
   const Simulation simulated = set.shares({300});
   CHECK(simulated.makespan == Nanos{420});
   CHECK(simulated.devices[0].busy == Nanos{420});
@@ -138,7 +142,8 @@ TEST_CASE("replicated inputs go up before the first slice and hold one of the tw
   set.request.cost = {1, 0, 1, 500};
   set.estimates[0].up = kOneNs;
   set.estimates[0].transfer = Nanos{10};
-  // 0-510 replicated, 510-620 slice 0, which is alone till then; its compute hides the upload of slice 1.
+  // 0-510 replicated, 510-620 slice 0, which is alone till then; its compute hides the upload of
+  // slice 1.
   CHECK(set.shares({300}).makespan == Nanos{510 + 3 * 110 + 100});
 }
 
@@ -210,7 +215,8 @@ TEST_CASE("what a slice added to the device's time is counted from the end of th
   self = &source;
   simulate(set.request, source);
   // Upload 0-50, compute to 150; the next two are computed behind it.
-  CHECK(source.log == std::vector<std::pair<std::uint32_t, std::int64_t>>{{0, 150}, {0, 100}, {0, 100}});
+  CHECK(source.log ==
+        std::vector<std::pair<std::uint32_t, std::int64_t>>{{0, 150}, {0, 100}, {0, 100}});
 }
 
 TEST_CASE("one queue of chunks: the device three times faster takes three times as many") {
@@ -296,7 +302,9 @@ TEST_CASE("the same question has the same answer") {
 TEST_CASE("without a rate nothing is predicted") {
   Set set(2, 100, 100);
   set.estimates[1].items_per_s = 0;
-  CHECK_THROWS_WITH_AS(set.under("equal"), "device 1 of the set: its rate is not known, so nothing can be predicted", Error);
+  CHECK_THROWS_WITH_AS(set.under("equal"),
+                       "device 1 of the set: its rate is not known, so nothing can be predicted",
+                       Error);
 }
 
 TEST_CASE("a source that never ends, or gives out too much, is an error and not a loop") {

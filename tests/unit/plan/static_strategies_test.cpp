@@ -60,7 +60,8 @@ TEST_CASE("capability follows the pipelined rate, and the score where no rate is
 
 TEST_CASE("memory shares by free memory, and never above what fits") {
   Problem problem(900, {1, 1, 1}, 10);
-  for (const auto& [device, free] : {std::pair{0, 100}, {1, 200}, {2, 600}}) problem.devices[device].free_memory = free;
+  for (const auto& [device, free] : {std::pair{0, 100}, {1, 200}, {2, 600}})
+    problem.devices[device].free_memory = free;
   CHECK(shares_of(problem, "memory") == Shares{100, 200, 600});
   problem.devices[2].fits = 450;  // what it cannot take goes to the others, by their memory
   CHECK(shares_of(problem, "memory") == Shares{150, 300, 450});
@@ -127,7 +128,8 @@ TEST_CASE("latency leaves out the device whose fixed time is beyond the end") {
 
 TEST_CASE("latency uses one device where work is too little for two") {
   Problem problem(100, {100, 100});
-  problem.request.merge.per_slice = 200ms;  // two of them are less than the half second a second device saves
+  problem.request.merge.per_slice =
+      200ms;  // two of them are less than the half second a second device saves
   CHECK(shares_of(problem, "latency") == Shares{50, 50});
   problem.request.merge.per_slice = 300ms;
   CHECK(shares_of(problem, "latency") == Shares{100, 0});
@@ -136,12 +138,14 @@ TEST_CASE("latency uses one device where work is too little for two") {
 TEST_CASE("latency uses as many devices as the host link feeds") {
   Problem problem = eight_on_one_link();
   const CompletionPlan plan = completion(problem);
-  const auto used = std::count_if(plan.items.begin(), plan.items.end(), [](double items) { return items > 0; });
+  const auto used =
+      std::count_if(plan.items.begin(), plan.items.end(), [](double items) { return items > 0; });
   CHECK(used == 4);  // 170 GB/s feed 3.1 of 55 GB/s
   // 4 GiB over the link, and little beyond.
   CHECK(plan.seconds >= 64.0 * static_cast<double>(problem.request.items) / 170e9);
   CHECK(plan.seconds <= 64.0 * static_cast<double>(problem.request.items) / 170e9 * 1.04);
-  for (DeviceEstimate& e : problem.devices) e.up = 15e9;  // links of their own are the narrow place: all of them
+  for (DeviceEstimate& e : problem.devices)
+    e.up = 15e9;  // links of their own are the narrow place: all of them
   const CompletionPlan narrow = completion(problem);
   CHECK(std::count(narrow.items.begin(), narrow.items.end(), 0.0) == 0);
   problem.request.mode = Mode::resident;
@@ -155,7 +159,8 @@ TEST_CASE("latency leaves no device out where fewer carry less") {
   problem.request.link_up = 155e9;
   const auto used = [&] {
     const CompletionPlan plan = completion(problem);
-    return std::count_if(plan.items.begin(), plan.items.end(), [](double items) { return items > 0; });
+    return std::count_if(plan.items.begin(), plan.items.end(),
+                         [](double items) { return items > 0; });
   };
   CHECK(used() == 3);  // as if three of them could have all of it
   problem.request.link_up = LinkRate({102e9, 102e9, 132e9, 155e9});
@@ -170,7 +175,8 @@ TEST_CASE("latency leaves devices out whose threads cost the others more than th
   for (DeviceEstimate& e : problem.devices) e.fixed = 900us;
   const auto used = [&] {
     const CompletionPlan plan = completion(problem);
-    return std::count_if(plan.items.begin(), plan.items.end(), [](double items) { return items > 0; });
+    return std::count_if(plan.items.begin(), plan.items.end(),
+                         [](double items) { return items > 0; });
   };
   CHECK(used() == 4);  // 1.15 ms
   for (DeviceEstimate& e : problem.devices) e.per_peer_contention = 290us;
@@ -188,7 +194,8 @@ TEST_CASE("latency gives a device on a slow link of its own less, and prefers th
   CHECK(completion(problem).items[3] == 0);
 }
 
-TEST_CASE("latency cuts pieces so that transfers overlap, no smaller than their overhead pays for") {
+TEST_CASE(
+    "latency cuts pieces so that transfers overlap, no smaller than their overhead pays for") {
   Problem problem(1 << 20, {1e6}, 64);  // 1 s of upload, of compute and of download
   problem.request.mode = Mode::end_to_end;
   problem.request.cost = {1, 1, 0, 0};
@@ -197,7 +204,8 @@ TEST_CASE("latency cuts pieces so that transfers overlap, no smaller than their 
   // One piece takes 3 W; s pieces 1.5 W + 1.5 W / s + 1.5 ms s, least for s = sqrt(W / 1 ms) = 32.
   const CompletionPlan plan = completion(problem);
   CHECK(plan.pieces[0] == 32);
-  CHECK(plan.seconds == doctest::Approx(1.5 * 1.048576 * (1 + 1.0 / 32) + 33 * 1.5e-3).epsilon(1e-3));
+  CHECK(plan.seconds ==
+        doctest::Approx(1.5 * 1.048576 * (1 + 1.0 / 32) + 33 * 1.5e-3).epsilon(1e-3));
   CHECK(problem.run("latency").slices[0].size() == 32);
   problem.devices[0].pipeline = 1 << 13;  // never more than the workload wants at once
   CHECK(problem.run("latency").slices[0].size() == 128);
@@ -231,7 +239,8 @@ TEST_CASE("latency cuts a share that was moved for the merge as that share asks 
 }
 
 TEST_CASE("latency comes to an end where a device asks for exactly its part of the link") {
-  // A third of 10 GB/s is rounded up once and down once: the search for the fair part went to and fro for ever.
+  // A third of 10 GB/s is rounded up once and down once: the search for the fair part went to and
+  // fro for ever.
   Problem problem(1'000'000, {2.7e9, 1.5e9, 1e9});
   problem.request.mode = Mode::end_to_end;
   problem.request.cost = {6, 4, 1, 0};
@@ -243,19 +252,25 @@ TEST_CASE("latency comes to an end where a device asks for exactly its part of t
 }
 
 TEST_CASE("the search for the number of devices ends whatever the merge is said to take") {
-  // A result file once said that merging saves time: the best of all was then worse than one hundredth above the best.
+  // A result file once said that merging saves time: the best of all was then worse than one
+  // hundredth above the best.
   Problem problem(1000, {100, 100, 100, 100});
   problem.request.merge.per_slice = -3s;
   CHECK(completion(problem).items.size() == 4);
 }
 
-TEST_CASE("the closed form for shares says what a simulation does, and hardly less where a link is full") {
+TEST_CASE(
+    "the closed form for shares says what a simulation does, and hardly less where a link is "
+    "full") {
   std::mt19937_64 random(11);
-  const auto between = [&](double least, double most) { return std::uniform_real_distribution<double>(least, most)(random); };
+  const auto between = [&](double least, double most) {
+    return std::uniform_real_distribution<double>(least, most)(random);
+  };
   const auto error = [&](const std::string& strategy, std::size_t count, double link_up) {
     std::vector<double> rates(count);
     for (double& rate : rates) rate = between(1e9, 3e9);
-    Problem problem(static_cast<Items>(static_cast<double>(count) * between(1e5, 5e7)), rates, 1024);
+    Problem problem(static_cast<Items>(static_cast<double>(count) * between(1e5, 5e7)), rates,
+                    1024);
     for (DeviceEstimate& device : problem.devices) {
       device.fixed = 60us;
       device.launch = 20us;
@@ -274,7 +289,9 @@ TEST_CASE("the closed form for shares says what a simulation does, and hardly le
     const auto source = problem.begin(strategy);
     const auto shares = source->first_shares();
     const double simulated = seconds(simulate(problem.request, *source).makespan);
-    return seconds_of_shares(problem.request, estimated_speeds(problem.request).rates, shares) / simulated - 1;
+    return seconds_of_shares(problem.request, estimated_speeds(problem.request).rates, shares) /
+               simulated -
+           1;
   };
   for (const char* strategy : {"equal", "capability", "sequential", "memory"}) {
     for (const std::size_t count : {1, 3, 16, 100}) {

@@ -1,4 +1,5 @@
-// Each strategy by worked examples. What all of them promise is tested over random cases in tests/property.
+// Each strategy by worked examples. What all of them promise is tested over random cases in
+// tests/property.
 #include <doctest/doctest.h>
 
 #include "lib/base/error.hpp"
@@ -39,7 +40,8 @@ TEST_CASE("a mode of a suite's own is known by its name") {
   CHECK(own.transfers());
   CHECK(own == Mode{"weights_stay", false, true});
   CHECK_FALSE(own == Mode::end_to_end);
-  for (const char* text : {"", "End", "end-to-end", "a b", "a\n"}) CHECK_THROWS_AS(mode_named(text), Error);
+  for (const char* text : {"", "End", "end-to-end", "a b", "a\n"})
+    CHECK_THROWS_AS(mode_named(text), Error);
 }
 
 TEST_CASE("single takes the fastest device, else the best score, else the first") {
@@ -56,7 +58,8 @@ TEST_CASE("single takes the fastest device, else the best score, else the first"
 }
 
 TEST_CASE("equal is balanced on 3 and on 8 devices") {
-  // A split of what is left by 1/n each time covers the range exactly too, and gives the last of three devices 44 %.
+  // A split of what is left by 1/n each time covers the range exactly too, and gives the last of
+  // three devices 44 %.
   CHECK(Problem(9000, {1, 2, 3}).run("equal").items == Shares{3000, 3000, 3000});
   CHECK(Problem(80'001, {1, 1, 1, 1, 1, 1, 1, 1}).run("equal").items ==
         Shares{10'001, 10'000, 10'000, 10'000, 10'000, 10'000, 10'000, 10'000});
@@ -71,7 +74,9 @@ TEST_CASE("proportional gives 5,429 and 4,571 of 10,000 items to scores 95 and 8
   CHECK(problem.run("proportional").items == Shares{5000, 5000});
 }
 
-TEST_CASE("a static share is one contiguous range in even pieces of at most pipeline, or a small remainder more") {
+TEST_CASE(
+    "a static share is one contiguous range in even pieces of at most pipeline, or a small "
+    "remainder more") {
   Problem problem(1000, {1, 1}, 10);
   problem.devices[0].pipeline = 170;
   problem.devices[1].pipeline = 500;
@@ -155,7 +160,8 @@ TEST_CASE("one device, and fewer granules than devices, are no special cases") {
 TEST_CASE("what a lost device leaves is shared by all survivors of a static plan") {
   Problem problem(4000, {1, 1, 1, 1});
   const auto source = problem.begin("equal");
-  for (std::uint32_t i = 0; i < 4; ++i) CHECK(source->next({i}) == Answer(Slice{i * 1000, i * 1000 + 1000}));
+  for (std::uint32_t i = 0; i < 4; ++i)
+    CHECK(source->next({i}) == Answer(Slice{i * 1000, i * 1000 + 1000}));
   source->lost({3}, std::vector<Slice>{{3000, 4000}});
   source->finished({0}, {0, 1000}, Nanos{1});
   source->finished({1}, {1000, 2000}, Nanos{1});
@@ -172,7 +178,8 @@ TEST_CASE("what a lost device leaves is shared by all survivors of a static plan
     }
   }
   for (const Items items : helped) CHECK(std::abs(static_cast<double>(items) - 1000.0 / 3) < 50);
-  CHECK(source->next({0}) == Answer(Wait{true}));  // the third device's first slice may still be lost
+  CHECK(source->next({0}) ==
+        Answer(Wait{true}));  // the third device's first slice may still be lost
   source->finished({2}, {2000, 3000}, Nanos{1});
   CHECK(source->next({0}) == Answer(Done{}));
 }
@@ -187,7 +194,8 @@ TEST_CASE("when the last device is lost, one that steps in does the rest") {
     CHECK_THROWS_AS(source->next({0}), Error);
     source->joined({1});
     Items done = 0;
-    for (Answer answer = source->next({1}); !std::holds_alternative<Done>(answer); answer = source->next({1})) {
+    for (Answer answer = source->next({1}); !std::holds_alternative<Done>(answer);
+         answer = source->next({1})) {
       const Slice slice = std::get<Slice>(answer);
       done += slice.size();
       source->finished({1}, slice, Nanos{1});
@@ -208,7 +216,8 @@ TEST_CASE("dynamic cuts the work into chunks all alike") {
   CHECK(sizes(Problem(3200, {1, 1}), 16) == Shares(32, 100));
   const Shares uneven = sizes(Problem(1000, {1, 1}), 4);
   CHECK(uneven == Shares(8, 125));
-  const Shares odd = sizes(Problem(100, {1, 1}), 16);  // 3.125 items a chunk, and no remainder of one
+  const Shares odd =
+      sizes(Problem(100, {1, 1}), 16);  // 3.125 items a chunk, and no remainder of one
   CHECK(*std::min_element(odd.begin(), odd.end()) >= 2);
   CHECK(*std::max_element(odd.begin(), odd.end()) <= 4);
   CHECK(sizes(Problem(5, {1, 1}), 4096) == Shares(5, 1));
@@ -227,7 +236,8 @@ TEST_CASE("at depth two the slow device of a pair does not hoard the last chunks
     for (DeviceEstimate& e : problem.devices) e.items_per_s *= known;
     CHECK(problem.run("dynamic", {{"chunks", 8}}).makespan <= 400 * 1.09);
   }
-  // Ten times slower, and known to be: one chunk at a time from the beginning ends at 200; counting chunks alone would end at 300.
+  // Ten times slower, and known to be: one chunk at a time from the beginning ends at 200; counting
+  // chunks alone would end at 300.
   CHECK(Problem(1600, {10, 1}).run("dynamic", {{"chunks", 8}}).makespan <= 201);
 }
 

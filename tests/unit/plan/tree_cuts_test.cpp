@@ -1,4 +1,5 @@
-// Nodes that cover a range, cuts that leave few of them, and sources that cut so where results are combined along a tree.
+// Nodes that cover a range, cuts that leave few of them, and sources that cut so where results are
+// combined along a tree.
 #include "lib/plan/tree_cuts.hpp"
 
 #include <doctest/doctest.h>
@@ -36,7 +37,8 @@ std::size_t nodes_below(const Slice& node, const Slice& range, Items items) {
   if (held.begin >= range.end || held.end <= range.begin || held.size() == 0) return 0;
   if (held.begin >= range.begin && held.end <= range.end) return 1;
   const Items middle = node.begin + node.size() / 2;
-  return nodes_below({node.begin, middle}, range, items) + nodes_below({middle, node.end}, range, items);
+  return nodes_below({node.begin, middle}, range, items) +
+         nodes_below({middle, node.end}, range, items);
 }
 
 // Slices in the order in which equal devices ask in turn, each finished at once.
@@ -64,7 +66,8 @@ TEST_CASE("as many nodes as the cover of a range has") {
   for (const Items items : {1, 2, 7, 8, 31, 64, 100}) {
     for (Items begin = 0; begin < items; ++begin) {
       for (Items end = begin; end <= items; ++end) {
-        CHECK(nodes_that_cover({begin, end}, items) == (begin == end ? 0 : nodes_below({0, 128}, {begin, end}, items)));
+        CHECK(nodes_that_cover({begin, end}, items) ==
+              (begin == end ? 0 : nodes_below({0, 128}, {begin, end}, items)));
       }
     }
   }
@@ -84,14 +87,16 @@ TEST_CASE("the evenest cut is a multiple of the largest power of two, and of the
   CHECK(even_end(16, 1, 1, 1) == 17);
 }
 
-TEST_CASE("chunks end evenly where results are combined along a tree, and every item is given out once") {
+TEST_CASE(
+    "chunks end evenly where results are combined along a tree, and every item is given out once") {
   for (const std::string_view strategy : {"dynamic:chunks=10", "guided", "stealing", "adaptive"}) {
     CAPTURE(strategy);
     for (const Items items : {128, 127, 1000}) {
       CAPTURE(items);
       std::size_t nodes[2] = {0, 0};
       for (const bool tree : {false, true}) {
-        const Problem problem(items, {100, 100, 90}, std::chrono::milliseconds(20), tree);  // two items' time
+        const Problem problem(items, {100, 100, 90}, std::chrono::milliseconds(20),
+                              tree);  // two items' time
         std::vector<Slice> slices = slices_of(problem.request, strategy);
         for (const Slice& slice : slices) nodes[tree] += nodes_that_cover(slice, items);
         std::sort(slices.begin(), slices.end());
@@ -105,9 +110,10 @@ TEST_CASE("chunks end evenly where results are combined along a tree, and every 
       CHECK(nodes[true] < nodes[false]);
     }
   }
-  // Where a merge costs next to nothing, the last of two chunks are as they would be without a tree.
-  for (const auto& [part, cut] :
-       {std::pair{std::chrono::milliseconds(100), Items{64}}, {std::chrono::milliseconds(1), Items{61}}}) {
+  // Where a merge costs next to nothing, the last of two chunks are as they would be without a
+  // tree.
+  for (const auto& [part, cut] : {std::pair{std::chrono::milliseconds(100), Items{64}},
+                                  {std::chrono::milliseconds(1), Items{61}}}) {
     const Problem two(128, {61, 67}, part, true);
     CHECK(slices_of(two.request, "guided:min=61").front() == Slice{0, cut});
   }
@@ -148,13 +154,16 @@ TEST_CASE("what is simulated merges the nodes") {
   for (const bool tree : {false, true}) {
     Problem problem(64, {33, 31}, microseconds(100), tree);
     const auto merge = [&] {
-      return simulate(problem.request, *make_static_source(problem.request, std::vector<Items>{33, 31})).merge;
+      return simulate(problem.request,
+                      *make_static_source(problem.request, std::vector<Items>{33, 31}))
+          .merge;
     };
     CHECK(merge() == (tree ? 7 : 2) * microseconds(100));  // 32 + 1; 1 + 2 + 4 + 8 + 16
   }
 }
 
-TEST_CASE("merging the root of a tree costs nothing, a single part of anything else what is fixed") {
+TEST_CASE(
+    "merging the root of a tree costs nothing, a single part of anything else what is fixed") {
   using std::chrono::microseconds;
   CHECK(MergeEstimate{microseconds(10), microseconds(5), true}.of(1) == Nanos{});
   CHECK(MergeEstimate{microseconds(10), microseconds(5), false}.of(1) == microseconds(10));

@@ -1,4 +1,5 @@
-// Estimates and predictions: of devices nobody knows, of probed ones, by calibration alone; links that devices share.
+// Estimates and predictions: of devices nobody knows, of probed ones, by calibration alone; links
+// that devices share.
 #include "lib/predict/predictor.hpp"
 
 #include <doctest/doctest.h>
@@ -14,11 +15,13 @@ namespace {
 // Two fake GPUs, the second of 0.5 items a microsecond, with programs of a sum.
 struct TwoGpus {
   explicit TwoGpus(double first_ops_per_s = 1e6)
-      : backend({with_rate("0:0", first_ops_per_s), with_rate("0:1", 0.5e6)}, sum_kernels()), executor(backend, 2) {
+      : backend({with_rate("0:0", first_ops_per_s), with_rate("0:1", 0.5e6)}, sum_kernels()),
+        executor(backend, 2) {
     facts = backend.enumerate().devices;
     for (const Device& device : facts) {
       open.push_back(backend.open(device));
-      const Capacity capacity = workload.capacity(open.back()->resources().traits(), Mode::resident);
+      const Capacity capacity =
+          workload.capacity(open.back()->resources().traits(), Mode::resident);
       programs.push_back(workload.program(open.back()->resources(), Mode::resident, capacity));
       programs.back()->load(open.back()->stream());
       finish_batch(backend, *open.back(), open.back()->submit());
@@ -30,7 +33,9 @@ struct TwoGpus {
     made.ops_per_s = ops_per_s;
     return made;
   }
-  Predictor predictor() { return {workload, Mode::resident, known, known.size(), nullptr, nullptr}; }
+  Predictor predictor() {
+    return {workload, Mode::resident, known, known.size(), nullptr, nullptr};
+  }
   void probe(Predictor& predictor, const std::vector<std::size_t>& devices) {
     std::vector<Member> members;
     for (const std::size_t i : devices) members.push_back({open[i].get(), programs[i].get()});
@@ -72,7 +77,8 @@ TEST_CASE("a prediction needs a probe of exactly the devices of the case") {
   gpus.probe(predictor, {0});
   gpus.probe(predictor, {1});
   CHECK(predictor.estimate(kBoth).devices[0].items_per_s == 0);
-  CHECK(predictor.estimate(std::vector<std::size_t>{1}).devices[0].items_per_s == doctest::Approx(0.5e6).epsilon(0.01));
+  CHECK(predictor.estimate(std::vector<std::size_t>{1}).devices[0].items_per_s ==
+        doctest::Approx(0.5e6).epsilon(0.01));
   gpus.probe(predictor, kBoth);
   prediction.estimates = predictor.estimate(kBoth);
   CHECK(prediction.estimates.devices[0].items_per_s == doctest::Approx(1e6).epsilon(0.01));
@@ -82,7 +88,9 @@ TEST_CASE("a prediction needs a probe of exactly the devices of the case") {
   CHECK(seconds(prediction.expected->makespan) == doctest::Approx((1 << 15) / 0.5e6).epsilon(0.02));
 }
 
-TEST_CASE("kernels of a GPU take as long beside a CPU as they take alone; beside a GPU as long as was seen") {
+TEST_CASE(
+    "kernels of a GPU take as long beside a CPU as they take alone; beside a GPU as long as was "
+    "seen") {
   TwoGpus alone, together(0.25e6);
   Predictor predictor = alone.predictor();
   alone.probe(predictor, {0});
@@ -98,7 +106,8 @@ TEST_CASE("kernels of a GPU take as long beside a CPU as they take alone; beside
 TEST_CASE("auto is chosen before it is predicted, and what was chosen is what begins") {
   TwoGpus gpus;
   Predictor predictor = gpus.predictor();
-  for (const auto& devices : {std::vector<std::size_t>{0}, {1}, kBoth}) gpus.probe(predictor, devices);
+  for (const auto& devices : {std::vector<std::size_t>{0}, {1}, kBoth})
+    gpus.probe(predictor, devices);
   Prediction prediction;
   prediction.estimates = predictor.estimate(kBoth);
   const StrategyChoice automatic = choice_of(auto_strategy());
@@ -113,7 +122,9 @@ TEST_CASE("auto is chosen before it is predicted, and what was chosen is what be
   CHECK_FALSE(equal.chosen);
 }
 
-TEST_CASE("calibration alone gives rates, and a link unless all devices are CPUs; what is given wins over both") {
+TEST_CASE(
+    "calibration alone gives rates, and a link unless all devices are CPUs; what is given wins "
+    "over both") {
   TwoGpus gpus;
   const Capability capability{};
   SuiteRate rate;
@@ -125,7 +136,8 @@ TEST_CASE("calibration alone gives rates, and a link unless all devices are CPUs
   const LinkCapability link{{"0:0", "0:1"}, 7e9, 6e9};
   const Predictor calibrated(gpus.workload, Mode::resident, gpus.known, 2, &link, nullptr);
   const double ops = gpus.workload.cost(Mode::resident).ops;
-  CHECK(calibrated.estimate_from_calibration().devices[1].items_per_s == doctest::Approx(2e6 / ops));
+  CHECK(calibrated.estimate_from_calibration().devices[1].items_per_s ==
+        doctest::Approx(2e6 / ops));
   CHECK(calibrated.estimate_from_calibration().link_up == 7e9);
   for (Device& facts : gpus.facts) facts.type = DeviceType::cpu;
   CHECK_FALSE(calibrated.estimate_from_calibration().link_up.limited());
@@ -140,7 +152,9 @@ TEST_CASE("calibration alone gives rates, and a link unless all devices are CPUs
   CHECK_FALSE(overridden.estimate(kBoth).link_up.limited());
 }
 
-TEST_CASE("a link carries what was seen, no more than calibrated, and grows with its devices as calibrated") {
+TEST_CASE(
+    "a link carries what was seen, no more than calibrated, and grows with its devices as "
+    "calibrated") {
   const LinkRate calibrated({100e9, 100e9, 130e9, 150e9});
   const LinkRate slower = link_of(120e9, {55e9, 55e9, 55e9, 55e9}, calibrated);
   CHECK(slower.of(4) == doctest::Approx(120e9));
@@ -151,19 +165,22 @@ TEST_CASE("a link carries what was seen, no more than calibrated, and grows with
   CHECK(link_of(110e9, {55e9, 55e9}, calibrated) == 100e9);
 }
 
-TEST_CASE("where it is not known how a link grows, what each device gets shrinks in a straight line") {
+TEST_CASE(
+    "where it is not known how a link grows, what each device gets shrinks in a straight line") {
   const LinkRate link = link_of(120e9, {50e9, 60e9, 50e9, 40e9}, {});  // 200 alone
   CHECK(link.of(4) == doctest::Approx(120e9));
   CHECK(link.of(3) == doctest::Approx(160e9 * (1 - 0.4 * 2 / 3)));
   CHECK(link.of(2) == doctest::Approx(110e9 * (1 - 0.4 / 3)));
   CHECK(link.of(1) == doctest::Approx(60e9));
-  CHECK(link_of(200e9, {50e9, 60e9, 50e9, 40e9}, {}) == 200e9);  // they do not get in each other's way
+  CHECK(link_of(200e9, {50e9, 60e9, 50e9, 40e9}, {}) ==
+        200e9);  // they do not get in each other's way
   CHECK(link_of(200e9, {50e9, 60e9, 50e9, 40e9}, 150e9).of(4) == doctest::Approx(150e9));
   CHECK_FALSE(link_of(0, {0, 0, 0}, {}).limited());  // CPUs
 }
 
 TEST_CASE("what all of a set carry says nothing of one, nor of fewer where that was not measured") {
-  const LinkCapability all_only{{"0:0", "0:1", "0:2"}, 7e9, 7e9}, by_count{{"0:0", "0:1", "0:2"}, LinkRate({8e9, 8e9, 9e9}), 7e9};
+  const LinkCapability all_only{{"0:0", "0:1", "0:2"}, 7e9, 7e9},
+      by_count{{"0:0", "0:1", "0:2"}, LinkRate({8e9, 8e9, 9e9}), 7e9};
   CHECK(all_only.knows(3));
   CHECK_FALSE(all_only.knows(2));
   CHECK_FALSE(all_only.knows(1));
@@ -172,10 +189,13 @@ TEST_CASE("what all of a set carry says nothing of one, nor of fewer where that 
   CHECK(LinkCapability{{"0:0"}, 7e9, 7e9}.knows(1));
 }
 
-TEST_CASE("what the set exchanges is estimated among the devices of a case, with what each then does a part of") {
+TEST_CASE(
+    "what the set exchanges is estimated among the devices of a case, with what each then does a "
+    "part of") {
   TwoGpus gpus;
   Predictor predictor = gpus.predictor();
-  for (const auto& devices : {std::vector<std::size_t>{0}, {1}, kBoth}) gpus.probe(predictor, devices);
+  for (const auto& devices : {std::vector<std::size_t>{0}, {1}, kBoth})
+    gpus.probe(predictor, devices);
   CHECK_FALSE(predictor.estimate(kBoth).exchange.any());
   CHECK(predictor.estimate(kBoth).devices[0].fixed_shared == Nanos{});
   PeerLinks links(2, {PeerPath::direct, 1e10, Nanos{100}});
@@ -195,7 +215,9 @@ TEST_CASE("what the set exchanges is estimated among the devices of a case, with
   CHECK_FALSE(predictor.estimate(kBoth).exchange.any());
 }
 
-TEST_CASE("halos that kernels exchange themselves take no time where all paths are direct and nobody is held up") {
+TEST_CASE(
+    "halos that kernels exchange themselves take no time where all paths are direct and nobody is "
+    "held up") {
   Exchanged exchanged{false, 0, 100, 65536, true};
   PeerLinks links(3, {PeerPath::direct, 1e11, Nanos{15'000}});
   CHECK_FALSE(exchange_estimate(exchanged, links, false).any());
@@ -209,13 +231,16 @@ TEST_CASE("halos that kernels exchange themselves take no time where all paths a
   exchanged.hides_halos = false;
   CHECK(exchange_estimate(exchanged, links, false).halo == 65536);
   exchanged = {true, 64, 100, 65536, true};
-  const ExchangeEstimate others = exchange_estimate(exchanged, links, false);  // which are not hidden
+  const ExchangeEstimate others =
+      exchange_estimate(exchanged, links, false);  // which are not hidden
   CHECK(others.gathers);
   CHECK(others.combines == 64);
   CHECK(others.rounds == 0);
 }
 
-TEST_CASE("by calibration alone a CPU copies what all need with its cores, a part of it where it is gathered") {
+TEST_CASE(
+    "by calibration alone a CPU copies what all need with its cores, a part of it where it is "
+    "gathered") {
   GatheredSum workload(1 << 20);  // 8 MiB
   Device facts;
   facts.type = DeviceType::cpu;
@@ -224,7 +249,8 @@ TEST_CASE("by calibration alone a CPU copies what all need with its cores, a par
   SuiteRate rate;
   rate.ops_per_s = 1e9;
   rate.fixed = Nanos{1000};
-  const std::vector<KnownDevice> known(2, {.facts = &facts, .capability = &capability, .rate = &rate});
+  const std::vector<KnownDevice> known(2,
+                                       {.facts = &facts, .capability = &capability, .rate = &rate});
   Predictor predictor(workload, Mode::end_to_end, known, 2, nullptr, nullptr);
   constexpr Nanos copying{8 << 20};
   CHECK(predictor.estimate_from_calibration().devices[1].fixed == Nanos{1000} + copying);
@@ -239,11 +265,14 @@ TEST_CASE("by calibration alone a CPU copies what all need with its cores, a par
 TEST_CASE("devices that a plan does not use exchange nothing") {
   TwoGpus gpus;
   Predictor predictor = gpus.predictor();
-  for (const auto& devices : {std::vector<std::size_t>{0}, {1}, kBoth}) gpus.probe(predictor, devices);
+  for (const auto& devices : {std::vector<std::size_t>{0}, {1}, kBoth})
+    gpus.probe(predictor, devices);
   for (const bool fast : {true, false}) {
     CAPTURE(fast);
-    predictor.set_exchange({PeerLinks(2, {PeerPath::direct, fast ? 1e12 : 1e6, {}}), false, 1 << 20});
-    for (const StrategyChoice& strategy : {choice_of(auto_strategy()), parse_strategies("latency").front()}) {
+    predictor.set_exchange(
+        {PeerLinks(2, {PeerPath::direct, fast ? 1e12 : 1e6, {}}), false, 1 << 20});
+    for (const StrategyChoice& strategy :
+         {choice_of(auto_strategy()), parse_strategies("latency").front()}) {
       Prediction prediction;
       prediction.estimates = predictor.estimate(kBoth);
       predictor.choose(prediction, strategy);
@@ -253,7 +282,8 @@ TEST_CASE("devices that a plan does not use exchange nothing") {
       CHECK(predictor.exchanging(prediction, *source) == std::vector<bool>(2, fast));
       CHECK((prediction.expected->devices[1].items > 0) == fast);
       CHECK((prediction.expected->merge > Nanos{}) == fast);
-      if (prediction.chosen) CHECK(prediction.expected->makespan == prediction.chosen->chosen.predicted);
+      if (prediction.chosen)
+        CHECK(prediction.expected->makespan == prediction.chosen->chosen.predicted);
     }
   }
 }

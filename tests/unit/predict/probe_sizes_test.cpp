@@ -1,4 +1,5 @@
-// Probes: how many items and rounds each takes, and what devices probed together tell of one another.
+// Probes: how many items and rounds each takes, and what devices probed together tell of one
+// another.
 #include <doctest/doctest.h>
 
 #include "lib/exec/fake_backend.hpp"
@@ -16,7 +17,8 @@ TEST_CASE("a probe takes a power of two of granules, and no more than its share"
   device.ops_per_s = 1e6;
   FakeBackend backend({device}, test::sum_kernels());
   Executor executor(backend, 1);
-  for (const auto& [of, most] : {std::pair<Items, Items>{1000, 32}, {1280, 64}, {1279, 32}, {60, 2}, {30, 1}, {3, 1}}) {
+  for (const auto& [of, most] :
+       {std::pair<Items, Items>{1000, 32}, {1280, 64}, {1279, 32}, {60, 2}, {30, 1}, {3, 1}}) {
     const Items items = of;  // CAPTURE is a lambda, and clang 14 captures no structured binding
     CAPTURE(items);
     test::SumWorkload workload(items);
@@ -26,12 +28,15 @@ TEST_CASE("a probe takes a power of two of granules, and no more than its share"
     program->load(open->stream());
     finish_batch(backend, *open, open->submit());
     const Member member{open.get(), program.get()};
-    const Probe probe = run_probe(backend, executor, workload, {&member, 1}, {0.05, capacity.fits, {}});
+    const Probe probe =
+        run_probe(backend, executor, workload, {&member, 1}, {0.05, capacity.fits, {}});
     CHECK(probe.items == most);
     REQUIRE(probe.devices.size() == 1);
-    if (most >= 4) CHECK(probe.devices[0].compute.per_item_s == doctest::Approx(1e-6).epsilon(1e-3));
+    if (most >= 4)
+      CHECK(probe.devices[0].compute.per_item_s == doctest::Approx(1e-6).epsilon(1e-3));
     // Where all is asked for, all is executed.
-    CHECK(run_probe(backend, executor, workload, {&member, 1}, {1, capacity.fits, {}}).items == items);
+    CHECK(run_probe(backend, executor, workload, {&member, 1}, {1, capacity.fits, {}}).items ==
+          items);
   }
 }
 
@@ -68,9 +73,12 @@ class InRounds final : public Workload {
           out_(device.allocate(8)) {}
     void load(Stream&) override {}
     void prepare(Stream&) override {}
-    void enqueue(const Slice& slice, unsigned, Stream& stream) override { enqueue_round(slice, 0, stream); }
+    void enqueue(const Slice& slice, unsigned, Stream& stream) override {
+      enqueue_round(slice, 0, stream);
+    }
     void enqueue_round(const Slice& slice, std::uint32_t, Stream& stream) override {
-      stream.launch(*kernel_, {{1, 1, 1}, {1, 1, 1}}, {in_.get(), slice.begin, slice.size(), out_.get(), 0U});
+      stream.launch(*kernel_, {{1, 1, 1}, {1, 1, 1}},
+                    {in_.get(), slice.begin, slice.size(), out_.get(), 0U});
     }
     Brings brings() const override { return brings_; }
 
@@ -85,10 +93,14 @@ class InRounds final : public Workload {
 
 }  // namespace
 
-TEST_CASE("a probe of a GPU is of as many items as fill it, where the work says so, and of as many rounds") {
+TEST_CASE(
+    "a probe of a GPU is of as many items as fill it, where the work says so, and of as many "
+    "rounds") {
   std::map<Items, std::size_t> launched;  // by items
   FakeKernels kernels = test::sum_kernels();
-  kernels["sum_slice"].run = [&](const Grid&, std::span<const FakeArg> args) { ++launched[std::get<std::uint64_t>(args[2])]; };
+  kernels["sum_slice"].run = [&](const Grid&, std::span<const FakeArg> args) {
+    ++launched[std::get<std::uint64_t>(args[2])];
+  };
   // Up to 64 items take as long as 64.
   kernels["sum_slice"].ops = [](const Grid&, std::span<const FakeArg> args) {
     return std::max(64.0, static_cast<double>(std::get<std::uint64_t>(args[2])));
@@ -122,7 +134,8 @@ TEST_CASE("a probe of a GPU is of as many items as fill it, where the work says 
     const auto open = backend.open(backend.enumerate().devices.front());
     const auto program = workload.program(open->resources(), Mode::resident, {128, 128, 0, ""});
     const Member member{open.get(), program.get()};
-    const Probe probe = run_probe(backend, executor, workload, {&member, 1}, {0.05, 128, {{.full_per_item_s = 1000 * 1e-6}}});
+    const Probe probe = run_probe(backend, executor, workload, {&member, 1},
+                                  {0.05, 128, {{.full_per_item_s = 1000 * 1e-6}}});
     CHECK(probe.items == expected.items);
     CHECK(launched[expected.items] > 0);
     CHECK(launched[expected.items] % expected.launches == 0);
@@ -141,7 +154,8 @@ TEST_CASE("a slice that does not fit ends the probe, and no device is lost for i
   FakeDevice other = device;
   other.facts.id = "0:1";
   for (const FakeTime time : {FakeTime::is_virtual, FakeTime::is_real}) {
-    for (const Items too_many : {Items{0}, Items{20}, Items{63}}) {  // every slice, all but the small ones, the large one
+    for (const Items too_many :
+         {Items{0}, Items{20}, Items{63}}) {  // every slice, all but the small ones, the large one
       FakeBackend backend({device, other}, test::sum_kernels(), time);
       Executor executor(backend, 2);
       test::SumWorkload workload(1280, {{}, too_many});
@@ -163,10 +177,14 @@ TEST_CASE("a slice that does not fit ends the probe, and no device is lost for i
   }
 }
 
-TEST_CASE("with slices of one size, a CPU repeats what a full device would not need, a GPU is idle meanwhile") {
+TEST_CASE(
+    "with slices of one size, a CPU repeats what a full device would not need, a GPU is idle "
+    "meanwhile") {
   Probe probe;
-  probe.devices.push_back(
-      {{}, fit_stage(10, microseconds(100), 10, microseconds(100), 100, 4e-6), {}, {10, 10, microseconds(100), microseconds(100)}});
+  probe.devices.push_back({{},
+                           fit_stage(10, microseconds(100), 10, microseconds(100), 100, 4e-6),
+                           {},
+                           {10, 10, microseconds(100), microseconds(100)}});
   const DeviceEstimate cpu = estimate_of(probe, 0, {}, Mode::resident, {1, 0, 0}),
                        gpu = estimate_of(probe, 0, {}, Mode::resident, {});
   CHECK(cpu.items_per_s == doctest::Approx(250e3));
@@ -179,7 +197,8 @@ TEST_CASE("with slices of one size, a CPU repeats what a full device would not n
 namespace {
 
 // A probe of both devices at once, of 5 % of the items.
-Probe probe_of(FakeBackend& backend, Mode mode, Items items = 1280, std::vector<Slice>* given = nullptr) {
+Probe probe_of(FakeBackend& backend, Mode mode, Items items = 1280,
+               std::vector<Slice>* given = nullptr) {
   Executor executor(backend, 2);
   test::SumFaults notes;
   notes.given = given;
@@ -200,7 +219,8 @@ Probe probe_of(FakeBackend& backend, Mode mode, Items items = 1280, std::vector<
 
 std::vector<FakeDevice> two_devices() {
   std::vector<FakeDevice> devices(2);
-  for (FakeDevice& device : devices) device.facts.global_memory = device.facts.max_allocation = Bytes{1} << 30;
+  for (FakeDevice& device : devices)
+    device.facts.global_memory = device.facts.max_allocation = Bytes{1} << 30;
   devices[0].facts.id = "0:0";
   devices[1].facts.id = "0:1";
   return devices;
@@ -236,11 +256,13 @@ TEST_CASE("devices that share a link are seen to") {
 TEST_CASE("no two devices send the same piece at once") {
   FakeBackend backend(two_devices(), test::sum_kernels());
   std::vector<Slice> given;
-  probe_of(backend, Mode::end_to_end, 1280, &given);  // a small one, four pieces and a large one each
+  probe_of(backend, Mode::end_to_end, 1280,
+           &given);  // a small one, four pieces and a large one each
   REQUIRE(given.size() >= 12);
   CHECK(std::vector(given.begin(), given.begin() + 2) == std::vector<Slice>{{0, 16}, {0, 16}});
   for (std::size_t n = 2; n < 10; n += 2) CHECK(given[n] != given[n + 1]);
-  CHECK(std::vector(given.begin() + 10, given.begin() + 12) == std::vector<Slice>{{0, 64}, {0, 64}});
+  CHECK(std::vector(given.begin() + 10, given.begin() + 12) ==
+        std::vector<Slice>{{0, 64}, {0, 64}});
   given.clear();
   probe_of(backend, Mode::end_to_end, 30, &given);  // a single granule each
   CHECK(std::vector(given.begin(), given.begin() + 2) == std::vector<Slice>{{0, 1}, {1, 2}});

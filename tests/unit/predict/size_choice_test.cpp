@@ -25,7 +25,8 @@ SuiteInfo countable() {
   };
   suite.host_bytes = [](const SuiteParams& params) { return params.size * 16; };
   suite.check = [](const SuiteParams& params) {
-    if (params.size < 4 || params.size > 1 << 30) throw Error(ErrorKind::usage, "--size: accepted: 4 to 2^30");
+    if (params.size < 4 || params.size > 1 << 30)
+      throw Error(ErrorKind::usage, "--size: accepted: 4 to 2^30");
   };
   return suite;
 }
@@ -38,7 +39,8 @@ SizedDevice at_rate(double ops_per_s) {
 
 }  // namespace
 
-TEST_CASE("the size is the one of the grid whose time on the fastest device is nearest to the aim") {
+TEST_CASE(
+    "the size is the one of the grid whose time on the fastest device is nearest to the aim") {
   const SuiteInfo suite = countable();
   const SizedDevice slow = at_rate(1e5), fast = at_rate(1e6);
   const ChosenSize chosen = choose_size({&suite, {}}, std::vector{slow, fast}, {});
@@ -86,7 +88,8 @@ TEST_CASE("each limit keeps the size down, and is named") {
   CHECK(chosen.size == 1 << 19);  // 5.2 s
   CHECK(chosen.limit == SizeLimit::host_time);
   // Beyond what the suite does there is nothing to choose.
-  CHECK(choose_size({&suite, {}}, std::vector{at_rate(1e12)}, {.input = ~Bytes{0}}).size == 1 << 30);
+  CHECK(choose_size({&suite, {}}, std::vector{at_rate(1e12)}, {.input = ~Bytes{0}}).size ==
+        1 << 30);
 }
 
 TEST_CASE("where even the smallest size is beyond a limit or the aim, that is it") {
@@ -97,9 +100,12 @@ TEST_CASE("where even the smallest size is beyond a limit or the aim, that is it
   CHECK(chosen.limit == SizeLimit::input);
 }
 
-TEST_CASE("a sweep ends at the largest size and grows four times each step, from where launches are not all") {
+TEST_CASE(
+    "a sweep ends at the largest size and grows four times each step, from where launches are not "
+    "all") {
   const SuiteInfo suite = countable();
   CHECK(sweep_sizes({&suite, {}}, std::vector{at_rate(1e6)}, 1 << 17) ==
         std::vector<std::uint64_t>{1 << 7, 1 << 9, 1 << 11, 1 << 13, 1 << 15, 1 << 17});
-  CHECK(sweep_sizes({&suite, {}}, std::vector{at_rate(1)}, 16) == std::vector<std::uint64_t>{4, 16});
+  CHECK(sweep_sizes({&suite, {}}, std::vector{at_rate(1)}, 16) ==
+        std::vector<std::uint64_t>{4, 16});
 }

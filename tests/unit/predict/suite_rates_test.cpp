@@ -25,8 +25,8 @@ SuiteRate whole(double ops, Nanos kernels, Nanos rest) {
 }  // namespace
 
 TEST_CASE("two problems tell a slice from its operations, and how the rest grows") {
-  const SuiteRate line =
-      line_through(whole(1000, microseconds(150), microseconds(10)), whole(4000, microseconds(450), microseconds(20)));
+  const SuiteRate line = line_through(whole(1000, microseconds(150), microseconds(10)),
+                                      whole(4000, microseconds(450), microseconds(20)));
   CHECK(line.ops_per_s == doctest::Approx(1e7));
   CHECK(line.slice == microseconds(50));
   CHECK(line.fixed == microseconds(20));
@@ -38,15 +38,18 @@ TEST_CASE("two problems tell a slice from its operations, and how the rest grows
 TEST_CASE("where noise hides that, the larger problem stands") {
   const SuiteRate larger = whole(4000, microseconds(400), microseconds(20));
   // The smaller took longer.
-  CHECK(line_through(whole(1000, microseconds(500), microseconds(30)), larger).ops_per_s == doctest::Approx(1e7));
+  CHECK(line_through(whole(1000, microseconds(500), microseconds(30)), larger).ops_per_s ==
+        doctest::Approx(1e7));
   CHECK(line_through(whole(1000, microseconds(500), microseconds(30)), larger).slice == Nanos{});
   // It was faster for each operation: nothing is left for a slice.
   const SuiteRate flat = line_through(whole(1000, microseconds(50), microseconds(30)), larger);
   CHECK(flat.ops_per_s == doctest::Approx(1e7));
   CHECK(flat.slice == Nanos{});
   CHECK(flat.fixed_grows == 0);
-  // Nearly all of it would be the slice: the rate is not believed beyond a third more than the average.
-  CHECK(line_through(whole(1000, microseconds(390), microseconds(5)), larger).ops_per_s == doctest::Approx(1.3e7));
+  // Nearly all of it would be the slice: the rate is not believed beyond a third more than the
+  // average.
+  CHECK(line_through(whole(1000, microseconds(390), microseconds(5)), larger).ops_per_s ==
+        doctest::Approx(1.3e7));
 }
 
 TEST_CASE("CPUs have a size of their own; their rate is the average of the whole") {
@@ -55,7 +58,9 @@ TEST_CASE("CPUs have a size of their own; their rate is the average of the whole
   CHECK(problem_of_reference_size({&without, {}}, true).params.size == 1 << 12);
   CHECK(problem_of_reference_size({&with, {}}, false).params.size == 1 << 12);
   SuiteInfo chosen = with;
-  chosen.full_size_of = [](const SuiteParams& params) -> std::uint64_t { return params.cpus ? 96 : 512; };
+  chosen.full_size_of = [](const SuiteParams& params) -> std::uint64_t {
+    return params.cpus ? 96 : 512;
+  };
   CHECK(problem_of_reference_size({&chosen, {}}, true).params.size == 96);
   CHECK(problem_of_reference_size({&chosen, {}}, false).params.size == 512);
   SuiteInfo large = with;
@@ -68,9 +73,11 @@ TEST_CASE("CPUs have a size of their own; their rate is the average of the whole
   CHECK(problem_of_reference_size({&large, {}}, true).params.size == 1 << 10);
   SuiteInfo in_rounds = with;
   in_rounds.shorten = [](SuiteParams& params) { params.options["rounds"] = "8"; };
-  for (const bool cpu : {false, true}) CHECK(problem_of_reference_size({&in_rounds, {}}, cpu).params.options.at("rounds") == "8");
+  for (const bool cpu : {false, true})
+    CHECK(problem_of_reference_size({&in_rounds, {}}, cpu).params.options.at("rounds") == "8");
   CHECK(!problem_of_reference_size({&with, {}}, true).params.options.contains("rounds"));
-  FakeBackend backend({sum_device("0:0", DeviceType::cpu), sum_device("0:1", DeviceType::gpu)}, sum_kernels());
+  FakeBackend backend({sum_device("0:0", DeviceType::cpu), sum_device("0:1", DeviceType::gpu)},
+                      sum_kernels());
   Executor executor(backend, 1);
   for (const Device& facts : backend.enumerate().devices) {
     const auto open = backend.open(facts);
@@ -89,10 +96,14 @@ TEST_CASE("CPUs have a size of their own; their rate is the average of the whole
   }
 }
 
-TEST_CASE("where work is superlinear a GPU has a line through two problems, which knows costs of a share, slowed down or not") {
+TEST_CASE(
+    "where work is superlinear a GPU has a line through two problems, which knows costs of a "
+    "share, slowed down or not") {
   SuiteInfo suite = sum_suite(false);
   suite.default_size = suite.full_size = 1 << 14;
-  suite.make = [](const SuiteParams& params) { return std::make_unique<SumWorkload>(params.size, SumFaults{}, true); };
+  suite.make = [](const SuiteParams& params) {
+    return std::make_unique<SumWorkload>(params.size, SumFaults{}, true);
+  };
   FakeBackend backend({sum_device("0:0", DeviceType::gpu)}, sum_kernels());
   Executor executor(backend, 1);
   Device facts = backend.enumerate().devices.front();

@@ -1,4 +1,5 @@
-// The replay: exact with nothing made free, and what-if times of timelines simple enough to know the answer.
+// The replay: exact with nothing made free, and what-if times of timelines simple enough to know
+// the answer.
 #include "lib/profile/bottleneck.hpp"
 
 #include <doctest/doctest.h>
@@ -15,8 +16,8 @@ TEST_CASE("with nothing made free the replay gives the recorded makespan to the 
     const Timeline t = test::random_pipeline(random);
     CHECK(replay(t, {}) == t.makespan);
     // Making something free never costs time.
-    for (const MadeFree free :
-         {MadeFree{true, false, false}, MadeFree{false, true, false}, MadeFree{false, false, true}, MadeFree{true, true, true}})
+    for (const MadeFree free : {MadeFree{true, false, false}, MadeFree{false, true, false},
+                                MadeFree{false, false, true}, MadeFree{true, true, true}})
       CHECK(replay(t, free) <= t.makespan);
   }
 }
@@ -36,9 +37,15 @@ TEST_CASE("the replay is exact on timelines that a clock error made impossible, 
 }
 
 TEST_CASE("perfect balance of an equal split over 1:3 devices is where both finish together") {
-  // 50 items each: 10 ns and 30 ns. Together 5 + 5/3 items per ns: 100 items take 15 ns; the merge adds 3.
-  const Timeline t =
-      TimelineBuilder(2, 33).compute(0, 0, 0, 10).compute(1, 0, 0, 30).slice(0, 0, 0, 50).slice(1, 0, 50, 100).merge(30, 33).get();
+  // 50 items each: 10 ns and 30 ns. Together 5 + 5/3 items per ns: 100 items take 15 ns; the merge
+  // adds 3.
+  const Timeline t = TimelineBuilder(2, 33)
+                         .compute(0, 0, 0, 10)
+                         .compute(1, 0, 0, 30)
+                         .slice(0, 0, 0, 50)
+                         .slice(1, 0, 50, 100)
+                         .merge(30, 33)
+                         .get();
   const Bottleneck b = find_bottleneck(t);
   CHECK(b.perfect_balance.value() == Nanos{18});
   CHECK(b.free_merge.value() == Nanos{30});
@@ -48,14 +55,17 @@ TEST_CASE("perfect balance of an equal split over 1:3 devices is where both fini
 }
 
 TEST_CASE("perfect balance is undefined where fewer than two devices showed a rate") {
-  CHECK_FALSE(find_bottleneck(TimelineBuilder(1, 10).compute(0, 0, 0, 10).slice(0, 0, 0, 5).get()).perfect_balance);
-  CHECK_FALSE(find_bottleneck(TimelineBuilder(2, 10).compute(0, 0, 0, 10).slice(0, 0, 0, 5).get()).perfect_balance);
+  CHECK_FALSE(find_bottleneck(TimelineBuilder(1, 10).compute(0, 0, 0, 10).slice(0, 0, 0, 5).get())
+                  .perfect_balance);
+  CHECK_FALSE(find_bottleneck(TimelineBuilder(2, 10).compute(0, 0, 0, 10).slice(0, 0, 0, 5).get())
+                  .perfect_balance);
 }
 
 TEST_CASE("an upload-bound pipeline without its uploads takes the time of its kernels") {
   // Uploads of 20 back to back, kernels of 5 after each, two slices in flight.
   TimelineBuilder b(1, 86);
-  for (std::int32_t s = 0; s < 4; ++s) b.upload(0, s, 20 * s, 20 * s + 20).compute(0, s, 20 * s + 20, 20 * s + 25);
+  for (std::int32_t s = 0; s < 4; ++s)
+    b.upload(0, s, 20 * s, 20 * s + 20).compute(0, s, 20 * s + 20, 20 * s + 25);
   b.download(0, kCollect, 85, 86);
   const Bottleneck found = find_bottleneck(b.get());
   CHECK(found.free_transfers.value() == Nanos{20});
@@ -79,8 +89,10 @@ TEST_CASE("without exchanges neither the copy nor the waiting for it takes time"
   CHECK_FALSE(find_bottleneck(TimelineBuilder(1, 10).compute(0, 0, 0, 10).get()).free_exchange);
 }
 
-TEST_CASE("the third slice cannot start before the first is done, even when its transfers are free") {
-  // Kernels on one queue overlap nothing; downloads of 30 hold the slot. Launches free: uploads at 0, 0+10, then slot-bound.
+TEST_CASE(
+    "the third slice cannot start before the first is done, even when its transfers are free") {
+  // Kernels on one queue overlap nothing; downloads of 30 hold the slot. Launches free: uploads at
+  // 0, 0+10, then slot-bound.
   const Timeline t = TimelineBuilder(1, 140)
                          .upload(0, 0, 0, 10)
                          .compute(0, 0, 10, 20)
@@ -94,7 +106,8 @@ TEST_CASE("the third slice cannot start before the first is done, even when its 
                          .get();
   // Without gaps: upload 50-60, compute 60-70, download max(70, 80) = 80-130.
   CHECK(replay(t, {.launches = true}) == Nanos{130});
-  // Without transfers: compute 0 from 0 to 10, compute 1 from 10 to 20, compute 2 waits for slice 0 (10), queue (20), gap 5: 25-35.
+  // Without transfers: compute 0 from 0 to 10, compute 1 from 10 to 20, compute 2 waits for slice 0
+  // (10), queue (20), gap 5: 25-35.
   CHECK(replay(t, {.transfers = true}) == Nanos{35});
 }
 
@@ -106,7 +119,9 @@ TEST_CASE("free launches take away every gap and nothing else") {
   CHECK(found.name == "free_launches");
 }
 
-TEST_CASE("what ends after the sample, by a clock known to milliseconds, tells nothing of free launches") {
+TEST_CASE(
+    "what ends after the sample, by a clock known to milliseconds, tells nothing of free "
+    "launches") {
   Timeline t = TimelineBuilder(1, 70'673'312)
                    .compute(0, 0, 60'801'966, 60'860'177)
                    .compute(0, 1, 75'812'761, 75'822'079)
@@ -120,7 +135,8 @@ TEST_CASE("what ends after the sample, by a clock known to milliseconds, tells n
 }
 
 TEST_CASE("a free merge ends the run where the merge began, on the host and on a device") {
-  const Timeline host = TimelineBuilder(2, 100).compute(0, 0, 0, 58).compute(1, 0, 0, 60).merge(62, 97).get();
+  const Timeline host =
+      TimelineBuilder(2, 100).compute(0, 0, 0, 58).compute(1, 0, 0, 60).merge(62, 97).get();
   CHECK(find_bottleneck(host).free_merge.value() == Nanos{65});
   CHECK(find_bottleneck(host).name == "free_merge");
   const Timeline device = TimelineBuilder(2, 100)
@@ -138,13 +154,23 @@ TEST_CASE("a free merge ends the run where the merge began, on the host and on a
 
 TEST_CASE("the merge waits for the device that is last in the replay, not in the record") {
   // Device 0 is last only because of its upload.
-  const Timeline t = TimelineBuilder(2, 60).upload(0, 0, 0, 40).compute(0, 0, 40, 50).compute(1, 0, 0, 30).merge(50, 60).get();
+  const Timeline t = TimelineBuilder(2, 60)
+                         .upload(0, 0, 0, 40)
+                         .compute(0, 0, 40, 50)
+                         .compute(1, 0, 0, 30)
+                         .merge(50, 60)
+                         .get();
   CHECK(replay(t, {.transfers = true}) == Nanos{40});
 }
 
 TEST_CASE("slices wait for what prepare uploaded, and collect for the kernels before it") {
-  const Timeline t = TimelineBuilder(1, 50).upload(0, kPrepare, 0, 20).compute(0, 0, 25, 35).download(0, kCollect, 40, 50).get();
-  CHECK(replay(t, {.launches = true}) == Nanos{40});  // 20 + 10 + 10: gaps of 5 and 5 gone, waiting kept
+  const Timeline t = TimelineBuilder(1, 50)
+                         .upload(0, kPrepare, 0, 20)
+                         .compute(0, 0, 25, 35)
+                         .download(0, kCollect, 40, 50)
+                         .get();
+  CHECK(replay(t, {.launches = true}) ==
+        Nanos{40});  // 20 + 10 + 10: gaps of 5 and 5 gone, waiting kept
 }
 
 TEST_CASE("nothing that saves less than 1 % is called a bottleneck") {

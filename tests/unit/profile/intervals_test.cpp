@@ -15,15 +15,19 @@ constexpr std::int64_t kRange = 200;
 std::array<bool, kRange> marks(const std::vector<Interval>& raw) {
   std::array<bool, kRange> m{};
   for (const Interval& i : raw)
-    for (std::int64_t t = i.begin.count(); t < i.end.count(); ++t) m[static_cast<std::size_t>(t)] = true;
+    for (std::int64_t t = i.begin.count(); t < i.end.count(); ++t)
+      m[static_cast<std::size_t>(t)] = true;
   return m;
 }
 
 }  // namespace
 
 TEST_CASE("intervals that touch or overlap become one; empty and reversed ones vanish") {
-  const TimeSet set(
-      {{Nanos{10}, Nanos{20}}, {Nanos{20}, Nanos{25}}, {Nanos{5}, Nanos{5}}, {Nanos{40}, Nanos{30}}, {Nanos{12}, Nanos{14}}});
+  const TimeSet set({{Nanos{10}, Nanos{20}},
+                     {Nanos{20}, Nanos{25}},
+                     {Nanos{5}, Nanos{5}},
+                     {Nanos{40}, Nanos{30}},
+                     {Nanos{12}, Nanos{14}}});
   REQUIRE(set.parts().size() == 1);
   CHECK(set.length() == Nanos{15});
   CHECK(TimeSet().length() == Nanos{0});

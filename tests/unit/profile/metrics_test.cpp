@@ -21,7 +21,9 @@ std::vector<Nanos> nanos(std::initializer_list<std::int64_t> values) {
   return all;
 }
 
-Nanos sum(const DeviceParts& p) { return p.upload + p.compute + p.download + p.exchange + p.launch + p.sync + p.idle; }
+Nanos sum(const DeviceParts& p) {
+  return p.upload + p.compute + p.download + p.exchange + p.launch + p.sync + p.idle;
+}
 
 }  // namespace
 
@@ -32,7 +34,9 @@ TEST_CASE("busy times 10, 12, 8, 20 give balance 0.40, imbalance 60 % and DeRose
   CHECK(imbalance_derose_percent(busy).value() == doctest::Approx(50.0));
 }
 
-TEST_CASE("an exchange counts where nothing else runs, its bytes where they leave and where they arrive") {
+TEST_CASE(
+    "an exchange counts where nothing else runs, its bytes where they leave and where they "
+    "arrive") {
   const Timeline t = TimelineBuilder(2, 100)
                          .upload(0, kPrepare, 0, 20)
                          .exchange(0, 1, false, 10, 40, 64)
@@ -71,36 +75,41 @@ TEST_CASE("an exchange counts where nothing else runs, its bytes where they leav
   CHECK_FALSE(without.exchange_overlap);
 }
 
-TEST_CASE("a device waits where it receives and neither computes nor transfers, also while it sends") {
+TEST_CASE(
+    "a device waits where it receives and neither computes nor transfers, also while it sends") {
   const Timeline t = TimelineBuilder(2, 100)
                          .exchange(0, 1, true, 0, 50)
                          .exchange(0, 1, false, 10, 60, 8)
                          .upload(0, kPrepare, 5, 15)
                          .compute(0, 0, 40, 70)
                          .get();
-  CHECK(device_parts(t)[0].exchange_times == DeviceParts::ExchangeTimes{Nanos{20}, Nanos{60}, Nanos{30}});
+  CHECK(device_parts(t)[0].exchange_times ==
+        DeviceParts::ExchangeTimes{Nanos{20}, Nanos{60}, Nanos{30}});
 }
 
-TEST_CASE("imbalance of rounds: longest over mean time under kernels of each round, and the round in which it is greatest") {
-  const Timeline t = TimelineBuilder(2, 200)
-                         .compute(0, 0, 0, 99)  // of no round
-                         .compute(0, 0, 100, 110)
-                         .of_round(4)
-                         .compute(0, 0, 105, 120)  // 20 in all
-                         .of_round(4)
-                         .compute(1, 0, 100, 120)
-                         .of_round(4)
-                         .compute(0, 0, 120, 150)
-                         .of_round(5)
-                         .compute(1, 0, 120, 130)
-                         .of_round(5)
-                         .exchange(1, 0, true, 130, 150)
-                         .of_round(5)
-                         .compute(0, 0, 150, 250)  // 50 of it inside the sample, and the other does nothing
-                         .of_round(6)
-                         .exchange(1, 0, true, 160, 170)
-                         .of_round(7)
-                         .get();
+TEST_CASE(
+    "imbalance of rounds: longest over mean time under kernels of each round, and the round in "
+    "which it is greatest") {
+  const Timeline t =
+      TimelineBuilder(2, 200)
+          .compute(0, 0, 0, 99)  // of no round
+          .compute(0, 0, 100, 110)
+          .of_round(4)
+          .compute(0, 0, 105, 120)  // 20 in all
+          .of_round(4)
+          .compute(1, 0, 100, 120)
+          .of_round(4)
+          .compute(0, 0, 120, 150)
+          .of_round(5)
+          .compute(1, 0, 120, 130)
+          .of_round(5)
+          .exchange(1, 0, true, 130, 150)
+          .of_round(5)
+          .compute(0, 0, 150, 250)  // 50 of it inside the sample, and the other does nothing
+          .of_round(6)
+          .exchange(1, 0, true, 160, 170)
+          .of_round(7)
+          .get();
   const RoundImbalance rounds = round_imbalance(t).value();
   CHECK(rounds.mean == doctest::Approx((0.0 + 50 + 100) / 3));
   CHECK(rounds.worst == doctest::Approx(100));
@@ -109,8 +118,10 @@ TEST_CASE("imbalance of rounds: longest over mean time under kernels of each rou
   CHECK(m.round_imbalance_percent == rounds.mean);
   CHECK(m.worst_round_imbalance_percent == rounds.worst);
   CHECK_FALSE(round_imbalance(TimelineBuilder(1, 10).compute(0, 0, 0, 10).of_round(0).get()));
-  CHECK_FALSE(round_imbalance(TimelineBuilder(2, 10).compute(0, 0, 0, 10).compute(1, 0, 0, 10).get()));
-  CHECK_THROWS_AS(round_imbalance(TimelineBuilder(2, 10).compute(2, 0, 0, 10).of_round(0).get()), Error);
+  CHECK_FALSE(
+      round_imbalance(TimelineBuilder(2, 10).compute(0, 0, 0, 10).compute(1, 0, 0, 10).get()));
+  CHECK_THROWS_AS(round_imbalance(TimelineBuilder(2, 10).compute(2, 0, 0, 10).of_round(0).get()),
+                  Error);
 }
 
 TEST_CASE("devices that take 10, 20 and 40 alone have ideal_speedup 1.75, and equal ones n") {
@@ -121,7 +132,8 @@ TEST_CASE("devices that take 10, 20 and 40 alone have ideal_speedup 1.75, and eq
   CHECK_FALSE(ideal_speedup(nanos({10, 0})));
 }
 
-TEST_CASE("the serial fraction is 0 at ideal_speedup, 1 without speedup and undefined for one device") {
+TEST_CASE(
+    "the serial fraction is 0 at ideal_speedup, 1 without speedup and undefined for one device") {
   CHECK(karp_flatt(4, 4).value() == doctest::Approx(0.0));
   CHECK(karp_flatt(1, 4).value() == doctest::Approx(1.0));
   CHECK(karp_flatt(2, 4).value() == doctest::Approx((0.5 - 0.25) / 0.75));
@@ -129,7 +141,9 @@ TEST_CASE("the serial fraction is 0 at ideal_speedup, 1 without speedup and unde
   CHECK_FALSE(karp_flatt(0, 4));
 }
 
-TEST_CASE("figures that need two devices are undefined for one, and for devices that did nothing at all") {
+TEST_CASE(
+    "figures that need two devices are undefined for one, and for devices that did nothing at "
+    "all") {
   CHECK_FALSE(balance(nanos({5})));
   CHECK_FALSE(imbalance_percent(nanos({5})));
   CHECK_FALSE(imbalance_derose_percent(nanos({5})));
@@ -142,7 +156,8 @@ TEST_CASE("figures that need two devices are undefined for one, and for devices 
 }
 
 TEST_CASE("every part of a hand-made timeline is what was put there, and the residue is 0") {
-  // upload 10-30, compute 25-60, download 55-80 of one slice; in flight 5-85, sync 85-100, idle 0-5.
+  // upload 10-30, compute 25-60, download 55-80 of one slice; in flight 5-85, sync 85-100, idle
+  // 0-5.
   const Timeline t = TimelineBuilder(1, 100)
                          .upload(0, 0, 10, 30, 1000)
                          .compute(0, 0, 25, 60)
@@ -186,18 +201,24 @@ TEST_CASE("time under several commands counts once: compute before upload before
   CHECK(p.busy == Nanos{50});
 }
 
-TEST_CASE("a hole in the host's spans shows as residue, and spans that overlap show as a negative one") {
+TEST_CASE(
+    "a hole in the host's spans shows as residue, and spans that overlap show as a negative one") {
   TimelineBuilder hole(1, 100);
   hole.compute(0, 0, 10, 40).span(0, HostState::in_flight, 0, 50).span(0, HostState::sync, 70, 100);
   CHECK(device_parts(hole.get()).at(0).residue == Nanos{20});
   TimelineBuilder twice(1, 100);
-  twice.compute(0, 0, 10, 40).span(0, HostState::in_flight, 0, 60).span(0, HostState::sync, 50, 100);
+  twice.compute(0, 0, 10, 40)
+      .span(0, HostState::in_flight, 0, 60)
+      .span(0, HostState::sync, 50, 100);
   CHECK(device_parts(twice.get()).at(0).residue == Nanos{-10});
 }
 
 TEST_CASE("a command outside every span counts as a command and leaves no residue behind") {
-  const Timeline t =
-      TimelineBuilder(1, 100).compute(0, 0, 40, 60).span(0, HostState::in_flight, 0, 40).span(0, HostState::idle, 60, 100).get();
+  const Timeline t = TimelineBuilder(1, 100)
+                         .compute(0, 0, 40, 60)
+                         .span(0, HostState::in_flight, 0, 40)
+                         .span(0, HostState::idle, 60, 100)
+                         .get();
   const DeviceParts p = device_parts(t).at(0);
   CHECK(p.launch == Nanos{40});
   CHECK(p.idle == Nanos{40});
@@ -252,17 +273,27 @@ TEST_CASE("a device that did nothing has only waiting time") {
   CHECK_FALSE(m.overlap);
 }
 
-TEST_CASE("a merge on a device is that device's work but not its finish; a merge on the host is nobody's") {
+TEST_CASE(
+    "a merge on a device is that device's work but not its finish; a merge on the host is "
+    "nobody's") {
   TimelineBuilder on_device(2, 100);
-  on_device.compute(0, 0, 0, 50).compute(1, 0, 0, 60).compute(0, kMerge, 70, 90).merge(65, 95, DeviceIndex{0});
-  on_device.span(0, HostState::in_flight, 0, 50).span(0, HostState::sync, 50, 70).span(0, HostState::in_flight, 70, 100);
+  on_device.compute(0, 0, 0, 50)
+      .compute(1, 0, 0, 60)
+      .compute(0, kMerge, 70, 90)
+      .merge(65, 95, DeviceIndex{0});
+  on_device.span(0, HostState::in_flight, 0, 50)
+      .span(0, HostState::sync, 50, 70)
+      .span(0, HostState::in_flight, 70, 100);
   const auto parts = device_parts(on_device.get());
   CHECK(parts.at(0).finish == Nanos{50});
   CHECK(parts.at(0).busy == Nanos{70});
   CHECK(parts.at(0).launch == Nanos{10});
   CHECK(parts.at(0).residue == Nanos{0});
   TimelineBuilder on_host(1, 100);
-  on_host.compute(0, 0, 0, 60).merge(60, 100).span(0, HostState::in_flight, 0, 60).span(0, HostState::sync, 60, 100);
+  on_host.compute(0, 0, 0, 60)
+      .merge(60, 100)
+      .span(0, HostState::in_flight, 0, 60)
+      .span(0, HostState::sync, 60, 100);
   CHECK(device_parts(on_host.get()).at(0).sync == Nanos{40});
 }
 
@@ -315,7 +346,8 @@ TEST_CASE("the metrics of two unequal devices are those of the definitions") {
 
 TEST_CASE("speedup, ideal_speedup and what follows from them need every device's time alone") {
   const Timeline t = TimelineBuilder(2, 25).compute(0, 0, 0, 20).slice(0, 0, 0, 10).get();
-  const Metrics m = compute_metrics(t, device_parts(t), {Nanos{25}, {Nanos{30}, std::nullopt}, {}, {}});
+  const Metrics m =
+      compute_metrics(t, device_parts(t), {Nanos{25}, {Nanos{30}, std::nullopt}, {}, {}});
   CHECK_FALSE(m.speedup);
   CHECK_FALSE(m.ideal_speedup);
   CHECK_FALSE(m.efficiency);
@@ -335,7 +367,9 @@ TEST_CASE("one device has a speedup of its own but nothing that compares devices
   CHECK_FALSE(m.utilisation_stdev);
 }
 
-TEST_CASE("on random pipelines with gapless spans the parts of every device add up to T with no residue") {
+TEST_CASE(
+    "on random pipelines with gapless spans the parts of every device add up to T with no "
+    "residue") {
   std::mt19937 random(11);
   for (int round = 0; round < 200; ++round) {
     CAPTURE(round);
@@ -343,7 +377,8 @@ TEST_CASE("on random pipelines with gapless spans the parts of every device add 
     for (std::uint32_t d = 0; d < t.devices; ++d) {
       std::int64_t at = 0;
       for (int k = 0; at < t.makespan.count(); ++k) {
-        const std::int64_t to = std::min(t.makespan.count(), at + std::uniform_int_distribution<std::int64_t>(1, 200)(random));
+        const std::int64_t to = std::min(
+            t.makespan.count(), at + std::uniform_int_distribution<std::int64_t>(1, 200)(random));
         t.spans.push_back({{d}, static_cast<HostState>(k % 3), Nanos{at}, Nanos{to}});
         at = to;
       }
@@ -354,7 +389,8 @@ TEST_CASE("on random pipelines with gapless spans the parts of every device add 
       CHECK(sum(p) == t.makespan);
       CHECK(p.busy == p.upload + p.compute + p.download);
       CHECK(p.transfer_total - p.transfer_hidden == p.upload + p.download);
-      for (const Nanos part : {p.upload, p.compute, p.download, p.launch, p.sync, p.idle}) CHECK(part >= Nanos{0});
+      for (const Nanos part : {p.upload, p.compute, p.download, p.launch, p.sync, p.idle})
+        CHECK(part >= Nanos{0});
     }
   }
 }

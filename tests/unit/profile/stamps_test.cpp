@@ -1,4 +1,5 @@
-// Time stamps that cannot be right: found, named, and of no influence on what is known all the same.
+// Time stamps that cannot be right: found, named, and of no influence on what is known all the
+// same.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -31,9 +32,12 @@ Timeline with_second(std::int64_t started, std::int64_t ended) {
 
 }  // namespace
 
-TEST_CASE("what a clock can show is taken: commands inside the sample, but for its uncertainty and a little more") {
-  for (const auto& [started, ended] :
-       {std::pair<std::int64_t, std::int64_t>{0, 10'000 * kUs}, {-100 * kUs, 5}, {9'999 * kUs, 10'100 * kUs}})
+TEST_CASE(
+    "what a clock can show is taken: commands inside the sample, but for its uncertainty and a "
+    "little more") {
+  for (const auto& [started, ended] : {std::pair<std::int64_t, std::int64_t>{0, 10'000 * kUs},
+                                       {-100 * kUs, 5},
+                                       {9'999 * kUs, 10'100 * kUs}})
     CHECK(impossible_stamps(with_second(started, ended)) == std::vector<std::string>{"", ""});
   Timeline t = with_second(-300 * kUs, 10'300 * kUs);
   CHECK(impossible_stamps(t)[1] == "a command lies outside the sample");
@@ -41,26 +45,35 @@ TEST_CASE("what a clock can show is taken: commands inside the sample, but for i
   CHECK(impossible_stamps(t)[1].empty());
 }
 
-TEST_CASE("a stamp of 0, one that goes backwards, one 2^62 away and a kernel that takes no time are each named") {
+TEST_CASE(
+    "a stamp of 0, one that goes backwards, one 2^62 away and a kernel that takes no time are each "
+    "named") {
   struct Bad {
     std::int64_t started, ended;
     const char* why;
   };
-  constexpr std::int64_t far = std::int64_t{1} << 62, least = std::numeric_limits<std::int64_t>::min(),
+  constexpr std::int64_t far = std::int64_t{1} << 62,
+                         least = std::numeric_limits<std::int64_t>::min(),
                          most = std::numeric_limits<std::int64_t>::max();
-  for (const Bad& bad : {Bad{20, 10, "a command ended before it began"}, Bad{20, 20, "a kernel took no time"},
-                         Bad{far, far + 10, "a command lies outside the sample"}, Bad{10, far, "a command lies outside the sample"},
-                         Bad{-far, 10, "a command lies outside the sample"}, Bad{most, least, "a command ended before it began"},
-                         Bad{least, most, "a command lies outside the sample"}}) {
+  for (const Bad& bad :
+       {Bad{20, 10, "a command ended before it began"}, Bad{20, 20, "a kernel took no time"},
+        Bad{far, far + 10, "a command lies outside the sample"},
+        Bad{10, far, "a command lies outside the sample"},
+        Bad{-far, 10, "a command lies outside the sample"},
+        Bad{most, least, "a command ended before it began"},
+        Bad{least, most, "a command lies outside the sample"}}) {
     CAPTURE(bad.started);
     CAPTURE(bad.ended);
-    CHECK(impossible_stamps(with_second(bad.started, bad.ended)) == std::vector<std::string>{"", bad.why});
+    CHECK(impossible_stamps(with_second(bad.started, bad.ended)) ==
+          std::vector<std::string>{"", bad.why});
   }
   Timeline simulated = with_second(20, 20);  // on a virtual clock, which is known exactly
   simulated.uncertainty = {Nanos{1}, Nanos{1}};
   CHECK(impossible_stamps(simulated)[1].empty());
-  CHECK(impossible_stamps(TimelineBuilder(1, 100).upload(0, 0, 5, 5, 64).get())[0].empty());  // a coarse timer
-  CHECK(impossible_stamps(TimelineBuilder(1, 100).upload(0, 0, 5, 5, 1 << 20).get())[0] == "a transfer took no time");
+  CHECK(impossible_stamps(TimelineBuilder(1, 100).upload(0, 0, 5, 5, 64).get())[0]
+            .empty());  // a coarse timer
+  CHECK(impossible_stamps(TimelineBuilder(1, 100).upload(0, 0, 5, 5, 1 << 20).get())[0] ==
+        "a transfer took no time");
 }
 
 TEST_CASE("a clock that is known to no better than the sample's length places no command in it") {
@@ -74,8 +87,10 @@ TEST_CASE("a clock that is known to no better than the sample's length places no
 }
 
 TEST_CASE(
-    "the parts of a device whose stamps are impossible are unknown, what the host counted is not, and the others' are as before") {
-  const std::vector<DeviceParts> good = device_parts(with_second(0, 8'000 * kUs)), bad = device_parts(with_second(500, 500));
+    "the parts of a device whose stamps are impossible are unknown, what the host counted is not, "
+    "and the others' are as before") {
+  const std::vector<DeviceParts> good = device_parts(with_second(0, 8'000 * kUs)),
+                                 bad = device_parts(with_second(500, 500));
   CHECK(good[1].unknown.empty());
   CHECK(good[1].busy == Nanos{8'000 * kUs});
   CHECK(bad[1].unknown == "a kernel took no time");
@@ -88,15 +103,17 @@ TEST_CASE(
   CHECK(bad[0].bytes_in == 4096);
 }
 
-TEST_CASE("metrics that need the times of commands are undefined where those of one device are unknown; the others stay") {
+TEST_CASE(
+    "metrics that need the times of commands are undefined where those of one device are unknown; "
+    "the others stay") {
   const Timeline t = with_second(std::int64_t{1} << 62, (std::int64_t{1} << 62) + 5);
   MetricsInput input;
   input.time = t.makespan;
   input.alone = {Nanos{16'000 * kUs}, Nanos{24'000 * kUs}};
   input.predicted = Nanos{9'000 * kUs};
   const Metrics m = compute_metrics(t, device_parts(t), input);
-  for (const auto& none :
-       {m.balance, m.imbalance_percent, m.imbalance_derose_percent, m.utilisation_stdev, m.overlap, m.comm_share, m.sync_share})
+  for (const auto& none : {m.balance, m.imbalance_percent, m.imbalance_derose_percent,
+                           m.utilisation_stdev, m.overlap, m.comm_share, m.sync_share})
     CHECK_FALSE(none);
   CHECK(m.speedup.value() == doctest::Approx(1.6));
   CHECK(m.efficiency);

@@ -1,4 +1,5 @@
-// Readings and samples: which readings describe which sample, and what a case's figures are made of.
+// Readings and samples: which readings describe which sample, and what a case's figures are made
+// of.
 #include "lib/profile/telemetry.hpp"
 
 #include <doctest/doctest.h>
@@ -16,18 +17,21 @@ TelemetryReading reading(std::int64_t at, double power, double energy, std::uint
   return r;
 }
 
-const TelemetryTrack track{
-    "0:0",
-    {reading(100, 10, 1), reading(200, 20, 2, throttle::thermal), reading(300, 30, 4, throttle::power_cap), reading(400, 40, 8)}};
+const TelemetryTrack track{"0:0",
+                           {reading(100, 10, 1), reading(200, 20, 2, throttle::thermal),
+                            reading(300, 30, 4, throttle::power_cap), reading(400, 40, 8)}};
 
 TimeWindow window(std::int64_t begin, std::int64_t end) { return {Nanos{begin}, Nanos{end}}; }
 
 }  // namespace
 
-TEST_CASE("a long sample has the readings inside it, a short one the nearest, one too far from any has none") {
+TEST_CASE(
+    "a long sample has the readings inside it, a short one the nearest, one too far from any has "
+    "none") {
   const auto ats = [](const TimeWindow& sample) {
     std::vector<std::int64_t> all;
-    for (const TelemetryReading& r : readings_of_sample(track, sample, Nanos{60})) all.push_back(r.at.count());
+    for (const TelemetryReading& r : readings_of_sample(track, sample, Nanos{60}))
+      all.push_back(r.at.count());
     return all;
   };
   CHECK(ats(window(150, 320)) == std::vector<std::int64_t>{50, 150});
@@ -39,7 +43,8 @@ TEST_CASE("a long sample has the readings inside it, a short one the nearest, on
   CHECK(readings_of_sample({"0:0", {}}, window(0, 100), Nanos{60}).empty());
 }
 
-TEST_CASE("figures of a case weigh its samples by their length; energy is the counter's at their ends") {
+TEST_CASE(
+    "figures of a case weigh its samples by their length; energy is the counter's at their ends") {
   const std::vector<TimeWindow> samples{window(150, 350), window(380, 400)};  // readings 20, 30; 40
   const TelemetryFigures figures = summarise_telemetry(track, samples, Nanos{60});
   CHECK(figures.readings == 3);
@@ -54,7 +59,9 @@ TEST_CASE("figures of a case weigh its samples by their length; energy is the co
   CHECK(figures.throttled_samples == 1);
 }
 
-TEST_CASE("without readings near there are no figures, and energy is not guessed beyond the counter's readings") {
+TEST_CASE(
+    "without readings near there are no figures, and energy is not guessed beyond the counter's "
+    "readings") {
   const TimeWindow far = window(10'000, 20'000), half = window(350, 450);
   const TelemetryFigures none = summarise_telemetry(track, {&far, 1}, Nanos{60});
   CHECK(none.readings == 0);
@@ -66,7 +73,10 @@ TEST_CASE("without readings near there are no figures, and energy is not guessed
 }
 
 TEST_CASE("throttle reasons are words and back") {
-  CHECK(throttle_words(throttle::power_cap | throttle::sync_boost) == std::vector<std::string>{"power cap", "sync boost"});
-  CHECK(throttle_bits({"thermal", "something new", "power brake"}) == (throttle::thermal | throttle::power_brake));
-  for (std::uint32_t bits = 0; bits < 32; ++bits) CHECK(throttle_bits(throttle_words(bits)) == bits);
+  CHECK(throttle_words(throttle::power_cap | throttle::sync_boost) ==
+        std::vector<std::string>{"power cap", "sync boost"});
+  CHECK(throttle_bits({"thermal", "something new", "power brake"}) ==
+        (throttle::thermal | throttle::power_brake));
+  for (std::uint32_t bits = 0; bits < 32; ++bits)
+    CHECK(throttle_bits(throttle_words(bits)) == bits);
 }

@@ -135,10 +135,13 @@ TEST_CASE("another driver, tool or kernel makes it stale: a warning, and replace
   Device updated = device("0:0");
   updated.driver_version = "1.1";
   CHECK_FALSE(store.load(updated, warned));
-  CHECK_FALSE(CalibrationStore(folder.path(), {"0.1.0 def", kBasis.kernels}).load(device("0:0"), warned));
-  CHECK_FALSE(CalibrationStore(folder.path(), {kBasis.tool, kBasis.kernels + " "}).load(device("0:0"), warned));
+  CHECK_FALSE(
+      CalibrationStore(folder.path(), {"0.1.0 def", kBasis.kernels}).load(device("0:0"), warned));
+  CHECK_FALSE(CalibrationStore(folder.path(), {kBasis.tool, kBasis.kernels + " "})
+                  .load(device("0:0"), warned));
   REQUIRE(warned.lines.size() == 3);
-  CHECK(warned.lines[0] == "a cached calibration of Fake GPU is not used: it was made with another driver");
+  CHECK(warned.lines[0] ==
+        "a cached calibration of Fake GPU is not used: it was made with another driver");
   CHECK(has(warned.lines[1], "another build of mgpu-bench"));
   CHECK(has(warned.lines[2], "other kernels"));
   store.save(updated, capability(), warned);
@@ -153,11 +156,13 @@ TEST_CASE("a damaged file is never used and never fatal, wherever it is cut") {
   store.save(device("0:0"), capability(), warned);
   const fs::path file = only_file(folder.path());
   const std::string good = file_text(file);
-  for (std::size_t size = 0; size < good.rfind('}'); ++size) refusal(store, file, good.substr(0, size));
+  for (std::size_t size = 0; size < good.rfind('}'); ++size)
+    refusal(store, file, good.substr(0, size));
   CHECK(has(refusal(store, file, "garbage"), "not JSON"));
   CHECK(has(refusal(store, file, ""), "empty"));
   CHECK(has(refusal(store, file, "[]"), "an object expected"));
-  CHECK(has(refusal(store, file, R"({"schema": "mgpu-bench/result", "schema_version": 1})"), "another kind of file"));
+  CHECK(has(refusal(store, file, R"({"schema": "mgpu-bench/result", "schema_version": 1})"),
+            "another kind of file"));
   CHECK(has(refusal(store, file, std::string(1000, '[')), file.string()));
   std::ofstream(file, std::ios::binary) << good;
   CHECK(store.load(device("0:0"), warned));
@@ -175,13 +180,16 @@ TEST_CASE("figures that cannot be are refused by name") {
     bad["capability"][name] = value;
     return refusal(store, file, bad.dump());
   };
-  for (const char* rate : {"fp32_flops", "fp64_flops", "int32_ops", "memory_bytes_per_s", "pinned_up_bytes_per_s",
-                           "pinned_down_bytes_per_s", "pageable_up_bytes_per_s", "pageable_down_bytes_per_s"}) {
-    for (const Json& value : {Json(0), Json(-1.5), Json(1e300), Json("fast"), Json(true)}) CHECK(has(with(rate, value), rate));
+  for (const char* rate :
+       {"fp32_flops", "fp64_flops", "int32_ops", "memory_bytes_per_s", "pinned_up_bytes_per_s",
+        "pinned_down_bytes_per_s", "pageable_up_bytes_per_s", "pageable_down_bytes_per_s"}) {
+    for (const Json& value : {Json(0), Json(-1.5), Json(1e300), Json("fast"), Json(true)})
+      CHECK(has(with(rate, value), rate));
     if (std::string(rate) != "fp64_flops") CHECK(has(with(rate, nullptr), "figures are missing"));
   }
   for (const char* time : {"launch_ns", "next_launch_ns"}) {
-    for (const Json& value : {Json(0), Json(-5), Json(1.5), Json(std::int64_t{1} << 50), Json("soon")})
+    for (const Json& value :
+         {Json(0), Json(-5), Json(1.5), Json(std::int64_t{1} << 50), Json("soon")})
       CHECK(has(with(time, value), time));
     CHECK(has(with(time, nullptr), "figures are missing"));
   }
@@ -202,7 +210,8 @@ TEST_CASE("what devices do together belongs to the set, not to its order") {
   const TemporaryFolder folder;
   const CalibrationStore store(folder.path(), kBasis);
   const std::vector<Device> set = {device("0:0"), device("0:1"), device("0:2")};
-  const std::vector<Device> turned = {device("0:2"), device("0:0"), device("0:1")}, fewer = {device("0:0"), device("0:1")};
+  const std::vector<Device> turned = {device("0:2"), device("0:0"), device("0:1")},
+                            fewer = {device("0:0"), device("0:1")};
   Warned warned;
   const LinkRate up({55e9, 110e9, 170e9});
   store.save_link(set, {{}, up, 98e9}, warned);
@@ -229,7 +238,9 @@ TEST_CASE("what devices do together belongs to the set, not to its order") {
   CHECK(has(warned.lines[1], "link.up_bytes_per_s[1]"));
 }
 
-TEST_CASE("what a suite's kernels reach comes back with its smaller problem, and impossible figures are refused") {
+TEST_CASE(
+    "what a suite's kernels reach comes back with its smaller problem, and impossible figures are "
+    "refused") {
   const TemporaryFolder folder;
   const CalibrationStore store(folder.path(), kBasis);
   Warned warned;
@@ -267,7 +278,8 @@ TEST_CASE("what a suite's kernels reach comes back with its smaller problem, and
   CHECK(has(with("slice_ns", -1), "impossible figures"));
   CHECK(has(with("fewer_ns", -1), "impossible figures"));
   CHECK(has(with("fewer_ns", "long"), "fewer_ns"));
-  for (const Json& value : {Json(0), Json(-3), Json(1e300), Json("many")}) CHECK(has(with("fewer_ops", value), "fewer_ops"));
+  for (const Json& value : {Json(0), Json(-3), Json(1e300), Json("many")})
+    CHECK(has(with("fewer_ops", value), "fewer_ops"));
   CHECK(with("fewer_ns", 0).empty());  // none was measured
 }
 

@@ -38,7 +38,8 @@ std::string refusal_of(const Json& capability) {
 
 }  // namespace
 
-TEST_CASE("the result file holds the capability of calibrated devices, and an empty one of others") {
+TEST_CASE(
+    "the result file holds the capability of calibrated devices, and an empty one of others") {
   Report report = test::sample_report();
   report.devices[0].capability = some();
   const Json json = to_json(report);
@@ -66,7 +67,8 @@ TEST_CASE("an impossible capability in a result file is named by its path") {
   CHECK(refusal_of(nullptr).empty());
   CHECK(refusal_of(3) == "devices[1].capability: an object expected");
   CHECK(refusal_of({{"fp32_flops", 1}}) == "devices[1].capability.fp64_flops: missing");
-  CHECK(has(refusal_of({{"fp32_flops", -1}}), "devices[1].capability.fp32_flops: a number above zero"));
+  CHECK(has(refusal_of({{"fp32_flops", -1}}),
+            "devices[1].capability.fp32_flops: a number above zero"));
 }
 
 TEST_CASE("the list of devices shows what was measured, only where something was") {

@@ -1,4 +1,5 @@
-// Files for other tools by the rules those tools have, and requirements. Their real readers are asked in tests/cli/compare_test.py.
+// Files for other tools by the rules those tools have, and requirements. Their real readers are
+// asked in tests/cli/compare_test.py.
 #include "lib/report/exports.hpp"
 
 #include <doctest/doctest.h>
@@ -26,7 +27,8 @@ constexpr std::size_t kOk = 5;  // cases of sample_report() that are
 
 std::vector<std::string> missed_of(const Report& report, const char* text) {
   std::vector<std::string> all;
-  for (const Miss& miss : misses(report, parse_requirements("--require", text))) all.push_back(miss.what);
+  for (const Miss& miss : misses(report, parse_requirements("--require", text)))
+    all.push_back(miss.what);
   return all;
 }
 
@@ -43,7 +45,8 @@ TEST_CASE("a name belongs to one case only") {
   CHECK(case_name(run) == "merkle/leaves:100000/tree:plain/dynamic/devices:3/resident");
 }
 
-TEST_CASE("Google Benchmark JSON has one entry a case, or one a sample, and nothing that is not finite") {
+TEST_CASE(
+    "Google Benchmark JSON has one entry a case, or one a sample, and nothing that is not finite") {
   const Report report = sample_report();
   const Json one = Json::parse(exported("googlecpp", report, {}));
   CHECK(one["context"]["caches"] == Json::array());
@@ -63,10 +66,13 @@ TEST_CASE("Google Benchmark JSON has one entry a case, or one a sample, and noth
   const Json all = Json::parse(exported("googlecpp-samples", report, {}));
   REQUIRE(all["benchmarks"].size() == kOk * 10);
   CHECK(all["benchmarks"][3]["repetition_index"] == 3);
-  CHECK(all["benchmarks"][3]["real_time"] == static_cast<double>(report.runs[0].samples[3].count()));
+  CHECK(all["benchmarks"][3]["real_time"] ==
+        static_cast<double>(report.runs[0].samples[3].count()));
 }
 
-TEST_CASE("dashboards get every measure once, with bounds around the value, in the direction it is better") {
+TEST_CASE(
+    "dashboards get every measure once, with bounds around the value, in the direction it is "
+    "better") {
   const Report report = sample_report();
   const Json bmf = Json::parse(exported("bmf", report, {}));
   REQUIRE(bmf.size() == kOk);
@@ -83,19 +89,24 @@ TEST_CASE("dashboards get every measure once, with bounds around the value, in t
       CHECK(entry["value"].is_number());
       CHECK(entry["unit"].is_string());
       const std::string name = entry["name"];
-      CHECK((name.ends_with(" time") || name.ends_with(" imbalance")) == (std::string(kind) == "gha-smaller"));
+      CHECK((name.ends_with(" time") || name.ends_with(" imbalance")) ==
+            (std::string(kind) == "gha-smaller"));
     }
   }
   CHECK(names.size() == kOk * 5);
 }
 
-TEST_CASE("CSV and Markdown have a line for each case, as many cells as the header, and quote what would break them") {
+TEST_CASE(
+    "CSV and Markdown have a line for each case, as many cells as the header, and quote what would "
+    "break them") {
   Report report = sample_report();
   report.runs[0].params["tree"] = std::string("a,\"b\"|c");
   const std::string csv = exported("csv", report, {});
   CHECK(count(csv, "\r\n") == kOk + 1);
-  CHECK(csv.starts_with("started,suite,mode,param_leaves,param_tree,strategy,strategy_chunks,chosen,devices,"));
-  CHECK(csv.find("2026-07-28T09:30:00Z,merkle,resident,100000,\"a,\"\"b\"\"|c\",single,,,2,") != std::string::npos);
+  CHECK(csv.starts_with(
+      "started,suite,mode,param_leaves,param_tree,strategy,strategy_chunks,chosen,devices,"));
+  CHECK(csv.find("2026-07-28T09:30:00Z,merkle,resident,100000,\"a,\"\"b\"\"|c\",single,,,2,") !=
+        std::string::npos);
   CHECK(csv.find("inf") == std::string::npos);
   const std::string markdown = exported("markdown", report, {});
   CHECK(count(markdown, "| passed |") == kOk);
@@ -108,10 +119,12 @@ TEST_CASE("CSV and Markdown have a line for each case, as many cells as the head
   CHECK(markdown.find("a,\"b\"\\|c") != std::string::npos);
 }
 
-TEST_CASE("JUnit has a test for each case; failures, skips and missed requirements are what they are") {
+TEST_CASE(
+    "JUnit has a test for each case; failures, skips and missed requirements are what they are") {
   Report report = sample_report();
   report.runs[4].reason = "5 < 6 & \"bad\" \x01";
-  const auto missed = misses(report, parse_requirements("--require", "equal:speedup>=100,stealing:time<1s"));
+  const auto missed =
+      misses(report, parse_requirements("--require", "equal:speedup>=100,stealing:time<1s"));
   const std::string xml = exported("junit", report, missed);
   CHECK(xml.find("tests=\"8\" failures=\"3\" errors=\"0\" skipped=\"1\"") != std::string::npos);
   CHECK(count(xml, "<testcase ") == 8);
@@ -126,38 +139,46 @@ TEST_CASE("a requirement holds for every case in its scope or names those that m
   CHECK(missed_of(report, "dynamic:time<=1us").size() == 3);
   CHECK(missed_of(report, "best:time<=1us").size() == 2);  // two tables
   CHECK(missed_of(report, "single:speedup>=2") ==
-        std::vector<std::string>{
-            "merkle/leaves:100000/tree:plain/single/devices:2/resident: speedup is 0.9901, required is single:speedup>=2"});
-  CHECK(missed_of(report, "stealing:time<1s") == std::vector<std::string>{"no case was measured that stealing:time<1s is about"});
+        std::vector<std::string>{"merkle/leaves:100000/tree:plain/single/devices:2/resident: "
+                                 "speedup is 0.9901, required is single:speedup>=2"});
+  CHECK(missed_of(report, "stealing:time<1s") ==
+        std::vector<std::string>{"no case was measured that stealing:time<1s is about"});
   Report undefined = report;
   undefined.runs[0].metrics.efficiency.reset();
   CHECK(missed_of(undefined, "single:efficiency<2").size() == 1);
 }
 
 TEST_CASE("what is not a requirement is refused in one line that says what is accepted") {
-  for (const char* bad :
-       {"", "efficiency", "efficiency>=", "efficiency>=much", "bogus>=1", "bogus:time<1s", "time<=5", "efficiency=>1", "time<1s,"})
+  for (const char* bad : {"", "efficiency", "efficiency>=", "efficiency>=much", "bogus>=1",
+                          "bogus:time<1s", "time<=5", "efficiency=>1", "time<1s,"})
     CHECK(refusal([&] { parse_requirements("--require", bad); }).find("--require: \"") == 0);
 }
 
-TEST_CASE("a case measured on fewer devices than asked for is another series, and its label says what happened") {
+TEST_CASE(
+    "a case measured on fewer devices than asked for is another series, and its label says what "
+    "happened") {
   const Report report = sample_report();
-  const std::string name = "merkle/leaves:100000/tree:plain/dynamic:chunks=64/devices:2of3/resident";
+  const std::string name =
+      "merkle/leaves:100000/tree:plain/dynamic:chunks=64/devices:2of3/resident";
   CHECK(series_name(report.runs[3]) == name);
   CHECK(series_name(report.runs[2]) == case_name(report.runs[2]));
   const Json google = Json::parse(exported("googlecpp", report, {}))["benchmarks"][3];
   CHECK(google["name"] == name + "/real_time");
   CHECK(google["label"] ==
-        "dynamic:chunks=64 on 2 of 3 devices; device 0:1 hung; 1 sample that a fault disturbed is not counted; measured on 2 of 3 "
+        "dynamic:chunks=64 on 2 of 3 devices; device 0:1 hung; 1 sample that a fault disturbed is "
+        "not counted; measured on 2 of 3 "
         "devices");
   CHECK(Json::parse(exported("bmf", report, {})).contains(name));
   bool said = false;
   for (const Json& entry : Json::parse(exported("gha-smaller", report, {})))
-    said = said || (entry["name"] == name + " time" && has(entry["extra"].get<std::string>(), "device 0:1 hung"));
+    said = said || (entry["name"] == name + " time" &&
+                    has(entry["extra"].get<std::string>(), "device 0:1 hung"));
   CHECK(said);
 }
 
-TEST_CASE("JUnit tells a fault that was survived with the test that passed, and gives cases that are not ok no time") {
+TEST_CASE(
+    "JUnit tells a fault that was survived with the test that passed, and gives cases that are not "
+    "ok no time") {
   Report report = sample_report();
   report.runs[4].time.median = Nanos{1'000'000'000};
   const std::string xml = exported("junit", report, {});
@@ -176,8 +197,8 @@ TEST_CASE("no fault and no disturbed sample can be required") {
   report.faults.clear();
   CHECK(missed_of(report, "equal:faults<=0,equal:disturbed<1").empty());
   CHECK(missed_of(report, "faults<=0") ==
-        std::vector<std::string>{
-            "merkle/leaves:100000/tree:plain/dynamic:chunks=64/devices:3/resident: faults is 1, required is faults<=0"});
+        std::vector<std::string>{"merkle/leaves:100000/tree:plain/dynamic:chunks=64/devices:3/"
+                                 "resident: faults is 1, required is faults<=0"});
   CHECK(missed_of(report, "disturbed<=0").size() == 1);
   CHECK(missed_of(report, "faults<=1").empty());
   report = sample_report();

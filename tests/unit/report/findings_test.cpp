@@ -10,7 +10,8 @@
 
 using namespace mgpu;
 
-TEST_CASE("findings come back, values that are no number as such, and files without any have none") {
+TEST_CASE(
+    "findings come back, values that are no number as such, and files without any have none") {
   Findings findings;
   findings.figures = {{"relative error", 0.001}, {"loss", 2e-7}};
   findings.milestones = {{"relative error 0.01", 400, Nanos{12'345}}};

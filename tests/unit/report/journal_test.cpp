@@ -14,10 +14,19 @@ using namespace mgpu;
 namespace {
 
 JournalHeader header() {
-  return {"0123456789abcdef", 1, 2, 6, 1, {"mgpu-bench", "run"}, {{"tool", "0.1.0 (git abc)"}, {"problem, leaves", "1024"}}};
+  return {"0123456789abcdef",
+          1,
+          2,
+          6,
+          1,
+          {"mgpu-bench", "run"},
+          {{"tool", "0.1.0 (git abc)"}, {"problem, leaves", "1024"}}};
 }
 
-JournalEntry group() { return JournalGroup{2, "merkle resident", {"0:0", "0:1"}, {"alone 0:0", "alone 0:1", "auto on 2"}}; }
+JournalEntry group() {
+  return JournalGroup{
+      2, "merkle resident", {"0:0", "0:1"}, {"alone 0:0", "alone 0:1", "auto on 2"}};
+}
 
 JournalSample sample(std::int64_t time = 1234) {
   JournalSample one;
@@ -56,11 +65,13 @@ TEST_CASE("a journal comes back in each of its parts") {
   Fault fault{"0:1", "hang", "sample", "no answer"};
   fault.sample = 0;
   fault.items_lost = 7;
-  const std::string text = journal_line(header()) + journal_run_line(4) + journal_line(group()) + journal_line(sample()) +
-                           journal_line(JournalDisturbed{2, {0, 1}, Nanos{99}, VerifyStatus::passed, "why"}) +
-                           journal_line(JournalFault{2, fault}) +
-                           journal_line(JournalFault{std::nullopt, {"0:0", "error", "probe", "it broke"}}) +
-                           journal_line(JournalFailure{1, "wrong", {VerifyStatus::failed, "a loop", "d", 0, 4}});
+  const std::string text =
+      journal_line(header()) + journal_run_line(4) + journal_line(group()) +
+      journal_line(sample()) +
+      journal_line(JournalDisturbed{2, {0, 1}, Nanos{99}, VerifyStatus::passed, "why"}) +
+      journal_line(JournalFault{2, fault}) +
+      journal_line(JournalFault{std::nullopt, {"0:0", "error", "probe", "it broke"}}) +
+      journal_line(JournalFailure{1, "wrong", {VerifyStatus::failed, "a loop", "d", 0, 4}});
   const Journal read = journal_from_text(text);
   CHECK(read.intact == text.size());
   CHECK(read.header.id == header().id);
@@ -103,7 +114,8 @@ TEST_CASE("wherever a journal is cut off, the whole lines before are read") {
   const std::size_t first = text.find('\n') + 1, second = text.find('\n', first) + 1;
   for (std::size_t cut = first; cut <= text.size(); ++cut) {
     const Journal read = journal_from_text(std::string_view(text).substr(0, cut));
-    const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(cut), '\n'));
+    const auto lines = static_cast<std::size_t>(
+        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(cut), '\n'));
     CHECK(read.intact == text.rfind('\n', cut - 1) + 1);
     if (cut < second) {
       CHECK(read.groups.empty());
@@ -117,11 +129,14 @@ TEST_CASE("wherever a journal is cut off, the whole lines before are read") {
 
 TEST_CASE("any byte that is not what was written is found, and the line named") {
   const std::string text = whole();
-  const std::size_t last = text.rfind('\n', text.size() - 2) + 1;  // of the last line, damage is a cut
-  for (std::size_t at = 0; at + 1 < last; ++at) {                  // without its end the line before is part of the last one
+  const std::size_t last =
+      text.rfind('\n', text.size() - 2) + 1;  // of the last line, damage is a cut
+  for (std::size_t at = 0; at + 1 < last;
+       ++at) {  // without its end the line before is part of the last one
     std::string damaged = text;
     damaged[at] = static_cast<char>(damaged[at] ^ 1);
-    const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1;
+    const auto line =
+        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1;
     const std::string why = refusal_of_journal(damaged);
     CAPTURE(at);
     CHECK_FALSE(why.empty());
@@ -135,16 +150,20 @@ TEST_CASE("any byte that is not what was written is found, and the line named") 
 TEST_CASE("a journal that refers to what it has not is refused") {
   JournalSample bad = sample();
   const std::string begin = journal_line(header());
-  CHECK(refusal_of_journal(begin + journal_line(bad) + journal_line(group())).find("no group") != std::string::npos);
+  CHECK(refusal_of_journal(begin + journal_line(bad) + journal_line(group())).find("no group") !=
+        std::string::npos);
   bad.of_case = 3;
   const std::string end = journal_line(sample());
-  CHECK(refusal_of_journal(begin + journal_line(group()) + journal_line(bad) + end).find("no such case") != std::string::npos);
+  CHECK(refusal_of_journal(begin + journal_line(group()) + journal_line(bad) + end)
+            .find("no such case") != std::string::npos);
   bad = sample();
   bad.devices = {0, 2};
-  CHECK(refusal_of_journal(begin + journal_line(group()) + journal_line(bad) + end).find("no such device") != std::string::npos);
+  CHECK(refusal_of_journal(begin + journal_line(group()) + journal_line(bad) + end)
+            .find("no such device") != std::string::npos);
   bad = sample();
   bad.share.busy.pop_back();
-  CHECK(refusal_of_journal(begin + journal_line(group()) + journal_line(bad) + end).find("lists") != std::string::npos);
+  CHECK(refusal_of_journal(begin + journal_line(group()) + journal_line(bad) + end).find("lists") !=
+        std::string::npos);
 }
 
 TEST_CASE("the first difference of two configurations is named, with what was and what is") {
@@ -188,7 +207,9 @@ TEST_CASE("a journal on disk is gone on with behind its last whole line, begun a
   CHECK_FALSE(std::filesystem::exists(file));
 }
 
-TEST_CASE("what was settled when devices were there comes back with its group, and groups that settled otherwise are others") {
+TEST_CASE(
+    "what was settled when devices were there comes back with its group, and groups that settled "
+    "otherwise are others") {
   JournalGroup begins{2, "pipeline resident", {"0:0"}, {"alone 0:0"}, {{"place", "data"}}};
   const Journal read = journal_from_text(journal_line(header()) + journal_line(begins));
   REQUIRE(read.groups.size() == 1);
@@ -197,5 +218,7 @@ TEST_CASE("what was settled when devices were there comes back with its group, a
   CHECK(journal_line(group()).find("settled") == std::string::npos);
   JournalGroup other = begins;
   other.settled["place"] = "pipeline";
-  CHECK_THROWS_AS(journal_from_text(journal_line(header()) + journal_line(begins) + journal_line(other)), Error);
+  CHECK_THROWS_AS(
+      journal_from_text(journal_line(header()) + journal_line(begins) + journal_line(other)),
+      Error);
 }

@@ -1,4 +1,5 @@
-// Files of links: what is written is read back, derived figures are those of the samples, tables and comparison.
+// Files of links: what is written is read back, derived figures are those of the samples, tables
+// and comparison.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -39,16 +40,34 @@ LinksReport some_links() {
   }
   report.pairs = {{"0:0", "0:1", PeerPath::direct}, {"0:1", "0:0", PeerPath::direct}};
   report.notes = {"a note"};
-  report.transfers = {{LinkTraffic::one_way, kLinksHost, "0:0", {}, true, {1'000'000, around(microseconds(20)), 0}},
-                      {LinkTraffic::one_way, "0:0", "0:1", PeerPath::direct, true, {1'000'000, around(microseconds(5)), 0}},
-                      {LinkTraffic::one_way, "0:0", "0:1", PeerPath::staged, false, {1'000'000, around(microseconds(50)), 0}},
-                      {LinkTraffic::both_ways, "0:0", "0:1", PeerPath::direct, true, {2'000'000, around(microseconds(8)), 3}}};
+  report.transfers = {
+      {LinkTraffic::one_way, kLinksHost, "0:0", {}, true, {1'000'000, around(microseconds(20)), 0}},
+      {LinkTraffic::one_way,
+       "0:0",
+       "0:1",
+       PeerPath::direct,
+       true,
+       {1'000'000, around(microseconds(5)), 0}},
+      {LinkTraffic::one_way,
+       "0:0",
+       "0:1",
+       PeerPath::staged,
+       false,
+       {1'000'000, around(microseconds(50)), 0}},
+      {LinkTraffic::both_ways,
+       "0:0",
+       "0:1",
+       PeerPath::direct,
+       true,
+       {2'000'000, around(microseconds(8)), 3}}};
   report.at_once = {{LinkCrowd::up_and_down,
                      "",
                      true,
                      {4'000'000, around(microseconds(40)), 0},
-                     {{"0:0", 2'000'000, around(microseconds(40))}, {"0:1", 2'000'000, around(microseconds(30))}}}};
-  report.latencies = {{{"0:0", "0:1"}, "direct", true, around(microseconds(9)), around(microseconds(60)), 20}};
+                     {{"0:0", 2'000'000, around(microseconds(40))},
+                      {"0:1", 2'000'000, around(microseconds(30))}}}};
+  report.latencies = {
+      {{"0:0", "0:1"}, "direct", true, around(microseconds(9)), around(microseconds(60)), 20}};
   CollectiveRecord row;
   row.op = "all-reduce";
   row.element = "f32";
@@ -93,7 +112,8 @@ TEST_CASE("what is written is read back") {
   report.failure = "device 0:1 did not answer";
   const auto json = links_json(report);
   CHECK(links_json(links_from_json(json)) == json);
-  CHECK(links_json_text(links_from_json(nlohmann::ordered_json::parse(links_json_text(report)))) == links_json_text(report));
+  CHECK(links_json_text(links_from_json(nlohmann::ordered_json::parse(links_json_text(report)))) ==
+        links_json_text(report));
 }
 
 TEST_CASE("the file is the one that scripts are tested with") {
@@ -125,13 +145,15 @@ TEST_CASE("what cannot be is refused by its place") {
 
 TEST_CASE("tables have sources in rows and destinations in columns") {
   const std::string text = links_tables(some_links(), {});
-  for (const char* expected :
-       {"path between devices: direct\na note\n",
-        "one way, GB/s: from the row's to the column's, one pair at a time\nfrom  host    0:0     0:1\nhost     -  50.00       -\n"
-        "0:0      -      -  200.00\n0:1      -      -       -\n",
-        "both ways, GB/s: the sum of both directions, one pair at a time\nfrom  host    0:0    0:1\nhost     -      -      -\n"
-        "0:0      -      -  wrong\n0:1      -  wrong      -\n",
-        "one way, staged (not in use), GB/s", "up and down", "all-reduce on 2 devices (direct): busbw = algbw x 1"}) {
+  for (const char* expected : {"path between devices: direct\na note\n",
+                               "one way, GB/s: from the row's to the column's, one pair at a "
+                               "time\nfrom  host    0:0     0:1\nhost     -  50.00       -\n"
+                               "0:0      -      -  200.00\n0:1      -      -       -\n",
+                               "both ways, GB/s: the sum of both directions, one pair at a "
+                               "time\nfrom  host    0:0    0:1\nhost     -      -      -\n"
+                               "0:0      -      -  wrong\n0:1      -  wrong      -\n",
+                               "one way, staged (not in use), GB/s", "up and down",
+                               "all-reduce on 2 devices (direct): busbw = algbw x 1"}) {
     CAPTURE(text);
     CHECK(text.find(expected) != std::string::npos);
   }

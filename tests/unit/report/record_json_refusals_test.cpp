@@ -51,11 +51,15 @@ TEST_CASE("a file that is not a result file is refused in one line that says why
   CHECK(refusal_of_result(good.substr(0, good.size() / 2)).starts_with("not JSON, or cut off"));
   CHECK(refusal_of_result("[1, 2]") == "a JSON object expected");
   CHECK(refusal_of_result("{}") == "schema: missing");
-  CHECK(refusal_with([](Json& j) { j["schema"] = "something/else"; }) == "schema: \"something/else\" is not \"mgpu-bench/result\"");
-  CHECK(refusal_with([](Json& j) { j["schema_version"] = 3; }) == "schema_version: 3 is newer than this tool reads (2)");
-  CHECK(refusal_with([](Json& j) { j["schema_version"] = "1"; }) ==
-        R"(schema_version: the text "1" is not accepted: a whole number from -2147483648 to 2147483647)");
-  CHECK(refusal_with([](Json& j) { j["schema_version"] = 0; }) == "schema_version: 0 never existed");
+  CHECK(refusal_with([](Json& j) { j["schema"] = "something/else"; }) ==
+        "schema: \"something/else\" is not \"mgpu-bench/result\"");
+  CHECK(refusal_with([](Json& j) { j["schema_version"] = 3; }) ==
+        "schema_version: 3 is newer than this tool reads (2)");
+  CHECK(
+      refusal_with([](Json& j) { j["schema_version"] = "1"; }) ==
+      R"(schema_version: the text "1" is not accepted: a whole number from -2147483648 to 2147483647)");
+  CHECK(refusal_with([](Json& j) { j["schema_version"] = 0; }) ==
+        "schema_version: 0 never existed");
 }
 
 TEST_CASE("a missing field or a wrong type is named by its path") {
@@ -65,21 +69,28 @@ TEST_CASE("a missing field or a wrong type is named by its path") {
         }) == "devices[0].handicap.slow_from_fraction: missing");
   CHECK(refusal_with([](Json& j) { j["runs"][0]["mode"] = "End to end"; }) ==
         "runs[0].mode: a mode's name is up to 64 small letters, with underscores between words");
-  CHECK(refusal_with([](Json& j) { j["runs"][1]["time_ns"]["median"] = 1.5; }) ==
-        R"(runs[1].time_ns.median: "1.5" is not accepted: a whole number from 0 to 10000000000000000)");
-  CHECK(refusal_with([](Json& j) { j["runs"][1]["time_ns"]["ci95"] = {1}; }) == "runs[1].time_ns.ci95: two numbers expected");
-  CHECK(refusal_with([](Json& j) { j["runs"][1]["work"]["items"] = -1; }) ==
-        R"(runs[1].work.items: "-1" is not accepted: a whole number from 0 to 18446744073709551615)");
+  CHECK(
+      refusal_with([](Json& j) { j["runs"][1]["time_ns"]["median"] = 1.5; }) ==
+      R"(runs[1].time_ns.median: "1.5" is not accepted: a whole number from 0 to 10000000000000000)");
+  CHECK(refusal_with([](Json& j) { j["runs"][1]["time_ns"]["ci95"] = {1}; }) ==
+        "runs[1].time_ns.ci95: two numbers expected");
+  CHECK(
+      refusal_with([](Json& j) { j["runs"][1]["work"]["items"] = -1; }) ==
+      R"(runs[1].work.items: "-1" is not accepted: a whole number from 0 to 18446744073709551615)");
   CHECK(refusal_with([](Json& j) { j["runs"] = 7; }) == "runs: a list expected");
   CHECK(refusal_with([](Json& j) { j["complete"] = "yes"; }) == "complete: true or false expected");
-  CHECK(refusal_with([](Json& j) { j["devices"][0]["name"] = 3; }) == "devices[0].name: a string expected");
-  CHECK(refusal_with([](Json& j) { j["devices"][0]["compute_units"] = 5'000'000'000; }) ==
-        R"(devices[0].compute_units: "5000000000" is not accepted: a whole number from 0 to 4294967295)");
-  CHECK(refusal_with([](Json& j) { j["runs"][0]["sample_index"] = 10; }) == "runs[0].sample_index: no such sample");
+  CHECK(refusal_with([](Json& j) { j["devices"][0]["name"] = 3; }) ==
+        "devices[0].name: a string expected");
+  CHECK(
+      refusal_with([](Json& j) { j["devices"][0]["compute_units"] = 5'000'000'000; }) ==
+      R"(devices[0].compute_units: "5000000000" is not accepted: a whole number from 0 to 4294967295)");
+  CHECK(refusal_with([](Json& j) { j["runs"][0]["sample_index"] = 10; }) ==
+        "runs[0].sample_index: no such sample");
   CHECK(refusal_with([](Json& j) { j["runs"][3]["faults"][0]["sample"] = 1; }) ==
         "runs[3].faults[0].sample: no such disturbed sample");
-  CHECK(refusal_with([](Json& j) { j["runs"][3]["disturbed_samples"][0]["devices"] = {"0:0"}; }) ==
-        "runs[3].disturbed_samples[0].timeline.devices: more than the sample's own list of devices");
+  CHECK(
+      refusal_with([](Json& j) { j["runs"][3]["disturbed_samples"][0]["devices"] = {"0:0"}; }) ==
+      "runs[3].disturbed_samples[0].timeline.devices: more than the sample's own list of devices");
 }
 
 TEST_CASE("levels beyond a hundred are refused in one line, wherever they are") {
@@ -89,15 +100,18 @@ TEST_CASE("levels beyond a hundred are refused in one line, wherever they are") 
   CHECK(refusal_of_result(text).find("nested deeper than 100 levels") != std::string::npos);
   std::string objects;
   for (int k = 0; k < 100'000; ++k) objects += "{\"a\":";
-  CHECK(refusal_of_result(objects + "1" + std::string(100'000, '}')).find("nested deeper than 100 levels") != std::string::npos);
-  CHECK(refusal_of_result("[\"" + std::string(1000, '[') + "\"]") == "a JSON object expected");  // what looks like levels in a text
+  CHECK(refusal_of_result(objects + "1" + std::string(100'000, '}'))
+            .find("nested deeper than 100 levels") != std::string::npos);
+  CHECK(refusal_of_result("[\"" + std::string(1000, '[') + "\"]") ==
+        "a JSON object expected");  // what looks like levels in a text
 }
 
-// Every number of a result, in its turn, is made each of these: it is refused in one line that names it, or what is read can be
-// shown.
+// Every number of a result, in its turn, is made each of these: it is refused in one line that
+// names it, or what is read can be shown.
 TEST_CASE("no number in a result, however wrong, does harm") {
   const Json good = to_json(test::sample_report());
-  std::map<std::string, Json::json_pointer> numbers;  // one of each kind: elements of a list and rows of a table are alike
+  std::map<std::string, Json::json_pointer>
+      numbers;  // one of each kind: elements of a list and rows of a table are alike
   const std::function<void(const Json&, const Json::json_pointer&, const std::string&)> find =
       [&](const Json& at, const Json::json_pointer& path, const std::string& kind) {
         if (at.is_number()) numbers.emplace(kind, path);
@@ -117,13 +131,15 @@ TEST_CASE("no number in a result, however wrong, does harm") {
   REQUIRE(numbers.size() > 100);
   const std::size_t every = test::one_in(testing::is_thorough() ? 7 : 23);
   std::size_t refused = 0, shown = 0, turn = 0;
-  for (const auto& number : numbers) {  // no structured binding: clang 14 captures none in what CAPTURE is
+  for (const auto& number :
+       numbers) {  // no structured binding: clang 14 captures none in what CAPTURE is
     const auto& kind = number.first;
     const auto& path = number.second;
     if (turn++ % every != 0) continue;
-    for (const Json& bad :
-         {Json(-1), Json(0), Json(0.5), Json(1e300), Json(-1e300), Json(std::numeric_limits<std::int64_t>::min()),
-          Json(std::numeric_limits<std::int64_t>::max()), Json(std::numeric_limits<std::uint64_t>::max()), Json("NaN"), Json()}) {
+    for (const Json& bad : {Json(-1), Json(0), Json(0.5), Json(1e300), Json(-1e300),
+                            Json(std::numeric_limits<std::int64_t>::min()),
+                            Json(std::numeric_limits<std::int64_t>::max()),
+                            Json(std::numeric_limits<std::uint64_t>::max()), Json("NaN"), Json()}) {
       CAPTURE(kind);
       CAPTURE(bad.dump());
       Json json = good;
@@ -137,7 +153,8 @@ TEST_CASE("no number in a result, however wrong, does harm") {
       } catch (const Error& error) {
         const std::string what = error.what(), field = kind.substr(kind.rfind('/') + 1);
         CHECK(error.kind() == ErrorKind::input);
-        const bool named = what.find(field) != std::string::npos || what.find("column ") != std::string::npos ||
+        const bool named = what.find(field) != std::string::npos ||
+                           what.find("column ") != std::string::npos ||
                            what.find("row ") != std::string::npos;
         if (!named) CHECK(what == field);
         ++refused;
@@ -150,7 +167,8 @@ TEST_CASE("no number in a result, however wrong, does harm") {
 
 TEST_CASE("a timeline that names what is not there is refused") {
   const std::string at = "runs[0].timeline.";
-  CHECK(refusal_with([](Json& j) { j["runs"][0]["timeline"]["commands"][1][0] = 2; }) == at + "commands: row 1: device 2 of 2");
+  CHECK(refusal_with([](Json& j) { j["runs"][0]["timeline"]["commands"][1][0] = 2; }) ==
+        at + "commands: row 1: device 2 of 2");
   CHECK(refusal_with([](Json& j) { j["runs"][0]["timeline"]["commands"][1][1] = "copy"; }) ==
         at + "commands: row 1: unknown word \"copy\"");
   CHECK(refusal_with([](Json& j) {
@@ -162,12 +180,17 @@ TEST_CASE("a timeline that names what is not there is refused") {
         at + "devices: more than the run's own list of devices");
   CHECK(refusal_with([](Json& j) { j["runs"][0]["timeline"]["uncertainty_ns"] = {1}; }) ==
         at + "uncertainty_ns: not one for each device");
-  CHECK(refusal_with([](Json& j) { j["runs"][0]["timeline"]["merge"]["on"] = 5; }) == at + "merge.on: no such device");
+  CHECK(refusal_with([](Json& j) { j["runs"][0]["timeline"]["merge"]["on"] = 5; }) ==
+        at + "merge.on: no such device");
 }
 
 TEST_CASE("a file that is missing or a directory is refused by name") {
   const test::TemporaryFolder folder;
-  CHECK_THROWS_WITH_AS(read_report(folder.path()), (folder.path().string() + ": is a directory, not a result file").c_str(), Error);
+  CHECK_THROWS_WITH_AS(read_report(folder.path()),
+                       (folder.path().string() + ": is a directory, not a result file").c_str(),
+                       Error);
   const auto missing = folder.path() / "none.json";
-  CHECK_THROWS_WITH_AS(read_report(missing), (missing.string() + ": cannot be opened: No such file or directory").c_str(), Error);
+  CHECK_THROWS_WITH_AS(read_report(missing),
+                       (missing.string() + ": cannot be opened: No such file or directory").c_str(),
+                       Error);
 }

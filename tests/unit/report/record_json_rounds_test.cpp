@@ -1,4 +1,5 @@
-// The result file, of work that goes in rounds: exchanges, numbers of rounds and chains of stages come back.
+// The result file, of work that goes in rounds: exchanges, numbers of rounds and chains of stages
+// come back.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -10,7 +11,8 @@
 using namespace mgpu;
 using Json = nlohmann::ordered_json;
 
-TEST_CASE("exchanges come back in each of their parts, and files without any have none of these keys") {
+TEST_CASE(
+    "exchanges come back in each of their parts, and files without any have none of these keys") {
   Report report = test::sample_report();
   CHECK(to_json_text(report).find("exchange") == std::string::npos);
   RunRecord& run = report.runs.front();
@@ -46,20 +48,23 @@ TEST_CASE("exchanges come back in each of their parts, and files without any hav
   CHECK(back.metrics.waiting_share == 0.0625);
   CHECK(back.bottleneck.free_exchange == Nanos{5});
   Json older = Json::parse(to_json_text(report));
-  for (const char* key : {"exchange_total_ns", "exchange_hidden_ns", "waiting_ns"}) older["runs"][0]["per_device"][0].erase(key);
+  for (const char* key : {"exchange_total_ns", "exchange_hidden_ns", "waiting_ns"})
+    older["runs"][0]["per_device"][0].erase(key);
   const Report read = report_from_json(older);
   CHECK(read.runs.front().per_device.front().parts.exchange == Nanos{70});
   CHECK_FALSE(read.runs.front().per_device.front().parts.exchange_times);
   CHECK(to_json_text(read).find("waiting_ns") == std::string::npos);
 }
 
-TEST_CASE("how a chain of stages went comes back, and devices that the run does not have are refused") {
+TEST_CASE(
+    "how a chain of stages went comes back, and devices that the run does not have are refused") {
   Report report = test::sample_report();
   CHECK(to_json_text(report).find("\"chain\"") == std::string::npos);
   RunRecord& run = report.runs.front();
   REQUIRE(run.devices.size() == 2);
-  run.chain = ChainPhases{Nanos{10}, Nanos{20}, {1},
-                          Nanos{30}, Nanos{33}, {{{0}, Name("hash"), Nanos{25}}, {{1}, Name("reduce"), Nanos{30}}}};
+  run.chain = ChainPhases{
+      Nanos{10}, Nanos{20}, {1},
+      Nanos{30}, Nanos{33}, {{{0}, Name("hash"), Nanos{25}}, {{1}, Name("reduce"), Nanos{30}}}};
   run.metrics.filling_share = 0.25;
   run.metrics.period_ratio = 1.1;
   const Json json = Json::parse(to_json_text(report));
@@ -78,7 +83,9 @@ TEST_CASE("how a chain of stages went comes back, and devices that the run does 
   refused("/busy_ns", "long");
 }
 
-TEST_CASE("numbers of rounds come back with and without exchanges, and files of work without any have no column for them") {
+TEST_CASE(
+    "numbers of rounds come back with and without exchanges, and files of work without any have no "
+    "column for them") {
   Report report = test::sample_report();
   CHECK(to_json_text(report).find("round\"") == std::string::npos);
   RunRecord& run = report.runs.front();
@@ -86,7 +93,9 @@ TEST_CASE("numbers of rounds come back with and without exchanges, and files of 
   run.worst_round = 7;
   run.timeline.commands.at(1).round = 7;
   run.borders = {{2, {10, 10}, {{4, {12, 8}}, {8, {13, 7}}}}, {3, {13, 7}, {{16, {14, 6}}}}};
-  const auto commands_read = [&] { return report_from_json(Json::parse(to_json_text(report))).runs.front().timeline.commands; };
+  const auto commands_read = [&] {
+    return report_from_json(Json::parse(to_json_text(report))).runs.front().timeline.commands;
+  };
   const RunRecord with_rounds = report_from_json(Json::parse(to_json_text(report))).runs.front();
   CHECK(with_rounds.worst_round == 7u);
   REQUIRE(with_rounds.borders.size() == 2);

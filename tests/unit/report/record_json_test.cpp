@@ -53,12 +53,19 @@ TEST_CASE("a report comes back from its JSON text equal in every field") {
   CHECK(back.devices[1].clock.offset_ns() == 71'000);
 }
 
-TEST_CASE("options that samples were taken under come back by name and as what they were; files without them have none") {
+TEST_CASE(
+    "options that samples were taken under come back by name and as what they were; files without "
+    "them have none") {
   Report report = test::sample_report();
-  report.options = {
-      {"warmup", std::int64_t{0}}, {"verify", "off"}, {"build_timeout_ns", std::int64_t{300'000'000'000}}, {"share", 0.5}};
+  report.options = {{"warmup", std::int64_t{0}},
+                    {"verify", "off"},
+                    {"build_timeout_ns", std::int64_t{300'000'000'000}},
+                    {"share", 0.5}};
   const std::string text = to_json_text(report);
-  CHECK(text.find(R"(  "options": {"build_timeout_ns":300000000000,"share":0.5,"verify":"off","warmup":0},)") != std::string::npos);
+  CHECK(
+      text.find(
+          R"(  "options": {"build_timeout_ns":300000000000,"share":0.5,"verify":"off","warmup":0},)") !=
+      std::string::npos);
   Json json = Json::parse(text);
   CHECK(report_from_json(json).options == report.options);
   json.erase("options");
@@ -99,7 +106,9 @@ TEST_CASE("a fault, what it cost and the sample it disturbed come back in each o
   CHECK_FALSE(back.faults[0].detection);
 }
 
-TEST_CASE("a disturbed sample without a result says why, and one of devices the case has no longer names them") {
+TEST_CASE(
+    "a disturbed sample without a result says why, and one of devices the case has no longer names "
+    "them") {
   Report report = test::sample_report();
   DisturbedSample failed;
   failed.reason = "no device was left";
@@ -116,7 +125,9 @@ TEST_CASE("a disturbed sample without a result says why, and one of devices the 
   CHECK(back.runs[3].disturbed[0].devices.size() == 2);
 }
 
-TEST_CASE("a device whose time stamps are impossible has no parts in the file, and a reason, and is read again as it was") {
+TEST_CASE(
+    "a device whose time stamps are impossible has no parts in the file, and a reason, and is read "
+    "again as it was") {
   Report report = test::sample_report();
   PerDevice& device = report.runs[0].per_device[0];
   device.parts.unknown = "a kernel took no time";
@@ -163,7 +174,8 @@ TEST_CASE("files from before faults were told in full are read") {
     run.erase("devices_asked");
     run["verify"].erase("samples_checked");
   }
-  old["runs"][3]["faults"] = Json::array({{{"device", "0:1"}, {"what", "it hung"}, {"items_lost", 7}}});
+  old["runs"][3]["faults"] =
+      Json::array({{{"device", "0:1"}, {"what", "it hung"}, {"items_lost", 7}}});
   const Report back = report_from_json(old);
   CHECK(back.faults.empty());
   CHECK(back.runs[3].disturbed.empty());
@@ -199,8 +211,9 @@ TEST_CASE("ranks and the nodes of devices come back, and files of one process ha
   CHECK_FALSE(to_json(report)["devices"][0].contains("node"));
   CHECK_FALSE(report_from_json(to_json(report)).cluster);
   report.devices[1].device.node = DeviceNode{3, "b"};
-  report.cluster =
-      ClusterRecord{"Open MPI v4.1.4", {{0, "a", {}, {}, {}}, {3, "b", ClockOffset{Nanos{-5}, Nanos{7}}, {}, "it was silent"}}};
+  report.cluster = ClusterRecord{
+      "Open MPI v4.1.4",
+      {{0, "a", {}, {}, {}}, {3, "b", ClockOffset{Nanos{-5}, Nanos{7}}, {}, "it was silent"}}};
   const Report back = report_from_json(to_json(report));
   REQUIRE(back.devices[1].device.node);
   CHECK(back.devices[1].device.node->number == 3);
@@ -214,7 +227,8 @@ TEST_CASE("ranks and the nodes of devices come back, and files of one process ha
   CHECK(back.cluster->nodes[1].lost == "it was silent");
   Json json = to_json(report);
   json["cluster"]["nodes"][1]["offset_begin_ns"] = {7, -5};
-  CHECK_THROWS_WITH_AS(report_from_json(json), doctest::Contains("two bounds in ascending order"), Error);
+  CHECK_THROWS_WITH_AS(report_from_json(json), doctest::Contains("two bounds in ascending order"),
+                       Error);
 }
 
 TEST_CASE("the JSON text of the sample report is the golden one") {
@@ -222,12 +236,15 @@ TEST_CASE("the JSON text of the sample report is the golden one") {
   CHECK(test::golden("report.json", text) == text);
 }
 
-TEST_CASE("why devices are staged comes back as it was written, and files that have nothing to say of it are read") {
+TEST_CASE(
+    "why devices are staged comes back as it was written, and files that have nothing to say of it "
+    "are read") {
   Report report = test::sample_report();
   const Json json = to_json(report);
   CHECK_FALSE(json.contains("exchange_notes"));
   CHECK(report_from_json(json).exchange_notes.empty());
-  report.exchange_notes = {"staged between all devices: libcuda.so.1 cannot be loaded", "devices exchange no data: out of memory"};
+  report.exchange_notes = {"staged between all devices: libcuda.so.1 cannot be loaded",
+                           "devices exchange no data: out of memory"};
   CHECK(report_from_json(to_json(report)).exchange_notes == report.exchange_notes);
 }
 
@@ -258,11 +275,15 @@ TEST_CASE("a strategy's parameter may be a number or a name") {
   CHECK(report_from_json(json).runs[0].strategy_params == report.runs[0].strategy_params);
 }
 
-TEST_CASE("telemetry comes back as it was written, its absence is stated, and files without it are read") {
+TEST_CASE(
+    "telemetry comes back as it was written, its absence is stated, and files without it are "
+    "read") {
   Report report = test::sample_report();
   const Json json = Json::parse(to_json_text(report));
-  CHECK(json["telemetry"]["watched"][2] == Json{{"of", "0:1"}, {"source", nullptr}, {"reason", "there is no NVML"}});
-  CHECK(json["runs"][0]["telemetry"][1]["clock_mhz"] == Json{{"min", 1755.0}, {"mean", 1900.5}, {"max", 1980.0}});
+  CHECK(json["telemetry"]["watched"][2] ==
+        Json{{"of", "0:1"}, {"source", nullptr}, {"reason", "there is no NVML"}});
+  CHECK(json["runs"][0]["telemetry"][1]["clock_mhz"] ==
+        Json{{"min", 1755.0}, {"mean", 1900.5}, {"max", 1980.0}});
   CHECK_FALSE(json["runs"][0]["telemetry"][0].contains("clock_mhz"));
   CHECK(json["runs"][4]["telemetry"].is_null());  // it never ran
   const Report back = report_from_json(json);
@@ -302,11 +323,13 @@ TEST_CASE("keys come in the order of the design") {
   std::vector<std::string> keys;
   for (const auto& [key, value] : json["runs"][0].items()) keys.push_back(key);
   CHECK(keys ==
-        std::vector<std::string>{
-            "suite",     "params",   "strategy",   "strategy_params",   "devices",      "devices_asked", "mode",   "status",
-            "reason",    "setup_ns", "samples_ns", "disturbed_samples", "sample_index", "time_ns",       "work",   "rate",
-            "merge_ns",  "plan",     "per_device", "metrics",           "bottleneck",   "verify",        "faults", "warnings",
-            "telemetry", "timeline"});
+        std::vector<std::string>{"suite",        "params",        "strategy",   "strategy_params",
+                                 "devices",      "devices_asked", "mode",       "status",
+                                 "reason",       "setup_ns",      "samples_ns", "disturbed_samples",
+                                 "sample_index", "time_ns",       "work",       "rate",
+                                 "merge_ns",     "plan",          "per_device", "metrics",
+                                 "bottleneck",   "verify",        "faults",     "warnings",
+                                 "telemetry",    "timeline"});
   CHECK(json.begin().key() == "schema");
   CHECK(json["runs"][0]["params"]["leaves"].is_number_integer());
 }
@@ -330,6 +353,7 @@ TEST_CASE("the published schemas are JSON and found by name") {
   } catch (const Error& e) {
     CHECK(e.kind() == ErrorKind::usage);
     CHECK(std::string(e.what()) ==
-          "no schema \"nothing\": there are calibrate, compare, devices, links, list, plan, result, scaling, scenario, trace");
+          "no schema \"nothing\": there are calibrate, compare, devices, links, list, plan, "
+          "result, scaling, scenario, trace");
   }
 }

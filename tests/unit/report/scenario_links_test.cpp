@@ -14,7 +14,9 @@ TEST_CASE("links between devices are alike but for pairs that are named, one way
   json["links"] = {{"path", "host"},
                    {"bytes_per_s", 2e10},
                    {"latency_ns", 700},
-                   {"pairs", {{{"from", 0}, {"to", 2}, {"bytes_per_s", 1e9}}, {{"from", 2}, {"to", 1}, {"path", "staged"}}}}};
+                   {"pairs",
+                    {{{"from", 0}, {"to", 2}, {"bytes_per_s", 1e9}},
+                     {{"from", 2}, {"to", 1}, {"path", "staged"}}}}};
   const Scenario scenario = read_text(json.dump());
   const PeerLinks& links = scenario.exchange.links;
   REQUIRE(links.devices() == 3);
@@ -40,7 +42,8 @@ TEST_CASE("links that cannot be are named with what is accepted") {
     has(refusal_of_scenario(json.dump()), words);
   };
   refused(5, {"links", "an object"});
-  refused({{"way", "direct"}}, {"links", "\"way\"", "accepted", "path, bytes_per_s, latency_ns, pairs"});
+  refused({{"way", "direct"}},
+          {"links", "\"way\"", "accepted", "path, bytes_per_s, latency_ns, pairs"});
   refused({{"path", "nvlink"}}, {"links.path", "\"nvlink\"", "accepted: direct, staged, host"});
   refused({{"bytes_per_s", -1}}, {"links.bytes_per_s", "\"-1\"", "from 0"});
   refused({{"bytes_per_s", "fast"}}, {"links.bytes_per_s", "a number"});
@@ -66,7 +69,9 @@ TEST_CASE("links that cannot be are named with what is accepted") {
   has(refusal_of_scenario(json.dump()), {"devices[0].fixed_shared_ns", "from 0 to 0"});
 }
 
-TEST_CASE("work may go in rounds, over links where there are several devices, and says what goes to neighbours after them") {
+TEST_CASE(
+    "work may go in rounds, over links where there are several devices, and says what goes to "
+    "neighbours after them") {
   Json json = small_scenario();
   json["work"]["rounds"] = 100;
   CHECK(read_text(json.dump()).work.rounds == 100);
@@ -146,5 +151,6 @@ TEST_CASE("what devices exchanged comes back from JSON, and is part of the scena
 
   Json json = to_json(report);
   json["runs"][2]["plan"]["request"]["exchange"]["links"]["path"] = "nvlink";
-  CHECK_THROWS_WITH_AS(report_from_json(json), doctest::Contains("runs[2].plan.request.exchange.links.path"), Error);
+  CHECK_THROWS_WITH_AS(report_from_json(json),
+                       doctest::Contains("runs[2].plan.request.exchange.links.path"), Error);
 }

@@ -68,7 +68,8 @@ TEST_CASE("a scenario is read with its counts, and what is left out has its defa
 }
 
 TEST_CASE("unknown and missing keys are named with those that are accepted") {
-  has(with_device("items_per_sec", 1), {"devices[0]", "\"items_per_sec\"", "accepted", "items_per_s"});
+  has(with_device("items_per_sec", 1),
+      {"devices[0]", "\"items_per_sec\"", "accepted", "items_per_s"});
   has(with_work("itmes", 1), {"work", "\"itmes\"", "accepted", "items"});
   Json json = small_scenario();
   json["lnk"] = Json::object();
@@ -97,7 +98,8 @@ TEST_CASE("unknown and missing keys are named with those that are accepted") {
 
 TEST_CASE("numbers out of range are refused with key, value and range") {
   for (const Json& bad : {Json(0), Json(-1e9), Json("fast"), Json(nullptr), Json(1e19)}) {
-    has(with_device("items_per_s", bad), {"devices[0].items_per_s", bad.dump().substr(0, 3).c_str(), "above 0"});
+    has(with_device("items_per_s", bad),
+        {"devices[0].items_per_s", bad.dump().substr(0, 3).c_str(), "above 0"});
   }
   has(with_device("count", 0), {"devices[0].count", "\"0\"", "from 1 to 4096"});
   has(with_device("count", 2.5), {"devices[0].count", "\"2.5\"", "whole number"});
@@ -140,7 +142,8 @@ TEST_CASE("what would take for ever is refused before it begins") {
 TEST_CASE("what many devices together would take for ever is refused before it begins") {
   Json json = small_scenario();
   json["devices"][0]["count"] = 4000;
-  json["devices"][0]["items_per_s"] = static_cast<double>(json["work"]["items"].get<std::int64_t>()) / 5000;
+  json["devices"][0]["items_per_s"] =
+      static_cast<double>(json["work"]["items"].get<std::int64_t>()) / 5000;
   has(refusal_of_scenario(json.dump()), {"device 2000", "added to those before it", "1e+07 s"});
   json = small_scenario();
   json["devices"][0]["count"] = 1000;
@@ -187,7 +190,8 @@ TEST_CASE("what is not a scenario at all is refused") {
   has(refusal_of_scenario(""), {"is empty"});
   has(refusal_of_scenario("{"), {"not JSON"});
   has(refusal_of_scenario("[]"), {"an object"});
-  has(refusal_of_scenario("{\"devices\": [1], \"work\": {\"items\": 1}}"), {"devices[0]", "an object"});
+  has(refusal_of_scenario("{\"devices\": [1], \"work\": {\"items\": 1}}"),
+      {"devices[0]", "an object"});
   CHECK_THROWS_AS(read_scenario("/nonexistent/s.json"), Error);
   CHECK_THROWS_AS(read_scenario("/"), Error);
 }
@@ -198,7 +202,8 @@ TEST_CASE("the published examples are scenarios") {
   CHECK(read_scenario(folder / "cluster1024.scenario.json").devices.size() == 1024);
 }
 
-TEST_CASE("estimates and request of a plan come back from JSON, and are absent when they were not kept") {
+TEST_CASE(
+    "estimates and request of a plan come back from JSON, and are absent when they were not kept") {
   const Report report = estimated_report();
   const Report back = report_from_json(Json::parse(to_json_text(report)));
   CHECK(to_json_text(back) == to_json_text(report));
@@ -245,8 +250,10 @@ TEST_CASE("a case that carries estimates becomes a scenario; another does not") 
   CHECK(scenario.work.cost.replicated == 4096);
   CHECK(scenario.work.merge.per_slice == Nanos{7});
   CHECK_THROWS_WITH_AS(scenario_of(report, 0, Figures::measured),
-                       "case 0 carries no estimates of its devices (plan.estimates, plan.request)", Error);
-  CHECK_THROWS_WITH_AS(scenario_of(report, 99, Figures::measured), "it has 7 cases, there is no number 99", Error);
+                       "case 0 carries no estimates of its devices (plan.estimates, plan.request)",
+                       Error);
+  CHECK_THROWS_WITH_AS(scenario_of(report, 99, Figures::measured),
+                       "it has 7 cases, there is no number 99", Error);
   CHECK_THROWS_AS(largest_estimated_run(sample_report()), Error);
 }
 
@@ -260,17 +267,20 @@ TEST_CASE("devices of a case are as its sample found them, if it was measured an
   run.plan.work = PlannedWork{1000, 1, {}};
   run.merge = Nanos{50};
   run.timeline.makespan = Nanos{2100};
-  run.timeline.slices = {{DeviceIndex{1}, 0, 500, 1000, {}, Nanos{1000}}, {DeviceIndex{0}, 0, 0, 500, {}, Nanos{2000}}};
+  run.timeline.slices = {{DeviceIndex{1}, 0, 500, 1000, {}, Nanos{1000}},
+                         {DeviceIndex{0}, 0, 0, 500, {}, Nanos{2000}}};
   run.per_device.resize(2);
   run.per_device[0].parts.finish = Nanos{2000};
   run.per_device[1].parts.finish = Nanos{950};
   const auto rates = [&](Figures figures) {
     const Scenario scenario = scenario_of(report, 1, figures);
-    return std::pair(scenario.devices[0].estimate.items_per_s, scenario.devices[1].estimate.items_per_s);
+    return std::pair(scenario.devices[0].estimate.items_per_s,
+                     scenario.devices[1].estimate.items_per_s);
   };
   const std::pair given(1e9, 1e9);
   CHECK(rates(Figures::predicted) == given);
-  CHECK(rates(Figures::measured).first == doctest::Approx(500 / 2050e-9));  // the host saw the end 50 ns after it
+  CHECK(rates(Figures::measured).first ==
+        doctest::Approx(500 / 2050e-9));  // the host saw the end 50 ns after it
   CHECK(rates(Figures::measured).second == doctest::Approx(500 / 1000e-9));
   CHECK(scenario_of(report, 1, Figures::measured).work.merge.fixed == Nanos{50});
   const auto as_given = scenario_of(report, 1, Figures::measured).given;
@@ -280,7 +290,10 @@ TEST_CASE("devices of a case are as its sample found them, if it was measured an
   CHECK_FALSE(scenario_of(report, 1, Figures::predicted).given);
 
   SUBCASE("but for one that failed") { run.status = Status::failed; }
-  SUBCASE("but for one in which a device failed") { run.faults = {{"0:1", "hang", "sample", "it hung"}}; }
+  SUBCASE("but for one in which a device failed") {
+    run.faults = {{"0:1", "hang", "sample", "it hung"}};
+  }
   SUBCASE("but for one whose slices are not all there") { run.timeline.slices.pop_back(); }
-  if (run.status != Status::ok || !run.faults.empty() || run.timeline.slices.size() != 2) CHECK(rates(Figures::measured) == given);
+  if (run.status != Status::ok || !run.faults.empty() || run.timeline.slices.size() != 2)
+    CHECK(rates(Figures::measured) == given);
 }

@@ -18,11 +18,13 @@ Report report_of(DeviceType type, std::size_t devices) {
   return report;
 }
 
-// Equal shares of 2^exponent items on all devices, which took `time`, and one alone `alone`; estimated at 1e6 items/s each.
+// Equal shares of 2^exponent items on all devices, which took `time`, and one alone `alone`;
+// estimated at 1e6 items/s each.
 void add(Report& report, int exponent, Nanos alone, Nanos time, Mode mode = Mode::resident) {
   RunRecord& run = report.runs.emplace_back();
   run.suite = "sum";
-  run.params = {{"items", std::int64_t{1} << exponent}, {"seed", std::int64_t{1}}, {"kind", "plain"}};
+  run.params = {
+      {"items", std::int64_t{1} << exponent}, {"seed", std::int64_t{1}}, {"kind", "plain"}};
   run.strategy = "equal";
   run.mode = mode;
   run.rate_unit = "items/s";
@@ -57,27 +59,35 @@ TEST_CASE("a count pays from the first size on from which it is always faster th
   CHECK(sweeps[0].size_name == "items");
   CHECK(sweeps[0].counts == std::vector<std::size_t>{1, 2});  // nothing is predicted of more CPUs
   CHECK(sweep_sentences(sweeps[0]) ==
-        std::vector<std::string>{"2 devices pay from 2^14 items on; at 2^12 they take 1.12 times as long as fewer."});
+        std::vector<std::string>{
+            "2 devices pay from 2^14 items on; at 2^12 they take 1.12 times as long as fewer."});
   const std::string table = sweep_tables(report, {});
   CHECK(table.find("2^16") != std::string::npos);
   CHECK(table.find("1.78") != std::string::npos);
-  CHECK(sweep_tables(report, {.width = 40}).find("hidden: speedup of 2 devices (") != std::string::npos);
+  CHECK(sweep_tables(report, {.width = 40}).find("hidden: speedup of 2 devices (") !=
+        std::string::npos);
 }
 
 TEST_CASE("what the noise does not tell apart does not pay; nor is a failed case a figure") {
   Report report = report_of(DeviceType::cpu, 2);
-  for (const int exponent : {10, 12, 14}) add(report, exponent, microseconds(100), microseconds(101));
+  for (const int exponent : {10, 12, 14})
+    add(report, exponent, microseconds(100), microseconds(101));
   CHECK(sweep_sentences(size_sweeps(report)[0]) ==
-        std::vector<std::string>{"2 devices pay at no size up to 2^14 items: there they take 1.01 times as long as fewer."});
+        std::vector<std::string>{"2 devices pay at no size up to 2^14 items: there they take 1.01 "
+                                 "times as long as fewer."});
   report.runs.back().status = Status::failed;
   CHECK_FALSE(size_sweeps(report)[0].rows.back().cells[1]);
   CHECK(sweep_sentences(size_sweeps(report)[0]) ==
-        std::vector<std::string>{"2 devices pay at no size up to 2^12 items: there they take 1.01 times as long as fewer."});
+        std::vector<std::string>{"2 devices pay at no size up to 2^12 items: there they take 1.01 "
+                                 "times as long as fewer."});
 }
 
-TEST_CASE("a strategy that leaves all to one device says nothing of more, and a parameter that some lack is no error") {
+TEST_CASE(
+    "a strategy that leaves all to one device says nothing of more, and a parameter that some lack "
+    "is no error") {
   Report report = report_of(DeviceType::gpu, 1);
-  for (const int exponent : {10, 12, 14}) add(report, exponent, microseconds(100), microseconds(100));
+  for (const int exponent : {10, 12, 14})
+    add(report, exponent, microseconds(100), microseconds(100));
   report.runs.back().params["tile"] = std::int64_t{64};
   CHECK(size_sweeps(report)[0].counts == std::vector<std::size_t>{1, 2, 4, 8});
   CHECK(size_sweeps(report)[0].rows.back().size == "2^14 x 64");
@@ -86,7 +96,9 @@ TEST_CASE("a strategy that leaves all to one device says nothing of more, and a 
   CHECK(sweep_sentences(size_sweeps(report)[0]).empty());
 }
 
-TEST_CASE("GPUs that are not there are predicted for resident samples, and marked; over a host link they are not") {
+TEST_CASE(
+    "GPUs that are not there are predicted for resident samples, and marked; over a host link they "
+    "are not") {
   Report report = report_of(DeviceType::gpu, 1);
   for (const int exponent : {6, 12, 18}) {
     const Nanos time = microseconds(100 + (1 << exponent));
@@ -102,9 +114,11 @@ TEST_CASE("GPUs that are not there are predicted for resident samples, and marke
   CHECK(seconds(cells[3]->time.median) == doctest::Approx((1 << 15) * 1e-6 + 3e-4).epsilon(0.01));
   const std::vector<std::string> sentences = sweep_sentences(sweeps[0]);
   REQUIRE(sentences.size() == 3);
-  CHECK(sentences[0].starts_with("2 devices would pay, as predicted, from 2^12 items on; at 64 they take"));
+  CHECK(sentences[0].starts_with(
+      "2 devices would pay, as predicted, from 2^12 items on; at 64 they take"));
   CHECK(sweeps[1].counts == std::vector<std::size_t>{1});
-  CHECK(sweep_sentences(sweeps[1]) == std::vector<std::string>{"How more devices would share the host link is not known."});
+  CHECK(sweep_sentences(sweeps[1]) ==
+        std::vector<std::string>{"How more devices would share the host link is not known."});
 }
 
 TEST_CASE("two sizes are no sweep") {

@@ -43,8 +43,9 @@ TEST_CASE("the checker accepts a trace that obeys, as an object and as a list") 
 TEST_CASE("the checker refuses what is not a trace") {
   REQUIRE(check_chrome_trace("{\"traceEvents\":[").size() == 1);
   CHECK(check_chrome_trace("{\"traceEvents\":[").front().starts_with("not JSON, or cut off"));
-  CHECK(check_chrome_trace(std::string(100'000, '[') + std::string(100'000, ']')).front().find("nested deeper than 100") !=
-        std::string::npos);
+  CHECK(check_chrome_trace(std::string(100'000, '[') + std::string(100'000, ']'))
+            .front()
+            .find("nested deeper than 100") != std::string::npos);
   CHECK(check_chrome_trace("{}").size() == 1);
   CHECK(check_chrome_trace("3").size() == 1);
   CHECK(breach_of([](Json& e) { e.push_back(7); }) == "event 8: is not an object");
@@ -52,17 +53,24 @@ TEST_CASE("the checker refuses what is not a trace") {
 
 TEST_CASE("the checker sees wrong types of the common fields") {
   CHECK(breach_of([](Json& e) { e[3]["ph"] = "XX"; }) == "event 3: ph is not one character");
-  CHECK(breach_of([](Json& e) { e[3]["ph"] = "?"; }) == "event 3: ph \"?\" is none of M X C s f i b e");
-  CHECK(breach_of([](Json& e) { e[3]["name"] = ""; }) == "event 3: name is missing, empty or not a string");
-  CHECK(breach_of([](Json& e) { e[3].erase("name"); }) == "event 3: name is missing, empty or not a string");
+  CHECK(breach_of([](Json& e) { e[3]["ph"] = "?"; }) ==
+        "event 3: ph \"?\" is none of M X C s f i b e");
+  CHECK(breach_of([](Json& e) { e[3]["name"] = ""; }) ==
+        "event 3: name is missing, empty or not a string");
+  CHECK(breach_of([](Json& e) { e[3].erase("name"); }) ==
+        "event 3: name is missing, empty or not a string");
   CHECK(breach_of([](Json& e) { e[3]["args"] = 1; }) == "event 3: args is not an object");
   for (const Json& bad : {Json("1"), Json(0), Json(-1), Json(1.5), Json(4294967296)}) {
     CAPTURE(bad.dump());
-    CHECK(breach_of([&](Json& e) { e[3]["pid"] = bad; }) == "event 3: pid is not an integer from 1 to 2^32-1");
-    CHECK(breach_of([&](Json& e) { e[3]["tid"] = bad; }) == "event 3: tid is not an integer from 1 to 2^32-1");
+    CHECK(breach_of([&](Json& e) { e[3]["pid"] = bad; }) ==
+          "event 3: pid is not an integer from 1 to 2^32-1");
+    CHECK(breach_of([&](Json& e) { e[3]["tid"] = bad; }) ==
+          "event 3: tid is not an integer from 1 to 2^32-1");
   }
-  CHECK(breach_of([](Json& e) { e[3].erase("tid"); }) == "event 3: tid is not an integer from 1 to 2^32-1");
-  CHECK(breach_of([](Json& e) { e[3]["pid"] = 2; }) == "event 3: tid 1 belongs to another pid already");
+  CHECK(breach_of([](Json& e) { e[3].erase("tid"); }) ==
+        "event 3: tid is not an integer from 1 to 2^32-1");
+  CHECK(breach_of([](Json& e) { e[3]["pid"] = 2; }) ==
+        "event 3: tid 1 belongs to another pid already");
 }
 
 TEST_CASE("the checker sees times that are negative, missing, strings or not zero-based") {
@@ -70,12 +78,15 @@ TEST_CASE("the checker sees times that are negative, missing, strings or not zer
   CHECK(breach_of([](Json& e) { e[3].erase("dur"); }) == "event 3: dur is not a number");
   CHECK(breach_of([](Json& e) { e[3]["ts"] = "1"; }) == "event 3: ts is not a number");
   CHECK(breach_of([](Json& e) { e[7]["ts"] = -1; }) == "event 7: ts is negative");
-  CHECK(breach_of([](Json& e) { e[7]["ts"] = 1.79e15; }) == "event 7: ts is too large to hold nanoseconds: not zero-based");
+  CHECK(breach_of([](Json& e) { e[7]["ts"] = 1.79e15; }) ==
+        "event 7: ts is too large to hold nanoseconds: not zero-based");
 }
 
 TEST_CASE("the checker sees metadata that importers refuse") {
-  CHECK(breach_of([](Json& e) { e[0]["args"]["name"] = ""; }) == "event 0: process_name is empty or not a string");
-  CHECK(breach_of([](Json& e) { e[1]["args"]["sort_index"] = "0"; }) == "event 1: sort_index is not a number");
+  CHECK(breach_of([](Json& e) { e[0]["args"]["name"] = ""; }) ==
+        "event 0: process_name is empty or not a string");
+  CHECK(breach_of([](Json& e) { e[1]["args"]["sort_index"] = "0"; }) ==
+        "event 1: sort_index is not a number");
 }
 
 TEST_CASE("the checker sees instants of an unknown scope") {
@@ -84,16 +95,22 @@ TEST_CASE("the checker sees instants of an unknown scope") {
   e.push_back(instant);
   CHECK(check_chrome_trace(e.dump()).empty());
   instant["s"] = "q";
-  CHECK(breach_of([&](Json& events) { events.push_back(instant); }) == "event 8: an instant's s is none of t p g");
+  CHECK(breach_of([&](Json& events) { events.push_back(instant); }) ==
+        "event 8: an instant's s is none of t p g");
 }
 
 TEST_CASE("the checker sees slices of a thread that overlap without nesting") {
-  CHECK(breach_of([](Json& e) { e[3]["dur"] = 7.501; }) == "event 3: overlaps event 2 on tid 1 without nesting");
+  CHECK(breach_of([](Json& e) { e[3]["dur"] = 7.501; }) ==
+        "event 3: overlaps event 2 on tid 1 without nesting");
 }
 
-TEST_CASE("the checker sees counters that are no numbers, have no series or share one between processes") {
-  CHECK(breach_of([](Json& e) { e[7]["args"]["gpu0"] = "1"; }) == "event 7: counter \"gpu0\" is not a number");
-  CHECK(breach_of([](Json& e) { e[7]["args"] = Json::object(); }) == "event 7: a counter without a series");
+TEST_CASE(
+    "the checker sees counters that are no numbers, have no series or share one between "
+    "processes") {
+  CHECK(breach_of([](Json& e) { e[7]["args"]["gpu0"] = "1"; }) ==
+        "event 7: counter \"gpu0\" is not a number");
+  CHECK(breach_of([](Json& e) { e[7]["args"] = Json::object(); }) ==
+        "event 7: a counter without a series");
   CHECK(breach_of([](Json& e) {
           e.push_back(e[7]);
           e[8]["pid"] = 1;
@@ -116,8 +133,10 @@ TEST_CASE("the checker sees arrows that do not bind") {
           e[4]["dur"] = 20;
           e[6]["ts"] = 1;
         }) == "event 6: a flow end before its start");
-  // The same arrow, but written before the slice that begins at its time: importers find nothing open.
-  CHECK(breach_of([](Json& e) { std::swap(e[4], e[6]); }) == "event 4: a flow end outside any slice");
+  // The same arrow, but written before the slice that begins at its time: importers find nothing
+  // open.
+  CHECK(breach_of([](Json& e) { std::swap(e[4], e[6]); }) ==
+        "event 4: a flow end outside any slice");
 }
 
 TEST_CASE("the checker sees flow ids that are neither integers nor hexadecimal") {

@@ -48,7 +48,8 @@ TEST_CASE("the trace of the sample report obeys every rule and is the golden one
   CHECK(test::golden("report.trace.json", text) == text);
 }
 
-TEST_CASE("traces of random pipelines obey every rule, also where clock errors moved their commands") {
+TEST_CASE(
+    "traces of random pipelines obey every rule, also where clock errors moved their commands") {
   std::mt19937 random(9);
   std::uniform_int_distribution<std::int64_t> error(-200, 200);
   for (int round = 0; round < 40; ++round) {
@@ -65,8 +66,10 @@ TEST_CASE("traces of random pipelines obey every rule, also where clock errors m
         if (round % 2) c.ended += Nanos{error(random)};  // may end before it starts
       }
       for (std::uint32_t d = 0; d < run.timeline.devices; ++d)
-        run.timeline.spans.push_back(
-            {{d}, HostState::in_flight, Nanos{error(random)}, run.timeline.makespan + Nanos{error(random)}});
+        run.timeline.spans.push_back({{d},
+                                      HostState::in_flight,
+                                      Nanos{error(random)},
+                                      run.timeline.makespan + Nanos{error(random)}});
     }
     CHECK(all_lines(check_chrome_trace(to_chrome_trace(report))) == "");
   }
@@ -81,7 +84,11 @@ TEST_CASE("a report without runs, and runs that never ran, make a trace that obe
 }
 
 TEST_CASE("commands of one queue that overlap get a lane of their own") {
-  const Report report = report_of(TimelineBuilder(2, 100).compute(0, 0, 0, 50).compute(0, 1, 40, 90).compute(0, 2, 50, 60).get());
+  const Report report = report_of(TimelineBuilder(2, 100)
+                                      .compute(0, 0, 0, 50)
+                                      .compute(0, 1, 40, 90)
+                                      .compute(0, 2, 50, 60)
+                                      .get());
   std::vector<std::uint32_t> tids;
   for (const Json& e : events(report, "X"))
     if (e["cat"] == "compute") tids.push_back(e["tid"]);
@@ -90,11 +97,14 @@ TEST_CASE("commands of one queue that overlap get a lane of their own") {
   CHECK(tids[2] == tids[0]);
 }
 
-TEST_CASE("each of several nodes is a process with its host's name, its devices are threads, and how well its clock is known is drawn") {
+TEST_CASE(
+    "each of several nodes is a process with its host's name, its devices are threads, and how "
+    "well its clock is known is drawn") {
   Report report = test::sample_report();
   report.cluster = ClusterRecord{"Open MPI v4.1.4",
                                  {{0, "first", std::nullopt, std::nullopt, std::nullopt},
-                                  {1, "second", ClockOffset{Nanos{-1000}, Nanos{500}}, ClockOffset{Nanos{0}, Nanos{2100}}, std::nullopt}}};
+                                  {1, "second", ClockOffset{Nanos{-1000}, Nanos{500}},
+                                   ClockOffset{Nanos{0}, Nanos{2100}}, std::nullopt}}};
   report.devices.at(0).device.node = DeviceNode{0, "first"};
   report.devices.at(1).device.node = DeviceNode{1, "second"};
   const std::string text = to_chrome_trace(report);
@@ -108,7 +118,8 @@ TEST_CASE("each of several nodes is a process with its host's name, its devices 
   }
   REQUIRE(processes.contains("node 0: first"));
   REQUIRE(processes.contains("node 1: second (clock within 2.10 us)"));
-  const std::uint32_t first = processes["node 0: first"], second = processes["node 1: second (clock within 2.10 us)"];
+  const std::uint32_t first = processes["node 0: first"],
+                      second = processes["node 1: second (clock within 2.10 us)"];
   for (const auto& [name, pid] : processes) CHECK_FALSE(name.starts_with("GPU"));
   std::set<std::uint32_t> with_compute;
   for (const auto& [name, pid] : threads)
@@ -128,8 +139,11 @@ TEST_CASE("each of several nodes is a process with its host's name, its devices 
 }
 
 TEST_CASE("lanes are the fewest that keep intervals apart") {
-  const auto lanes = assign_lanes(
-      {{Nanos{0}, Nanos{10}}, {Nanos{10}, Nanos{20}}, {Nanos{5}, Nanos{15}}, {Nanos{15}, Nanos{16}}, {Nanos{12}, Nanos{12}}});
+  const auto lanes = assign_lanes({{Nanos{0}, Nanos{10}},
+                                   {Nanos{10}, Nanos{20}},
+                                   {Nanos{5}, Nanos{15}},
+                                   {Nanos{15}, Nanos{16}},
+                                   {Nanos{12}, Nanos{12}}});
   CHECK(lanes == std::vector<std::uint32_t>{0, 0, 1, 1, 2});
   CHECK(assign_lanes({}).empty());
 }
@@ -152,8 +166,12 @@ TEST_CASE("times are never negative, and cases follow one another without touchi
 }
 
 TEST_CASE("an arrow leads from a slice's upload to its kernel and on to its download") {
-  const Report report = report_of(
-      TimelineBuilder(2, 100).upload(1, 0, 0, 20).compute(1, 0, 30, 50).download(1, 0, 60, 70).compute(1, 1, 55, 58).get());
+  const Report report = report_of(TimelineBuilder(2, 100)
+                                      .upload(1, 0, 0, 20)
+                                      .compute(1, 0, 30, 50)
+                                      .download(1, 0, 60, 70)
+                                      .compute(1, 1, 55, 58)
+                                      .get());
   const auto starts = events(report, "s"), ends = events(report, "f");
   REQUIRE(starts.size() == 2);
   REQUIRE(ends.size() == 2);
@@ -164,8 +182,13 @@ TEST_CASE("an arrow leads from a slice's upload to its kernel and on to its down
   CHECK(starts[0]["id"] != starts[1]["id"]);
 }
 
-TEST_CASE("exchanges have a thread of their own, and an arrow leads from what was put to who waited for it") {
-  const Report report = report_of(TimelineBuilder(2, 400).exchange(1, 0, true, 50, 300).exchange(0, 1, false, 100, 200, 64).get());
+TEST_CASE(
+    "exchanges have a thread of their own, and an arrow leads from what was put to who waited for "
+    "it") {
+  const Report report = report_of(TimelineBuilder(2, 400)
+                                      .exchange(1, 0, true, 50, 300)
+                                      .exchange(0, 1, false, 100, 200, 64)
+                                      .get());
   const auto starts = events(report, "s"), ends = events(report, "f");
   REQUIRE(starts.size() == 1);
   REQUIRE(ends.size() == 1);
@@ -174,13 +197,17 @@ TEST_CASE("exchanges have a thread of their own, and an arrow leads from what wa
   CHECK(starts[0]["name"] == "exchange");
   CHECK(starts[0]["pid"] != ends[0]["pid"]);
   std::size_t threads = 0;
-  for (const Json& event : events(report, "M")) threads += event["args"].value("name", "") == "exchange" ? 1 : 0;
+  for (const Json& event : events(report, "M"))
+    threads += event["args"].value("name", "") == "exchange" ? 1 : 0;
   CHECK(threads == 2);
-  for (const Json& event : events(report_of(TimelineBuilder(1, 10).compute(0, 0, 0, 10).get()), "M"))
+  for (const Json& event :
+       events(report_of(TimelineBuilder(1, 10).compute(0, 0, 0, 10).get()), "M"))
     CHECK(event["args"].value("name", "") != "exchange");
 }
 
-TEST_CASE("commands say of which round they are, and an arrow leads to who waited in the same round, though the sender was ahead") {
+TEST_CASE(
+    "commands say of which round they are, and an arrow leads to who waited in the same round, "
+    "though the sender was ahead") {
   const Report report = report_of(TimelineBuilder(2, 400)
                                       .exchange(0, 1, false, 10, 20, 64)
                                       .of_round(3)
@@ -205,15 +232,20 @@ TEST_CASE("commands say of which round they are, and an arrow leads to who waite
 }
 
 TEST_CASE("each device counts its slices in flight under a key of its own") {
-  const Report report =
-      report_of(TimelineBuilder(2, 100).compute(0, 0, 0, 50).slice(0, 0, 0, 5, 10, 60).slice(0, 1, 5, 9, 20, 60).get());
+  const Report report = report_of(TimelineBuilder(2, 100)
+                                      .compute(0, 0, 0, 50)
+                                      .slice(0, 0, 0, 5, 10, 60)
+                                      .slice(0, 1, 5, 9, 20, 60)
+                                      .get());
   std::vector<std::pair<double, int>> steps;
   for (const Json& e : events(report, "C"))
     if (e["name"] == "slices in flight") steps.emplace_back(e["ts"], e["args"]["slices 0:0"]);
   CHECK(steps == std::vector<std::pair<double, int>>{{0, 0}, {0.01, 1}, {0.02, 2}, {0.06, 0}});
 }
 
-TEST_CASE("what was read of a device or the host is counted in its process, from the begin of its case on") {
+TEST_CASE(
+    "what was read of a device or the host is counted in its process, from the begin of its case "
+    "on") {
   Report report = test::sample_report();
   report.runs.resize(1);
   std::vector<std::pair<double, double>> clock;
@@ -240,8 +272,10 @@ TEST_CASE("what was read of a device or the host is counted in its process, from
 TEST_CASE("the clocks' methods and uncertainties are in the metadata") {
   const Json metadata = Json::parse(to_chrome_trace(test::sample_report()))["metadata"];
   CHECK(metadata["version"] == "0.1.0");
-  CHECK(metadata["clocks"]["0:1"] ==
-        Json{{"method", "bounds"}, {"offset_ns", 71000}, {"drift_ppb", -8500.25}, {"uncertainty_ns", 6012}});
+  CHECK(metadata["clocks"]["0:1"] == Json{{"method", "bounds"},
+                                          {"offset_ns", 71000},
+                                          {"drift_ppb", -8500.25},
+                                          {"uncertainty_ns", 6012}});
 }
 
 TEST_CASE("the name of a handicapped device's process says so") {
@@ -252,10 +286,13 @@ TEST_CASE("the name of a handicapped device's process says so") {
   CHECK(text.find("GPU 1: NVIDIA H200 0000:3b:00.0 (slices 1.00 ms late)\"") != std::string::npos);
 }
 
-TEST_CASE("a fault is an instant on its device's worker, and the sample it disturbed follows in a process of its own") {
+TEST_CASE(
+    "a fault is an instant on its device's worker, and the sample it disturbed follows in a "
+    "process of its own") {
   const Report report = test::sample_report();
   const auto instants = events(report, "i");
-  REQUIRE(instants.size() == 3);  // of no case; on the device's track and in the disturbed sample's process
+  REQUIRE(instants.size() ==
+          3);  // of no case; on the device's track and in the disturbed sample's process
   CHECK(instants[0]["name"] == "device 0:2 failed");
   CHECK(instants[0]["ts"] == 0);
   CHECK(instants[1]["name"] == "device 0:1 hung");
@@ -283,13 +320,18 @@ TEST_CASE("a fault is an instant on its device's worker, and the sample it distu
     if (e["name"] == "thread_name" && e["pid"] == of_sample) threads.push_back(e["args"]["name"]);
   }
   CHECK(processes[instants[1]["pid"]] == "GPU 1: NVIDIA H200 0000:3b:00.0");
-  CHECK(processes[of_sample] == "merkle leaves=100000 tree=plain resident dynamic: device 0:1 hung");
-  CHECK(processes.size() == 5);  // the run, two devices, the one that was lost before, the disturbed sample
-  CHECK(threads == std::vector<std::string>{"0:0 host worker", "0:0 upload", "0:0 compute", "0:0 download", "0:1 host worker",
-                                            "0:1 upload", "0:1 compute", "0:1 download"});
+  CHECK(processes[of_sample] ==
+        "merkle leaves=100000 tree=plain resident dynamic: device 0:1 hung");
+  CHECK(processes.size() ==
+        5);  // the run, two devices, the one that was lost before, the disturbed sample
+  CHECK(threads == std::vector<std::string>{"0:0 host worker", "0:0 upload", "0:0 compute",
+                                            "0:0 download", "0:1 host worker", "0:1 upload",
+                                            "0:1 compute", "0:1 download"});
 }
 
-TEST_CASE("faults outside samples, samples without a result and devices that are not listed obey the rules of traces, too") {
+TEST_CASE(
+    "faults outside samples, samples without a result and devices that are not listed obey the "
+    "rules of traces, too") {
   Report report = test::sample_report();
   RunRecord& run = report.runs[3];
   Fault early = run.faults[0];
@@ -315,8 +357,12 @@ TEST_CASE("faults outside samples, samples without a result and devices that are
 TEST_CASE("stamps that no clock can give are drawn near the sample and recorded as they are") {
   constexpr std::int64_t far = std::int64_t{1} << 62;
   for (const auto& [started, ended] :
-       {std::pair{far, far + 5}, {-far, far}, {far, -far}, {std::int64_t{0}, std::numeric_limits<std::int64_t>::max()}}) {
-    const Report report = report_of(TimelineBuilder(2, 1000).compute(0, 0, started, ended).compute(1, 0, 10, 900).get());
+       {std::pair{far, far + 5},
+        {-far, far},
+        {far, -far},
+        {std::int64_t{0}, std::numeric_limits<std::int64_t>::max()}}) {
+    const Report report = report_of(
+        TimelineBuilder(2, 1000).compute(0, 0, started, ended).compute(1, 0, 10, 900).get());
     CHECK(all_lines(check_chrome_trace(to_chrome_trace(report))) == "");
     for (const Json& e : events(report, "X")) {
       CHECK(e["ts"].get<double>() + e["dur"].get<double>() <= 1002);
@@ -341,6 +387,7 @@ TEST_CASE("names with quotes and bytes that are no UTF-8 do not break a trace") 
 TEST_CASE("100,000 commands are written and checked without a breach") {
   constexpr auto kSlices = static_cast<std::int32_t>(50'000 / one_in(50));
   TimelineBuilder b(2, 22 * kSlices);
-  for (std::int32_t s = 0; s < kSlices; ++s) b.upload(0, s, 20 * s, 20 * s + 18, 64).compute(0, s, 20 * s + 20, 20 * s + 39);
+  for (std::int32_t s = 0; s < kSlices; ++s)
+    b.upload(0, s, 20 * s, 20 * s + 18, 64).compute(0, s, 20 * s + 20, 20 * s + 39);
   CHECK(check_chrome_trace(to_chrome_trace(report_of(b.get()))).empty());
 }

@@ -1,4 +1,5 @@
-// Calibrating a set of devices: what is measured, what is taken from the store, what is left when a device fails.
+// Calibrating a set of devices: what is measured, what is taken from the store, what is left when a
+// device fails.
 #include "lib/session/calibrate.hpp"
 
 #include <doctest/doctest.h>
@@ -51,8 +52,10 @@ TEST_CASE("devices are measured once, then the cached figures are used until mea
 
   const CalibrationResult afresh = calibrate(second.backend, second.facts, store, true);
   CHECK(afresh.origins == std::vector{CalibrationOrigin::measured, CalibrationOrigin::measured});
-  CHECK(afresh.calibration.devices[0]->fp32_flops < 0.6 * measured.calibration.devices[0]->fp32_flops);
-  CHECK(cached_calibration(second.facts, store).calibration.devices[0]->fp32_flops == afresh.calibration.devices[0]->fp32_flops);
+  CHECK(afresh.calibration.devices[0]->fp32_flops <
+        0.6 * measured.calibration.devices[0]->fp32_flops);
+  CHECK(cached_calibration(second.facts, store).calibration.devices[0]->fp32_flops ==
+        afresh.calibration.devices[0]->fp32_flops);
   CHECK(afresh.warnings.empty());
 }
 
@@ -70,7 +73,8 @@ TEST_CASE("without a store, or before anything was cached, nothing is known and 
   const TemporaryFolder folder;
   Devices devices(pair());
   calibrate(devices.backend, devices.facts, CalibrationStore({}, kBasis), false);
-  const CalibrationResult result = cached_calibration(devices.facts, CalibrationStore(folder.path(), kBasis));
+  const CalibrationResult result =
+      cached_calibration(devices.facts, CalibrationStore(folder.path(), kBasis));
   CHECK_FALSE(result.calibration.devices[0]);
   CHECK_FALSE(result.calibration.link);
   CHECK(result.origins[0] == CalibrationOrigin::none);
@@ -91,7 +95,9 @@ std::vector<FakeDevice> linked(std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("links between devices are measured as they are, both ways at once, cached, and found in whatever order") {
+TEST_CASE(
+    "links between devices are measured as they are, both ways at once, cached, and found in "
+    "whatever order") {
   const TemporaryFolder folder;
   const CalibrationStore store(folder.path(), kBasis);
   Devices devices(linked(3));
@@ -107,7 +113,8 @@ TEST_CASE("links between devices are measured as they are, both ways at once, ca
       CHECK(link.path == PeerPath::direct);
       CHECK(link.latency == Nanos{3000});
       // Both ways take as long as the slower one.
-      CHECK(link.bytes_per_s == doctest::Approx(static_cast<double>(std::min(from, to) + 1) * 1e10).epsilon(0.001));
+      CHECK(link.bytes_per_s ==
+            doctest::Approx(static_cast<double>(std::min(from, to) + 1) * 1e10).epsilon(0.001));
     }
   }
   std::vector<Device> others{devices.facts[2], devices.facts[0], devices.facts[1]};
@@ -134,7 +141,9 @@ TEST_CASE("a cache without links between devices is used, and only they are meas
   CHECK(result.peers_origin == CalibrationOrigin::measured);
 }
 
-TEST_CASE("links that fail, or bring something else than was sent, are a warning, and all else is known") {
+TEST_CASE(
+    "links that fail, or bring something else than was sent, are a warning, and all else is "
+    "known") {
   for (const auto failure : {FakeFault::Kind::error, FakeFault::Kind::corrupt}) {
     const TemporaryFolder folder;
     std::vector<FakeDevice> specs = pair();
@@ -153,7 +162,8 @@ TEST_CASE("links that fail, or bring something else than was sent, are a warning
 
 TEST_CASE("a device alone has its own link, and none to others") {
   Devices devices({calibration_device("0:0")});
-  const CalibrationResult result = calibrate(devices.backend, devices.facts, CalibrationStore({}, kBasis), false);
+  const CalibrationResult result =
+      calibrate(devices.backend, devices.facts, CalibrationStore({}, kBasis), false);
   REQUIRE(result.calibration.link);
   CHECK(result.calibration.link->up == result.calibration.devices[0]->pinned_up);
   CHECK(result.calibration.link->down == result.calibration.devices[0]->pinned_down);
@@ -161,13 +171,16 @@ TEST_CASE("a device alone has its own link, and none to others") {
   CHECK(result.calibration.peers.empty());
 }
 
-TEST_CASE("a device that fails or hangs is a warning, the others are measured, and the link is not known") {
+TEST_CASE(
+    "a device that fails or hangs is a warning, the others are measured, and the link is not "
+    "known") {
   for (const auto failure : {FakeFault::Kind::error, FakeFault::Kind::hang}) {
     const TemporaryFolder folder;
     std::vector<FakeDevice> specs = pair();
     specs[0].script = fails_from(FakeCall::launch, 0, failure);
     Devices devices(specs);
-    const CalibrationResult result = calibrate(devices.backend, devices.facts, CalibrationStore(folder.path(), kBasis), false);
+    const CalibrationResult result =
+        calibrate(devices.backend, devices.facts, CalibrationStore(folder.path(), kBasis), false);
     CHECK(result.failed == 1);
     CHECK(result.origins == std::vector{CalibrationOrigin::none, CalibrationOrigin::measured});
     CHECK_FALSE(result.calibration.devices[0]);
@@ -183,7 +196,8 @@ TEST_CASE("devices of a kind whose calibrations are stale are one warning") {
   for (FakeDevice& spec : specs) spec.facts.name = "Twin";
   Devices devices(specs);
   calibrate(devices.backend, devices.facts, CalibrationStore(folder.path(), kBasis), false);
-  const CalibrationResult stale = cached_calibration(devices.facts, CalibrationStore(folder.path(), {"2", "kernels"}));
+  const CalibrationResult stale =
+      cached_calibration(devices.facts, CalibrationStore(folder.path(), {"2", "kernels"}));
   CHECK(stale.warnings.size() == 2);  // one for both devices, one for what they do together
   CHECK_FALSE(stale.calibration.devices[0]);
 }
@@ -194,7 +208,9 @@ TEST_CASE("a session's record holds what is known of its devices") {
   static SuiteInfo suite;
   suite.name = "sum";
   suite.size_name = "items";
-  suite.make = [](const SuiteParams& params) -> std::unique_ptr<Workload> { return std::make_unique<SumWorkload>(params.size); };
+  suite.make = [](const SuiteParams& params) -> std::unique_ptr<Workload> {
+    return std::make_unique<SumWorkload>(params.size);
+  };
   SessionOptions options;
   SuiteParams params;
   params.size = 1000;

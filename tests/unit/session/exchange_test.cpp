@@ -1,4 +1,5 @@
-// Sessions whose devices gather an input, on the fake backend: results, who takes part, what becomes of a device that fails then.
+// Sessions whose devices gather an input, on the fake backend: results, who takes part, what
+// becomes of a device that fails then.
 #include <doctest/doctest.h>
 
 #include "lib/session/session.hpp"
@@ -26,7 +27,8 @@ class TooLargeSum final : public CombinedSum {
  public:
   using CombinedSum::CombinedSum;
   void connect(PeerGroup& group) override {
-    if (group.peer({0}).path({1}) == PeerPath::direct) throw Error(ErrorKind::unsupported, "pieces are too large");
+    if (group.peer({0}).path({1}) == PeerPath::direct)
+      throw Error(ErrorKind::unsupported, "pieces are too large");
     CombinedSum::connect(group);
   }
 };
@@ -63,8 +65,9 @@ Outcome run(Sum sum, std::size_t count, std::optional<PeerPath> peer, const Give
   for (std::size_t i = 0; i < count; ++i) {
     fakes.push_back(sum_device("0:" + std::to_string(i), DeviceType::gpu));
     if (given.device) given.device(fakes.back());
-    fakes.back().script = [&outcome, &given, i, script = i == given.scripted ? given.script : FakeScript()](FakeCall call,
-                                                                                                            std::uint64_t number) {
+    fakes.back().script = [&outcome, &given, i,
+                           script = i == given.scripted ? given.script : FakeScript()](
+                              FakeCall call, std::uint64_t number) {
       outcome.exchanges += call == FakeCall::exchange ? 1 : 0;
       if (given.exchanges_of != nullptr && call == FakeCall::exchange) ++given.exchanges_of->at(i);
       return script ? script(call, number) : FakeFault{};
@@ -91,7 +94,9 @@ Outcome run(Sum sum, std::size_t count, std::optional<PeerPath> peer, const Give
 
 }  // namespace
 
-TEST_CASE("devices gather inputs and combine results under every strategy, also those that are given no slice") {
+TEST_CASE(
+    "devices gather inputs and combine results under every strategy, also those that are given no "
+    "slice") {
   for (const Sum sum : {Sum::gathered, Sum::combined}) {
     for (const std::size_t count : {2, 3, 5}) {
       const Outcome outcome = run(sum, count, PeerPath::host);
@@ -113,7 +118,9 @@ TEST_CASE("staged on request nothing is exchanged, and a small input is not by d
   CHECK(run(Sum::gathered, 2, {}).exchanges == 0);
 }
 
-TEST_CASE("without libcuda nothing is exchanged by default; the record says why, once for all groups, and nothing else changes") {
+TEST_CASE(
+    "without libcuda nothing is exchanged by default; the record says why, once for all groups, "
+    "and nothing else changes") {
   const std::string absent = "libcuda.so.1 cannot be loaded";
   const Outcome with = run(Sum::combined, 3, {}, {.groups = 2}),
                 without = run(Sum::combined, 3, {}, {.no_direct = absent, .groups = 2});
@@ -130,30 +137,38 @@ TEST_CASE("without libcuda nothing is exchanged by default; the record says why,
     CHECK(other.warnings == one.warnings);
   }
   // Asked for staging, nobody looks for another path.
-  CHECK(run(Sum::combined, 3, PeerPath::staged, {.strategies = "equal", .no_direct = absent}).report.exchange_notes.empty());
+  CHECK(run(Sum::combined, 3, PeerPath::staged, {.strategies = "equal", .no_direct = absent})
+            .report.exchange_notes.empty());
 }
 
-TEST_CASE("what cannot be shared on the direct path is exchanged by another, and the record says why") {
+TEST_CASE(
+    "what cannot be shared on the direct path is exchanged by another, and the record says why") {
   const Outcome outcome = run(Sum::too_large, 2, {}, {.strategies = "equal"});
   CHECK(outcome.exchanges == 0);  // by way of the host it would not pay
-  CHECK(outcome.report.exchange_notes == std::vector<std::string>{"staged between all devices: pieces are too large"});
+  CHECK(outcome.report.exchange_notes ==
+        std::vector<std::string>{"staged between all devices: pieces are too large"});
   for (const RunRecord& row : outcome.report.runs) CHECK(row.verify.status == VerifyStatus::passed);
 }
 
-TEST_CASE("a path that was asked for and is not there: nothing is exchanged, and the record says why") {
-  const Outcome outcome = run(Sum::gathered, 2, PeerPath::direct, {.strategies = "equal", .no_direct = "libcuda.so.1 is too old"});
+TEST_CASE(
+    "a path that was asked for and is not there: nothing is exchanged, and the record says why") {
+  const Outcome outcome = run(Sum::gathered, 2, PeerPath::direct,
+                              {.strategies = "equal", .no_direct = "libcuda.so.1 is too old"});
   CHECK(outcome.exchanges == 0);
   CHECK(outcome.report.exchange_notes ==
-        std::vector<std::string>{"devices exchange no data: no direct path from 0:0 to 0:1: libcuda.so.1 is too old"});
+        std::vector<std::string>{
+            "devices exchange no data: no direct path from 0:0 to 0:1: libcuda.so.1 is too old"});
   for (const RunRecord& row : outcome.report.runs) CHECK(row.verify.status == VerifyStatus::passed);
 }
 
 namespace {
 
-// A device fails in a session: it is lost, the others go on without exchanges, with right results, and nobody else is blamed.
-// Whether it failed at all; it may have no such call.
+// A device fails in a session: it is lost, the others go on without exchanges, with right results,
+// and nobody else is blamed. Whether it failed at all; it may have no such call.
 bool goes_on(Sum sum, std::size_t count, std::size_t failing, const FakeScript& script) {
-  const Outcome outcome = run(sum, count, PeerPath::host, {.strategies = "equal,dynamic", .script = script, .scripted = failing});
+  const Outcome outcome =
+      run(sum, count, PeerPath::host,
+          {.strategies = "equal,dynamic", .script = script, .scripted = failing});
   const std::string bad = "0:" + std::to_string(failing);
   std::size_t faults = 0;
   for (const RunRecord& row : outcome.report.runs) {
@@ -166,7 +181,8 @@ bool goes_on(Sum sum, std::size_t count, std::size_t failing, const FakeScript& 
   for (const Fault& fault : outcome.report.faults) CHECK(fault.device == bad);
   faults += outcome.report.faults.size();
   CHECK(faults <= 1);
-  for (const RunRecord& row : outcome.report.runs) {  // one that had all its samples when the device failed stands
+  for (const RunRecord& row :
+       outcome.report.runs) {  // one that had all its samples when the device failed stands
     CHECK(row.devices.size() <= count);
     CHECK(row.devices.size() >= (faults > 0 ? count - 1 : count));
   }
@@ -180,20 +196,24 @@ TEST_CASE("a device that fails in an exchange, or before, is lost, and those lef
   const std::size_t every = testing::is_thorough() ? 1 : 5;
   std::size_t failed = 0, turn = 0;
   for (const Sum sum : {Sum::gathered, Sum::combined}) {
-    for (const FakeFault::Kind kind : {FakeFault::Kind::error, FakeFault::Kind::refused, FakeFault::Kind::hang}) {
+    for (const FakeFault::Kind kind :
+         {FakeFault::Kind::error, FakeFault::Kind::refused, FakeFault::Kind::hang}) {
       for (const FakeCall call : {FakeCall::exchange, FakeCall::launch, FakeCall::download}) {
         for (const std::uint64_t at : {0, 1, 3, 5, 14, 20, 33}) {
-          // The first and the last: whose time is up at the same moment as others' is looked at before them, or after.
+          // The first and the last: whose time is up at the same moment as others' is looked at
+          // before them, or after.
           for (const auto& [of, which] : {std::pair{2, 0}, {2, 1}, {3, 0}, {3, 2}}) {
             if (turn++ % every != 0) continue;
-            const int count = of, failing = which;  // CAPTURE is a lambda, and clang 14 captures no structured binding
+            const int count = of, failing = which;  // CAPTURE is a lambda, and clang 14 captures no
+                                                    // structured binding
             CAPTURE(static_cast<int>(sum));
             CAPTURE(static_cast<int>(kind));
             CAPTURE(static_cast<int>(call));
             CAPTURE(at);
             CAPTURE(count);
             CAPTURE(failing);
-            failed += goes_on(sum, static_cast<std::size_t>(count), static_cast<std::size_t>(failing), fails_from(call, at, kind))
+            failed += goes_on(sum, static_cast<std::size_t>(count),
+                              static_cast<std::size_t>(failing), fails_from(call, at, kind))
                           ? 1
                           : 0;
           }
@@ -219,7 +239,9 @@ Given large(double peer_bytes_per_s, Nanos latency, bool calibrated = true) {
     device.peer_latency = latency;
   };
   more.options = [=](SessionOptions& options) {
-    if (calibrated) options.calibration.peers = PeerLinks(options.devices.size(), {PeerPath::direct, peer_bytes_per_s, latency});
+    if (calibrated)
+      options.calibration.peers =
+          PeerLinks(options.devices.size(), {PeerPath::direct, peer_bytes_per_s, latency});
   };
   return more;
 }
@@ -233,26 +255,30 @@ const RunRecord& row_of(const Report& report, const std::string& strategy, std::
 
 }  // namespace
 
-TEST_CASE("a gathered input is predicted as devices gather it, where links between them are known") {
+TEST_CASE(
+    "a gathered input is predicted as devices gather it, where links between them are known") {
   for (const double rate : {2e8, 1e9, 1e11}) {
     for (const std::size_t count : {2, 4}) {
       CAPTURE(rate);
       CAPTURE(count);
-      const Outcome outcome = run(Sum::gathered, count, {}, with("equal,dynamic", large(rate, std::chrono::microseconds(5))));
+      const Outcome outcome = run(Sum::gathered, count, {},
+                                  with("equal,dynamic", large(rate, std::chrono::microseconds(5))));
       CHECK(outcome.exchanges > 0);
       for (const char* strategy : {"equal", "dynamic"}) {
         const RunRecord& row = row_of(outcome.report, strategy, count);
         CAPTURE(strategy);
         REQUIRE(row.status == Status::ok);
         REQUIRE(row.plan.predicted);
-        CHECK(seconds(*row.plan.predicted) == doctest::Approx(seconds(row.time.median)).epsilon(0.03));
+        CHECK(seconds(*row.plan.predicted) ==
+              doctest::Approx(seconds(row.time.median)).epsilon(0.03));
         CHECK(row.plan.estimates.exchange.gathers);
         CHECK(row.plan.estimates.exchange.links.of(0, 1).bytes_per_s == rate);
       }
     }
   }
   // Otherwise as if each uploaded all of it: what nobody has measured is not weighed.
-  const Outcome unknown = run(Sum::gathered, 2, {}, with("equal", large(1e11, std::chrono::microseconds(5), false)));
+  const Outcome unknown =
+      run(Sum::gathered, 2, {}, with("equal", large(1e11, std::chrono::microseconds(5), false)));
   CHECK(unknown.exchanges > 0);
   const RunRecord& row = row_of(unknown.report, "equal", 2);
   CHECK(seconds(*row.plan.predicted) > 1.5 * seconds(row.time.median));
@@ -260,12 +286,15 @@ TEST_CASE("a gathered input is predicted as devices gather it, where links betwe
 }
 
 TEST_CASE("figures of another path than the one in use are not weighed") {
-  const Outcome outcome = run(Sum::gathered, 2, PeerPath::host, with("equal", large(1e11, std::chrono::microseconds(5))));
+  const Outcome outcome = run(Sum::gathered, 2, PeerPath::host,
+                              with("equal", large(1e11, std::chrono::microseconds(5))));
   CHECK(outcome.exchanges > 0);
   CHECK_FALSE(row_of(outcome.report, "equal", 2).plan.estimates.exchange.any());
 }
 
-TEST_CASE("over slow links latency and auto take one device, which then gathers nothing, over fast ones all") {
+TEST_CASE(
+    "over slow links latency and auto take one device, which then gathers nothing, over fast ones "
+    "all") {
   for (const bool fast : {true, false}) {
     CAPTURE(fast);
     std::vector<std::uint64_t> exchanges(3, 0);
@@ -277,10 +306,11 @@ TEST_CASE("over slow links latency and auto take one device, which then gathers 
       CAPTURE(strategy);
       REQUIRE(row.status == Status::ok);
       CHECK(row.verify.status == VerifyStatus::passed);
-      const auto busy =
-          std::count_if(row.per_device.begin(), row.per_device.end(), [](const PerDevice& d) { return d.parts.items > 0; });
+      const auto busy = std::count_if(row.per_device.begin(), row.per_device.end(),
+                                      [](const PerDevice& d) { return d.parts.items > 0; });
       CHECK(busy == (fast ? 3 : 1));
-      CHECK(seconds(*row.plan.predicted) == doctest::Approx(seconds(row.time.median)).epsilon(0.03));
+      CHECK(seconds(*row.plan.predicted) ==
+            doctest::Approx(seconds(row.time.median)).epsilon(0.03));
     }
     for (const std::uint64_t of_device : exchanges) CHECK((of_device > 0) == fast);
   }
@@ -309,7 +339,8 @@ TEST_CASE("a device that is given nothing exchanges nothing") {
   for (const Sum sum : {Sum::gathered, Sum::combined}) {
     CAPTURE(static_cast<int>(sum));
     std::vector<std::uint64_t> exchanges(3, 0);
-    const Outcome outcome = run(sum, 3, PeerPath::host, with("sequential", third_is_left_out(exchanges)));
+    const Outcome outcome =
+        run(sum, 3, PeerPath::host, with("sequential", third_is_left_out(exchanges)));
     CHECK(row_of(outcome.report, "sequential", 3).status == Status::ok);
     CHECK(exchanges[0] > 0);
     CHECK(exchanges[1] > 0);

@@ -1,6 +1,7 @@
-// Everything that can go wrong, at every place of a session, under every strategy: each session ends, on what is left, with right
-// results or none. A session without faults says which calls of a device are where; the sessions after it repeat that one exactly,
-// on a virtual clock, until the call that fails.
+// Everything that can go wrong, at every place of a session, under every strategy: each session
+// ends, on what is left, with right results or none. A session without faults says which calls of a
+// device are where; the sessions after it repeat that one exactly, on a virtual clock, until the
+// call that fails.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -19,7 +20,8 @@ using namespace mgpu::test;
 namespace {
 
 constexpr Items kItems = 640;
-// Of the settings, and of what can go wrong in each: primes, so that no strategy, mode, phase or trouble is left out.
+// Of the settings, and of what can go wrong in each: primes, so that no strategy, mode, phase or
+// trouble is left out.
 const std::size_t kOneSettingIn = one_in(3), kOneIn = one_in(testing::is_thorough() ? 19 : 47);
 
 struct Call {  // of a device, in the session without faults
@@ -29,10 +31,12 @@ struct Call {  // of a device, in the session without faults
 };
 
 enum class Phase { set_up, probe, warm_up, first, middle, last, collect, merge, publish, end };
-constexpr std::array kPhases{Phase::set_up, Phase::probe,   Phase::warm_up, Phase::first,   Phase::middle,
-                             Phase::last,   Phase::collect, Phase::merge,   Phase::publish, Phase::end};
+constexpr std::array kPhases{Phase::set_up,  Phase::probe, Phase::warm_up, Phase::first,
+                             Phase::middle,  Phase::last,  Phase::collect, Phase::merge,
+                             Phase::publish, Phase::end};
 const char* name(Phase phase) {
-  constexpr const char* names[] = {"set-up", "probe", "warm-up", "first", "middle", "last", "collect", "merge", "publish", "end"};
+  constexpr const char* names[] = {"set-up", "probe",   "warm-up", "first",   "middle",
+                                   "last",   "collect", "merge",   "publish", "end"};
   return names[static_cast<std::size_t>(phase)];
 }
 
@@ -56,7 +60,9 @@ Outcome run(const Setting& setting, const ScriptOf& script) {
   suite.name = "sum";
   suite.size_name = "items";
   suite.modes = {Mode::resident, Mode::end_to_end};
-  suite.make = [&](const SuiteParams&) { return std::make_unique<WatchedSum>(kItems, true, outcome.watched); };
+  suite.make = [&](const SuiteParams&) {
+    return std::make_unique<WatchedSum>(kItems, true, outcome.watched);
+  };
   std::vector<FakeDevice> fakes;
   for (std::uint32_t i = 0; i < setting.devices; ++i) {
     fakes.push_back(fake_device("0:" + std::to_string(i), 1e3));
@@ -94,12 +100,13 @@ std::vector<std::vector<Call>> calls_of(const Setting& setting, Outcome& outcome
 }
 
 // The first call of this kind in this phase.
-std::optional<std::uint64_t> number_of(const std::vector<Call>& calls, FakeCall call, Phase phase, const Setting& setting,
-                                       const Watched& watched) {
+std::optional<std::uint64_t> number_of(const std::vector<Call>& calls, FakeCall call, Phase phase,
+                                       const Setting& setting, const Watched& watched) {
   std::vector<std::size_t> counted;  // samples of the case, the warm-up first
   for (std::size_t s = 1; s < watched.merged.size(); ++s) {
     const bool shared = std::any_of(calls.begin(), calls.end(), [&](const Call& c) {
-      return c.where.sample == s && c.where.place == Place::slice && c.where.sharing == setting.devices;
+      return c.where.sample == s && c.where.place == Place::slice &&
+             c.where.sharing == setting.devices;
     });
     if (watched.merged[s] && shared) counted.push_back(s);
   }
@@ -111,15 +118,18 @@ std::optional<std::uint64_t> number_of(const std::vector<Call>& calls, FakeCall 
   for (const Call& c : calls) {
     if (is(c, Place::slice, sample) && c.where.slice > 0) slices.push_back(&c);
   }
-  const auto first = [&](const std::function<bool(const Call&)>& fits) -> std::optional<std::uint64_t> {
-    const auto at = std::find_if(calls.begin(), calls.end(), [&](const Call& c) { return c.call == call && fits(c); });
+  const auto first =
+      [&](const std::function<bool(const Call&)>& fits) -> std::optional<std::uint64_t> {
+    const auto at = std::find_if(calls.begin(), calls.end(),
+                                 [&](const Call& c) { return c.call == call && fits(c); });
     return at == calls.end() ? std::nullopt : std::optional(at->number);
   };
   switch (phase) {
     case Phase::set_up:
       return first([](const Call& c) { return c.where.sample == 0; });
     case Phase::probe:
-      return first([&](const Call& c) { return c.where.sample > 0 && !watched.merged[c.where.sample]; });
+      return first(
+          [&](const Call& c) { return c.where.sample > 0 && !watched.merged[c.where.sample]; });
     case Phase::warm_up:
       return first([](const Call& c) { return c.where.sample > 0; });
     case Phase::first:
@@ -133,9 +143,11 @@ std::optional<std::uint64_t> number_of(const std::vector<Call>& calls, FakeCall 
     case Phase::merge:
       return first([&](const Call& c) { return is(c, Place::merge, sample); });
     case Phase::publish:
-      return first([&](const Call& c) { return c.where.place == Place::publish && c.where.sample > 0; });
+      return first(
+          [&](const Call& c) { return c.where.place == Place::publish && c.where.sample > 0; });
     case Phase::end:
-      return calls.empty() || calls.back().call != call ? std::nullopt : std::optional(calls.back().number);
+      return calls.empty() || calls.back().call != call ? std::nullopt
+                                                        : std::optional(calls.back().number);
   }
   return std::nullopt;
 }
@@ -175,15 +187,17 @@ const std::vector<Trouble> kTroubles = {
 };
 
 bool loses_the_device(const Trouble& trouble) {
-  return trouble.kind == error || trouble.kind == hang || (trouble.kind == refused && trouble.call != FakeCall::open);
+  return trouble.kind == error || trouble.kind == hang ||
+         (trouble.kind == refused && trouble.call != FakeCall::open);
 }
 
 std::size_t faults_of(const Report& report, const std::string& device, std::string_view kind) {
   std::size_t found = 0;
   const auto count = [&](const std::vector<Fault>& faults) {
-    found += static_cast<std::size_t>(std::count_if(faults.begin(), faults.end(), [&](const Fault& fault) {
-      return fault.device == device && (kind.empty() || fault.kind == kind);
-    }));
+    found += static_cast<std::size_t>(
+        std::count_if(faults.begin(), faults.end(), [&](const Fault& fault) {
+          return fault.device == device && (kind.empty() || fault.kind == kind);
+        }));
   };
   count(report.faults);
   for (const RunRecord& run : report.runs) count(run.faults);
@@ -202,29 +216,36 @@ void check(const Outcome& outcome, const Trouble& trouble, std::span<const std::
       CHECK(run.verify.digest == WatchedSum::right(kItems));
       CHECK(run.samples.size() == 3);
       CHECK(run.per_device.size() == run.devices.size());
-      for (const DisturbedSample& sample : run.disturbed) CHECK(sample.verify != VerifyStatus::failed);
+      for (const DisturbedSample& sample : run.disturbed)
+        CHECK(sample.verify != VerifyStatus::failed);
     } else {
       CHECK(run.samples.empty());
       CHECK(run.reason);
-      // Somebody is always left, who can do it: unless the result was wrong, or set-up was refused, the case goes on.
+      // Somebody is always left, who can do it: unless the result was wrong, or set-up was refused,
+      // the case goes on.
       CHECK((wrong || run.status == Status::unsupported || run.strategy == "single"));
     }
   }
   for (const std::uint32_t device : bad) {
     const std::string id = "0:" + std::to_string(device);
-    if (loses_the_device(trouble)) CHECK(faults_of(report, id, trouble.kind == hang ? "hang" : "error") >= 1);
+    if (loses_the_device(trouble))
+      CHECK(faults_of(report, id, trouble.kind == hang ? "hang" : "error") >= 1);
     if (loses_the_device(trouble)) CHECK_FALSE(outcome.warnings.empty());
   }
   if (!wrong) return;
-  // A wrong result is never silent: its case has failed, or the device that computed it alone is named.
-  const bool failed = std::any_of(report.runs.begin(), report.runs.end(),
-                                  [](const RunRecord& run) { return run.verify.status == VerifyStatus::failed; });
+  // A wrong result is never silent: its case has failed, or the device that computed it alone is
+  // named.
+  const bool failed = std::any_of(report.runs.begin(), report.runs.end(), [](const RunRecord& run) {
+    return run.verify.status == VerifyStatus::failed;
+  });
   CHECK((failed || faults_of(report, "0:" + std::to_string(bad[0]), "wrong_result") > 0));
 }
 
 }  // namespace
 
-TEST_CASE("whatever goes wrong, wherever, under every strategy: a session ends with right results or with none") {
+TEST_CASE(
+    "whatever goes wrong, wherever, under every strategy: a session ends with right results or "
+    "with none") {
   std::size_t fired = 0, asked = 0, considered = 0, settings = 0;
   for (const StrategyInfo& info : all_strategies()) {
     for (const std::size_t devices : {2u, 3u}) {
@@ -241,29 +262,35 @@ TEST_CASE("whatever goes wrong, wherever, under every strategy: a session ends w
               if (all_but_one) bad.push_back(0);
               std::map<std::uint32_t, std::uint64_t> numbers;
               for (const std::uint32_t i : bad) {
-                if (const auto number = number_of(calls[i], trouble.call, phase, setting, undisturbed.watched))
+                if (const auto number =
+                        number_of(calls[i], trouble.call, phase, setting, undisturbed.watched))
                   numbers[i] = *number;
               }
               if (numbers.size() < bad.size()) continue;
               if (considered++ % kOneIn != 0) continue;
-              // What a probe computes is not looked at, nor what is published beyond a result that is there already.
-              if (trouble.kind == corrupt && (phase == Phase::probe || phase == Phase::warm_up || phase == Phase::publish))
+              // What a probe computes is not looked at, nor what is published beyond a result that
+              // is there already.
+              if (trouble.kind == corrupt &&
+                  (phase == Phase::probe || phase == Phase::warm_up || phase == Phase::publish))
                 continue;
               ++asked;
               std::vector<std::uint32_t> met;
-              const Outcome outcome = run(setting, [&](std::uint32_t device, Watched&) -> FakeScript {
-                if (!numbers.contains(device)) return {};
-                const std::uint64_t number = numbers[device];
-                return [&met, device, number, trouble](FakeCall call, std::uint64_t at) {
-                  if (call != trouble.call || at != number) return FakeFault{};
-                  met.push_back(device);
-                  return FakeFault{trouble.kind};
-                };
-              });
-              const std::string which = fmt::format("{}, {}, {} devices{}, {}, {}", info.name, to_string(mode), devices,
-                                                    all_but_one ? " of which one is sound" : "", trouble.name, name(phase));
+              const Outcome outcome =
+                  run(setting, [&](std::uint32_t device, Watched&) -> FakeScript {
+                    if (!numbers.contains(device)) return {};
+                    const std::uint64_t number = numbers[device];
+                    return [&met, device, number, trouble](FakeCall call, std::uint64_t at) {
+                      if (call != trouble.call || at != number) return FakeFault{};
+                      met.push_back(device);
+                      return FakeFault{trouble.kind};
+                    };
+                  });
+              const std::string which = fmt::format(
+                  "{}, {}, {} devices{}, {}, {}", info.name, to_string(mode), devices,
+                  all_but_one ? " of which one is sound" : "", trouble.name, name(phase));
               CAPTURE(which);
-              if (met.empty()) continue;  // the other bad device's fault came first, and changed what followed
+              if (met.empty())
+                continue;  // the other bad device's fault came first, and changed what followed
               ++fired;
               check(outcome, trouble, met);
             }
@@ -276,7 +303,9 @@ TEST_CASE("whatever goes wrong, wherever, under every strategy: a session ends w
   CHECK(fired >= 2000 / kOneSettingIn / kOneIn);
 }
 
-TEST_CASE("a device may be lost by any of the calls that publish a result: the other cases go on without it") {
+TEST_CASE(
+    "a device may be lost by any of the calls that publish a result: the other cases go on without "
+    "it") {
   const Setting setting{"equal,dynamic,guided", 2, Mode::resident};
   Outcome undisturbed;
   const auto calls = calls_of(setting, undisturbed);

@@ -8,7 +8,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// Of devices first .. first + count - 1, the last sample of which took `time` and gave items to those of `items` that are not 0.
+// Of devices first .. first + count - 1, the last sample of which took `time` and gave items to
+// those of `items` that are not 0.
 Case case_of(std::size_t first, std::vector<Items> items, Nanos time) {
   Case the_case;
   for (std::size_t i = 0; i < items.size(); ++i) the_case.devices.push_back(first + i);
@@ -26,14 +27,19 @@ RawSample sample_of(std::vector<std::uint32_t> devices, Nanos end) {
 
 }  // namespace
 
-TEST_CASE("a case starts cold with a device that stood still for 2 ms, if it needs it and its samples are short") {
+TEST_CASE(
+    "a case starts cold with a device that stood still for 2 ms, if it needs it and its samples "
+    "are short") {
   IdleTracker idle_tracker(3);
-  const Nanos then = milliseconds(100), soon = then + milliseconds(1), late = then + milliseconds(3);
+  const Nanos then = milliseconds(100), soon = then + milliseconds(1),
+              late = then + milliseconds(3);
   idle_tracker.used(sample_of({0, 1}, then), std::vector<std::size_t>{0, 1});
   CHECK_FALSE(idle_tracker.starts_cold(case_of(0, {5, 5}, milliseconds(1)), soon));
   CHECK(idle_tracker.starts_cold(case_of(0, {5, 5}, milliseconds(1)), late));
-  CHECK(idle_tracker.starts_cold(case_of(0, {5, 5, 5}, milliseconds(1)), soon));        // the third never worked
-  CHECK_FALSE(idle_tracker.starts_cold(case_of(0, {5, 5, 0}, milliseconds(1)), soon));  // nor does it here
+  CHECK(idle_tracker.starts_cold(case_of(0, {5, 5, 5}, milliseconds(1)),
+                                 soon));  // the third never worked
+  CHECK_FALSE(
+      idle_tracker.starts_cold(case_of(0, {5, 5, 0}, milliseconds(1)), soon));  // nor does it here
   CHECK_FALSE(idle_tracker.starts_cold(case_of(0, {5, 5}, milliseconds(50)), late));
   idle_tracker.used(sample_of({0}, late), std::vector<std::size_t>{1});  // device 1 of the session
   CHECK_FALSE(idle_tracker.starts_cold(case_of(1, {5}, milliseconds(1)), late + milliseconds(1)));

@@ -54,7 +54,8 @@ TEST_CASE("a third device outvotes the one that disagrees with it") {
 TEST_CASE("of two devices the reference decides, if it can, unless one disagrees with itself") {
   CHECK(outvoted(right, bad, right, false, 0, 1) == 1);
   CHECK(outvoted(bad, right, bad, false, 0, 1) == 0);
-  CHECK(outvoted(bad, right, right, false, 0, 1) == 0);  // asked again it gives what the other one gave
+  CHECK(outvoted(bad, right, right, false, 0, 1) ==
+        0);  // asked again it gives what the other one gave
   CHECK_FALSE(outvoted(right, other, right, false, 0, 1));
   CHECK_FALSE(outvoted(right, bad, other, false, 0, 1));
   CHECK_FALSE(outvoted(right, other, none, false, 0, 1));

@@ -1,4 +1,5 @@
-// Sessions that are killed anywhere and gone on with: on the fake backend, from every state that their files are ever in.
+// Sessions that are killed anywhere and gone on with: on the fake backend, from every state that
+// their files are ever in.
 #include "lib/report/journal.hpp"
 
 #include <doctest/doctest.h>
@@ -40,14 +41,17 @@ struct Files {
 // Keeps files as the tool does, and every state that they were in.
 class Disk final : public QuietObserver {
  public:
-  explicit Disk(Files files, JournalHeader header) : files_(std::move(files)), header_(std::move(header)) {
+  explicit Disk(Files files, JournalHeader header)
+      : files_(std::move(files)), header_(std::move(header)) {
     if (header_.run == 1) {
       put(journal_line(header_), {});
     } else {
       put(files_.journal + journal_run_line(header_.run), files_.rows);
     }
   }
-  void noted(const JournalEntry& entry, Nanos) override { put(files_.journal + journal_line(entry), files_.rows); }
+  void noted(const JournalEntry& entry, Nanos) override {
+    put(files_.journal + journal_line(entry), files_.rows);
+  }
   void finished(std::size_t groups) override { groups_ = groups; }
   void recorded(const Report& report) override {
     files_.faults = report.faults;
@@ -115,7 +119,8 @@ Ended resume(const Setting& setting, const Files& files, std::optional<Nanos> ti
   Report begun;
   mine.rows.resize(header.rows);
   begun.runs = mine.rows;
-  begun.faults.assign(files.faults.begin(), files.faults.begin() + static_cast<std::ptrdiff_t>(header.faults));
+  begun.faults.assign(files.faults.begin(),
+                      files.faults.begin() + static_cast<std::ptrdiff_t>(header.faults));
   Disk disk(mine, header);
   options.time_limit = time_limit;
   options.continued = Continued{header.run, header.groups, std::move(journal.groups)};
@@ -125,7 +130,8 @@ Ended resume(const Setting& setting, const Files& files, std::optional<Nanos> ti
   return ended;
 }
 
-// The same cases, with the same outcome; and of the group under way, the samples that were kept come first.
+// The same cases, with the same outcome; and of the group under way, the samples that were kept
+// come first.
 void check_like(const Report& whole, const Report& again, const Files& from, std::size_t exactly) {
   CHECK(again.complete);
   REQUIRE(again.runs.size() == whole.runs.size());
@@ -144,7 +150,8 @@ void check_like(const Report& whole, const Report& again, const Files& from, std
     CHECK(b.samples.size() >= exactly);
     CHECK(b.samples.size() <= exactly + 1 + (journal.header.run > 1 ? 1 : 0));
     CHECK(b.timeline.makespan == b.samples[b.sample_index]);
-    for (const PerDevice& device : b.per_device) CHECK(device.busy_samples.size() == b.samples.size());
+    for (const PerDevice& device : b.per_device)
+      CHECK(device.busy_samples.size() == b.samples.size());
     if (!b.sample_runs.empty()) CHECK(b.sample_runs.size() == b.samples.size());
   }
   for (const auto& [number, group] : journal.groups) {
@@ -159,16 +166,20 @@ void check_like(const Report& whole, const Report& again, const Files& from, std
       }
       const std::size_t alone = whole.runs.front().devices.size();
       if (kept.empty()) continue;
-      const auto of_group = [&, at = number * 4](std::size_t i) -> const RunRecord& { return again.runs[at + i]; };
+      const auto of_group = [&, at = number * 4](std::size_t i) -> const RunRecord& {
+        return again.runs[at + i];
+      };
       const bool is_alone = n < alone;
       const RunRecord& row = is_alone ? of_group(1) : of_group(1 + n - alone);
       if (row.status != Status::ok) continue;
       const auto& samples = is_alone ? row.per_device[n].alone_samples : row.samples;
       const auto& sample_runs = is_alone ? row.per_device[n].alone_sample_runs : row.sample_runs;
       REQUIRE(samples.size() >= kept.size());
-      CHECK(std::vector<Nanos>(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(kept.size())) == kept);
-      CHECK(std::vector<std::uint32_t>(sample_runs.begin(), sample_runs.begin() + static_cast<std::ptrdiff_t>(kept.size())) ==
-            runs);
+      CHECK(std::vector<Nanos>(samples.begin(),
+                               samples.begin() + static_cast<std::ptrdiff_t>(kept.size())) == kept);
+      CHECK(std::vector<std::uint32_t>(
+                sample_runs.begin(),
+                sample_runs.begin() + static_cast<std::ptrdiff_t>(kept.size())) == runs);
       CHECK(sample_runs.back() == journal.header.run + 1);
     }
   }
@@ -177,14 +188,16 @@ void check_like(const Report& whole, const Report& again, const Files& from, std
 }  // namespace
 
 TEST_CASE(
-    "a session that is killed in whatever state of its files, and gone on with, has the cases, statuses and digests of one that "
+    "a session that is killed in whatever state of its files, and gone on with, has the cases, "
+    "statuses and digests of one that "
     "was not") {
   g_journal_faults = {};
   const Setting setting;
   const Ended whole = begin(setting);
   REQUIRE(whole.states.size() > 36);  // 2 groups, 5 cases, 3 samples
   for (std::size_t k = 0; k < whole.states.size(); k += one_in(7))
-    check_like(whole.report, resume(setting, whole.states[k]).report, whole.states[k], setting.samples);
+    check_like(whole.report, resume(setting, whole.states[k]).report, whole.states[k],
+               setting.samples);
 }
 
 TEST_CASE("a session may be killed again and again") {
@@ -194,7 +207,8 @@ TEST_CASE("a session may be killed again and again") {
   const Files& killed = whole.states[whole.states.size() / 3];
   const Ended again = resume(setting, killed);
   for (std::size_t k = 0; k < again.states.size(); k += one_in(7))
-    check_like(whole.report, resume(setting, again.states[k]).report, again.states[k], setting.samples);
+    check_like(whole.report, resume(setting, again.states[k]).report, again.states[k],
+               setting.samples);
 }
 
 TEST_CASE("a run that has no time to go on with what was killed loses nothing of it") {
@@ -205,11 +219,14 @@ TEST_CASE("a run that has no time to go on with what was killed loses nothing of
     const Files& killed = whole.states[k];
     const Journal journal = journal_from_text(killed.journal);
     const auto under_way = journal.groups.find(journal.header.groups);
-    const bool has_samples = under_way != journal.groups.end() && !under_way->second.samples.empty();
+    const bool has_samples =
+        under_way != journal.groups.end() && !under_way->second.samples.empty();
     const Ended late = resume(setting, killed, Nanos{1});
     CAPTURE(k);
     CHECK(late.report.complete == !has_samples);
-    if (has_samples) check_like(whole.report, resume(setting, late.states.back()).report, late.states.back(), setting.samples);
+    if (has_samples)
+      check_like(whole.report, resume(setting, late.states.back()).report, late.states.back(),
+                 setting.samples);
   }
 }
 
@@ -221,9 +238,12 @@ TEST_CASE("samples that follow those of an earlier run learn from them") {
   const Ended whole = begin(setting);
   for (const Files& files : whole.states) {
     const Journal journal = journal_from_text(files.journal);
-    if (journal.header.groups != 0 || !journal.groups.contains(0) || journal.groups.at(0).samples.size() != 15) continue;
+    if (journal.header.groups != 0 || !journal.groups.contains(0) ||
+        journal.groups.at(0).samples.size() != 15)
+      continue;
     const Report report = resume(setting, files).report;
-    CHECK(report.runs[3].samples == whole.report.runs[3].samples);  // adaptive, exactly: the fake's time is exact
+    CHECK(report.runs[3].samples ==
+          whole.report.runs[3].samples);  // adaptive, exactly: the fake's time is exact
     return;
   }
   FAIL("no state with three rounds");
@@ -240,7 +260,8 @@ TEST_CASE("a result that was wrong in a run that was killed is wrong in the one 
     const Journal journal = journal_from_text(files.journal);
     if (journal.header.groups != 0 || !journal.groups.contains(0)) continue;
     const auto& failures = journal.groups.at(0).failures;
-    const bool equal = std::any_of(failures.begin(), failures.end(), [](const JournalFailure& f) { return f.of_case == 2; });
+    const bool equal = std::any_of(failures.begin(), failures.end(),
+                                   [](const JournalFailure& f) { return f.of_case == 2; });
     if (!equal) continue;
     ++known;
     g_journal_faults = {};  // this time it would be right
@@ -266,7 +287,8 @@ TEST_CASE("what a loss cost is in the record, though the run that had it was kil
   const Files* after = nullptr;
   for (const Files& files : whole.states) {
     const Journal journal = journal_from_text(files.journal);
-    if (journal.header.groups == 0 && journal.groups.contains(0) && !journal.groups.at(0).faults.empty()) {
+    if (journal.header.groups == 0 && journal.groups.contains(0) &&
+        !journal.groups.at(0).faults.empty()) {
       after = &files;
       break;
     }
@@ -301,25 +323,34 @@ TEST_CASE("configurations differ where samples would not be of the same cases") 
     return found ? found->name : std::string("none");
   };
   CHECK(changed([](SessionOptions&, Report&) {}) == "none");
-  CHECK(changed([](SessionOptions& o, Report&) { o.problems[0].params.size = 7; }) == "problem, items");
+  CHECK(changed([](SessionOptions& o, Report&) { o.problems[0].params.size = 7; }) ==
+        "problem, items");
   CHECK(changed([](SessionOptions& o, Report&) { o.modes.pop_back(); }) == "modes");
-  CHECK(changed([](SessionOptions& o, Report&) { o.strategies = parse_strategies("dynamic:chunks=3"); }) == "strategies");
-  CHECK(changed([](SessionOptions& o, Report&) { o.devices[1].driver_version = "2"; }) == "device 0:1");
+  CHECK(changed([](SessionOptions& o, Report&) {
+          o.strategies = parse_strategies("dynamic:chunks=3");
+        }) == "strategies");
+  CHECK(changed([](SessionOptions& o, Report&) { o.devices[1].driver_version = "2"; }) ==
+        "device 0:1");
   CHECK(changed([](SessionOptions& o, Report&) { o.device_counts = {1}; }) == "device counts");
-  CHECK(changed([](SessionOptions&, Report& r) { r.options["warmup"] = std::int64_t{9}; }) == "warmup");
-  CHECK(changed([](SessionOptions&, Report& r) { r.options["timeout_ns"] = std::int64_t{9}; }) == "timeout");
+  CHECK(changed([](SessionOptions&, Report& r) { r.options["warmup"] = std::int64_t{9}; }) ==
+        "warmup");
+  CHECK(changed([](SessionOptions&, Report& r) { r.options["timeout_ns"] = std::int64_t{9}; }) ==
+        "timeout");
   Report nine = begun, longer = begun;  // by less than a message would show, were times rounded
   nine.options["timeout_ns"] = std::int64_t{9'000'000'000};
   longer.options["timeout_ns"] = std::int64_t{9'000'000'001};
   REQUIRE(first_difference(configuration_of(options, nine), configuration_of(options, longer)));
   CHECK_FALSE(first_difference(configuration_of(options, nine), configuration_of(options, nine)));
   CHECK(changed([](SessionOptions&, Report& r) { r.options.clear(); }) == "warmup");
-  CHECK(changed([](SessionOptions& o, Report&) { o.variants = {{{"0:0", "tile 8"}}}; }) == "problem, kernel variant on 0:0");
+  CHECK(changed([](SessionOptions& o, Report&) {
+          o.variants = {{{"0:0", "tile 8"}}};
+        }) == "problem, kernel variant on 0:0");
   CHECK(changed([](SessionOptions& o, Report&) {
           o.handicaps.resize(2);
           o.handicaps[1].slow = 2;
         }) == "handicap of 0:1");
   CHECK(changed([](SessionOptions&, Report& r) { r.tool.git = "abd"; }) == "tool");
-  CHECK(changed([](SessionOptions&, Report& r) { r.environment["host"] = "other"; }) == "environment, host");
+  CHECK(changed([](SessionOptions&, Report& r) { r.environment["host"] = "other"; }) ==
+        "environment, host");
   CHECK(changed([](SessionOptions& o, Report&) { o.time_limit = Nanos{1}; }) == "none");
 }

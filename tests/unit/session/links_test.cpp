@@ -14,15 +14,17 @@ using namespace mgpu::test;
 
 namespace {
 
-constexpr Nanos kSignal = std::chrono::microseconds(2);  // of a fake device, and of each put besides its bytes
-constexpr Bytes kPiece = Bytes{2} << 20;                 // of devices whose memory is four of them
+constexpr Nanos kSignal =
+    std::chrono::microseconds(2);         // of a fake device, and of each put besides its bytes
+constexpr Bytes kPiece = Bytes{2} << 20;  // of devices whose memory is four of them
 
 struct Measured {
   LinksReport report;
   std::string failure;
 };
 
-Measured measured(const std::vector<FakeDevice>& devices, LinksOptions options, FakeTime time = FakeTime::is_virtual) {
+Measured measured(const std::vector<FakeDevice>& devices, LinksOptions options,
+                  FakeTime time = FakeTime::is_virtual) {
   FakeBackend backend(devices, collective_kernels(), time);
   backend.limit_waits({.answer = std::chrono::milliseconds(200)});
   options.devices = backend.enumerate().devices;
@@ -37,7 +39,8 @@ Measured measured(const std::vector<FakeDevice>& devices, LinksOptions options, 
 }
 
 // Of devices the last of which has the script.
-Measured measured(std::size_t count, LinksOptions options, FakeScript script = {}, FakeTime time = FakeTime::is_virtual) {
+Measured measured(std::size_t count, LinksOptions options, FakeScript script = {},
+                  FakeTime time = FakeTime::is_virtual) {
   std::vector<FakeDevice> devices;
   for (std::size_t i = 0; i < count; ++i) {
     FakeDevice& device = devices.emplace_back(fake_device("0:" + std::to_string(i)));
@@ -48,19 +51,21 @@ Measured measured(std::size_t count, LinksOptions options, FakeScript script = {
   return measured(devices, std::move(options), time);
 }
 
-const LinkMoves& transfer(const LinksReport& report, LinkTraffic traffic, const std::string& from, const std::string& to,
-                          bool in_use = true) {
-  const auto found = std::find_if(report.transfers.begin(), report.transfers.end(), [&](const LinkTransfer& t) {
-    return t.traffic == traffic && t.from == from && t.to == to && t.in_use == in_use;
-  });
+const LinkMoves& transfer(const LinksReport& report, LinkTraffic traffic, const std::string& from,
+                          const std::string& to, bool in_use = true) {
+  const auto found =
+      std::find_if(report.transfers.begin(), report.transfers.end(), [&](const LinkTransfer& t) {
+        return t.traffic == traffic && t.from == from && t.to == to && t.in_use == in_use;
+      });
   REQUIRE(found != report.transfers.end());
   CHECK(found->moves.wrong == 0);
   return found->moves;
 }
 
 const LinkMoves& at_once(const LinksReport& report, LinkCrowd crowd) {
-  const auto found = std::find_if(report.at_once.begin(), report.at_once.end(),
-                                  [&](const LinkAtOnce& row) { return row.crowd == crowd && row.in_use; });
+  const auto found =
+      std::find_if(report.at_once.begin(), report.at_once.end(),
+                   [&](const LinkAtOnce& row) { return row.crowd == crowd && row.in_use; });
   REQUIRE(found != report.at_once.end());
   return found->moves;
 }
@@ -85,14 +90,17 @@ TEST_CASE("matrices and latencies are what the fake devices take") {
   check_times(transfer(report, LinkTraffic::both_ways, "host", "0:1").samples, up);
   CHECK(transfer(report, LinkTraffic::both_ways, "host", "0:1").bytes == 2 * kPiece);
   for (const bool in_use : {true, false}) {
-    check_times(transfer(report, LinkTraffic::one_way, "0:2", "0:0", in_use).samples, put_of(kPiece) + kSignal);
-    check_times(transfer(report, LinkTraffic::both_ways, "0:0", "0:2", in_use).samples, put_of(kPiece) + kSignal);
+    check_times(transfer(report, LinkTraffic::one_way, "0:2", "0:0", in_use).samples,
+                put_of(kPiece) + kSignal);
+    check_times(transfer(report, LinkTraffic::both_ways, "0:0", "0:2", in_use).samples,
+                put_of(kPiece) + kSignal);
   }
   check_times(at_once(report, LinkCrowd::up).samples, up);
   check_times(at_once(report, LinkCrowd::down).samples, down);
   CHECK(at_once(report, LinkCrowd::up_and_down).bytes == 6 * kPiece);
   CHECK(at_once(report, LinkCrowd::devices).bytes == 6 * kPiece / 2);
-  check_times(at_once(report, LinkCrowd::devices).samples, 2 * put_of(kPiece / 2) + kSignal);  // signals to all are given at once
+  check_times(at_once(report, LinkCrowd::devices).samples,
+              2 * put_of(kPiece / 2) + kSignal);  // signals to all are given at once
 
   CHECK(report.pairs.size() == 6);
   CHECK(report.transfers.size() == 3 * 3 + 2 * (6 + 3));
@@ -113,7 +121,8 @@ TEST_CASE("a path that is asked for is the only one") {
   options.path = PeerPath::staged;
   const LinksReport report = measured(2, options).report;
   CHECK(report.pairs.front().path == PeerPath::staged);
-  CHECK(std::all_of(report.transfers.begin(), report.transfers.end(), [](const LinkTransfer& t) { return t.in_use; }));
+  CHECK(std::all_of(report.transfers.begin(), report.transfers.end(),
+                    [](const LinkTransfer& t) { return t.in_use; }));
 }
 
 TEST_CASE("one device: only the host moves anything") {
@@ -141,12 +150,15 @@ TEST_CASE("every collective of every size and count of devices, with nothing wro
     CAPTURE(row.size);
     CHECK(row.wrong == 0);
     CHECK(row.size == row.count * 8);
-    CHECK(row.reduction == (row.op == "reduce" || row.op == "all-reduce" || row.op == "reduce-scatter" ? "max" : ""));
+    CHECK(
+        row.reduction ==
+        (row.op == "reduce" || row.op == "all-reduce" || row.op == "reduce-scatter" ? "max" : ""));
     CHECK(row.alone.size() >= 5);
     CHECK(row.alone.front() == row.alone.back());  // the first ones were warm-up
     CHECK(row.queued.front() == row.queued.back());
     if (row.devices.size() == 1 || row.size == 0) continue;
-    const double time = static_cast<double>(row.queued.front().count()) / 1e9 / static_cast<double>(row.queued_calls);
+    const double time = static_cast<double>(row.queued.front().count()) / 1e9 /
+                        static_cast<double>(row.queued_calls);
     CHECK(*algorithm_bandwidth(row) == doctest::Approx(static_cast<double>(row.size) / time));
     CHECK(*bus_bandwidth(row) == doctest::Approx(*algorithm_bandwidth(row) * row.bus_factor));
   }
@@ -161,10 +173,13 @@ TEST_CASE("sizes are limited by memory, in one line") {
   REQUIRE(report.collectives.size() == 1);
   CHECK(report.collectives[0].size == 1 << 20);
   REQUIRE(report.warnings.size() == 1);
-  CHECK(report.warnings[0] == "sizes up to 64.0 MiB were asked for: the memory of device 0:0 allows 1.00 MiB");
+  CHECK(report.warnings[0] ==
+        "sizes up to 64.0 MiB were asked for: the memory of device 0:0 allows 1.00 MiB");
 }
 
-TEST_CASE("sizes that devices cannot share in one piece are left out, one line names them, and all others are measured") {
+TEST_CASE(
+    "sizes that devices cannot share in one piece are left out, one line names them, and all "
+    "others are measured") {
   LinksOptions options;
   options.matrices = false;
   options.ops = {Collective::all_reduce, Collective::barrier};
@@ -179,7 +194,8 @@ TEST_CASE("sizes that devices cannot share in one piece are left out, one line n
   CHECK(report.collectives[2].op == "barrier");
   REQUIRE(report.warnings.size() == 1);
   CHECK(report.warnings[0] ==
-        "collectives of 2.00 MiB, 3.00 MiB are left out: on the direct path devices share at most 2.00 MiB in one piece; --peer "
+        "collectives of 2.00 MiB, 3.00 MiB are left out: on the direct path devices share at most "
+        "2.00 MiB in one piece; --peer "
         "staged "
         "has no such limit");
   options.sizes = {3 << 20};
@@ -201,7 +217,8 @@ TEST_CASE("what arrives wrong is counted, and has no rate") {
   CHECK(wrong_in(report) > 0);
   std::size_t wrong = 0;
   for (const LinkTransfer& row : report.transfers) {
-    const bool from_bad = row.from == "0:1" || (row.traffic == LinkTraffic::both_ways && row.to == "0:1");
+    const bool from_bad =
+        row.from == "0:1" || (row.traffic == LinkTraffic::both_ways && row.to == "0:1");
     const bool affected = from_bad && row.path.has_value();
     CHECK((row.moves.wrong > 0) == affected);
     CHECK(rate_of(row.moves).has_value() != affected);
@@ -221,7 +238,8 @@ TEST_CASE("a device that hangs in an exchange is named, and what was measured be
 }
 
 TEST_CASE("a device that cannot be opened, and one without f64") {
-  CHECK(measured(2, {}, fails_from(FakeCall::open, 0, FakeFault::Kind::refused)).failure.find("device 0:1 cannot be opened") == 0);
+  CHECK(measured(2, {}, fails_from(FakeCall::open, 0, FakeFault::Kind::refused))
+            .failure.find("device 0:1 cannot be opened") == 0);
   LinksOptions options;
   options.ops = {Collective::all_reduce};
   options.element = Element::f64;

@@ -12,7 +12,9 @@ TEST_CASE("a device that hangs while it is measured is lost, and the others are 
   const SuiteInfo suite = sum_suite(true);
   FakeDevice hanging = sum_device("0:0", DeviceType::cpu);
   hanging.script = fails_from(FakeCall::launch, 0, FakeFault::Kind::hang);
-  FakeBackend backend({hanging, sum_device("0:1", DeviceType::cpu), sum_device("0:2", DeviceType::cpu)}, sum_kernels());
+  FakeBackend backend(
+      {hanging, sum_device("0:1", DeviceType::cpu), sum_device("0:2", DeviceType::cpu)},
+      sum_kernels());
   backend.limit_waits({std::chrono::milliseconds(100)});
   Executor executor(backend, 3);
   std::vector<SessionDevice> devices;
@@ -24,21 +26,24 @@ TEST_CASE("a device that hangs while it is measured is lost, and the others are 
   SuiteRates rates;
   std::vector<std::string> lost;
   const Problem problem{&suite, {}};
-  measure_missing_rates(backend, executor, problem, {}, devices, rates, [&](const SessionDevice& device, const Error&) {
-    if (device.lost) lost.push_back(device.facts.id);
-  });
+  measure_missing_rates(backend, executor, problem, {}, devices, rates,
+                        [&](const SessionDevice& device, const Error&) {
+                          if (device.lost) lost.push_back(device.facts.id);
+                        });
   CHECK(lost == std::vector<std::string>{"0:0"});
   CHECK(devices[0].hung);
   CHECK_FALSE(devices[1].lost);
   REQUIRE(rates.size() == 2);
-  for (const auto& [key, rate] : rates) CHECK(rate.contended == doctest::Approx(1));  // they share nothing
+  for (const auto& [key, rate] : rates)
+    CHECK(rate.contended == doctest::Approx(1));  // they share nothing
 }
 
 namespace {
 
 // What is left of devices that are measured, and how many of them are said to be lost.
 struct Measured {
-  explicit Measured(std::vector<FakeDevice> specs) : backend(std::move(specs), sum_kernels()), executor(backend, 3) {
+  explicit Measured(std::vector<FakeDevice> specs)
+      : backend(std::move(specs), sum_kernels()), executor(backend, 3) {
     backend.limit_waits({std::chrono::milliseconds(100)});
     for (const Device& facts : backend.enumerate().devices) {
       SessionDevice& made = devices.emplace_back();
@@ -47,9 +52,10 @@ struct Measured {
     }
   }
   void measure(const SuiteInfo& suite) {
-    measure_missing_rates(backend, executor, {&suite, {}}, {}, devices, rates, [&](const SessionDevice& device, const Error&) {
-      if (device.lost) lost.push_back(device.facts.id);
-    });
+    measure_missing_rates(backend, executor, {&suite, {}}, {}, devices, rates,
+                          [&](const SessionDevice& device, const Error&) {
+                            if (device.lost) lost.push_back(device.facts.id);
+                          });
   }
 
   FakeBackend backend;
@@ -61,7 +67,9 @@ struct Measured {
 
 }  // namespace
 
-TEST_CASE("a device whose compiler does not come back while it is measured is lost: nobody waits for it again") {
+TEST_CASE(
+    "a device whose compiler does not come back while it is measured is lost: nobody waits for it "
+    "again") {
   FakeDevice stuck = sum_device("0:0", DeviceType::cpu);
   stuck.script = fails_from(FakeCall::build, 0, FakeFault::Kind::hang);
   Measured measured({stuck, sum_device("0:1", DeviceType::cpu)});
@@ -71,11 +79,15 @@ TEST_CASE("a device whose compiler does not come back while it is measured is lo
   CHECK(measured.rates.size() == 1);
 }
 
-TEST_CASE("of CPUs measured all at once only the one that hangs is lost, and what they do alone is known of all") {
+TEST_CASE(
+    "of CPUs measured all at once only the one that hangs is lost, and what they do alone is known "
+    "of all") {
   const SuiteInfo suite = sum_suite(true);
-  FakeDevice first = sum_device("0:0", DeviceType::cpu), second = sum_device("0:1", DeviceType::cpu),
+  FakeDevice first = sum_device("0:0", DeviceType::cpu),
+             second = sum_device("0:1", DeviceType::cpu),
              third = sum_device("0:2", DeviceType::cpu);
-  bool all_alone = false;  // has the last begun? Each was measured alone before it is measured with others
+  bool all_alone =
+      false;  // has the last begun? Each was measured alone before it is measured with others
   third.script = [&](FakeCall call, std::uint64_t) {
     all_alone |= call == FakeCall::launch;
     return FakeFault{};
@@ -96,7 +108,9 @@ TEST_CASE("of CPUs measured all at once only the one that hangs is lost, and wha
   for (const auto& [key, rate] : measured.rates) CHECK(rate.contended == 1);
 }
 
-TEST_CASE("a device that fails while it is measured, or has no memory for it, has no rate and is kept if it is at rest") {
+TEST_CASE(
+    "a device that fails while it is measured, or has no memory for it, has no rate and is kept if "
+    "it is at rest") {
   FakeDevice failing = sum_device("0:0", DeviceType::gpu);
   failing.script = fails_from(FakeCall::launch, 3, FakeFault::Kind::error);
   Measured after_error({failing, sum_device("0:1", DeviceType::gpu)});
@@ -106,7 +120,9 @@ TEST_CASE("a device that fails while it is measured, or has no memory for it, ha
   CHECK(after_error.rates.size() == 1);
 
   SuiteInfo large = sum_suite(true);
-  large.make = [](const SuiteParams& params) { return std::make_unique<SumWorkload>(params.size, SumFaults{{}, 100}); };
+  large.make = [](const SuiteParams& params) {
+    return std::make_unique<SumWorkload>(params.size, SumFaults{{}, 100});
+  };
   Measured without_memory({sum_device("0:0", DeviceType::gpu)});
   without_memory.measure(large);
   CHECK(without_memory.lost.empty());
@@ -114,12 +130,14 @@ TEST_CASE("a device that fails while it is measured, or has no memory for it, ha
   CHECK(without_memory.rates.empty());
 }
 
-TEST_CASE("an error with other commands still under way loses the device: nobody knows what it will do") {
+TEST_CASE(
+    "an error with other commands still under way loses the device: nobody knows what it will do") {
   FakeDevice failing = sum_device("0:0", DeviceType::gpu);
   bool failed = false;
   failing.script = [&](FakeCall call, std::uint64_t number) {
     if (call == FakeCall::launch && number == 3) return FakeFault{FakeFault::Kind::hang};
-    if (call == FakeCall::wait && number > 20 && !std::exchange(failed, true)) return FakeFault{FakeFault::Kind::refused};
+    if (call == FakeCall::wait && number > 20 && !std::exchange(failed, true))
+      return FakeFault{FakeFault::Kind::refused};
     return FakeFault{};
   };
   Measured measured({failing});

@@ -1,4 +1,5 @@
-// Plans from calibration alone weigh the links between devices, where a run would exchange data over them.
+// Plans from calibration alone weigh the links between devices, where a run would exchange data
+// over them.
 #include "lib/session/planning.hpp"
 
 #include <doctest/doctest.h>
@@ -16,12 +17,15 @@ constexpr Items kItems = Items{1} << 20;  // eight MiB that every device needs: 
 
 // What two devices are predicted to take together, with links of this path and rate between them.
 PlannedCase planned(const PeerLinks& links, std::optional<PeerPath> asked) {
-  std::vector<FakeDevice> fakes{sum_device("0:0", DeviceType::gpu), sum_device("0:1", DeviceType::gpu)};
+  std::vector<FakeDevice> fakes{sum_device("0:0", DeviceType::gpu),
+                                sum_device("0:1", DeviceType::gpu)};
   FakeBackend backend(fakes, sum_kernels());
   SuiteInfo suite;
   suite.name = "sum";
   suite.size_name = "items";
-  suite.make = [](const SuiteParams& params) -> std::unique_ptr<Workload> { return std::make_unique<GatheredSum>(params.size); };
+  suite.make = [](const SuiteParams& params) -> std::unique_ptr<Workload> {
+    return std::make_unique<GatheredSum>(params.size);
+  };
   SessionOptions options;
   SuiteParams params;
   params.size = kItems;
@@ -44,26 +48,35 @@ double seconds_of(const PlannedCase& plan) { return seconds(plan.choice.chosen.p
 
 }  // namespace
 
-TEST_CASE("a plan gathers over direct links, over those of the host where that is asked for, and never staged") {
+TEST_CASE(
+    "a plan gathers over direct links, over those of the host where that is asked for, and never "
+    "staged") {
   const double whole = static_cast<double>(kItems) * 8 / 1e9, computing = kItems / 1e8 / 2;
   const PlannedCase unknown = planned({}, {});
   CHECK(seconds_of(unknown) == doctest::Approx(whole + computing).epsilon(0.01));
-  const auto linked = [](PeerPath path, double rate) { return PeerLinks(2, {path, rate, std::chrono::microseconds(5)}); };
+  const auto linked = [](PeerPath path, double rate) {
+    return PeerLinks(2, {path, rate, std::chrono::microseconds(5)});
+  };
   const PlannedCase direct = planned(linked(PeerPath::direct, 1e11), {});
   CHECK(seconds_of(direct) == doctest::Approx(whole / 2 + computing).epsilon(0.02));
   CHECK(std::any_of(direct.choice.reasons.begin(), direct.choice.reasons.end(),
-                    [](const std::string& reason) { return reason.find("gathered between them") != std::string::npos; }));
+                    [](const std::string& reason) {
+                      return reason.find("gathered between them") != std::string::npos;
+                    }));
   CHECK(seconds_of(planned(linked(PeerPath::host, 1e11), {})) == seconds_of(unknown));
   CHECK(seconds_of(planned(linked(PeerPath::host, 1e11), PeerPath::host)) == seconds_of(direct));
   CHECK(seconds_of(planned(linked(PeerPath::direct, 1e11), PeerPath::host)) == seconds_of(unknown));
-  CHECK(seconds_of(planned(linked(PeerPath::staged, 1e11), PeerPath::staged)) == seconds_of(unknown));
+  CHECK(seconds_of(planned(linked(PeerPath::staged, 1e11), PeerPath::staged)) ==
+        seconds_of(unknown));
   // Over slow ones one device does it all rather than gather: 18.9 ms against 4.2 and 42.
   const PlannedCase slow = planned(linked(PeerPath::direct, 1e8), {});
   CHECK(slow.choice.chosen.devices == 1);
   CHECK(seconds_of(slow) == doctest::Approx(whole + 2 * computing).epsilon(0.01));
 }
 
-TEST_CASE("a plan of work that goes in rounds waits after each but the last, over whatever path there is") {
+TEST_CASE(
+    "a plan of work that goes in rounds waits after each but the last, over whatever path there "
+    "is") {
   Scenario scenario;
   scenario.work.items = 1'000'000;
   scenario.work.rounds = 11;
@@ -82,7 +95,9 @@ TEST_CASE("a plan of work that goes in rounds waits after each but the last, ove
     options.calibration.devices[i].emplace();
     options.suite_rates[{suite.name, options.devices[i].id}] = SuiteRate{.ops_per_s = 1e9};
   }
-  const auto predicted = [&] { return plan_problem(*backend, options).front().choice.chosen.predicted.count(); };
+  const auto predicted = [&] {
+    return plan_problem(*backend, options).front().choice.chosen.predicted.count();
+  };
   CHECK(predicted() == 500'000);
   options.calibration.peers = scenario.exchange.links;
   CHECK(predicted() == 500'000 + 10 * (1000 + 4000));

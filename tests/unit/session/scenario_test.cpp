@@ -1,4 +1,5 @@
-// Scenarios on the fake backend: what the simulator predicts is what the executor does, and what was not done does not verify.
+// Scenarios on the fake backend: what the simulator predicts is what the executor does, and what
+// was not done does not verify.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -46,7 +47,8 @@ struct Opened {
       estimates.push_back(estimate);
     }
     const Shape& shape = workload->shape();
-    request = PlanRequest{shape.items, shape.granularity, mode, shape.cost, estimates, scenario.link_up, scenario.link_down};
+    request = PlanRequest{shape.items,      shape.granularity, mode, shape.cost, estimates,
+                          scenario.link_up, scenario.link_down};
     request.merge = scenario.work.merge;
     request.exchange = scenario.exchange;
     if (!workload->exchanged(mode).any()) return;
@@ -56,7 +58,8 @@ struct Opened {
     workload->connect(*group);
     programs.clear();  // a program takes its device's end of the group
     for (const auto& device : open)
-      programs.push_back(workload->program(device->resources(), mode, workload->capacity(device->resources().traits(), mode)));
+      programs.push_back(workload->program(device->resources(), mode,
+                                           workload->capacity(device->resources().traits(), mode)));
   }
 
   std::unique_ptr<SliceSource> source(const StrategyInfo& info) const {
@@ -68,12 +71,15 @@ struct Opened {
     SampleRequest sample;
     sample.workload = workload.get();
     sample.source = &source;
-    for (std::size_t i = 0; i < open.size(); ++i) sample.members.push_back({open[i].get(), programs[i].get()});
+    for (std::size_t i = 0; i < open.size(); ++i)
+      sample.members.push_back({open[i].get(), programs[i].get()});
     if (group) {
       sample.exchanging = exchanging(request, source);
-      if (std::count(sample.exchanging.begin(), sample.exchanging.end(), true) > 0) sample.peers = group.get();
+      if (std::count(sample.exchanging.begin(), sample.exchanging.end(), true) > 0)
+        sample.peers = group.get();
     }
-    for (std::uint32_t i = 0; sample.peers != nullptr && i < open.size(); ++i) sample.places.push_back({i});
+    for (std::uint32_t i = 0; sample.peers != nullptr && i < open.size(); ++i)
+      sample.places.push_back({i});
     return executor.run(sample);
   }
 
@@ -96,7 +102,8 @@ Scenario random_scenario(std::uint64_t seed) {
   };
   Scenario scenario = scenario_of(between(1, 8), between(100'000, 3'000'000));
   scenario.work.granularity = between(1, 2) == 1 ? 1 : between(1, 500);
-  scenario.work.cost = {static_cast<double>(between(0, 16)), static_cast<double>(between(0, 4)), 1, between(0, 1) * 100'000};
+  scenario.work.cost = {static_cast<double>(between(0, 16)), static_cast<double>(between(0, 4)), 1,
+                        between(0, 1) * 100'000};
   scenario.work.merge = {Nanos{20'000}, Nanos{100}};
   scenario.link_up = static_cast<double>(between(0, 3)) * 1e10;
   scenario.link_down = static_cast<double>(between(0, 3)) * 1e10;
@@ -104,11 +111,14 @@ Scenario random_scenario(std::uint64_t seed) {
   for (ScenarioDevice& device : scenario.devices) {
     device.estimate.items_per_s = static_cast<double>(between(1, 9)) * 3e8;
     device.estimate.launch = Nanos{static_cast<std::int64_t>(between(0, 9000))};
-    device.estimate.first_slice_discount = device.estimate.launch / static_cast<std::int64_t>(between(1, 3));
-    device.estimate.minimum_slice = Nanos{static_cast<std::int64_t>(between(0, 1) * between(0, 40'000))};
+    device.estimate.first_slice_discount =
+        device.estimate.launch / static_cast<std::int64_t>(between(1, 3));
+    device.estimate.minimum_slice =
+        Nanos{static_cast<std::int64_t>(between(0, 1) * between(0, 40'000))};
     device.estimate.transfer = Nanos{static_cast<std::int64_t>(between(0, 9000))};
     device.estimate.fixed = Nanos{static_cast<std::int64_t>(between(0, 30'000))};
-    device.estimate.per_peer_contention = device.estimate.fixed / static_cast<std::int64_t>(between(1, 10));
+    device.estimate.per_peer_contention =
+        device.estimate.fixed / static_cast<std::int64_t>(between(1, 10));
     device.estimate.up = static_cast<double>(between(0, 3)) * 5e9;
     device.estimate.down = static_cast<double>(between(0, 3)) * 5e9;
   }
@@ -119,7 +129,8 @@ Scenario random_scenario(std::uint64_t seed) {
 
 namespace {
 
-// Links of all speeds, over which devices gather a replicated input, combine parts of the result, or both.
+// Links of all speeds, over which devices gather a replicated input, combine parts of the result,
+// or both.
 void add_exchange(Scenario& scenario, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto between = [&](std::uint64_t low, std::uint64_t high) {
@@ -129,15 +140,18 @@ void add_exchange(Scenario& scenario, std::uint64_t seed) {
   scenario.exchange.links = PeerLinks(count);
   for (std::size_t from = 0; from < count; ++from) {
     for (std::size_t to = 0; to < count; ++to) {
-      scenario.exchange.links.of(from, to) = {PeerPath::direct, static_cast<double>(between(0, 4)) * 2e9,
+      scenario.exchange.links.of(from, to) = {PeerPath::direct,
+                                              static_cast<double>(between(0, 4)) * 2e9,
                                               Nanos{static_cast<std::int64_t>(between(0, 20'000))}};
     }
   }
   scenario.exchange.gathers = between(0, 2) > 0;
-  scenario.exchange.combines = scenario.exchange.gathers && between(0, 1) == 0 ? 0 : between(1, 3'000'000);
+  scenario.exchange.combines =
+      scenario.exchange.gathers && between(0, 1) == 0 ? 0 : between(1, 3'000'000);
   scenario.work.cost.replicated = between(0, 2) * 5'000'001;
   scenario.work.merge.tree = between(0, 1) == 1;
-  for (ScenarioDevice& device : scenario.devices) device.estimate.fixed_shared = device.estimate.fixed / 2;
+  for (ScenarioDevice& device : scenario.devices)
+    device.estimate.fixed_shared = device.estimate.fixed / 2;
 }
 
 void check_predictions(const Scenario& scenario) {
@@ -159,7 +173,8 @@ void check_predictions(const Scenario& scenario) {
       for (std::size_t i = 0; i < opened.open.size(); ++i) {
         CHECK(static_cast<double>(predicted.devices[i].items) ==
               doctest::Approx(static_cast<double>(share.items[i])).epsilon(0.01));
-        CHECK(seconds(predicted.devices[i].busy) == doctest::Approx(seconds(share.busy[i])).epsilon(0.01));
+        CHECK(seconds(predicted.devices[i].busy) ==
+              doctest::Approx(seconds(share.busy[i])).epsilon(0.01));
       }
     }
   }
@@ -193,13 +208,15 @@ TEST_CASE("devices on one link take as long as it takes the link, whoever sends"
   }
   Opened opened(scenario, Mode::end_to_end);
   const auto equal = opened.source(*parse_strategies("equal").front().info);
-  CHECK(seconds(opened.execute(*equal).makespan()) == doctest::Approx(0.02).epsilon(0.001));  // 40 MB at 2 GB/s, not at 4
+  CHECK(seconds(opened.execute(*equal).makespan()) ==
+        doctest::Approx(0.02).epsilon(0.001));  // 40 MB at 2 GB/s, not at 4
   const auto single = opened.source(*parse_strategies("single").front().info);
   CHECK(seconds(opened.execute(*single).makespan()) == doctest::Approx(0.04).epsilon(0.001));
 }
 
 TEST_CASE("work that is not done, or done twice, does not verify") {
-  for (const Items items : {Items{1}, Items{2}, Items{3}, Items{1000}, (Items{1} << 40) + 12345, Items{1} << 62}) {
+  for (const Items items :
+       {Items{1}, Items{2}, Items{3}, Items{1000}, (Items{1} << 40) + 12345, Items{1} << 62}) {
     CAPTURE(items);
     Scenario scenario = scenario_of(1, items);
     scenario.devices[0].estimate.items_per_s = 1e18;
@@ -237,14 +254,17 @@ TEST_CASE("memory decides what is resident and how large slices are") {
   traits.global_memory = 1700;
   CHECK(workload->capacity(traits, Mode::resident).fits == 0);
   CHECK(workload->capacity(traits, Mode::resident).reason.find("do not fit") != std::string::npos);
-  CHECK(workload->capacity(traits, Mode::end_to_end).fits == 100);  // two of 800 bytes beside the 100
+  CHECK(workload->capacity(traits, Mode::end_to_end).fits ==
+        100);  // two of 800 bytes beside the 100
   traits.global_memory = 8100;
   CHECK(workload->capacity(traits, Mode::resident).fits == 1000);
   traits.global_memory = 250;
   CHECK(workload->capacity(traits, Mode::end_to_end).fits == 0);
 }
 
-TEST_CASE("work that goes in rounds waits for neighbours after each but the last, and is for strategies with fixed shares") {
+TEST_CASE(
+    "work that goes in rounds waits for neighbours after each but the last, and is for strategies "
+    "with fixed shares") {
   Scenario scenario = scenario_of(3, 3'000'001);
   scenario.work.rounds = 10;
   scenario.exchange.links = PeerLinks(3, {PeerPath::direct, 1e9, Nanos{700}});
@@ -261,14 +281,16 @@ TEST_CASE("work that goes in rounds waits for neighbours after each but the last
   options.device_counts = {3};
   options.stop.exactly = 1;
   options.given_estimates = SetEstimates{{}, 0, 0, {}, scenario.exchange};
-  for (const ScenarioDevice& device : scenario.devices) options.given_estimates->devices.push_back(device.estimate);
+  for (const ScenarioDevice& device : scenario.devices)
+    options.given_estimates->devices.push_back(device.estimate);
   QuietObserver observer;
   const Report report = run_session(*backend, options, {}, observer);
   REQUIRE(report.runs.size() == 2);
   const RunRecord& run = report.runs[0];
   REQUIRE(run.status == Status::ok);
   CHECK(run.verify.status == VerifyStatus::passed);
-  // Two ms of the slow device, which sends to the one before it and signals that, and at last nothing.
+  // Two ms of the slow device, which sends to the one before it and signals that, and at last
+  // nothing.
   const std::int64_t items = static_cast<std::int64_t>(run.per_device[2].parts.items);
   CHECK(items >= 1'000'000);
   CHECK(run.samples == std::vector<Nanos>{Nanos{2 * items + 9 * (5000 + 700 + 700)}});
@@ -285,7 +307,8 @@ TEST_CASE("work that goes in rounds waits for neighbours after each but the last
   CHECK(report.runs[1].status == Status::unsupported);
 }
 
-TEST_CASE("a session on a scenario tells strategies what is stated, and slow devices do otherwise") {
+TEST_CASE(
+    "a session on a scenario tells strategies what is stated, and slow devices do otherwise") {
   Scenario scenario = scenario_of(2, 10'000'000);
   scenario.devices[0].slow = 3;
   const auto backend = make_scenario_backend(scenario);
@@ -297,7 +320,8 @@ TEST_CASE("a session on a scenario tells strategies what is stated, and slow dev
   options.devices = scenario_devices(scenario);
   options.device_counts = {2};
   options.stop.exactly = 1;
-  options.given_estimates = SetEstimates{{scenario.devices[0].estimate, scenario.devices[1].estimate}, 0, 0, {}};
+  options.given_estimates =
+      SetEstimates{{scenario.devices[0].estimate, scenario.devices[1].estimate}, 0, 0, {}};
   QuietObserver observer;
   const Report report = run_session(*backend, options, {}, observer);
   REQUIRE(report.runs.size() == 2);
@@ -305,7 +329,8 @@ TEST_CASE("a session on a scenario tells strategies what is stated, and slow dev
     CHECK(run.status == Status::ok);
     CHECK(run.verify.status == VerifyStatus::passed);
   }
-  CHECK(report.runs[0].samples == std::vector<Nanos>{std::chrono::milliseconds(15)});  // half of 10 ms, three times as slow
+  CHECK(report.runs[0].samples ==
+        std::vector<Nanos>{std::chrono::milliseconds(15)});  // half of 10 ms, three times as slow
   CHECK(*report.runs[1].metrics.efficiency > 0.9);
   CHECK(*report.runs[1].per_device[0].alone == std::chrono::milliseconds(30));
 }

@@ -1,4 +1,5 @@
-// A whole session on the fake backend: what a lost device, a wrong result and a stop leave, and what the record says of it.
+// A whole session on the fake backend: what a lost device, a wrong result and a stop leave, and
+// what the record says of it.
 #include <doctest/doctest.h>
 
 #include "lib/session/session.hpp"
@@ -32,9 +33,12 @@ TEST_CASE("a result that cannot be written is told of, and costs nothing of what
   CHECK(observer.warnings.front() == "--output: cannot write \"/dev/null/sum\": Not a directory");
 }
 
-TEST_CASE("when a device fails its case says what that cost, and all cases go on with the device that is left") {
+TEST_CASE(
+    "when a device fails its case says what that cost, and all cases go on with the device that is "
+    "left") {
   FakeDevice bad = fake_device("0:1");
-  bad.script = fails_from(FakeCall::launch, 1500, FakeFault::Kind::error);  // after warming up and probing: some 1100
+  bad.script = fails_from(FakeCall::launch, 1500,
+                          FakeFault::Kind::error);  // after warming up and probing: some 1100
   SessionOptions options = options_for(2, 1 << 16);
   options.stop.exactly = 200;
   Stopping observer;
@@ -79,7 +83,9 @@ TEST_CASE("a device that failed is opened again for what comes next, but one tha
   }
 }
 
-TEST_CASE("when the only device is lost the one in reserve finishes the sample and the case, and the record says who") {
+TEST_CASE(
+    "when the only device is lost the one in reserve finishes the sample and the case, and the "
+    "record says who") {
   FakeDevice gpu = fake_device("0:0");
   gpu.script = fails_from(FakeCall::launch, 1500, FakeFault::Kind::error);
   FakeDevice cpu = fake_device("1:0", 1e8);
@@ -122,7 +128,9 @@ TEST_CASE("a wrong result of a device alone is told, though no row is that devic
   CHECK_FALSE(observer.warnings.empty());
 }
 
-TEST_CASE("a first result that is wrong within the reference's bound does not make the right ones after it wrong") {
+TEST_CASE(
+    "a first result that is wrong within the reference's bound does not make the right ones after "
+    "it wrong") {
   Stopping observer;
   SessionOptions options = options_for(2, 1000);
   options.modes = {Mode::resident};
@@ -147,7 +155,8 @@ TEST_CASE("a device that is full at set-up cannot do this, and does what fits it
   estimate.items_per_s = 1e9;
   options.given_estimates = SetEstimates{{estimate, estimate}, 0, 0, {}};
   full.script = [](FakeCall call, std::uint64_t number) {
-    return call == FakeCall::allocate && number == 0 ? FakeFault{FakeFault::Kind::out_of_memory} : FakeFault{};
+    return call == FakeCall::allocate && number == 0 ? FakeFault{FakeFault::Kind::out_of_memory}
+                                                     : FakeFault{};
   };
   const Report report = run({fake_device("0:0"), full}, options, observer);
   CHECK(find(report, "equal", Mode::resident).status == Status::unsupported);
@@ -156,7 +165,9 @@ TEST_CASE("a device that is full at set-up cannot do this, and does what fits it
   CHECK(report.faults.empty());
 }
 
-TEST_CASE("what is computed again by another device tells which one is wrong, though nothing else is verified") {
+TEST_CASE(
+    "what is computed again by another device tells which one is wrong, though nothing else is "
+    "verified") {
   for (const IntegrityLevel level : {IntegrityLevel::sample, IntegrityLevel::full}) {
     for (const std::size_t devices : {2u, 3u}) {
       for (std::uint32_t wrong = 0; wrong < devices; ++wrong) {
@@ -168,7 +179,8 @@ TEST_CASE("what is computed again by another device tells which one is wrong, th
         options.integrity = level;
         g_faults.corrupts = "0:" + std::to_string(wrong);
         std::vector<FakeDevice> fakes;
-        for (std::size_t i = 0; i < devices; ++i) fakes.push_back(fake_device("0:" + std::to_string(i)));
+        for (std::size_t i = 0; i < devices; ++i)
+          fakes.push_back(fake_device("0:" + std::to_string(i)));
         for (FakeDevice& fake : fakes) fake.facts.name = "alike";
         const Report report = run(fakes, options, observer);
         const RunRecord& row = find(report, "equal", Mode::resident);
@@ -197,10 +209,12 @@ TEST_CASE("a device that is lost while results are computed again leaves no doub
         options.integrity = IntegrityLevel::full;
         g_faults.corrupts = "0:0";
         std::vector<FakeDevice> fakes;
-        for (std::size_t i = 0; i < devices; ++i) fakes.push_back(fake_device("0:" + std::to_string(i)));
+        for (std::size_t i = 0; i < devices; ++i)
+          fakes.push_back(fake_device("0:" + std::to_string(i)));
         for (FakeDevice& fake : fakes) fake.facts.name = "alike";
         fakes[lost].script = [launch](FakeCall call, std::uint64_t number) {
-          return call == FakeCall::launch && number == launch ? FakeFault{FakeFault::Kind::error} : FakeFault{};
+          return call == FakeCall::launch && number == launch ? FakeFault{FakeFault::Kind::error}
+                                                              : FakeFault{};
         };
         const Report report = run(fakes, options, observer);
         CAPTURE(devices);
@@ -234,24 +248,29 @@ TEST_CASE("what is computed again with equal bits is counted, and costs the samp
     CHECK(row.verify.recomputed == (row.strategy == "single" ? 4 : 12));
     CHECK(row.samples.size() == 4);
   }
-  CHECK(find(with, "equal", Mode::resident).samples == find(without, "equal", Mode::resident).samples);
+  CHECK(find(with, "equal", Mode::resident).samples ==
+        find(without, "equal", Mode::resident).samples);
 }
 
 TEST_CASE("a session that is stopped keeps what was measured and is not complete") {
   Stopping observer;
-  observer.stop_after = 2 * (all_strategies().size() + 2);  // it is asked before every sample and probe: past every warm-up
-  const Report report = run({fake_device("0:0"), fake_device("0:1")}, options_for(2, 1 << 16), observer);
+  observer.stop_after = 2 * (all_strategies().size() +
+                             2);  // it is asked before every sample and probe: past every warm-up
+  const Report report =
+      run({fake_device("0:0"), fake_device("0:1")}, options_for(2, 1 << 16), observer);
   CHECK_FALSE(report.complete);
   CHECK(report.runs.size() == all_strategies().size());
   CHECK_FALSE(report.runs.front().samples.empty());
 }
 
 TEST_CASE(
-    "a session that is stopped while its devices are set up is interrupted: no device is lost for it, and its cases say why") {
+    "a session that is stopped while its devices are set up is interrupted: no device is lost for "
+    "it, and its cases say why") {
   for (const std::size_t asked : {1u, 2u, 3u}) {
     Stopping observer;
     observer.stop_after = asked;
-    const Report report = run({fake_device("0:0"), fake_device("0:1")}, options_for(2, 1 << 16), observer);
+    const Report report =
+        run({fake_device("0:0"), fake_device("0:1")}, options_for(2, 1 << 16), observer);
     CHECK_FALSE(report.complete);
     CHECK(report.faults.empty());
     CHECK(observer.warnings.empty());

@@ -16,7 +16,8 @@ using namespace mgpu::test;
 
 TEST_CASE("all strategies in both modes are recorded, verified, and have one digest") {
   Stopping observer;
-  const Report report = run({fake_device("0:0"), fake_device("0:1")}, options_for(2, 1 << 20), observer);
+  const Report report =
+      run({fake_device("0:0"), fake_device("0:1")}, options_for(2, 1 << 20), observer);
   CHECK(report.complete);
   CHECK(report.runs.size() == 2 * all_strategies().size());
   std::set<std::string> digests;
@@ -34,7 +35,9 @@ TEST_CASE("all strategies in both modes are recorded, verified, and have one dig
   CHECK(*find(report, "equal", Mode::resident).metrics.efficiency > 0.95);
 }
 
-TEST_CASE("what was reached is a share of the roof of the devices that did the work, where both are calibrated") {
+TEST_CASE(
+    "what was reached is a share of the roof of the devices that did the work, where both are "
+    "calibrated") {
   Stopping observer;
   SessionOptions options = options_for(2, 1 << 20);
   options.strategies = parse_strategies("single,equal");
@@ -69,7 +72,8 @@ TEST_CASE("a mode that the suite does not have is left out") {
 
 TEST_CASE("single is the faster device and says so though it is not the first") {
   Stopping observer;
-  const Report report = run({fake_device("0:0", 1e8), fake_device("0:1", 1e9)}, options_for(2, 1 << 18), observer);
+  const Report report =
+      run({fake_device("0:0", 1e8), fake_device("0:1", 1e9)}, options_for(2, 1 << 18), observer);
   const RunRecord& single = find(report, "single", Mode::resident);
   CHECK(single.per_device[0].parts.items == 0);
   CHECK(single.per_device[1].parts.items == 1 << 18);
@@ -81,7 +85,9 @@ TEST_CASE("device counts are cases of their own, measured against the same singl
   SessionOptions options = options_for(4, 1 << 20);
   options.device_counts = {1, 2, 4};
   options.strategies = parse_strategies("equal");
-  const Report report = run({fake_device("0:0"), fake_device("0:1"), fake_device("0:2"), fake_device("0:3")}, options, observer);
+  const Report report =
+      run({fake_device("0:0"), fake_device("0:1"), fake_device("0:2"), fake_device("0:3")}, options,
+          observer);
   REQUIRE(report.runs.size() == 6);
   CHECK(report.runs[2].devices.size() == 4);
   CHECK(*report.runs[1].metrics.ideal_speedup == doctest::Approx(2.0));
@@ -109,9 +115,11 @@ TEST_CASE("handicaps are put on the devices they are meant for, and recorded wit
   CHECK_FALSE(report.devices[0].handicap.any());
   CHECK(report.devices[1].handicap.slow == 3);
   CHECK(report.devices[1].handicap.memory_cap == Bytes{1} << 30);
-  CHECK(report.devices[1].device.global_memory == fake_device("").facts.global_memory);  // what it has, not what it was left
+  CHECK(report.devices[1].device.global_memory ==
+        fake_device("").facts.global_memory);  // what it has, not what it was left
   const RunRecord& equal = find(report, "equal", Mode::resident);
-  CHECK(seconds(*equal.per_device[1].alone) == doctest::Approx(3 * seconds(*equal.per_device[0].alone)).epsilon(0.01));
+  CHECK(seconds(*equal.per_device[1].alone) ==
+        doctest::Approx(3 * seconds(*equal.per_device[0].alone)).epsilon(0.01));
   CHECK(*equal.metrics.efficiency == doctest::Approx(0.5).epsilon(0.02));
   CHECK(*find(report, "dynamic", Mode::resident).metrics.efficiency > 0.9);
 }
@@ -129,14 +137,16 @@ TEST_CASE("after a long verification, devices warm up again before what is count
     options.devices = backend.enumerate().devices;
     DeviceEstimate estimate;
     estimate.items_per_s = 1e9;
-    options.given_estimates = SetEstimates{{estimate}, 0, 0, {}};  // no probes, which would be as many as fit their time
+    options.given_estimates =
+        SetEstimates{{estimate}, 0, 0, {}};  // no probes, which would be as many as fit their time
     const Report report = run_session(backend, options, {}, observer);
     for (const RunRecord& run : report.runs) CHECK(run.samples.size() == 4);
     return samples;
   };
-  // Three cases. One sample more after they were verified first, and one after the last of each case but the last. Virtual devices
-  // never sleep.
-  CHECK(samples_of(FakeTime::is_real, std::chrono::milliseconds(60)) >= samples_of(FakeTime::is_virtual, {}) + 3);
+  // Three cases. One sample more after they were verified first, and one after the last of each
+  // case but the last. Virtual devices never sleep.
+  CHECK(samples_of(FakeTime::is_real, std::chrono::milliseconds(60)) >=
+        samples_of(FakeTime::is_virtual, {}) + 3);
 }
 
 TEST_CASE("a device that had nothing to do while another worked warms up before what is counted") {
@@ -172,7 +182,8 @@ TEST_CASE("a cap that is too small for the problem makes it unsupported resident
   CHECK(find(report, "equal", Mode::end_to_end).status == Status::ok);
 }
 
-TEST_CASE("every result that is compared is counted, and the one that is asked for is written once") {
+TEST_CASE(
+    "every result that is compared is counted, and the one that is asked for is written once") {
   Stopping observer;
   SessionOptions options = options_for(2, 1000);
   std::size_t written = 0;
@@ -180,7 +191,8 @@ TEST_CASE("every result that is compared is counted, and the one that is asked f
   options.result_file = std::filesystem::temp_directory_path() / "mgpu-bench-session-test-result";
   const Report report = run({fake_device("0:0"), fake_device("0:1")}, options, observer);
   CHECK(written == 1);
-  for (const RunRecord& run : report.runs) CHECK(run.verify.checked == 1 + 4 + 1);  // warm-up, samples, the last thoroughly
+  for (const RunRecord& run : report.runs)
+    CHECK(run.verify.checked == 1 + 4 + 1);  // warm-up, samples, the last thoroughly
   std::filesystem::remove(*options.result_file);
 }
 
@@ -228,7 +240,8 @@ TEST_CASE("a thousand sessions in one process hold no more memory than ten") {
 }
 #endif
 
-TEST_CASE("the stop rule wants enough samples, enough time and a narrow interval, but not for ever") {
+TEST_CASE(
+    "the stop rule wants enough samples, enough time and a narrow interval, but not for ever") {
   StopRule rule;
   const auto times = [](std::size_t n, Nanos each) { return std::vector<Nanos>(n, each); };
   CHECK_FALSE(rule.satisfied(times(9, std::chrono::milliseconds(100))));  // too few

@@ -33,8 +33,11 @@ class Noting final : public QuietObserver {
 
 }  // namespace
 
-TEST_CASE("what open cases will still take follows from the stop rule, and is not known before each has a sample") {
-  CHECK(left({the_case(3, milliseconds(10)), the_case(10, milliseconds(20), true)}, 10) == milliseconds(70));
+TEST_CASE(
+    "what open cases will still take follows from the stop rule, and is not known before each has "
+    "a sample") {
+  CHECK(left({the_case(3, milliseconds(10)), the_case(10, milliseconds(20), true)}, 10) ==
+        milliseconds(70));
   CHECK(left({the_case(12, milliseconds(10))}, 10) == Nanos{0});
   CHECK(left({the_case(2, milliseconds(100))}) == milliseconds(800));              // 10 samples
   CHECK(left({the_case(2, milliseconds(10))}) == milliseconds(480));               // 0.5 s
@@ -45,7 +48,9 @@ TEST_CASE("what open cases will still take follows from the stop rule, and is no
   CHECK_FALSE(left({the_case(3, milliseconds(10)), the_case(0, Nanos{})}));
 }
 
-TEST_CASE("the groups to come count as long as those that are done, and as long as none is, as the one under way") {
+TEST_CASE(
+    "the groups to come count as long as those that are done, and as long as none is, as the one "
+    "under way") {
   FakeBackend backend({FakeDevice{}}, {});
   Noting observer;
   WholeSession whole(observer, backend, 3);

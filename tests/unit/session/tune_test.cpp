@@ -1,4 +1,5 @@
-// Kernel variants: all are measured, only what verifies is eligible, the fastest is cached and taken; a bad entry is a warning.
+// Kernel variants: all are measured, only what verifies is eligible, the fastest is cached and
+// taken; a bad entry is a warning.
 #include "lib/session/tune.hpp"
 
 #include <doctest/doctest.h>
@@ -19,18 +20,22 @@ namespace {
 
 const CalibrationBasis kBasis{"1", "kernels"};
 
-// The usual kernel, one twice as fast, one that is faster still and wrong, one hardly faster; "missing" is in no table of kernels.
+// The usual kernel, one twice as fast, one that is faster still and wrong, one hardly faster;
+// "missing" is in no table of kernels.
 FakeKernels kernels() {
   const FakeKernelCode usual = sum_kernels().at("sum_slice");
   const auto faster = [&](double factor) {
     FakeKernelCode code = usual;
-    code.ops = [=](const Grid& grid, std::span<const FakeArg> args) { return usual.ops(grid, args) / factor; };
+    code.ops = [=](const Grid& grid, std::span<const FakeArg> args) {
+      return usual.ops(grid, args) / factor;
+    };
     return code;
   };
   FakeKernelCode wrong = faster(8);
   wrong.run = [=](const Grid& grid, std::span<const FakeArg> args) {
     usual.run(grid, args);
-    std::byte* out = std::get<std::span<std::byte>>(args[3]).data() + std::get<std::uint32_t>(args[4]) * sizeof(std::uint64_t);
+    std::byte* out = std::get<std::span<std::byte>>(args[3]).data() +
+                     std::get<std::uint32_t>(args[4]) * sizeof(std::uint64_t);
     std::uint64_t sum = 0;
     std::memcpy(&sum, out, sizeof sum);
     ++sum;
@@ -57,7 +62,8 @@ SuiteInfo suite(std::vector<std::string> variants) {
 
 struct Bench {
   explicit Bench(std::vector<std::string> variants)
-      : info(suite(std::move(variants))), backend({fake_device("0:0"), fake_device("0:1")}, kernels()) {
+      : info(suite(std::move(variants))),
+        backend({fake_device("0:0"), fake_device("0:1")}, kernels()) {
     for (const char* id : {"0:0", "0:1"}) {
       devices.push_back(fake_device(id).facts);
       devices.back().name = "alike";
@@ -105,7 +111,9 @@ TEST_CASE("the fastest variant that verifies is chosen, once for devices alike, 
   CHECK(bench.tune(store, true)[0].measured);
 }
 
-TEST_CASE("the default variant stays where another is hardly faster, and nothing is cached where none works") {
+TEST_CASE(
+    "the default variant stays where another is hardly faster, and nothing is cached where none "
+    "works") {
   const TemporaryFolder folder;
   const CalibrationStore store(folder.path(), kBasis);
   CHECK(Bench({"usual", "same"}).tune(store)[0].variant.name == "usual");
@@ -117,7 +125,9 @@ TEST_CASE("the default variant stays where another is hardly faster, and nothing
   CHECK(Bench({"usual"}).tune(empty).empty());
 }
 
-TEST_CASE("a session takes what is cached and records it; without a store, or with an entry it cannot use, it computes as usual") {
+TEST_CASE(
+    "a session takes what is cached and records it; without a store, or with an entry it cannot "
+    "use, it computes as usual") {
   const TemporaryFolder folder;
   const CalibrationStore store(folder.path(), kBasis);
   Bench bench({"usual", "quick"});
@@ -130,7 +140,8 @@ TEST_CASE("a session takes what is cached and records it; without a store, or wi
     options.devices = bench.devices;
     options.device_counts = {2};
     options.stop.exactly = 1;
-    options.variants = {cached_variants(options.problems.front(), bench.devices, from, hearing.warnings)};
+    options.variants = {
+        cached_variants(options.problems.front(), bench.devices, from, hearing.warnings)};
     const Report report = run_session(bench.backend, options, {}, hearing);
     REQUIRE(report.runs.at(0).status == Status::ok);
     return report.runs.at(0).per_device.at(0).kernel_variant;
@@ -140,9 +151,11 @@ TEST_CASE("a session takes what is cached and records it; without a store, or wi
   CHECK(run(CalibrationStore({}, kBasis), hearing) == "usual");
   CHECK(hearing.warnings.empty());
   const auto files = [&](const auto& change) {
-    for (const auto& entry : std::filesystem::directory_iterator(folder.path())) change(entry.path());
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+      change(entry.path());
   };
-  for (const Device& device : bench.devices) store.save_variant(device, "sum shape=square", {"by hand", 1}, hearing.warnings);
+  for (const Device& device : bench.devices)
+    store.save_variant(device, "sum shape=square", {"by hand", 1}, hearing.warnings);
   CHECK(run(store, hearing) == "usual");
   CHECK(hearing.warnings.at(0).find("\"by hand\"") != std::string::npos);
   hearing.warnings.clear();

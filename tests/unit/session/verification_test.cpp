@@ -17,7 +17,9 @@ class Scripted final : public Workload {
  public:
   const Shape& shape() const override { return its_shape; }
   Capacity capacity(const DeviceTraits&, Mode) const override { return {}; }
-  std::unique_ptr<DeviceProgram> program(DeviceResources&, Mode, const Capacity&) override { return nullptr; }
+  std::unique_ptr<DeviceProgram> program(DeviceResources&, Mode, const Capacity&) override {
+    return nullptr;
+  }
   std::span<const std::byte> transfer_memory() const override { return {}; }
   void begin_sample() override {}
   void merge() override {}
@@ -41,7 +43,8 @@ class Scripted final : public Workload {
 };
 
 struct Checks {
-  Verification::Outcome of(const std::string& bits, bool thorough, const std::string& of_case = "0:0") {
+  Verification::Outcome of(const std::string& bits, bool thorough,
+                           const std::string& of_case = "0:0") {
     workload.bits = bits;
     return verification.check(record, of_case, thorough, [&] {
       ++published;
@@ -61,7 +64,9 @@ struct Checks {
 
 }  // namespace
 
-TEST_CASE("bits that passed are not held against the reference again, others are, and the record says by what") {
+TEST_CASE(
+    "bits that passed are not held against the reference again, others are, and the record says by "
+    "what") {
   Checks checks;
   CHECK(checks.of("a1", false).status == right);
   CHECK(checks.workload.verified == 1);
@@ -119,7 +124,9 @@ TEST_CASE("a large result is looked at when that is asked for, once it is on the
   CHECK(checks.record.checked == 1);
 }
 
-TEST_CASE("what lies on devices of a small result is brought to the host where it is sampled, and is needed for a verdict") {
+TEST_CASE(
+    "what lies on devices of a small result is brought to the host where it is sampled, and is "
+    "needed for a verdict") {
   Checks checks;
   checks.options.verify = VerifyLevel::sample;
   CHECK(checks.of("a1", true).status == right);
@@ -146,7 +153,9 @@ TEST_CASE("the right bits are those of most cases, then of most samples, then th
   CHECK(digests.samples_of("c3") == 0);
 }
 
-TEST_CASE("a result is written when a second sample agrees with the first, and once; where that fails the session goes on") {
+TEST_CASE(
+    "a result is written when a second sample agrees with the first, and once; where that fails "
+    "the session goes on") {
   for (const bool full : {false, true}) {
     Checks checks;
     checks.options.result_file = "somewhere";
@@ -158,7 +167,9 @@ TEST_CASE("a result is written when a second sample agrees with the first, and o
     checks.of("a1", false);
     CHECK(checks.digests.written);
     checks.of("a1", false);
-    CHECK(checks.workload.written == (full ? std::vector<std::string>{} : std::vector<std::string>{"a1"}));
-    CHECK(checks.observer.warnings == (full ? std::vector<std::string>{"no room"} : std::vector<std::string>{}));
+    CHECK(checks.workload.written ==
+          (full ? std::vector<std::string>{} : std::vector<std::string>{"a1"}));
+    CHECK(checks.observer.warnings ==
+          (full ? std::vector<std::string>{"no room"} : std::vector<std::string>{}));
   }
 }

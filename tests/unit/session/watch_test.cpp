@@ -33,14 +33,18 @@ using Lines = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("clocks that were held down, other load and other processes are warnings on the rows they touch") {
+TEST_CASE(
+    "clocks that were held down, other load and other processes are warnings on the rows they "
+    "touch") {
   CHECK(recorded(5, {track(kHost, Gauge::other_load, 0.09)}, true).warnings.empty());
   CHECK(recorded(5, {track(kHost, Gauge::other_load, 0.34)}, true).warnings ==
         Lines{"other programs used about 30 % of the cores"});
   CHECK(recorded(5, {track(kHost, Gauge::other_load, 0.34)}, false).warnings.empty());
-  CHECK(recorded(5, {track("0:1", Gauge::clock, 900, throttle::thermal | throttle::power_cap)}, false).warnings ==
-        Lines{"0:1: clocks were held down: power cap, thermal"});
-  CHECK(recorded(5, {track("0:0", Gauge::other_processes, 2)}, false).warnings == Lines{"0:0: other processes compute on it"});
+  CHECK(
+      recorded(5, {track("0:1", Gauge::clock, 900, throttle::thermal | throttle::power_cap)}, false)
+          .warnings == Lines{"0:1: clocks were held down: power cap, thermal"});
+  CHECK(recorded(5, {track("0:0", Gauge::other_processes, 2)}, false).warnings ==
+        Lines{"0:0: other processes compute on it"});
   CHECK(recorded(5, {track("0:0", Gauge::other_processes, 0)}, false).warnings.empty());
 }
 
@@ -58,9 +62,13 @@ TEST_CASE("how much other programs used of the time that tracks are of, where th
   CHECK_FALSE(other_load(std::vector<TelemetryTrack>{}, true));
 }
 
-TEST_CASE("a record has the figures of the host and of its own devices, and readings of the sample shown") {
-  const RunRecord run =
-      recorded(5, {track(kHost, Gauge::load, 0.5), track("0:0", Gauge::power, 300), track("0:7", Gauge::power, 1)}, false);
+TEST_CASE(
+    "a record has the figures of the host and of its own devices, and readings of the sample "
+    "shown") {
+  const RunRecord run = recorded(5,
+                                 {track(kHost, Gauge::load, 0.5), track("0:0", Gauge::power, 300),
+                                  track("0:7", Gauge::power, 1)},
+                                 false);
   REQUIRE(run.telemetry.size() == 2);
   CHECK(run.telemetry[1].of == "0:0");
   CHECK(run.telemetry[1].readings == 5);
@@ -69,7 +77,9 @@ TEST_CASE("a record has the figures of the host and of its own devices, and read
   CHECK(run.telemetry_points[1].reading.at == Nanos{500});
 }
 
-TEST_CASE("why nothing is watched is stated: a simulated clock, turned off, a machine that tells nothing") {
+TEST_CASE(
+    "why nothing is watched is stated: a simulated clock, turned off, a machine that tells "
+    "nothing") {
   FakeBackend simulated({FakeDevice{}}, {});
   TelemetryRecord record;
   SessionOptions options;

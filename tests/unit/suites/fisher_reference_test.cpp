@@ -1,4 +1,5 @@
-// That the references of the fisher suite are right themselves, see what is wrong, and name what the precision cannot hold.
+// That the references of the fisher suite are right themselves, see what is wrong, and name what
+// the precision cannot hold.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -19,8 +20,8 @@ using mgpu::testing::fisher_params;
 
 namespace {
 
-ReferenceMatrix reference_matrix(const std::map<std::string, std::string>& options, const std::vector<double>& theta,
-                                 std::uint64_t seed = 5) {
+ReferenceMatrix reference_matrix(const std::map<std::string, std::string>& options,
+                                 const std::vector<double>& theta, std::uint64_t seed = 5) {
   auto given = options;
   given["dim"] = std::to_string(theta.size());
   std::vector<float> narrow(theta.begin(), theta.end());
@@ -33,14 +34,18 @@ ReferenceMatrix reference_matrix(const std::map<std::string, std::string>& optio
 }
 
 std::vector<double> closed(const char* family, const std::vector<double>& theta) {
-  return reference_matrix({{"regime", "closed"}, {"precision", "fp64"}, {"family", family}}, theta).values;
+  return reference_matrix({{"regime", "closed"}, {"precision", "fp64"}, {"family", family}}, theta)
+      .values;
 }
 
-bool near(double a, double b, double relative = 1e-12) { return std::abs(a - b) <= relative * std::max(std::abs(a), std::abs(b)); }
+bool near(double a, double b, double relative = 1e-12) {
+  return std::abs(a - b) <= relative * std::max(std::abs(a), std::abs(b));
+}
 
 }  // namespace
 
-TEST_CASE("the closed forms of the reference have known values and transform as Fisher matrices do") {
+TEST_CASE(
+    "the closed forms of the reference have known values and transform as Fisher matrices do") {
   constexpr double pi = std::numbers::pi;
   CHECK(near(closed("gamma", {1, 2})[0], pi * pi / 6));
   CHECK(near(closed("gamma", {0.5, 2})[0], pi * pi / 2));
@@ -50,7 +55,8 @@ TEST_CASE("the closed forms of the reference have known values and transform as 
   CHECK(near(closed("binomial", {0.5})[0], 4 * binomial_trials));
   CHECK(near(closed("geometric", {0.5})[0], 8));
   // F' = J^T F J: sigma = sqrt(v); the rate is shape / mean; p = softmax of logits.
-  const auto normal = closed("normal", {0.3, std::sqrt(1.7)}), variance = closed("normal-variance", {0.3, 1.7});
+  const auto normal = closed("normal", {0.3, std::sqrt(1.7)}),
+             variance = closed("normal-variance", {0.3, 1.7});
   CHECK(near(normal[2] / (4 * 1.7), variance[2]));
   const double k = 2.5, mean = 0.7, rate = k / mean, dk = 1 / mean, dmean = -k / (mean * mean);
   const auto by_rate = closed("gamma", {k, rate}), by_mean = closed("gamma-mean", {k, mean});
@@ -66,7 +72,9 @@ TEST_CASE("the closed forms of the reference have known values and transform as 
 }
 
 // To 34 digits by the recurrence up to 60 and 15 terms of the asymptotic series.
-TEST_CASE("differences of trigamma, and its distance from the reciprocal, have all their digits however small they are") {
+TEST_CASE(
+    "differences of trigamma, and its distance from the reciprocal, have all their digits however "
+    "small they are") {
   const std::tuple<double, double, long double> differences[] = {
       {100000.0, 0x1p-10, 9.7657225613694200197e-14L}, {3.0, 1e-12, 1.5411380631912909800e-13L},
       {1e-10, 1e-30, 1.9999999999999999480L},          {7.5, 7.5, 7.3677668849019993544e-02L},
@@ -77,10 +85,11 @@ TEST_CASE("differences of trigamma, and its distance from the reciprocal, have a
     CHECK(std::abs(trigamma_difference(x, d) / expected - 1) < 4e-18L);
   }
   CHECK(trigamma_difference(2.5L, 0) == 0);
-  const std::pair<double, long double> distances[] = {{1e-3, 9.9900164253319582737e+05L}, {1.0, 6.4493406684822643647e-01L},
-                                                      {15.9, 2.0191998380538256136e-03L}, {16.0, 1.9937834032393617818e-03L},
-                                                      {20.0, 1.2708229352031198315e-03L}, {1e8, 5.0000000166666666667e-17L},
-                                                      {1e30, 4.9999999999999998012e-61L}};
+  const std::pair<double, long double> distances[] = {
+      {1e-3, 9.9900164253319582737e+05L}, {1.0, 6.4493406684822643647e-01L},
+      {15.9, 2.0191998380538256136e-03L}, {16.0, 1.9937834032393617818e-03L},
+      {20.0, 1.2708229352031198315e-03L}, {1e8, 5.0000000166666666667e-17L},
+      {1e30, 4.9999999999999998012e-61L}};
   for (const auto& [x, expected] : distances) {
     CAPTURE(x);
     CHECK(std::abs(trigamma_less_reciprocal(x) / expected - 1) < 1e-17L);
@@ -89,24 +98,29 @@ TEST_CASE("differences of trigamma, and its distance from the reciprocal, have a
 
 namespace {
 
-// One parameter that outweighs all others, or is large: where the textbook's formulas lose their digits. With the elements' values.
+// One parameter that outweighs all others, or is large: where the textbook's formulas lose their
+// digits. With the elements' values.
 struct Edge {
   const char* family;
   std::vector<double> theta;
   std::vector<double> values;
 };
 const Edge edges[] = {
-    {"beta", {100000, 0x1p-10}, {9.7657225613694200e-14, -1.0000049902509441e-05, 1048577.6425793921}},
+    {"beta",
+     {100000, 0x1p-10},
+     {9.7657225613694200e-14, -1.0000049902509441e-05, 1048577.6425793921}},
     {"gamma-mean", {1e8, 2}, {5.0000000166666667e-17, 0, 2.5e7}},
     {"dirichlet",
      {1000, 0x1p-10, 0x1p-9},
-     {2.9326100564164237e-09, -1.0004972340565769e-03, -1.0004972340565769e-03, 1048577.6415888949, -1.0004972340565769e-03,
-      262145.63925039021}},
-    {"categorical", {19, 0}, {5.6027963747546123e-09, -5.6027963747546123e-09, 5.6027963747546123e-09}},
+     {2.9326100564164237e-09, -1.0004972340565769e-03, -1.0004972340565769e-03, 1048577.6415888949,
+      -1.0004972340565769e-03, 262145.63925039021}},
+    {"categorical",
+     {19, 0},
+     {5.6027963747546123e-09, -5.6027963747546123e-09, 5.6027963747546123e-09}},
     {"categorical",
      {19, 0, 1},
-     {2.0832775314240796e-08, -5.6027962040936665e-09, -1.5229979110147130e-08, 5.6027962894241392e-09, -8.5330472702099342e-17,
-      1.5229979195477602e-08}},
+     {2.0832775314240796e-08, -5.6027962040936665e-09, -1.5229979110147130e-08,
+      5.6027962894241392e-09, -8.5330472702099342e-17, 1.5229979195477602e-08}},
     {"categorical-free",
      {0.5, 0.25, 0.25 - 0x1p-30},
      {1073741826, 1073741824, 1073741824, 1073741828, 1073741824, 1073741828.0000000149}},
@@ -115,10 +129,11 @@ const Edge edges[] = {
 }  // namespace
 
 TEST_CASE(
-    "where one parameter outweighs the others, closed forms are known to a few units in the last place, and nothing less passes") {
+    "where one parameter outweighs the others, closed forms are known to a few units in the last "
+    "place, and nothing less passes") {
   for (const Edge& edge : edges) {
-    const ReferenceMatrix right =
-        reference_matrix({{"regime", "closed"}, {"precision", "fp64"}, {"family", edge.family}}, edge.theta);
+    const ReferenceMatrix right = reference_matrix(
+        {{"regime", "closed"}, {"precision", "fp64"}, {"family", edge.family}}, edge.theta);
     CAPTURE(edge.family);
     REQUIRE(right.values.size() == edge.values.size());
     for (std::size_t e = 0; e < edge.values.size(); ++e) {
@@ -130,31 +145,35 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("points whose matrices the precision cannot hold are named, with what it can; others are not") {
-  const auto said = [](const std::map<std::string, std::string>& given, const std::vector<double>& theta) {
+TEST_CASE(
+    "points whose matrices the precision cannot hold are named, with what it can; others are not") {
+  const auto said = [](const std::map<std::string, std::string>& given,
+                       const std::vector<double>& theta) {
     auto options = given;
     options.try_emplace("regime", "closed");
     options["dim"] = std::to_string(theta.size());
     const Problem problem = problem_of(fisher_params(1, options));
     const std::vector<float> narrow(theta.begin(), theta.end());
-    const auto bytes = problem.wide ? std::as_bytes(std::span(theta)) : std::as_bytes(std::span(narrow));
+    const auto bytes =
+        problem.wide ? std::as_bytes(std::span(theta)) : std::as_bytes(std::span(narrow));
     return beyond_precision(problem, bytes, "x.npy");
   };
-  const std::pair<const char*, std::vector<double>> beyond_fp32[] = {{"normal", {0, 1e-20}},
-                                                                     {"normal-variance", {0, 1e-20}},
-                                                                     {"gamma", {1e-23, 1}},
-                                                                     {"gamma", {1, 1e-38}},
-                                                                     {"gamma", {1e30, 1e-5}},
-                                                                     {"gamma-mean", {1e-23, 1}},
-                                                                     {"beta", {1, 1e-20}},
-                                                                     {"beta", {1e-20, 1}},
-                                                                     {"dirichlet", {1, 1, 1e-20}},
-                                                                     {"poisson", {1e-38}},
-                                                                     {"geometric", {1e-20}},
-                                                                     {"exponential", {1e-20}},
-                                                                     {"laplace", {5, 1e-20}},
-                                                                     {"binomial", {1e-38}},
-                                                                     {"categorical-free", {0.5, 0.5 - 0x1p-25}}};
+  const std::pair<const char*, std::vector<double>> beyond_fp32[] = {
+      {"normal", {0, 1e-20}},
+      {"normal-variance", {0, 1e-20}},
+      {"gamma", {1e-23, 1}},
+      {"gamma", {1, 1e-38}},
+      {"gamma", {1e30, 1e-5}},
+      {"gamma-mean", {1e-23, 1}},
+      {"beta", {1, 1e-20}},
+      {"beta", {1e-20, 1}},
+      {"dirichlet", {1, 1, 1e-20}},
+      {"poisson", {1e-38}},
+      {"geometric", {1e-20}},
+      {"exponential", {1e-20}},
+      {"laplace", {5, 1e-20}},
+      {"binomial", {1e-38}},
+      {"categorical-free", {0.5, 0.5 - 0x1p-25}}};
   for (const auto& [family, theta] : beyond_fp32) {
     CAPTURE(family);
     const std::string message = said({{"family", family}}, theta);
@@ -165,8 +184,10 @@ TEST_CASE("points whose matrices the precision cannot hold are named, with what 
     CHECK(said({{"family", family}, {"precision", "fp64"}}, theta) == "");
   }
   const std::pair<const char*, std::vector<double>> within_fp32[] = {
-      {"normal", {-1e30, 2e-19}},     {"normal", {1e-30, 1e30}},         {"gamma", {2e-19, 1}},        {"beta", {1e30, 2e-19}},
-      {"categorical", {-1e38, 1e38}}, {"categorical-free", {0.5, 0.49}}, {"dirichlet", {1e30, 2e-19}}, {"geometric", {0.9999}}};
+      {"normal", {-1e30, 2e-19}},     {"normal", {1e-30, 1e30}},
+      {"gamma", {2e-19, 1}},          {"beta", {1e30, 2e-19}},
+      {"categorical", {-1e38, 1e38}}, {"categorical-free", {0.5, 0.49}},
+      {"dirichlet", {1e30, 2e-19}},   {"geometric", {0.9999}}};
   for (const auto& [family, theta] : within_fp32) {
     CAPTURE(family);
     CHECK(said({{"family", family}}, theta) == "");
@@ -179,7 +200,9 @@ TEST_CASE("points whose matrices the precision cannot hold are named, with what 
   CHECK(said(gaussian, {1e-30, 1e-10}) == "");
 }
 
-TEST_CASE("columns of scores are brought near 1 by powers of two where sums of their products would leave the precision") {
+TEST_CASE(
+    "columns of scores are brought near 1 by powers of two where sums of their products would "
+    "leave the precision") {
   const auto scaled = [](const std::map<std::string, std::string>& options, std::vector<double> x,
                          std::vector<float>* to = nullptr) {
     const SuiteParams params = fisher_params(x.size() / 2, [&] {
@@ -196,7 +219,8 @@ TEST_CASE("columns of scores are brought near 1 by powers of two where sums of t
     }
     const ColumnScale scale = scale_columns(problem, data, 2);
     if (to != nullptr)
-      to->assign(reinterpret_cast<float*>(data.input().data()), reinterpret_cast<float*>(data.input().data()) + x.size());
+      to->assign(reinterpret_cast<float*>(data.input().data()),
+                 reinterpret_cast<float*>(data.input().data()) + x.size());
     return scale;
   };
   CHECK(scaled({}, {1, -1e11, 3, 1e-11}).exponents.empty());
@@ -206,7 +230,8 @@ TEST_CASE("columns of scores are brought near 1 by powers of two where sums of t
   CHECK(large.exponents == std::vector<int>{70, 0});
   CHECK(now == std::vector<float>{1.5f, 2, 0x1p-110f, 1, 0, 3});
   CHECK(large.of(0, 1) == 70);
-  CHECK(large.of(0, 2) == 140);  // of softmax regression: the second class begins with the same column
+  CHECK(large.of(0, 2) ==
+        140);  // of softmax regression: the second class begins with the same column
   CHECK(scaled({}, {1, 0x1p-140, 1, -0x1p-142}).exponents == std::vector<int>{0, -140});
   const std::string apart = scaled({}, {1e30, 1, 1e-30, 1}).refused;
   CHECK(test::has(apart, "column 0"));
@@ -218,11 +243,15 @@ TEST_CASE("columns of scores are brought near 1 by powers of two where sums of t
 }
 
 TEST_CASE("philox is that of Random123, by its known answers for seven rounds") {
-  CHECK(philox({0, 0, 0, 0}, {0, 0}) == std::array<std::uint32_t, 4>{0x5f6fb709, 0x0d893f64, 0x4f121f81, 0x4f730a48});
-  CHECK(philox({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}) == std::array<std::uint32_t, 4>{0x5207ddc2, 0x45165e59, 0x4d8ee751, 0x8c52f662});
+  CHECK(philox({0, 0, 0, 0}, {0, 0}) ==
+        std::array<std::uint32_t, 4>{0x5f6fb709, 0x0d893f64, 0x4f121f81, 0x4f730a48});
+  CHECK(philox({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}) ==
+        std::array<std::uint32_t, 4>{0x5207ddc2, 0x45165e59, 0x4d8ee751, 0x8c52f662});
 }
 
-TEST_CASE("matrices from drawn scores tend to the closed forms, 64 times as many scores to about an eighth of the distance") {
+TEST_CASE(
+    "matrices from drawn scores tend to the closed forms, 64 times as many scores to about an "
+    "eighth of the distance") {
   const std::vector<double> logits{0.2, -0.4, 0.9, 0}, gaussian{0.5, 2, -1, 0.25}, weights{0, 0, 0};
   struct Expected {
     const char* model;
@@ -239,8 +268,9 @@ TEST_CASE("matrices from drawn scores tend to the closed forms, 64 times as many
     double distances[2] = {0, 0};  // root mean square over the seeds
     for (const unsigned many : {0u, 1u}) {
       for (const std::uint64_t seed : {1u, 2u, 3u, 4u, 5u, 6u}) {
-        const auto got = reference_matrix({{"regime", "models"}, {"model", expected.model}, {"scores", many ? "160000" : "2500"}},
-                                          expected.theta, seed);
+        const auto got = reference_matrix(
+            {{"regime", "models"}, {"model", expected.model}, {"scores", many ? "160000" : "2500"}},
+            expected.theta, seed);
         double distance = 0, size = 0;
         for (std::size_t e = 0; e < got.values.size(); ++e) {
           distance += std::pow(got.values[e] - expected.values[e], 2);
@@ -255,9 +285,12 @@ TEST_CASE("matrices from drawn scores tend to the closed forms, 64 times as many
   }
 }
 
-TEST_CASE("the reference of empirical matrices passes the right F and sees one wrong element, in rows it samples and elsewhere") {
+TEST_CASE(
+    "the reference of empirical matrices passes the right F and sees one wrong element, in rows it "
+    "samples and elsewhere") {
   for (const char* data : {"uniform", "integers"}) {
-    const SuiteParams params = fisher_params(300, {{"dim", "40"}, {"precision", "fp64"}, {"data", data}});
+    const SuiteParams params =
+        fisher_params(300, {{"dim", "40"}, {"precision", "fp64"}, {"data", data}});
     const Problem problem = problem_of(params);
     const HostData host(problem, params, 0);
     const auto* x = reinterpret_cast<const double*>(host.input().data());

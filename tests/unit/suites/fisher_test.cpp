@@ -1,5 +1,6 @@
 // How score vectors fall into blocks, partials into a tree, tiles into units; what is refused.
-// The references are tested in fisher_reference_test.cpp, what devices compute in tests/opencl/fisher_test.cpp.
+// The references are tested in fisher_reference_test.cpp, what devices compute in
+// tests/opencl/fisher_test.cpp.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -31,7 +32,8 @@ double tree_sum(const std::vector<double>& leaves, const TreeNode& node) {
 void carry_out(const Combination& step, std::vector<double>& slots) {
   for (std::uint64_t g = 0; g < step.groups; ++g) {
     std::vector<double> v;
-    for (unsigned k = 0; k < step.count; ++k) v.push_back(slots.at(step.first + g * step.stride + k * step.child_stride));
+    for (unsigned k = 0; k < step.count; ++k)
+      v.push_back(slots.at(step.first + g * step.stride + k * step.child_stride));
     for (std::size_t width = 1; width < v.size(); width *= 2) {
       for (std::size_t k = 0; k + width < v.size(); k += 2 * width) v[k] += v[k + width];
     }
@@ -41,14 +43,16 @@ void carry_out(const Combination& step, std::vector<double>& slots) {
 
 }  // namespace
 
-TEST_CASE("every row is in exactly one block, chains are short, and partials fit beside the input") {
+TEST_CASE(
+    "every row is in exactly one block, chains are short, and partials fit beside the input") {
   for (const char* model : {"scores", "softmax"}) {
     for (const std::uint64_t dim : {1u, 70u, 1024u, 4096u}) {
-      for (const std::uint64_t points :
-           {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1000}, std::uint64_t{1} << 20, (std::uint64_t{1} << 26) + 3}) {
+      for (const std::uint64_t points : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1000},
+                                         std::uint64_t{1} << 20, (std::uint64_t{1} << 26) + 3}) {
         CAPTURE(dim);
         CAPTURE(points);
-        const Problem problem = problem_of(fisher_params(points, {{"model", model}, {"dim", std::to_string(dim)}}));
+        const Problem problem =
+            problem_of(fisher_params(points, {{"model", model}, {"dim", std::to_string(dim)}}));
         const Blocks blocks = Blocks::of(problem);
         CHECK(blocks.first_row(0) == 0);
         CHECK(blocks.first_row(blocks.items) == points);
@@ -57,7 +61,8 @@ TEST_CASE("every row is in exactly one block, chains are short, and partials fit
         CHECK(blocks.block_rows * problem.scores <= 4096);
         CHECK(blocks.block_rows * blocks.blocks >= points);
         const Bytes partials = blocks.items * problem.triangle() * 8;
-        CHECK((partials <= std::max<Bytes>(problem.input_bytes(), Bytes{2} << 30) || blocks.height == Blocks::most_height));
+        CHECK((partials <= std::max<Bytes>(problem.input_bytes(), Bytes{2} << 30) ||
+               blocks.height == Blocks::most_height));
       }
     }
   }
@@ -66,21 +71,25 @@ TEST_CASE("every row is in exactly one block, chains are short, and partials fit
   CHECK(large.items == 256);
 }
 
-TEST_CASE("whatever slices a device has, combining leaves the fewest nodes, with the bits of the tree") {
+TEST_CASE(
+    "whatever slices a device has, combining leaves the fewest nodes, with the bits of the tree") {
   std::mt19937_64 random(7);
   for (const Items items : {1u, 2u, 5u, 16u, 17u, 100u, 256u, 1000u}) {
     for (int turn = 0; turn < 12; ++turn) {
       CAPTURE(items);
       CAPTURE(turn);
       std::vector<double> leaves(items);
-      for (double& x : leaves) x = std::ldexp(static_cast<double>(random()), -static_cast<int>(random() % 64));
+      for (double& x : leaves)
+        x = std::ldexp(static_cast<double>(random()), -static_cast<int>(random() % 64));
       std::vector<double> slots = leaves;
       NodeForest forest(items);
       std::vector<block_tree::Range> ranges;
-      // Every second device's slices of random lengths, each made into nodes of at most four levels as the program does.
+      // Every second device's slices of random lengths, each made into nodes of at most four levels
+      // as the program does.
       bool mine = turn % 3 != 0 || items < 2;
       for (Items at = 0; at < items;) {
-        const Items end = turn == 1 ? items : std::min<Items>(items, at + 1 + random() % (items / 3 + 1));
+        const Items end =
+            turn == 1 ? items : std::min<Items>(items, at + 1 + random() % (items / 3 + 1));
         if (mine) {
           ranges.push_back({at, end});
           for (TreeNode node : block_tree::cover(at, end, items)) {
@@ -103,7 +112,8 @@ TEST_CASE("whatever slices a device has, combining leaves the fewest nodes, with
       }
       std::vector<TreeNode> expected;
       for (const auto& range : block_tree::coalesce(ranges)) {
-        for (const TreeNode& node : block_tree::cover(range.begin, range.end, items)) expected.push_back(node);
+        for (const TreeNode& node : block_tree::cover(range.begin, range.end, items))
+          expected.push_back(node);
       }
       CHECK(forest.nodes() == expected);
       for (const TreeNode& node : expected) CHECK(slots[node.begin()] == tree_sum(leaves, node));
@@ -118,7 +128,9 @@ TEST_CASE("one device with everything combines 1024 blocks in three launches at 
   CHECK(forest.nodes() == std::vector<TreeNode>{{10, 0}});
 }
 
-TEST_CASE("units hold every tile on and above the diagonal exactly once, two with a common block, but for one at most") {
+TEST_CASE(
+    "units hold every tile on and above the diagonal exactly once, two with a common block, but "
+    "for one at most") {
   for (std::uint64_t dim = 1; dim <= most_models_dim; ++dim) {
     const std::uint32_t edge = static_cast<std::uint32_t>(dim + 7) / 8;
     std::multiset<std::pair<std::uint32_t, std::uint32_t>> tiles;
@@ -136,7 +148,8 @@ TEST_CASE("units hold every tile on and above the diagonal exactly once, two wit
 }
 
 TEST_CASE(
-    "tensor cores are asked only where they are fast, for small matrices whose scores have products, and never by --kernel "
+    "tensor cores are asked only where they are fast, for small matrices whose scores have "
+    "products, and never by --kernel "
     "portable") {
   DeviceTraits traits;
   traits.max_work_group = 1024;
@@ -157,13 +170,17 @@ TEST_CASE(
   CHECK(variants({{"model", "softmax"}}).size() == 1);
 }
 
-TEST_CASE("problems take their defaults from the regime, and what cannot be done is refused with what can") {
+TEST_CASE(
+    "problems take their defaults from the regime, and what cannot be done is refused with what "
+    "can") {
   CHECK(problem_of(fisher_params(10)).dim == 256);
   CHECK(problem_of(fisher_params(10, {{"model", "softmax"}})).dim == 256);
-  CHECK(problem_of(fisher_params(10, {{"model", "softmax"}, {"dim", "5"}, {"classes", "3"}})).dim == 15);
+  CHECK(problem_of(fisher_params(10, {{"model", "softmax"}, {"dim", "5"}, {"classes", "3"}})).dim ==
+        15);
   CHECK(problem_of(fisher_params(10, {{"regime", "models"}})).model == Model::softmax);
   CHECK(problem_of(fisher_params(10, {{"regime", "closed"}, {"family", "beta"}})).dim == 2);
-  CHECK(problem_of(fisher_params(10, {{"regime", "closed"}, {"family", "dirichlet"}, {"dim", "7"}})).dim == 7);
+  CHECK(problem_of(fisher_params(10, {{"regime", "closed"}, {"family", "dirichlet"}, {"dim", "7"}}))
+            .dim == 7);
   struct Refused {
     std::map<std::string, std::string> options;
     const char *option, *accepted;
@@ -185,16 +202,20 @@ TEST_CASE("problems take their defaults from the regime, and what cannot be done
   };
   for (const Refused& refused : cases) {
     CAPTURE(refused.option);
-    const std::string message = test::refusal([&] { problem_of(fisher_params(10, refused.options)); });
+    const std::string message =
+        test::refusal([&] { problem_of(fisher_params(10, refused.options)); });
     CHECK(test::has(message, refused.option));
     CHECK(test::has(message, refused.accepted));
   }
 }
 
-TEST_CASE("what a problem asks of a device at least is counted for each regime, of CPUs only what every device must do") {
+TEST_CASE(
+    "what a problem asks of a device at least is counted for each regime, of CPUs only what every "
+    "device must do") {
   DeviceTraits gpu, cpu;
   cpu.cpu = true;
-  const auto asked = [](const std::map<std::string, std::string>& options, const DeviceTraits& device) {
+  const auto asked = [](const std::map<std::string, std::string>& options,
+                        const DeviceTraits& device) {
     return demand_of(problem_of(fisher_params(1000, options)), device);
   };
   for (const DeviceTraits& device : {gpu, cpu}) {
@@ -203,11 +224,13 @@ TEST_CASE("what a problem asks of a device at least is counted for each regime, 
     CHECK(gram.fp64 == 0);
     CHECK(gram.memory_bytes == 1000 * 20 * 4 + 210 * 8);
     CHECK(asked({{"dim", "20"}, {"precision", "fp64"}}, device).fp64 == 1000.0 * 20 * 21);
-    CHECK(asked({{"dim", "20"}, {"model", "softmax"}, {"classes", "3"}}, device).fp32 == 1000.0 * 6 * 20 * 21);
+    CHECK(asked({{"dim", "20"}, {"model", "softmax"}, {"classes", "3"}}, device).fp32 ==
+          1000.0 * 6 * 20 * 21);
   }
   const Demand beta = asked({{"regime", "closed"}, {"family", "beta"}, {"precision", "fp64"}}, gpu);
   CHECK(beta.memory_bytes == 1000 * (2 + 3) * 8);
-  CHECK(beta.fp64 > 3 * asked({{"regime", "closed"}, {"family", "normal"}, {"precision", "fp64"}}, gpu).fp64);
+  CHECK(beta.fp64 >
+        3 * asked({{"regime", "closed"}, {"family", "normal"}, {"precision", "fp64"}}, gpu).fp64);
   for (const char* model : {"logistic", "gaussian", "softmax"}) {
     const Demand demand = asked({{"regime", "models"}, {"model", model}, {"scores", "64"}}, gpu);
     CHECK(demand.memory_bytes == 1000 * (32 + 528) * 4);
@@ -218,7 +241,8 @@ TEST_CASE("what a problem asks of a device at least is counted for each regime, 
   }
 }
 
-TEST_CASE("rates compare by what kernels do: whole tiles, and what a point of another dimension takes") {
+TEST_CASE(
+    "rates compare by what kernels do: whole tiles, and what a point of another dimension takes") {
   const auto cost = [](const std::map<std::string, std::string>& options) {
     const GramWorkload workload(fisher_params(1000, options));
     const Shape& shape = workload.shape();

@@ -15,11 +15,13 @@ namespace {
 
 using Multivector = std::vector<double>;
 
-Multivector product(const Signature& signature, Operation operation, const Multivector& a, const Multivector& b) {
+Multivector product(const Signature& signature, Operation operation, const Multivector& a,
+                    const Multivector& b) {
   Multivector out(a.size(), 0);
   const auto terms = terms_of(signature, operation);
   for (std::size_t k = 0; k < terms.size(); ++k)
-    for (const Term& term : terms[k]) out[k] += (term.negative ? -1 : 1) * a[term.left] * b[term.right];
+    for (const Term& term : terms[k])
+      out[k] += (term.negative ? -1 : 1) * a[term.left] * b[term.right];
   return out;
 }
 
@@ -29,11 +31,15 @@ Multivector blade(const Signature& signature, unsigned which, double value = 1) 
   return out;
 }
 
-std::span<const std::byte> bytes(const std::vector<float>& of) { return std::as_bytes(std::span(of)); }
+std::span<const std::byte> bytes(const std::vector<float>& of) {
+  return std::as_bytes(std::span(of));
+}
 
 }  // namespace
 
-TEST_CASE("blades multiply as books have it: squares by the signature, vectors that differ change signs") {
+TEST_CASE(
+    "blades multiply as books have it: squares by the signature, vectors that differ change "
+    "signs") {
   const Signature space{3, 0, 0}, quaternions{0, 2, 0}, plane{2, 0, 1};
   const auto times = [](const Signature& signature, unsigned a, unsigned b) {
     return product(signature, Operation::geometric, blade(signature, a), blade(signature, b));
@@ -43,13 +49,16 @@ TEST_CASE("blades multiply as books have it: squares by the signature, vectors t
   CHECK(times(space, 3, 3) == blade(space, 0, -1));
   CHECK(times(space, 7, 7) == blade(space, 0, -1));
   CHECK(times(space, 6, 4) == blade(space, 2));
-  for (const unsigned i : {1u, 2u, 3u}) CHECK(times(quaternions, i, i) == blade(quaternions, 0, -1));
+  for (const unsigned i : {1u, 2u, 3u})
+    CHECK(times(quaternions, i, i) == blade(quaternions, 0, -1));
   CHECK(times(quaternions, 1, 2) == blade(quaternions, 3));
   CHECK(times(plane, 4, 4) == blade(plane, 0, 0));
   CHECK(times(plane, 5, 4) == blade(plane, 1, 0));
 }
 
-TEST_CASE("the geometric product is associative and the outer and inner are parts of it, in every algebra up to 5 vectors") {
+TEST_CASE(
+    "the geometric product is associative and the outer and inner are parts of it, in every "
+    "algebra up to 5 vectors") {
   std::mt19937_64 random(7);
   for (unsigned p = 0; p <= most_vectors; ++p) {
     for (unsigned q = 0; p + q <= most_vectors; ++q) {
@@ -62,11 +71,16 @@ TEST_CASE("the geometric product is associative and the outer and inner are part
           return out;
         };
         const Multivector a = any(), b = any(), c = any();
-        const auto times = [&](const Multivector& x, const Multivector& y) { return product(signature, Operation::geometric, x, y); };
+        const auto times = [&](const Multivector& x, const Multivector& y) {
+          return product(signature, Operation::geometric, x, y);
+        };
         CHECK(times(times(a, b), c) == times(a, times(b, c)));
-        const auto outer = [&](const Multivector& x, const Multivector& y) { return product(signature, Operation::outer, x, y); };
+        const auto outer = [&](const Multivector& x, const Multivector& y) {
+          return product(signature, Operation::outer, x, y);
+        };
         CHECK(outer(outer(a, b), c) == outer(a, outer(b, c)));
-        CHECK(multiply_adds(signature, Operation::outer) == static_cast<std::uint64_t>(std::pow(3, signature.vectors())));
+        CHECK(multiply_adds(signature, Operation::outer) ==
+              static_cast<std::uint64_t>(std::pow(3, signature.vectors())));
         CHECK(signature_of(signature.text()) == signature);
       }
     }
@@ -76,10 +90,14 @@ TEST_CASE("the geometric product is associative and the outer and inner are part
   CHECK(multiply_adds({2, 0, 1}, Operation::geometric) == 48);
 }
 
-TEST_CASE("the reference agrees with the terms that kernels are made of, and finds a component that is off, in every operation") {
+TEST_CASE(
+    "the reference agrees with the terms that kernels are made of, and finds a component that is "
+    "off, in every operation") {
   std::mt19937_64 random(5);
-  for (const Signature& signature : {Signature{3, 0, 0}, Signature{4, 1, 0}, Signature{1, 1, 1}, Signature{0, 0, 0}}) {
-    for (const Operation operation : {Operation::geometric, Operation::outer, Operation::inner, Operation::sandwich}) {
+  for (const Signature& signature :
+       {Signature{3, 0, 0}, Signature{4, 1, 0}, Signature{1, 1, 1}, Signature{0, 0, 0}}) {
+    for (const Operation operation :
+         {Operation::geometric, Operation::outer, Operation::inner, Operation::sandwich}) {
       Problem problem;
       problem.signature = signature;
       problem.operation = operation;
@@ -89,12 +107,17 @@ TEST_CASE("the reference agrees with the terms that kernels are made of, and fin
       for (std::vector<float>* of : {&a, &b})
         for (float& x : *of) x = static_cast<float>(random() % 9) - 4;
       for (std::size_t i = 0; i < 3; ++i) {
-        Multivector left(a.begin() + static_cast<std::ptrdiff_t>(i * n), a.begin() + static_cast<std::ptrdiff_t>((i + 1) * n));
-        const Multivector right(b.begin() + static_cast<std::ptrdiff_t>(i * n), b.begin() + static_cast<std::ptrdiff_t>((i + 1) * n));
-        Multivector out = product(signature, operation == Operation::sandwich ? Operation::geometric : operation, left, right);
+        Multivector left(a.begin() + static_cast<std::ptrdiff_t>(i * n),
+                         a.begin() + static_cast<std::ptrdiff_t>((i + 1) * n));
+        const Multivector right(b.begin() + static_cast<std::ptrdiff_t>(i * n),
+                                b.begin() + static_cast<std::ptrdiff_t>((i + 1) * n));
+        Multivector out =
+            product(signature, operation == Operation::sandwich ? Operation::geometric : operation,
+                    left, right);
         if (operation == Operation::sandwich) {
           for (unsigned e = 0; e < n; ++e)
-            if (const unsigned g = static_cast<unsigned>(std::popcount(e)); g == 2 || g == 3) left[e] = -left[e];
+            if (const unsigned g = static_cast<unsigned>(std::popcount(e)); g == 2 || g == 3)
+              left[e] = -left[e];
           out = product(signature, Operation::geometric, out, left);
         }
         std::copy(out.begin(), out.end(), c.begin() + static_cast<std::ptrdiff_t>(i * n));
@@ -110,7 +133,9 @@ TEST_CASE("the reference agrees with the terms that kernels are made of, and fin
 TEST_CASE("a kernel has one fma a term, and a sandwich those of two products") {
   const auto fmas = [](const std::string& text) {
     std::size_t count = 0;
-    for (std::size_t at = text.find("= fma("); at != std::string::npos; at = text.find("= fma(", at + 1)) ++count;
+    for (std::size_t at = text.find("= fma("); at != std::string::npos;
+         at = text.find("= fma(", at + 1))
+      ++count;
     return count;
   };
   for (const bool staged : {false, true}) {
@@ -120,6 +145,8 @@ TEST_CASE("a kernel has one fma a term, and a sandwich those of two products") {
 }
 
 TEST_CASE("a signature that is none is refused with what is accepted") {
-  for (const char* text : {"", "3", "3,0", "3,0,0,0", "3,0,x", "a,0,0", "-1,0,0", "3 0 0", "6,0,0", "3,2,1", "3,0,0 ", "1,,1", "99999999999,0,0"})
-    CHECK(test::has(test::refusal([&] { signature_of(text); }), std::string("--algebra: \"") + text + "\"; accepted: P,Q,R"));
+  for (const char* text : {"", "3", "3,0", "3,0,0,0", "3,0,x", "a,0,0", "-1,0,0", "3 0 0", "6,0,0",
+                           "3,2,1", "3,0,0 ", "1,,1", "99999999999,0,0"})
+    CHECK(test::has(test::refusal([&] { signature_of(text); }),
+                    std::string("--algebra: \"") + text + "\"; accepted: P,Q,R"));
 }

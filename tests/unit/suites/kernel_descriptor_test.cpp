@@ -1,4 +1,5 @@
-// Descriptors: expressions, keys, sizes that follow from them, and which bytes a slice has of an array.
+// Descriptors: expressions, keys, sizes that follow from them, and which bytes a slice has of an
+// array.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -18,9 +19,13 @@ using namespace mgpu::kernel;
 
 namespace {
 
-const Names kNames{{"n", Number::of(std::int64_t{100})}, {"a", Number::of(2.5)}, {"width", Number::of(std::int64_t{7})}};
+const Names kNames{{"n", Number::of(std::int64_t{100})},
+                   {"a", Number::of(2.5)},
+                   {"width", Number::of(std::int64_t{7})}};
 
-Number value(const char* text, const SliceNumbers& slice = {}) { return Expression("key", text, kNames, true).evaluate(slice); }
+Number value(const char* text, const SliceNumbers& slice = {}) {
+  return Expression("key", text, kNames, true).evaluate(slice);
+}
 std::int64_t integer(const char* text, const SliceNumbers& slice = {}) {
   const Number number = value(text, slice);
   REQUIRE(number.integer);
@@ -38,13 +43,16 @@ std::string why(const auto& f) {
 }
 
 constexpr const char* kStart =
-    "kernel = 'k.cl'\nentry = 'k'\nn = 100\n[launch]\nglobal = ['count']\n[[args]]\nname = 'out'\ntype = 'float'\nmap = 'split'\n"
+    "kernel = 'k.cl'\nentry = 'k'\nn = 100\n[launch]\nglobal = ['count']\n[[args]]\nname = "
+    "'out'\ntype = 'float'\nmap = 'split'\n"
     "access = 'write'\n";
 
-Problem problem_with(const std::string& argument, std::uint64_t n = 100, const std::string& start = kStart) {
+Problem problem_with(const std::string& argument, std::uint64_t n = 100,
+                     const std::string& start = kStart) {
   SuiteParams params;
   params.size = n;
-  return problem_of(descriptor_of(parse_tree(start + argument, "k.toml", false), "k.toml", ""), params);
+  return problem_of(descriptor_of(parse_tree(start + argument, "k.toml", false), "k.toml", ""),
+                    params);
 }
 
 std::vector<Move> moves(const Problem& problem, std::size_t argument, Slice slice) {
@@ -73,14 +81,19 @@ TEST_CASE("expressions compute as C does, and stay integers as long as they can"
 }
 
 TEST_CASE("what is no expression, and what has no value, is refused by key and text") {
-  for (const char* text : {"", "1 +", "(1", "1)", "1 2", "* 2", "n n", "min(1)", "min(1, 2", "sqrt(2)", "1e999", "a..b", "$"})
+  for (const char* text : {"", "1 +", "(1", "1)", "1 2", "* 2", "n n", "min(1)", "min(1, 2",
+                           "sqrt(2)", "1e999", "a..b", "$"})
     CHECK_MESSAGE(why([&] { value(text); }).starts_with("key: "), text);
-  for (const char* text : {"1 / 0", "1 % 0", "ceil_div(1, 0)", "9223372036854775807 + 1", "n * 9223372036854775807"})
+  for (const char* text :
+       {"1 / 0", "1 % 0", "ceil_div(1, 0)", "9223372036854775807 + 1", "n * 9223372036854775807"})
     CHECK_MESSAGE(why([&] { value(text); }).starts_with("key: "), text);
   CHECK(why([] { value("widht"); }).find("did you mean \"width\"?") != std::string::npos);
-  CHECK(why([] { Expression("key", "count", kNames, false); }).find("no parameter") != std::string::npos);
-  CHECK(why([] { value(std::string(1000, '(').c_str()); }).find("nested too deeply") != std::string::npos);
-  const Expression negative("key", "0 - n", kNames, false), fraction("key", "n / 8.0", kNames, false);
+  CHECK(why([] { Expression("key", "count", kNames, false); }).find("no parameter") !=
+        std::string::npos);
+  CHECK(why([] { value(std::string(1000, '(').c_str()); }).find("nested too deeply") !=
+        std::string::npos);
+  const Expression negative("key", "0 - n", kNames, false),
+      fraction("key", "n / 8.0", kNames, false);
   CHECK(why([&] { static_cast<void>(negative.count()); }).find("-100") != std::string::npos);
   CHECK(why([&] { static_cast<void>(fraction.count()); }).find("12.5") != std::string::npos);
 }
@@ -90,7 +103,8 @@ TEST_CASE("types are known by both of their names, vectors by their lanes") {
   CHECK(element_type("float3")->size == 16);
   CHECK(element_type("double16")->size == 128);
   CHECK(element_type("unsignedint")->name == "uint");
-  for (const char* name : {"float5", "flaot", "4", "", "floatfloat", "uint44"}) CHECK_FALSE(element_type(name));
+  for (const char* name : {"float5", "flaot", "4", "", "floatfloat", "uint44"})
+    CHECK_FALSE(element_type(name));
   CHECK(fits_base(Base::u8, Number::of(std::int64_t{255})));
   CHECK_FALSE(fits_base(Base::u8, Number::of(std::int64_t{256})));
   CHECK_FALSE(fits_base(Base::u32, Number::of(std::int64_t{-1})));
@@ -115,13 +129,15 @@ TEST_CASE("every example is a descriptor, and its slices are what its granularit
 
 TEST_CASE("a halo has items beside its slice, beyond the array by its edge") {
   const auto of = [](const char* edge) {
-    return problem_with(std::string("[[args]]\nname = 'in'\ntype = 'float'\nmap = { kind = 'halo', radius = [2, 1], edge = '") +
+    return problem_with(std::string("[[args]]\nname = 'in'\ntype = 'float'\nmap = { kind = 'halo', "
+                                    "radius = [2, 1], edge = '") +
                         edge + "' }\n");
   };
   const auto inside = moves(of("none"), 1, {10, 20});
   REQUIRE(inside.size() == 1);
   CHECK((inside[0].device == 0 && inside[0].host == 8 * 4 && inside[0].length == 13 * 4));
-  CHECK(moves(of("none"), 1, {0, 20}).front().device == 2 * 4);  // the two before are left as they are
+  CHECK(moves(of("none"), 1, {0, 20}).front().device ==
+        2 * 4);  // the two before are left as they are
   const auto periodic = moves(of("periodic"), 1, {0, 100});
   REQUIRE(periodic.size() == 4);
   CHECK((periodic[1].device == 0 && periodic[1].host == 98 * 4));
@@ -133,19 +149,24 @@ TEST_CASE("a halo has items beside its slice, beyond the array by its edge") {
 }
 
 TEST_CASE("columns, ranges and the rows of a sparse matrix") {
-  const Problem columns =
-      problem_with("[[args]]\nname = 'm'\ntype = 'int'\nmap = { kind = 'slice', per_item = 2 }\nsize = 'n * 2 * 5'\n");
+  const Problem columns = problem_with(
+      "[[args]]\nname = 'm'\ntype = 'int'\nmap = { kind = 'slice', per_item = 2 }\nsize = 'n * 2 * "
+      "5'\n");
   const auto strip = moves(columns, 1, {10, 12});
   REQUIRE(strip.size() == 1);
-  CHECK((strip[0].host == 80 && strip[0].device == 80 && strip[0].length == 16 && strip[0].count == 5 && strip[0].stride == 800));
+  CHECK((strip[0].host == 80 && strip[0].device == 80 && strip[0].length == 16 &&
+         strip[0].count == 5 && strip[0].stride == 800));
   const Problem range = problem_with(
-      "[[args]]\nname = 'm'\ntype = 'int'\nmap = { kind = 'fixed', start = 'begin / 2', length = 'count / 2' }\nsize = 50\n");
+      "[[args]]\nname = 'm'\ntype = 'int'\nmap = { kind = 'fixed', start = 'begin / 2', length = "
+      "'count / 2' }\nsize = 50\n");
   CHECK(moves(range, 1, {10, 20})[0].host == 20);
-  const Problem beyond =
-      problem_with("[[args]]\nname = 'm'\ntype = 'int'\nmap = { kind = 'fixed', start = 'begin', length = 'count' }\nsize = 50\n");
+  const Problem beyond = problem_with(
+      "[[args]]\nname = 'm'\ntype = 'int'\nmap = { kind = 'fixed', start = 'begin', length = "
+      "'count' }\nsize = 50\n");
   CHECK(why([&] { moves(beyond, 1, {40, 60}); }).find("args[1].map") != std::string::npos);
   const Problem sparse = problem_with(
-      "[[args]]\nname = 'rows'\ntype = 'uint'\nmap = 'replicate'\nsize = 'n + 1'\n[[args]]\nname = 'm'\ntype = 'int'\nmap = { kind "
+      "[[args]]\nname = 'rows'\ntype = 'uint'\nmap = 'replicate'\nsize = 'n + 1'\n[[args]]\nname = "
+      "'m'\ntype = 'int'\nmap = { kind "
       "= 'ragged', "
       "offsets = 'rows' }\nsize = 1000\n");
   std::vector<std::byte> memory(sparse.host_bytes);
@@ -158,11 +179,16 @@ TEST_CASE("columns, ranges and the rows of a sparse matrix") {
 }
 
 TEST_CASE("accumulators begin with what changes nothing, and combine by their operation") {
-  for (const auto& [op, a, b, expected] :
-       {std::tuple{"add", 5, -7, -2}, {"min", 5, -7, -7}, {"max", 5, -7, 5}, {"xor", 6, 3, 5}, {"or", 6, 3, 7}, {"and", 6, 3, 2}}) {
-    const Problem problem = problem_with(
-        std::string("[[args]]\nname = 's'\ntype = 'int'\naccess = 'write'\nsize = 1\nmap = { kind = 'reduce', op = '") + op +
-        "' }\n");
+  for (const auto& [op, a, b, expected] : {std::tuple{"add", 5, -7, -2},
+                                           {"min", 5, -7, -7},
+                                           {"max", 5, -7, 5},
+                                           {"xor", 6, 3, 5},
+                                           {"or", 6, 3, 7},
+                                           {"and", 6, 3, 2}}) {
+    const Problem problem =
+        problem_with(std::string("[[args]]\nname = 's'\ntype = 'int'\naccess = 'write'\nsize = "
+                                 "1\nmap = { kind = 'reduce', op = '") +
+                     op + "' }\n");
     const Argument& one = problem.args[1];
     std::int32_t sum = 0;
     const auto bytes = std::as_writable_bytes(std::span(&sum, 1));
@@ -174,8 +200,10 @@ TEST_CASE("accumulators begin with what changes nothing, and combine by their op
 
 TEST_CASE("sums of floats are of blocks, which slices are made of; integers need none") {
   const auto of = [](const char* type) {
-    return problem_with(std::string("[[args]]\nname = 's'\nsize = 1\naccess = 'write'\nmap = 'reduce'\ntype = '") + type + "'\n",
-                        100000);
+    return problem_with(
+        std::string("[[args]]\nname = 's'\nsize = 1\naccess = 'write'\nmap = 'reduce'\ntype = '") +
+            type + "'\n",
+        100000);
   };
   CHECK(of("uint").block == 0);
   const Problem floats = of("float");
@@ -184,7 +212,9 @@ TEST_CASE("sums of floats are of blocks, which slices are made of; integers need
   CHECK(floats.blocks() > 32);
 }
 
-TEST_CASE("what a kernel combines is of blocks whatever its type, begins as it is filled, and is compared as what it consists of") {
+TEST_CASE(
+    "what a kernel combines is of blocks whatever its type, begins as it is filled, and is "
+    "compared as what it consists of") {
   Problem problem = problem_with(
       "[[args]]\nname = 's'\nsize = 3\naccess = 'write'\ntype = 'struct'\nbytes = 12\n"
       "map = { kind = 'reduce', combine = 'both', tolerance = { rel = 1e-5, of = 'float' } }\n",
@@ -200,20 +230,22 @@ TEST_CASE("what a kernel combines is of blocks whatever its type, begins as it i
   std::vector<std::byte> begins(36);
   put_identity(one, begins);
   CHECK(begins == one.initial);
-  CHECK_FALSE(
-      problem_with("[[args]]\nname = 's'\nsize = 3\naccess = 'write'\ntype = 'int'\nmap = { kind = 'reduce', combine = 'both' }\n")
-          .combines());  // 100 items are one block
+  CHECK_FALSE(problem_with("[[args]]\nname = 's'\nsize = 3\naccess = 'write'\ntype = 'int'\nmap = "
+                           "{ kind = 'reduce', combine = 'both' }\n")
+                  .combines());  // 100 items are one block
 }
 
 TEST_CASE("slices are whole work-groups where these are given") {
-  const std::string start = std::string(kStart).replace(std::string(kStart).find("['count']"), 9, "['count * 3']\nlocal = [32]");
+  const std::string start = std::string(kStart).replace(std::string(kStart).find("['count']"), 9,
+                                                        "['count * 3']\nlocal = [32]");
   CHECK(problem_with("", 128, start).granularity % 32 == 0);
-  CHECK(why([&] { problem_with("", 100, start); }).find("no multiple of local, 32") != std::string::npos);
+  CHECK(why([&] { problem_with("", 100, start); }).find("no multiple of local, 32") !=
+        std::string::npos);
 }
 
 TEST_CASE("a launch by a global offset begins where the slice does") {
-  const std::string start =
-      std::string(kStart).replace(std::string(kStart).find("['count']"), 9, "[8, 'count * 2']\noffset = 'global_work_offset'");
+  const std::string start = std::string(kStart).replace(
+      std::string(kStart).find("['count']"), 9, "[8, 'count * 2']\noffset = 'global_work_offset'");
   const Problem problem = problem_with("", 100, start);
   const Grid grid = problem.grid(problem.stages[0], {10, 30});
   CHECK(grid.offset == std::array<std::size_t, 3>{0, 20, 0});
@@ -231,9 +263,12 @@ TEST_CASE("kernels of a file are found by their names, whatever stands around th
 
 TEST_CASE("of rounds, the items beside a share wrap around where the array is periodic") {
   const Problem problem = problem_with(
-      "[[args]]\nname = 'in'\ntype = 'float'\nmap = { kind = 'halo', radius = [2, 3], edge = 'periodic' }\n", 100,
-      std::string(kStart).replace(std::string(kStart).find("['count']"), 9,
-                                  "['count']\noffset = 'global_work_offset'\n[repeat]\nrounds = 4\nswap = ['in', 'out']"));
+      "[[args]]\nname = 'in'\ntype = 'float'\nmap = { kind = 'halo', radius = [2, 3], edge = "
+      "'periodic' }\n",
+      100,
+      std::string(kStart).replace(
+          std::string(kStart).find("['count']"), 9,
+          "['count']\noffset = 'global_work_offset'\n[repeat]\nrounds = 4\nswap = ['in', 'out']"));
   CHECK(problem.rounds == 4);
   CHECK(shape_of(problem).rounds == 4);
   REQUIRE(problem.swaps.size() == 1);
@@ -245,14 +280,17 @@ TEST_CASE("of rounds, the items beside a share wrap around where the array is pe
   CHECK(extents({0, 100}) == std::vector<Slice>{{0, 100}, {98, 100}, {0, 3}});
 }
 
-TEST_CASE("records are in the order of their numbers, with zeros behind, whoever appended them first") {
+TEST_CASE(
+    "records are in the order of their numbers, with zeros behind, whoever appended them first") {
   const Problem problem = problem_with(
-      "[[args]]\nname = 'found'\ntype = 'uint'\naccess = 'write'\nsize = 1\nmap = 'reduce'\n[[args]]\nname = 'r'\ntype = 'float2'\n"
+      "[[args]]\nname = 'found'\ntype = 'uint'\naccess = 'write'\nsize = 1\nmap = "
+      "'reduce'\n[[args]]\nname = 'r'\ntype = 'float2'\n"
       "access = 'write'\nsize = 5\nmap = { kind = 'append', counter = 'found' }\n");
   const Argument& one = problem.args[2];
   CHECK(one.counter == 1);
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const float first[] = {3, 1, -2, 8, 77, 77}, second[] = {nan, 0, 3, -1};  // of the first, the third was not counted
+  const float first[] = {3, 1, -2, 8, 77, 77},
+              second[] = {nan, 0, 3, -1};  // of the first, the third was not counted
   const auto of = [&](bool swapped) {
     Records records;
     for (const bool is_first : {!swapped, swapped}) {
@@ -265,11 +303,14 @@ TEST_CASE("records are in the order of their numbers, with zeros behind, whoever
   };
   const std::vector<float> made = of(false), other = of(true);
   CHECK(std::memcmp(made.data(), other.data(), 40) == 0);
-  CHECK(std::vector<float>(made.begin(), made.begin() + 6) == std::vector<float>{-2, 8, 3, -1, 3, 1});
+  CHECK(std::vector<float>(made.begin(), made.begin() + 6) ==
+        std::vector<float>{-2, 8, 3, -1, 3, 1});
   CHECK(std::isnan(made[6]));
   CHECK((made[8] == 0 && made[9] == 0));
   Records many;
   for (int i = 0; i < 3; ++i) many.add(one, std::as_bytes(std::span(first)), 2);
   std::vector<float> room(10);
-  CHECK(why([&] { many.put(one, std::as_writable_bytes(std::span(room))); }).find("args[2].size is 5") != std::string::npos);
+  CHECK(why([&] {
+          many.put(one, std::as_writable_bytes(std::span(room)));
+        }).find("args[2].size is 5") != std::string::npos);
 }

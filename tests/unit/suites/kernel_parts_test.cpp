@@ -16,7 +16,9 @@ struct Log {
 
 class NotedPart final : public Buffer {
  public:
-  NotedPart(Log& log, Bytes offset, Bytes size) : log_(log), offset_(offset), size_(size) { log_.made.push_back(offset); }
+  NotedPart(Log& log, Bytes offset, Bytes size) : log_(log), offset_(offset), size_(size) {
+    log_.made.push_back(offset);
+  }
   ~NotedPart() override { log_.freed.push_back(offset_); }
   Bytes size() const override { return size_; }
 
@@ -29,8 +31,12 @@ class PartsOnly final : public DeviceResources {
  public:
   explicit PartsOnly(Log& log) : log_(log) {}
   const DeviceTraits& traits() const override { return traits_; }
-  std::unique_ptr<Buffer> allocate(Bytes size) override { return std::make_unique<NotedPart>(log_, 0, size); }
-  std::unique_ptr<Kernel> kernel(std::string_view, std::string_view, const std::string&) override { return nullptr; }
+  std::unique_ptr<Buffer> allocate(Bytes size) override {
+    return std::make_unique<NotedPart>(log_, 0, size);
+  }
+  std::unique_ptr<Kernel> kernel(std::string_view, std::string_view, const std::string&) override {
+    return nullptr;
+  }
   std::unique_ptr<Buffer> part(Buffer&, Bytes offset, Bytes size) override {
     return std::make_unique<NotedPart>(log_, offset, size);
   }
@@ -42,13 +48,16 @@ class PartsOnly final : public DeviceResources {
 
 }  // namespace
 
-TEST_CASE("parts that overlap are made once and freed from the youngest to the oldest, wherever they begin") {
+TEST_CASE(
+    "parts that overlap are made once and freed from the youngest to the oldest, wherever they "
+    "begin") {
   Log log, others;
   PartsOnly device(log);
   const std::unique_ptr<Buffer> whole = PartsOnly(others).allocate(1 << 20);
   {
     Parts parts(device);
-    for (const Bytes offset : {2048, 512, 4096, 512}) CHECK(parts.of(*whole, offset, 8192).size() == 8192);
+    for (const Bytes offset : {2048, 512, 4096, 512})
+      CHECK(parts.of(*whole, offset, 8192).size() == 8192);
     CHECK(log.made == std::vector<Bytes>{2048, 512, 4096});
     parts.forget_many();
     CHECK(log.freed.empty());

@@ -1,5 +1,6 @@
-// Whole sessions of the lbm suite on the fake backend, one of whose devices is lost in the middle of a sample: the others begin it
-// again, from a checkpoint where there is one, and its result is right.
+// Whole sessions of the lbm suite on the fake backend, one of whose devices is lost in the middle
+// of a sample: the others begin it again, from a checkpoint where there is one, and its result is
+// right.
 #include <doctest/doctest.h>
 
 #include "lib/session/session.hpp"
@@ -9,12 +10,16 @@
 
 using namespace mgpu;
 
-TEST_CASE("a sample of lbm that loses a device is begun again by the others, whenever that is, and its result is right") {
+TEST_CASE(
+    "a sample of lbm that loses a device is begun again by the others, whenever that is, and its "
+    "result is right") {
   for (const std::string lattices : {"one", "two"}) {
     for (const std::string every : {"none", "7"}) {
       for (const std::string flow : {"taylor-green", "cavity"}) {
         // Of the eight, four in which every two of them meet.
-        if (!testing::is_thorough() && ((lattices == "two") != (every == "7")) != (flow == "cavity")) continue;
+        if (!testing::is_thorough() &&
+            ((lattices == "two") != (every == "7")) != (flow == "cavity"))
+          continue;
         std::size_t begun_again = 0, from_a_checkpoint = 0;
         for (std::uint64_t launch = 60; launch < 900; launch += 97) {
           CAPTURE(lattices);
@@ -24,7 +29,10 @@ TEST_CASE("a sample of lbm that loses a device is begun again by the others, whe
           const test::RoundsAsked asked{
               "lbm",
               test::lbm_kernels(flow == "cavity" ? lbm::Flow::cavity : lbm::Flow::taylor_green),
-              {{"case", flow}, {"lattices", lattices}, {"checkpoint-rounds", every}, {"planes", "30"}},
+              {{"case", flow},
+               {"lattices", lattices},
+               {"checkpoint-rounds", every},
+               {"planes", "30"}},
               Mode::resident,
               {{}, test::fails_at_launch(launch)},
               4};
@@ -32,7 +40,8 @@ TEST_CASE("a sample of lbm that loses a device is begun again by the others, whe
           if (!fault) continue;
           REQUIRE(fault->begun_again);
           ++begun_again;
-          CHECK((every == "none" ? fault->begun_again->round == 0 : fault->begun_again->round % 7 == 0));
+          CHECK((every == "none" ? fault->begun_again->round == 0
+                                 : fault->begun_again->round % 7 == 0));
           from_a_checkpoint += fault->begun_again->round > 0;
         }
         CHECK(begun_again > 2);

@@ -1,5 +1,6 @@
-// What the lbm suite says of its results beyond bits: a vortex decays, a channel starts, a cavity is as others computed it, mass
-// stays; and of the numbers in them that matter none can be another one unnoticed.
+// What the lbm suite says of its results beyond bits: a vortex decays, a channel starts, a cavity
+// is as others computed it, mass stays; and of the numbers in them that matter none can be another
+// one unnoticed.
 #include <doctest/doctest.h>
 
 #include "suites/lbm/cavity_table.hpp"
@@ -12,8 +13,10 @@ using namespace mgpu::test;
 namespace {
 
 struct Computed {
-  explicit Computed(const LbmAsked& asked) : problem(lbm::problem_of(lbm_params(asked))), beginning(problem, {}) {
-    cells = lbm::reference(problem, beginning, {{0, 0, 0}, {problem.n, problem.n, problem.planes}}, 2);
+  explicit Computed(const LbmAsked& asked)
+      : problem(lbm::problem_of(lbm_params(asked))), beginning(problem, {}) {
+    cells =
+        lbm::reference(problem, beginning, {{0, 0, 0}, {problem.n, problem.n, problem.planes}}, 2);
   }
   lbm::Physics physics() const { return physics_of(problem); }
   lbm::Physics physics_of(const lbm::Problem& other) const {
@@ -32,9 +35,12 @@ void check_right(const Computed& computed, const char* told) {
 
 }  // namespace
 
-TEST_CASE("the Taylor-Green vortex decays as viscosity has it, and a vortex of another viscosity, time or wave does not pass") {
+TEST_CASE(
+    "the Taylor-Green vortex decays as viscosity has it, and a vortex of another viscosity, time "
+    "or wave does not pass") {
   for (const LbmAsked& asked :
-       {LbmAsked{"taylor-green", 24, 24, 60}, LbmAsked{"taylor-green", 24, 12, 60}, LbmAsked{"taylor-green", 32, 2, 80},
+       {LbmAsked{"taylor-green", 24, 24, 60}, LbmAsked{"taylor-green", 24, 12, 60},
+        LbmAsked{"taylor-green", 32, 2, 80},
         LbmAsked{"taylor-green", 24, 24, 60, {{"collision", "trt"}, {"relaxation-time", "1.1"}}}}) {
     CAPTURE(asked.planes);
     const Computed computed(asked);
@@ -59,10 +65,12 @@ TEST_CASE("a channel starts from rest as viscosity and force have it, and ends a
     other.speed *= 1.2F;
     CHECK_FALSE(computed.physics_of(other).wrong.empty());
     if (asked.steps < 3000) continue;
-    // With two relaxation times walls lie right between cells: the parabola is exact but for rounding.
+    // With two relaxation times walls lie right between cells: the parabola is exact but for
+    // rounding.
     for (std::uint64_t y = 0; y < 16; ++y) {
       const double at = static_cast<double>(y) + 0.5, wanted = 0.05 * 4 * at * (16 - at) / 256;
-      CHECK(static_cast<double>(computed.cells[y * 16][0]) == doctest::Approx(wanted).epsilon(2e-4));
+      CHECK(static_cast<double>(computed.cells[y * 16][0]) ==
+            doctest::Approx(wanted).epsilon(2e-4));
     }
   }
 }

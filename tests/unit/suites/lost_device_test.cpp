@@ -1,5 +1,6 @@
-// Results that stay on a device, or come with each slice, when devices are lost in the middle of a sample: the matrix suite's own
-// program on the fake backend, whose kernel is a product on the host.
+// Results that stay on a device, or come with each slice, when devices are lost in the middle of a
+// sample: the matrix suite's own program on the fake backend, whose kernel is a product on the
+// host.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -23,16 +24,19 @@ constexpr Items items = 24;
 void multiply(const Grid&, std::span<const FakeArg> args) {
   const auto buffer = [&](std::size_t i) { return std::get<std::span<std::byte>>(args[i]); };
   const auto number = [&](std::size_t i) { return std::get<std::uint32_t>(args[i]); };
-  const auto *a = reinterpret_cast<const float*>(buffer(0).data()), *b = reinterpret_cast<const float*>(buffer(1).data());
+  const auto *a = reinterpret_cast<const float*>(buffer(0).data()),
+             *b = reinterpret_cast<const float*>(buffer(1).data());
   auto* const c = reinterpret_cast<float*>(buffer(3).data());
   const auto* const tiles = reinterpret_cast<const std::uint32_t*>(buffer(4).data());
   const std::uint32_t rows = number(8), columns = number(9), inner = number(10), row0 = number(11);
   for (std::uint32_t t = 0; t < number(6) * number(7); ++t) {
-    const std::uint32_t tile = tiles[number(5) + t], m0 = (tile >> 16) * 32, n0 = (tile & 0xffff) * 32;
+    const std::uint32_t tile = tiles[number(5) + t], m0 = (tile >> 16) * 32,
+                        n0 = (tile & 0xffff) * 32;
     for (std::uint32_t m = m0; m < std::min(rows, m0 + 32); ++m) {
       for (std::uint32_t n = n0; n < std::min(columns, n0 + 32); ++n) {
         float sum = 0;
-        for (std::uint32_t k = 0; k < inner; ++k) sum = std::fma(a[(m - row0) * inner + k], b[k * columns + n], sum);
+        for (std::uint32_t k = 0; k < inner; ++k)
+          sum = std::fma(a[(m - row0) * inner + k], b[k * columns + n], sum);
         c[(m - row0) * columns + n] = sum;
       }
     }
@@ -42,30 +46,38 @@ void multiply(const Grid&, std::span<const FakeArg> args) {
 FakeKernels kernels() {
   FakeKernelCode code, small;
   code.run = multiply;
-  code.ops = [](const Grid& grid, std::span<const FakeArg>) { return static_cast<double>(grid.global[0]); };
+  code.ops = [](const Grid& grid, std::span<const FakeArg>) {
+    return static_cast<double>(grid.global[0]);
+  };
   small.run = [](const Grid&, std::span<const FakeArg>) {};
-  small.ops = [](const Grid&, std::span<const FakeArg> args) { return static_cast<double>(std::get<std::uint64_t>(args[2])); };
+  small.ops = [](const Grid&, std::span<const FakeArg> args) {
+    return static_cast<double>(std::get<std::uint64_t>(args[2]));
+  };
   FakeKernels all{{"matrix_multiply", code}, {"small", small}};
   FakeKernelCode one;
   one.run = small.run;
   one.ops = code.ops;
-  for (const char* of_pac : {"spectrum", "phases", "amplitudes", "weigh", "sort_by_bin", "shift_directly", "clear_moments"})
+  for (const char* of_pac : {"spectrum", "phases", "amplitudes", "weigh", "sort_by_bin",
+                             "shift_directly", "clear_moments"})
     all[of_pac] = one;
   return all;
 }
 
-FakeDevice device(const std::string& id, double ops_per_s, std::optional<std::uint64_t> fails_at_launch = {}) {
+FakeDevice device(const std::string& id, double ops_per_s,
+                  std::optional<std::uint64_t> fails_at_launch = {}) {
   FakeDevice made = test::fake_device(id, ops_per_s);
   made.facts.type = DeviceType::gpu;
   made.facts.max_work_group = 1024;
   made.facts.local_memory = 48 << 10;
-  if (fails_at_launch) made.script = fails_from(FakeCall::launch, *fails_at_launch, FakeFault::Kind::error);
+  if (fails_at_launch)
+    made.script = fails_from(FakeCall::launch, *fails_at_launch, FakeFault::Kind::error);
   return made;
 }
 
 // A sample of all items, in pieces of 2, split equally; published where devices still live.
 struct Sample {
-  Sample(Workload& made, std::vector<FakeDevice> fakes, Mode mode) : workload(made), backend(fakes, kernels()) {
+  Sample(Workload& made, std::vector<FakeDevice> fakes, Mode mode)
+      : workload(made), backend(fakes, kernels()) {
     std::vector<DeviceEstimate> estimates;
     SampleRequest request;
     for (std::uint32_t i = 0; i < fakes.size(); ++i) {
@@ -97,8 +109,8 @@ struct Sample {
     raw = executor.run(request);
     REQUIRE_FALSE(raw.failure);
     for (std::uint32_t i = 0; i < fakes.size(); ++i) {
-      const bool lost =
-          std::any_of(raw.faults.begin(), raw.faults.end(), [&](const auto& fault) { return fault.device.value == i; });
+      const bool lost = std::any_of(raw.faults.begin(), raw.faults.end(),
+                                    [&](const auto& fault) { return fault.device.value == i; });
       if (lost) continue;
       programs[i]->publish(open[i]->stream());
       finish(i);
@@ -124,21 +136,26 @@ SuiteParams a_product() {
   params.size = items * 32;
   params.seed = 5;
   params.host_threads = 2;
-  params.options = {{"precision", "fp32"}, {"axis", "rows"}, {"cols", "40"},      {"inner", "8"},
-                    {"alpha", "1"},        {"beta", "0"},    {"data", "uniform"}, {"kernel", "portable"}};
+  params.options = {{"precision", "fp32"}, {"axis", "rows"},      {"cols", "40"},
+                    {"inner", "8"},        {"alpha", "1"},        {"beta", "0"},
+                    {"data", "uniform"},   {"kernel", "portable"}};
   return params;
 }
 
 }  // namespace
 
-// Device 0 has its share of 8 items ready, and nothing more to do, when device 2, which is slow, is lost and half of that one's
-// share comes to it; then it is lost itself. What it had finished before is on no host.
-TEST_CASE("what stayed on a device that dies after it had finished its share is computed again by those that are left") {
+// Device 0 has its share of 8 items ready, and nothing more to do, when device 2, which is slow, is
+// lost and half of that one's share comes to it; then it is lost itself. What it had finished
+// before is on no host.
+TEST_CASE(
+    "what stayed on a device that dies after it had finished its share is computed again by those "
+    "that are left") {
   for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
     CAPTURE(to_string(mode));
     matrix::MatrixWorkload workload(a_product());
     REQUIRE(workload.shape().items == items);
-    Sample sample(workload, {device("0:0", 1e9, 4), device("0:1", 1e9), device("0:2", 1e7, 1)}, mode);
+    Sample sample(workload, {device("0:0", 1e9, 4), device("0:1", 1e9), device("0:2", 1e7, 1)},
+                  mode);
     REQUIRE(sample.raw.faults.size() == 2);
     CHECK(sample.raw.faults[1].device == DeviceIndex{0});
     const Verdict verdict = workload.verify(VerifyLevel::full, 3);
@@ -154,8 +171,10 @@ TEST_CASE("what stayed on a device that dies after it had finished its share is 
 TEST_CASE("matrices at many points that stayed on a device that dies are computed again too") {
   for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
     CAPTURE(to_string(mode));
-    fisher::PointsWorkload workload(testing::fisher_params(items * 64, {{"regime", "closed"}, {"family", "normal"}}));
-    Sample sample(workload, {device("0:0", 1e9, 4), device("0:1", 1e9), device("0:2", 1e7, 1)}, mode);
+    fisher::PointsWorkload workload(
+        testing::fisher_params(items * 64, {{"regime", "closed"}, {"family", "normal"}}));
+    Sample sample(workload, {device("0:0", 1e9, 4), device("0:1", 1e9), device("0:2", 1e7, 1)},
+                  mode);
     REQUIRE(sample.raw.faults.size() == 2);
     // The kernel of this test computes nothing: what counts is that everything arrived.
     CHECK(workload.verify(VerifyLevel::full, 3).method != "whether all matrices arrived");
@@ -167,10 +186,13 @@ TEST_CASE("series and surrogates whose sums were on a device that dies are compu
     for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
       CAPTURE(axis);
       CAPTURE(to_string(mode));
-      pac::PacWorkload workload(testing::pac_params(items, {{"axis", axis}, {"channels", "1"}, {"sums", "direct"}}));
+      pac::PacWorkload workload(
+          testing::pac_params(items, {{"axis", axis}, {"channels", "1"}, {"sums", "direct"}}));
       // A slice is six launches: the first device has done its share by then.
       const std::uint64_t fails_at = *axis == 'b' ? 27 : 15;
-      Sample sample(workload, {device("0:0", 1e9, fails_at), device("0:1", 1e9), device("0:2", 1e7, 1)}, mode);
+      Sample sample(workload,
+                    {device("0:0", 1e9, fails_at), device("0:1", 1e9), device("0:2", 1e7, 1)},
+                    mode);
       REQUIRE(sample.raw.faults.size() == 2);
       workload.merge();
       // The kernels of this test compute nothing: what counts is that everything arrived.

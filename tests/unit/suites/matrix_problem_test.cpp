@@ -1,13 +1,14 @@
-// How C falls into items and tiles, what a device is given, and what is refused before anything is allocated.
+// How C falls into items and tiles, what a device is given, and what is refused before anything is
+// allocated.
 #include <doctest/doctest.h>
 
 #include <limits>
 #include <set>
 
+#include "suites/common/wave.hpp"
 #include "suites/matrix/layout.hpp"
 #include "suites/matrix/operands.hpp"
 #include "suites/matrix/problem.hpp"
-#include "suites/common/wave.hpp"
 #include "suites/suites.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -21,7 +22,8 @@ SuiteParams params_of(std::uint64_t rows, const std::map<std::string, std::strin
   params.size = rows;
   for (const SuiteInfo& info : all_suites()) {
     if (info.name != "matrix") continue;
-    for (const SuiteOption& option : info.options) params.options[option.name] = option.values.front();
+    for (const SuiteOption& option : info.options)
+      params.options[option.name] = option.values.front();
   }
   for (const auto& [name, value] : given) params.options[name] = value;
   return params;
@@ -37,7 +39,8 @@ DeviceTraits gpu() {
   return traits;
 }
 
-Capacity given(const DeviceTraits& device, const Problem& problem, const Geometry& geometry, Mode mode) {
+Capacity given(const DeviceTraits& device, const Problem& problem, const Geometry& geometry,
+               Mode mode) {
   return capacity(device, problem, geometry, mode, variants(device, problem, geometry));
 }
 
@@ -51,7 +54,8 @@ std::uint64_t area(const std::vector<Rect>& rects) {
 
 TEST_CASE("every element of C is in exactly one item, by every axis, for ragged and thin shapes") {
   for (const Axis axis : {Axis::rows, Axis::cols, Axis::tiles}) {
-    for (const auto& [rows, columns] : {std::pair{97u, 135u}, {1u, 1000u}, {1000u, 1u}, {32u, 32u}, {700u, 530u}, {33u, 2000u}}) {
+    for (const auto& [rows, columns] :
+         {std::pair{97u, 135u}, {1u, 1000u}, {1000u, 1u}, {32u, 32u}, {700u, 530u}, {33u, 2000u}}) {
       CAPTURE(rows);
       CAPTURE(columns);
       const Geometry geometry = Geometry::of(rows, columns, axis);
@@ -59,7 +63,8 @@ TEST_CASE("every element of C is in exactly one item, by every axis, for ragged 
       for (Items item = 0; item < geometry.items(); ++item) {
         const Rect rect = geometry.rect(item);
         for (std::uint64_t i = rect.row; i < rect.row + rect.rows; ++i) {
-          for (std::uint64_t j = rect.column; j < rect.column + rect.columns; ++j) ++seen[i * columns + j];
+          for (std::uint64_t j = rect.column; j < rect.column + rect.columns; ++j)
+            ++seen[i * columns + j];
         }
       }
       CHECK(std::count(seen.begin(), seen.end(), 1) == static_cast<std::ptrdiff_t>(seen.size()));
@@ -105,14 +110,18 @@ TEST_CASE("the table of tiles has every tile of the kernel once, those of an ite
     for (Items item = 0; item < geometry.items(); ++item) {
       const Rect rect = geometry.rect(item);
       for (std::uint32_t at = table.first[item]; at < table.first[item + 1]; ++at) {
-        const std::uint64_t row = (table.tiles[at] >> 16) * 64, column = (table.tiles[at] & 0xffff) * 32;
-        CHECK((row >= rect.row && row < rect.row + rect.rows && column >= rect.column && column < rect.column + rect.columns));
+        const std::uint64_t row = (table.tiles[at] >> 16) * 64,
+                            column = (table.tiles[at] & 0xffff) * 32;
+        CHECK((row >= rect.row && row < rect.row + rect.rows && column >= rect.column &&
+               column < rect.column + rect.columns));
       }
     }
   }
 }
 
-TEST_CASE("a wave gathers the rows and columns its items touch, once and in order, and no range needs more than the largest says") {
+TEST_CASE(
+    "a wave gathers the rows and columns its items touch, once and in order, and no range needs "
+    "more than the largest says") {
   for (const auto& [rows, columns] : {std::pair{1300u, 900u}, {50u, 3000u}, {3000u, 33u}}) {
     const Geometry geometry = Geometry::of(rows, columns, Axis::tiles);
     const std::uint64_t edge = geometry.edge();
@@ -127,11 +136,13 @@ TEST_CASE("a wave gathers the rows and columns its items touch, once and in orde
           to += stretch.count;
         }
         CHECK(wave.row_count == to);
-        CHECK((wave.row_count <= largest.rows * edge && wave.column_count <= largest.columns * edge));
+        CHECK(
+            (wave.row_count <= largest.rows * edge && wave.column_count <= largest.columns * edge));
         std::set<std::uint32_t> seen(wave.tiles.begin(), wave.tiles.end());
         for (Items item = begin; item < begin + size; ++item) {
           const Rect rect = geometry.rect(item);
-          const std::uint64_t row = wave.place_of_row(rect.row), column = wave.place_of_column(rect.column);
+          const std::uint64_t row = wave.place_of_row(rect.row),
+                              column = wave.place_of_column(rect.column);
           CHECK(seen.contains(static_cast<std::uint32_t>(row / 32 << 16 | column / 32)));
           tiles += (rect.rows + 31) / 32 * ((rect.columns + 31) / 32);
         }
@@ -142,7 +153,9 @@ TEST_CASE("a wave gathers the rows and columns its items touch, once and in orde
   }
 }
 
-TEST_CASE("a preferred variant comes first where the problem has it, and changes nothing where it has not") {
+TEST_CASE(
+    "a preferred variant comes first where the problem has it, and changes nothing where it has "
+    "not") {
   const DeviceTraits device = gpu();
   const Problem problem = problem_of(params_of(2048));
   const Geometry geometry = Geometry::of(2048, 2048, Axis::rows);
@@ -151,12 +164,14 @@ TEST_CASE("a preferred variant comes first where the problem has it, and changes
   const auto other = variants(device, problem, geometry, usual.back().name());
   CHECK(other.front().name() == usual.back().name());
   CHECK(other.size() == usual.size());
-  CHECK(variants(device, problem, geometry, "packed by hand").front().name() == usual.front().name());
+  CHECK(variants(device, problem, geometry, "packed by hand").front().name() ==
+        usual.front().name());
   CHECK(is_a_variant(device, Precision::fp32, usual.back().name()));
   CHECK_FALSE(is_a_variant(device, Precision::fp32, "packed by hand"));
 }
 
-TEST_CASE("a product of which all tiles are on the device at once takes the kernel of more stages") {
+TEST_CASE(
+    "a product of which all tiles are on the device at once takes the kernel of more stages") {
   const auto first_of = [](std::uint64_t size, std::uint32_t compute_units) {
     DeviceTraits device = gpu();
     device.nvidia = true;
@@ -185,7 +200,8 @@ TEST_CASE("kernels suit the items of every axis and size, and the device's limit
   for (const char* axis : {"rows", "cols", "tiles"}) {
     for (const std::uint64_t size : {100, 1000, 2048, 9000}) {
       for (const char* precision : {"fp32", "fp64"}) {
-        const Problem problem = problem_of(params_of(size, {{"axis", axis}, {"precision", precision}}));
+        const Problem problem =
+            problem_of(params_of(size, {{"axis", axis}, {"precision", precision}}));
         const Geometry geometry = Geometry::of(size, size, problem.axis);
         for (const bool nvidia : {true, false}) {
           DeviceTraits device = gpu();
@@ -214,7 +230,8 @@ TEST_CASE("a device without fp64, or without the kernel that was named, says so"
   const Problem vector = problem_of(params_of(100, {{"kernel", "vector"}}));
   CHECK(given(gpu(), vector, geometry, Mode::resident).reason.find("kernel") != std::string::npos);
   const Problem emulated = problem_of(params_of(100, {{"precision", "3xtf32"}}));
-  CHECK(given(gpu(), emulated, geometry, Mode::resident).reason.find("tensor cores") != std::string::npos);
+  CHECK(given(gpu(), emulated, geometry, Mode::resident).reason.find("tensor cores") !=
+        std::string::npos);
 }
 
 TEST_CASE("what does not fit is refused resident and goes in waves end to end") {
@@ -231,17 +248,21 @@ TEST_CASE("what does not fit is refused resident and goes in waves end to end") 
     CHECK(waves.fits < geometry.items());
     CHECK(waves.pipeline <= waves.fits);
     CHECK(waves.resident <= device.global_memory);
-    device.global_memory = Bytes{1} << 30;  // less than any one of them: parts of all go by tiles, else a line says so
+    device.global_memory =
+        Bytes{1} << 30;  // less than any one of them: parts of all go by tiles, else a line says so
     const Capacity parts = given(device, problem, geometry, Mode::end_to_end);
     CHECK((parts.fits > 0) == (problem.axis == Axis::tiles));
-    CHECK((parts.reason.find("--axis tiles") != std::string::npos) == (problem.axis != Axis::tiles));
+    CHECK((parts.reason.find("--axis tiles") != std::string::npos) ==
+          (problem.axis != Axis::tiles));
     device.global_memory = Bytes{1} << 20;
     CHECK(given(device, problem, geometry, Mode::end_to_end).fits == 0);
   }
 }
 
 TEST_CASE("impossible options and sizes are refused by name") {
-  const auto said = [](const SuiteParams& params) { return test::refusal([&] { problem_of(params); }); };
+  const auto said = [](const SuiteParams& params) {
+    return test::refusal([&] { problem_of(params); });
+  };
   CHECK(said(params_of(10, {{"kernel", "tensor"}})).find("--kernel") != std::string::npos);
   CHECK(said(params_of(3'000'000)).find("--size") != std::string::npos);
   CHECK(said(params_of(10, {{"cols", "3000000"}})).find("--cols") != std::string::npos);
@@ -250,7 +271,9 @@ TEST_CASE("impossible options and sizes are refused by name") {
 
 TEST_CASE("alpha and beta must be numbers that the precision holds with all their digits, or 0") {
   const auto said = [](const char* option, const char* value, const char* precision) {
-    return test::refusal([&] { problem_of(params_of(10, {{option, value}, {"precision", precision}})); });
+    return test::refusal([&] {
+      problem_of(params_of(10, {{option, value}, {"precision", precision}}));
+    });
   };
   for (const char* option : {"alpha", "beta"}) {
     for (const char* value : {"1e39", "-1e39", "1e-50", "1e-40", "nan", "inf", "two", ""}) {
@@ -294,6 +317,7 @@ TEST_CASE("seeded operands depend on the seed alone, and integers are small") {
   params.options["data"] = "integers";
   const Operands integers(problem_of(params), params);
   std::set<float> found;
-  for (std::size_t i = 0; i < integers.b().size() / 4; ++i) found.insert(reinterpret_cast<const float*>(integers.b().data())[i]);
+  for (std::size_t i = 0; i < integers.b().size() / 4; ++i)
+    found.insert(reinterpret_cast<const float*>(integers.b().data())[i]);
   CHECK(found == std::set<float>{-4, -3, -2, -1, 0, 1, 2, 3, 4});
 }

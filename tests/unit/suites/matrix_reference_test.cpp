@@ -1,5 +1,5 @@
-// What the reference says of products at the ends of the range of numbers: what IEEE arithmetic makes of a chain of fma passes, and
-// nothing else does.
+// What the reference says of products at the ends of the range of numbers: what IEEE arithmetic
+// makes of a chain of fma passes, and nothing else does.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -35,12 +35,19 @@ struct Product {
     return made;
   }
   static Real* values(std::span<const std::byte> bytes) {
-    return reinterpret_cast<Real*>(const_cast<std::byte*>(bytes.data()));  // the operands are ours until they are uploaded
+    return reinterpret_cast<Real*>(
+        const_cast<std::byte*>(bytes.data()));  // the operands are ours until they are uploaded
   }
   Real& a(std::uint64_t row, std::uint64_t k) { return values(operands.a())[row * inner + k]; }
-  Real& b(std::uint64_t k, std::uint64_t column) { return values(operands.b())[k * columns + column]; }
-  Real& c_in(std::uint64_t row, std::uint64_t column) { return values(operands.c_in())[row * columns + column]; }
-  Real& c(std::uint64_t row, std::uint64_t column) { return values(operands.c())[row * columns + column]; }
+  Real& b(std::uint64_t k, std::uint64_t column) {
+    return values(operands.b())[k * columns + column];
+  }
+  Real& c_in(std::uint64_t row, std::uint64_t column) {
+    return values(operands.c_in())[row * columns + column];
+  }
+  Real& c(std::uint64_t row, std::uint64_t column) {
+    return values(operands.c())[row * columns + column];
+  }
   void scale_a(Real by) {
     for (std::uint64_t e = 0; e < rows * inner; ++e) values(operands.a())[e] *= by;
   }
@@ -48,15 +55,20 @@ struct Product {
     for (std::uint64_t e = 0; e < inner * columns; ++e) values(operands.b())[e] *= by;
   }
 
-  // As kernels do; `flush`: what a device does that takes numbers below the smallest normal one for zero.
+  // As kernels do; `flush`: what a device does that takes numbers below the smallest normal one for
+  // zero.
   void compute(bool flush = false) {
-    const auto kept = [&](Real x) { return flush && std::abs(x) < std::numeric_limits<Real>::min() ? Real{0} : x; };
+    const auto kept = [&](Real x) {
+      return flush && std::abs(x) < std::numeric_limits<Real>::min() ? Real{0} : x;
+    };
     const auto alpha = static_cast<Real>(problem.alpha), beta = static_cast<Real>(problem.beta);
     for (std::uint64_t i = 0; i < rows; ++i) {
       for (std::uint64_t j = 0; j < columns; ++j) {
         Real sum = 0;
-        for (std::uint64_t k = 0; k < inner; ++k) sum = kept(std::fma(kept(a(i, k)), kept(b(k, j)), sum));
-        c(i, j) = kept(problem.reads_c() ? std::fma(alpha, sum, kept(beta * kept(c_in(i, j)))) : alpha * sum);
+        for (std::uint64_t k = 0; k < inner; ++k)
+          sum = kept(std::fma(kept(a(i, k)), kept(b(k, j)), sum));
+        c(i, j) = kept(problem.reads_c() ? std::fma(alpha, sum, kept(beta * kept(c_in(i, j))))
+                                         : alpha * sum);
       }
     }
   }
@@ -79,9 +91,11 @@ struct Product {
       const Real right = element;
       CAPTURE(row);
       CAPTURE(right);
-      constexpr Real most = std::numeric_limits<Real>::max(), infinity = std::numeric_limits<Real>::infinity();
-      for (const Real bad : {std::isinf(right) ? -right : infinity,
-                             std::isnan(right) ? infinity : std::numeric_limits<Real>::quiet_NaN(), most, -most}) {
+      constexpr Real most = std::numeric_limits<Real>::max(),
+                     infinity = std::numeric_limits<Real>::infinity();
+      for (const Real bad :
+           {std::isinf(right) ? -right : infinity,
+            std::isnan(right) ? infinity : std::numeric_limits<Real>::quiet_NaN(), most, -most}) {
         element = bad;
         CHECK(wrong() != "");
       }
@@ -170,7 +184,8 @@ void check_everywhere() {
     Product<Real> against("1", sizeof(Real) == 8 ? "-1e307" : "-1e37");  // sums and beta C do
     against.scale_a(large<Real>);
     against.scale_b(large<Real>);
-    for (std::uint64_t e = 0; e < rows * columns; ++e) Product<Real>::values(against.operands.c_in())[e] *= 1000;
+    for (std::uint64_t e = 0; e < rows * columns; ++e)
+      Product<Real>::values(against.operands.c_in())[e] *= 1000;
     against.check();
     CHECK(against.count(is_infinite<Real>) > 10);
     CHECK(against.count(is_nan<Real>) > 2);
@@ -187,16 +202,21 @@ void check_everywhere() {
 
 }  // namespace
 
-TEST_CASE("products that overflow, or are subnormal, are right as IEEE arithmetic has them, in both precisions, and only so") {
+TEST_CASE(
+    "products that overflow, or are subnormal, are right as IEEE arithmetic has them, in both "
+    "precisions, and only so") {
   check_everywhere<float>();
   check_everywhere<double>();
 }
 
-TEST_CASE("one wrong element of a rounded product is seen in any row, however large or small the columns of B are") {
+TEST_CASE(
+    "one wrong element of a rounded product is seen in any row, however large or small the columns "
+    "of B are") {
   Product<double> product;
   for (std::uint64_t j = 0; j < columns; ++j) {
     for (std::uint64_t k = 0; k < inner; ++k)
-      product.b(k, j) *= std::exp2(static_cast<double>(j % 2 == 0 ? 20 * j : -20.0 * static_cast<double>(j)));
+      product.b(k, j) *=
+          std::exp2(static_cast<double>(j % 2 == 0 ? 20 * j : -20.0 * static_cast<double>(j)));
   }
   product.compute();
   CHECK(product.wrong() == "");

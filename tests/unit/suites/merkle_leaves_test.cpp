@@ -16,23 +16,27 @@ using mgpu::test::merkle_params;
 using mgpu::test::TemporaryFile;
 
 TEST_CASE("random leaves depend on the seed and their index only") {
-  const auto bytes = [](const Leaves& leaves) { return std::vector(leaves.bytes().begin(), leaves.bytes().end()); };
+  const auto bytes = [](const Leaves& leaves) {
+    return std::vector(leaves.bytes().begin(), leaves.bytes().end());
+  };
   const auto one = bytes(Leaves::random(200001, 7, 1));
   CHECK(one == bytes(Leaves::random(200001, 7, 4)));
   const auto fewer = bytes(Leaves::random(1000, 7, 3));
   CHECK(std::equal(fewer.begin(), fewer.end(), one.begin()));
   CHECK(fewer != bytes(Leaves::random(1000, 8, 3)));
-  // SplitMix64 from 1234567: the first output of the published reference implementation is 6457827717110365317
-  // (0x599ed017fb08fc85).
+  // SplitMix64 from 1234567: the first output of the published reference implementation is
+  // 6457827717110365317 (0x599ed017fb08fc85).
   const Leaves known = Leaves::random(1, 1234567, 1);
   CHECK(std::to_integer<int>(known.bytes()[0]) == 0x85);
   CHECK(std::to_integer<int>(known.bytes()[7]) == 0x59);
 }
 
-TEST_CASE("a file's leaves are its bytes, the last one filled up with zeros where that is asked for") {
+TEST_CASE(
+    "a file's leaves are its bytes, the last one filled up with zeros where that is asked for") {
   const TemporaryFile file(std::string(64, 'a') + "bcd");
   CHECK(count_in_file(file.path, Remainder::pad) == 3);
-  const auto leaves = testing::split_leaves(Leaves::from_file(file.path, 3, Remainder::pad).bytes());
+  const auto leaves =
+      testing::split_leaves(Leaves::from_file(file.path, 3, Remainder::pad).bytes());
   CHECK(leaves[1] == leaves[0]);
   CHECK(leaves[0][31] == 'a');
   CHECK(leaves[2][2] == 'd');
@@ -52,7 +56,8 @@ TEST_CASE("a file's leaves are its bytes, the last one filled up with zeros wher
 }
 
 TEST_CASE(
-    "a file that is not a multiple of 32 bytes is refused, but for --pad and for RFC 6962, whose leaves may be of any length") {
+    "a file that is not a multiple of 32 bytes is refused, but for --pad and for RFC 6962, whose "
+    "leaves may be of any length") {
   const SuiteInfo suite = merkle_suite();
   const TemporaryFile file(std::string(64, 'a') + "bcd");
   const auto size_of = [&](const std::string& tree, bool pad) {
@@ -79,12 +84,15 @@ TEST_CASE(
     size_of("plain", false);
   } catch (const Error& error) {
     const std::string message = error.what();
-    for (const char* part : {"67 bytes", "3 are left over", "--pad", "rfc6962"}) CHECK(message.find(part) != std::string::npos);
+    for (const char* part : {"67 bytes", "3 are left over", "--pad", "rfc6962"})
+      CHECK(message.find(part) != std::string::npos);
   }
 }
 
 TEST_CASE("a directory or a missing file is an input error") {
-  CHECK(kind_of_error([] { count_in_file(std::filesystem::temp_directory_path(), Remainder::pad); }) == ErrorKind::input);
+  CHECK(kind_of_error([] {
+          count_in_file(std::filesystem::temp_directory_path(), Remainder::pad);
+        }) == ErrorKind::input);
   CHECK(kind_of_error([] { count_in_file("no such file", Remainder::pad); }) == ErrorKind::input);
   SuiteParams gone = merkle_params(3, "plain");
   gone.input = "no such file";

@@ -33,7 +33,8 @@ TEST_CASE("the launches of any height add up to it, each within what its kernel 
         CHECK(chain[i].group == (!cpu && i + 1 == chain.size()));
         CHECK(((chain[i].flags & (in_leaves | hash_leaves)) != 0) == (i == 0));
         // Blocks go in exactly where they came out.
-        CHECK(((chain[i].flags & in_blocks) != 0) == (i > 0 && (chain[i - 1].flags & out_blocks) != 0));
+        CHECK(((chain[i].flags & in_blocks) != 0) ==
+              (i > 0 && (chain[i - 1].flags & out_blocks) != 0));
         CHECK(((chain[i].flags & out_blocks) != 0) == (cpu && i + 1 < chain.size()));
       }
       CHECK(sum == height);
@@ -50,14 +51,17 @@ TEST_CASE("only the RFC 6962 tree over raw leaves hashes them") {
 
 TEST_CASE("a resident tree is one piece where its leaves fit, and nothing where they do not") {
   const Geometry tree = Geometry::of(std::uint64_t{1} << 26);  // 2 GiB of leaves
-  const Capacity large = capacity(traits(false, 140 * gib, 35 * gib), TreeKind::plain, tree, Mode::resident);
+  const Capacity large =
+      capacity(traits(false, 140 * gib, 35 * gib), TreeKind::plain, tree, Mode::resident);
   CHECK(large.fits == tree.items);
   CHECK(large.pipeline == tree.items);
   CHECK(large.resident > 2 * gib);
   CHECK(large.resident < 3 * gib);
   CHECK(large.reason.empty());
-  for (const auto& [memory, allocation] : {std::pair{140 * gib, gib}, std::pair{2 * gib, 2 * gib}}) {
-    const Capacity none = capacity(traits(false, memory, allocation), TreeKind::plain, tree, Mode::resident);
+  for (const auto& [memory, allocation] :
+       {std::pair{140 * gib, gib}, std::pair{2 * gib, 2 * gib}}) {
+    const Capacity none =
+        capacity(traits(false, memory, allocation), TreeKind::plain, tree, Mode::resident);
     CHECK(none.fits == 0);
     CHECK_FALSE(none.reason.empty());
   }
@@ -72,7 +76,8 @@ TEST_CASE("scratch memory stays under a gibibyte however many leaves there are")
   CHECK(plan.piece >= tree.items / 8);
 }
 
-TEST_CASE("end to end, a tree larger than the device goes through two slots in pieces that overlap") {
+TEST_CASE(
+    "end to end, a tree larger than the device goes through two slots in pieces that overlap") {
   const Geometry tree = Geometry::of(std::uint64_t{1} << 30);  // 32 GiB of leaves
   const DeviceTraits device = traits(false, gib, gib / 4);
   const Capacity capacity_small = capacity(device, TreeKind::plain, tree, Mode::end_to_end);
@@ -86,11 +91,14 @@ TEST_CASE("end to end, a tree larger than the device goes through two slots in p
   CHECK(plan.total() == capacity_small.resident);
 }
 
-TEST_CASE("end to end, pieces are large enough to hide what each costs, and as many as overlap uploads with compute") {
+TEST_CASE(
+    "end to end, pieces are large enough to hide what each costs, and as many as overlap uploads "
+    "with compute") {
   constexpr Bytes mib = 1 << 20;
   const auto piece_of = [](std::uint64_t leaves, bool cpu) {
     const Geometry tree = Geometry::of(leaves);
-    return capacity(traits(cpu, 16 * gib, 4 * gib), TreeKind::plain, tree, Mode::end_to_end).pipeline *
+    return capacity(traits(cpu, 16 * gib, 4 * gib), TreeKind::plain, tree, Mode::end_to_end)
+               .pipeline *
            (digest_bytes << tree.height);
   };
   CHECK(piece_of(1 << 18, false) == 4 * mib);  // of 8
@@ -100,5 +108,6 @@ TEST_CASE("end to end, pieces are large enough to hide what each costs, and as m
   CHECK(piece_of(1 << 18, true) == mib);
   CHECK(piece_of(1 << 24, true) == 8 * mib);
   const Geometry tiny = Geometry::of(100);
-  CHECK(capacity(traits(false, 16 * gib, 4 * gib), TreeKind::plain, tiny, Mode::end_to_end).pipeline == tiny.items);
+  CHECK(capacity(traits(false, 16 * gib, 4 * gib), TreeKind::plain, tiny, Mode::end_to_end)
+            .pipeline == tiny.items);
 }

@@ -1,5 +1,5 @@
-// The host side of the merkle suite: reference, host hash, geometry, merging, verification, input and output. What devices compute
-// is tested in tests/opencl.
+// The host side of the merkle suite: reference, host hash, geometry, merging, verification, input
+// and output. What devices compute is tested in tests/opencl.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -32,13 +32,17 @@ Digest from_hex(const std::string& text) {
   return digest;
 }
 
-// A workload whose devices are played by the reference: roots of all items, handed over as the covers of random ranges.
+// A workload whose devices are played by the reference: roots of all items, handed over as the
+// covers of random ranges.
 struct Played {
-  Played(TreeKind kind, std::uint64_t leaves, unsigned seed) : Played(kind, Leaves::random(leaves, 5, 2), seed) {}
+  Played(TreeKind kind, std::uint64_t leaves, unsigned seed)
+      : Played(kind, Leaves::random(leaves, 5, 2), seed) {}
   Played(TreeKind kind, Leaves leaves, unsigned seed)
       : workload(kind, std::move(leaves), 2), geometry(workload.geometry()), roots(geometry.items) {
     workload.begin_sample();
-    const auto item = [&](Items i) { return workload.leaves().content(geometry.first_leaf(i), geometry.first_leaf(i + 1)); };
+    const auto item = [&](Items i) {
+      return workload.leaves().content(geometry.first_leaf(i), geometry.first_leaf(i + 1));
+    };
     for (Items i = 0; i < geometry.items; ++i) roots[i] = reference_root(kind, item(i), 1);
     std::mt19937 random(seed);
     std::vector<TreeNode> nodes;
@@ -49,7 +53,9 @@ struct Played {
     std::shuffle(nodes.begin(), nodes.end(), random);
     for (const TreeNode& node : nodes) {
       const std::span all(roots);
-      const Partial partial{node, reference_top(kind, all.subspan(node.begin(), node.end(geometry.items) - node.begin()))};
+      const Partial partial{
+          node,
+          reference_top(kind, all.subspan(node.begin(), node.end(geometry.items) - node.begin()))};
       workload.add_partials({&partial, 1});
     }
   }
@@ -63,27 +69,31 @@ struct Played {
 TEST_CASE("the reference gives the published RFC 6962 roots of sizes 0 to 8") {
   std::vector<Digest> leaves;
   for (std::size_t n = 0; n <= 8; ++n) {
-    CHECK(hex(reference_root(TreeKind::rfc6962_digests, std::as_bytes(std::span(leaves)), 1)) == testing::published_roots[n]);
+    CHECK(hex(reference_root(TreeKind::rfc6962_digests, std::as_bytes(std::span(leaves)), 1)) ==
+          testing::published_roots[n]);
     if (n < 8) leaves.push_back(from_hex(testing::published_leaf_hashes[n]));
   }
 }
 
 TEST_CASE(
-    "the reference agrees with the recursion of RFC 6962 for every small size, odd promotions included, and across its chunks") {
+    "the reference agrees with the recursion of RFC 6962 for every small size, odd promotions "
+    "included, and across its chunks") {
   std::vector<std::uint64_t> sizes(71);
   std::iota(sizes.begin(), sizes.end(), 0);
   for (const std::uint64_t n : {4095, 4096, 4097, 8193, 12289}) sizes.push_back(n);
   for (const TreeKind kind : kinds) {
     for (const std::uint64_t n : sizes) {
       const Leaves leaves = Leaves::random(n, 3, 1);
-      CHECK(reference_root(kind, leaves.bytes(), 3) == testing::recursive_root(kind, testing::split_leaves(leaves.bytes())));
+      CHECK(reference_root(kind, leaves.bytes(), 3) ==
+            testing::recursive_root(kind, testing::split_leaves(leaves.bytes())));
     }
   }
 }
 
 TEST_CASE("the three trees over the same leaves have three roots") {
   const Leaves leaves = Leaves::random(100, 1, 1);
-  const Digest plain = reference_root(kinds[0], leaves.bytes(), 1), rfc = reference_root(kinds[1], leaves.bytes(), 1),
+  const Digest plain = reference_root(kinds[0], leaves.bytes(), 1),
+               rfc = reference_root(kinds[1], leaves.bytes(), 1),
                digests = reference_root(kinds[2], leaves.bytes(), 1);
   CHECK(plain != rfc);
   CHECK(rfc != digests);
@@ -99,7 +109,8 @@ TEST_CASE("the host's SHA-256 is OpenSSL's for messages of every length up to th
   }
 }
 
-TEST_CASE("the host's node hash is the tree of two leaves, and words and digests convert both ways") {
+TEST_CASE(
+    "the host's node hash is the tree of two leaves, and words and digests convert both ways") {
   for (const TreeKind kind : {TreeKind::plain, TreeKind::rfc6962_digests}) {
     const auto leaves = testing::split_leaves(Leaves::random(2, 9, 1).bytes());
     CHECK(hash_node(kind, leaves[0], leaves[1]) == testing::recursive_root(kind, leaves));
@@ -108,9 +119,11 @@ TEST_CASE("the host's node hash is the tree of two leaves, and words and digests
   CHECK(to_words(from_hex(testing::published_roots[0]))[0] == 0xe3b0c442);
 }
 
-TEST_CASE("items are aligned subtrees: at most 1024, at least 32 leaves each, and they cover the leaves") {
-  for (const std::uint64_t n :
-       {1ull, 31ull, 32ull, 33ull, 100000ull, 1ull << 15, (1ull << 15) + 1, 1ull << 26, (1ull << 26) + 1, 1ull << 40}) {
+TEST_CASE(
+    "items are aligned subtrees: at most 1024, at least 32 leaves each, and they cover the "
+    "leaves") {
+  for (const std::uint64_t n : {1ull, 31ull, 32ull, 33ull, 100000ull, 1ull << 15, (1ull << 15) + 1,
+                                1ull << 26, (1ull << 26) + 1, 1ull << 40}) {
     const Geometry g = Geometry::of(n);
     CHECK(g.items >= 1);
     CHECK(g.items <= Geometry::max_items);
@@ -126,7 +139,9 @@ TEST_CASE("items are aligned subtrees: at most 1024, at least 32 leaves each, an
   CHECK(Geometry::of(0).items == 1);
 }
 
-TEST_CASE("a cover tiles its range in order with nodes of the tree, and no two of them are the halves of a third") {
+TEST_CASE(
+    "a cover tiles its range in order with nodes of the tree, and no two of them are the halves of "
+    "a third") {
   for (Items items = 1; items <= 40; ++items) {
     for (Items begin = 0; begin < items; ++begin) {
       for (Items end = begin; end <= items; ++end) {
@@ -139,8 +154,8 @@ TEST_CASE("a cover tiles its range in order with nodes of the tree, and no two o
         }
         REQUIRE(at == end);
         for (std::size_t i = 0; i + 1 < nodes.size(); ++i) {
-          const bool siblings =
-              nodes[i].level == nodes[i + 1].level && nodes[i].index % 2 == 0 && nodes[i + 1].index == nodes[i].index + 1;
+          const bool siblings = nodes[i].level == nodes[i + 1].level && nodes[i].index % 2 == 0 &&
+                                nodes[i + 1].index == nodes[i].index + 1;
           REQUIRE_FALSE(siblings);
         }
       }
@@ -169,12 +184,15 @@ TEST_CASE("a partial tree with a hole is refused, and one with overlapping nodes
   CHECK(kind_of_error([&] { (void)tree.frontier(); }) == ErrorKind::internal);
 }
 
-TEST_CASE("merging gives the reference's root for any partition of the items, ragged trees included") {
+TEST_CASE(
+    "merging gives the reference's root for any partition of the items, ragged trees included") {
   for (const TreeKind kind : kinds) {
-    for (const std::uint64_t n : {1ull, 2ull, 32ull, 33ull, 65ull, 1000ull, 32768ull, 32769ull, 70001ull}) {
+    for (const std::uint64_t n :
+         {1ull, 2ull, 32ull, 33ull, 65ull, 1000ull, 32768ull, 32769ull, 70001ull}) {
       Played played(kind, n, static_cast<unsigned>(n));
       played.workload.merge();
-      CHECK(played.workload.digest() == hex(reference_root(kind, played.workload.leaves().bytes(), 2)));
+      CHECK(played.workload.digest() ==
+            hex(reference_root(kind, played.workload.leaves().bytes(), 2)));
       played.workload.add_item_roots(0, played.roots);
       CHECK(played.workload.verify(VerifyLevel::full, 1).status == Verdict::Status::passed);
       CHECK(played.workload.verify(VerifyLevel::sample, 1).status == Verdict::Status::passed);
@@ -183,7 +201,9 @@ TEST_CASE("merging gives the reference's root for any partition of the items, ra
   }
 }
 
-TEST_CASE("verification finds a wrong root, a wrong item, and a root that does not follow from the items") {
+TEST_CASE(
+    "verification finds a wrong root, a wrong item, and a root that does not follow from the "
+    "items") {
   Played played(TreeKind::plain, 500, 1);  // 16 items: each is likely to be among the 16 checks
   MerkleWorkload& workload = played.workload;
   workload.merge();
@@ -237,7 +257,9 @@ TEST_CASE("many scattered partials are merged on a GPU, few or those of a CPU on
   CHECK_FALSE(workload.merge_on_device(cpu));
 }
 
-TEST_CASE("the reference hashes a short last leaf as it is: published leaf hashes, and the recursion of RFC 6962") {
+TEST_CASE(
+    "the reference hashes a short last leaf as it is: published leaf hashes, and the recursion of "
+    "RFC 6962") {
   for (const auto& [content, hash] : testing::published_short_leaves) {
     CHECK(hex(reference_root(TreeKind::rfc6962, std::as_bytes(std::span(content)), 1)) == hash);
   }
@@ -251,24 +273,30 @@ TEST_CASE("the reference hashes a short last leaf as it is: published leaf hashe
 TEST_CASE("a tree with a short last leaf is merged and verified") {
   for (const std::uint64_t size : {1ull, 33ull, 32ull * 500 - 31, 32ull * 70001 - 5}) {
     const Leaves random = Leaves::random(size / 32 + 1, 5, 2);
-    const TemporaryFile file(std::string(reinterpret_cast<const char*>(random.bytes().data()), size));
-    Played played(TreeKind::rfc6962, Leaves::from_file(file.path, size / 32 + 1, Remainder::short_leaf), 7);
+    const TemporaryFile file(
+        std::string(reinterpret_cast<const char*>(random.bytes().data()), size));
+    Played played(TreeKind::rfc6962,
+                  Leaves::from_file(file.path, size / 32 + 1, Remainder::short_leaf), 7);
     played.workload.merge();
-    CHECK(played.workload.digest() == hex(testing::recursive_root_of_bytes(random.bytes().first(size))));
+    CHECK(played.workload.digest() ==
+          hex(testing::recursive_root_of_bytes(random.bytes().first(size))));
     played.workload.add_item_roots(0, played.roots);
     CHECK(played.workload.verify(VerifyLevel::full, 1).status == Verdict::Status::passed);
     CHECK(played.workload.verify(VerifyLevel::sample, 1).status == Verdict::Status::passed);
   }
 }
 
-TEST_CASE("the suite refuses an empty plain tree, unknown trees and sizes beyond the address space") {
+TEST_CASE(
+    "the suite refuses an empty plain tree, unknown trees and sizes beyond the address space") {
   const SuiteInfo suite = merkle_suite();
   CHECK(kind_of_error([&] { suite.make(merkle_params(0, "plain")); }) == ErrorKind::usage);
   CHECK(kind_of_error([&] { suite.make(merkle_params(8, "binary")); }) == ErrorKind::usage);
   CHECK(kind_of_error([&] { suite.make(merkle_params(~0ull, "plain")); }) == ErrorKind::usage);
-  CHECK(kind_of_error([&] { suite.host_bytes(merkle_params(1ull << 60, "plain")); }) == ErrorKind::usage);
+  CHECK(kind_of_error([&] { suite.host_bytes(merkle_params(1ull << 60, "plain")); }) ==
+        ErrorKind::usage);
   CHECK(suite.host_bytes(merkle_params(1 << 20, "plain")) >= (32u << 20));
-  for (const std::string& tree : suite.options.at(0).values) CHECK(suite.make(merkle_params(40, tree))->shape().items == 2);
+  for (const std::string& tree : suite.options.at(0).values)
+    CHECK(suite.make(merkle_params(40, tree))->shape().items == 2);
 }
 
 TEST_CASE("an empty RFC 6962 tree is the hash of nothing") {
@@ -296,5 +324,6 @@ TEST_CASE("the root is written as a line of hex, and an impossible place is an o
   std::ifstream stream(file.path);
   const std::string text((std::istreambuf_iterator<char>(stream)), {});
   CHECK(text == played.workload.digest() + "\n");
-  CHECK(kind_of_error([&] { played.workload.write_result("/dev/null/root"); }) == ErrorKind::output);
+  CHECK(kind_of_error([&] { played.workload.write_result("/dev/null/root"); }) ==
+        ErrorKind::output);
 }

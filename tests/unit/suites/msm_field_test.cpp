@@ -61,7 +61,8 @@ TEST_CASE("hexadecimal numbers are read whole or not at all") {
   CHECK(parse_hex<4>("0") == Scalar{});
   CHECK(parse_hex<4>("0x" + std::string(70, '0') + "1") == Scalar{1, 0, 0, 0});
   CHECK(parse_hex<4>(std::string(64, 'f')).has_value());
-  for (const char* bad : {"", "0x", "12g", " 1", "-1", "0x0x1"}) CHECK_FALSE(parse_hex<4>(bad).has_value());
+  for (const char* bad : {"", "0x", "12g", " 1", "-1", "0x0x1"})
+    CHECK_FALSE(parse_hex<4>(bad).has_value());
   CHECK_FALSE(parse_hex<4>("1" + std::string(64, '0')).has_value());
   CHECK(to_hex(Scalar{0xabc, 0, 0, 0}) == std::string(61, '0') + "abc");
 }
@@ -72,6 +73,7 @@ TEST_CASE("the kernels' constants are those of the curve") {
   CHECK(options.find(" -DP0=0xd87cfd47u") != std::string::npos);
   CHECK(options.find(" -DP7=0x30644e72u") != std::string::npos);
   CHECK(options.find(" -DD7=0x60c89ce5u") != std::string::npos);
-  CHECK(options.find(" -DP_INVERSE=0xe4866389u") != std::string::npos);  // EIP-196 implementations: -1/p mod 2^32
+  CHECK(options.find(" -DP_INVERSE=0xe4866389u") !=
+        std::string::npos);  // EIP-196 implementations: -1/p mod 2^32
   CHECK(scalar_options(Curve::bn254, false, true) == "-DMSM_ROLLED");
 }

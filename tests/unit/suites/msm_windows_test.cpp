@@ -20,7 +20,8 @@ DeviceTraits gpu(Bytes memory) {
 
 }  // namespace
 
-TEST_CASE("more points want wider windows, and a split over windows as many as the devices can share") {
+TEST_CASE(
+    "more points want wider windows, and a split over windows as many as the devices can share") {
   for (const Limit limit : {Limit::throughput, Limit::latency}) {
     unsigned before = 0;
     for (unsigned log_n = 0; log_n <= 26; ++log_n) {
@@ -31,8 +32,10 @@ TEST_CASE("more points want wider windows, and a split over windows as many as t
   }
   CHECK(best_windows(Curve::bn254, true, Limit::latency, 1 << 20).bits >= 15);
   for (const std::size_t devices : {1, 2, 3, 4, 8}) {
-    const Windows split = best_split_windows(Curve::bn254, true, Limit::throughput, 1 << 22, devices);
-    const double idle = static_cast<double>((split.count + devices - 1) / devices * devices) / split.count;
+    const Windows split =
+        best_split_windows(Curve::bn254, true, Limit::throughput, 1 << 22, devices);
+    const double idle =
+        static_cast<double>((split.count + devices - 1) / devices * devices) / split.count;
     CHECK(idle < 1.07);  // 15 windows over 8 devices
   }
 }
@@ -44,7 +47,8 @@ TEST_CASE("a term costs as many digits as the windows for its device's share hav
   MsmWorkload workload(Terms(Curve::bn254, 1 << 12), options);
   for (const std::size_t devices : {1, 8}) {
     workload.expect(devices);
-    CHECK(workload.cost(Mode::resident).ops == best_windows(Curve::bn254, true, Limit::latency, (1 << 12) / devices).count);
+    CHECK(workload.cost(Mode::resident).ops ==
+          best_windows(Curve::bn254, true, Limit::latency, (1 << 12) / devices).count);
   }
   CHECK(best_windows(Curve::bn254, true, Limit::latency, 1 << 12).count <
         best_windows(Curve::bn254, true, Limit::latency, 1 << 9).count);
@@ -53,8 +57,10 @@ TEST_CASE("a term costs as many digits as the windows for its device's share hav
 TEST_CASE("a layout holds what every pass of its slices can write") {
   const DeviceTraits device = gpu(Bytes{140} << 30);
   for (const unsigned bits : {2u, 8u, 15u, 20u}) {
-    for (const std::uint64_t points : {std::uint64_t{1}, std::uint64_t{33}, std::uint64_t{100'000}, std::uint64_t{1} << 22}) {
-      const Problem problem{Curve::bn254, Axis::points, points, {windows_of(Curve::bn254, true, bits)}};
+    for (const std::uint64_t points :
+         {std::uint64_t{1}, std::uint64_t{33}, std::uint64_t{100'000}, std::uint64_t{1} << 22}) {
+      const Problem problem{
+          Curve::bn254, Axis::points, points, {windows_of(Curve::bn254, true, bits)}};
       const Layout plan = layout(device, problem, Mode::resident, points);
       for (const std::uint64_t slice : {points, points / 2, points / 7, std::uint64_t{1}}) {
         const Pass pass = pass_of(device, slice, problem.windows[0].count, problem.windows[0]);
@@ -68,13 +74,16 @@ TEST_CASE("a layout holds what every pass of its slices can write") {
   }
 }
 
-TEST_CASE("windows that share their buckets: as many passes as their entries need, and a layout for the fullest of any slice") {
+TEST_CASE(
+    "windows that share their buckets: as many passes as their entries need, and a layout for the "
+    "fullest of any slice") {
   const Windows shared = windows_of(Curve::bn254, true, 20, true);
   CHECK(shared.count == 13);
   CHECK(shared.wide == 7);
   CHECK(shared.all_buckets() == 1 << 19);
   CHECK(shared.used_buckets() == 1 << 19);
-  // 7 windows of 2^19 buckets and 6 of half as many: 2^20 points put 2 and 4 digits each into those below the middle.
+  // 7 windows of 2^19 buckets and 6 of half as many: 2^20 points put 2 and 4 digits each into those
+  // below the middle.
   CHECK(shared.digits_in_fullest(1 << 20) == doctest::Approx(7 * 2 + 6 * 4));
   CHECK(windows_of(Curve::bn254, true, 20).digits_in_fullest(1 << 20) == doctest::Approx(4));
   CHECK(passes_of(shared, 1 << 20) == 1);
@@ -84,8 +93,10 @@ TEST_CASE("windows that share their buckets: as many passes as their entries nee
   CHECK(passes_of(windows_of(Curve::bn254, true, 20), 1 << 26) == 1);
 
   const DeviceTraits device = gpu(Bytes{80} << 30);
-  for (const std::uint64_t points : {std::uint64_t{1}, std::uint64_t{33}, std::uint64_t{3'000'000}, std::uint64_t{1} << 22}) {
-    Problem problem{Curve::bn254, Axis::points, points, {windows_of(Curve::bn254, true, 16)}, true, shared};
+  for (const std::uint64_t points :
+       {std::uint64_t{1}, std::uint64_t{33}, std::uint64_t{3'000'000}, std::uint64_t{1} << 22}) {
+    Problem problem{Curve::bn254, Axis::points, points, {windows_of(Curve::bn254, true, 16)},
+                    true,         shared};
     CHECK(has_table(device, problem, Mode::resident));
     CHECK(has_table(device, problem, scalars_mode));
     CHECK_FALSE(has_table(device, problem, Mode::end_to_end));
@@ -101,20 +112,24 @@ TEST_CASE("windows that share their buckets: as many passes as their entries nee
   }
 }
 
-TEST_CASE("a table is made where it fits, and elsewhere only if it has to be, which is then refused") {
+TEST_CASE(
+    "a table is made where it fits, and elsewhere only if it has to be, which is then refused") {
   const auto problem_of = [](std::uint64_t points, bool must) {
-    return Problem{
-        Curve::bn254, Axis::points, points, {windows_of(Curve::bn254, true, 16)}, true, windows_of(Curve::bn254, true, 20, true),
-        must};
+    return Problem{Curve::bn254, Axis::points,
+                   points,       {windows_of(Curve::bn254, true, 16)},
+                   true,         windows_of(Curve::bn254, true, 20, true),
+                   must};
   };
-  const DeviceTraits small = gpu(Bytes{4} << 30);  // 1 GiB at once: 2^22 points, but not 13 multiples of each
+  const DeviceTraits small =
+      gpu(Bytes{4} << 30);  // 1 GiB at once: 2^22 points, but not 13 multiples of each
   CHECK_FALSE(has_table(small, problem_of(1 << 22, false), Mode::resident));
   CHECK(capacity(small, problem_of(1 << 22, false), Mode::resident).fits == 1 << 22);
   const Capacity refused = capacity(small, problem_of(1 << 22, true), Mode::resident);
   CHECK(refused.fits == 0);
   CHECK(has(refused.reason, "4194304 points"));
   const DeviceTraits huge = gpu(Bytes{4} << 40);
-  CHECK_FALSE(has_table(huge, problem_of(1 << 28, false), Mode::resident));  // 13 x 2^28 numbers of points are too many
+  CHECK_FALSE(has_table(huge, problem_of(1 << 28, false),
+                        Mode::resident));  // 13 x 2^28 numbers of points are too many
   const Capacity too_many = capacity(huge, problem_of(1 << 28, true), Mode::resident);
   CHECK(too_many.fits == 0);
   CHECK(has(too_many.reason, "165191048 terms"));
@@ -131,26 +146,34 @@ TEST_CASE("a table is made where it fits, and elsewhere only if it has to be, wh
   CHECK_FALSE(on_cpus.problem().shared_windows.has_value());
 }
 
-TEST_CASE("a device is given what fits it: smaller slices first, nothing when not even one fits, and a reason") {
-  const Problem problem{Curve::bls12_381, Axis::points, 1 << 22, {best_windows(Curve::bls12_381, true, Limit::latency, 1 << 22)}};
+TEST_CASE(
+    "a device is given what fits it: smaller slices first, nothing when not even one fits, and a "
+    "reason") {
+  const Problem problem{Curve::bls12_381,
+                        Axis::points,
+                        1 << 22,
+                        {best_windows(Curve::bls12_381, true, Limit::latency, 1 << 22)}};
   CHECK(capacity(gpu(Bytes{140} << 30), problem, Mode::resident).fits == 1 << 22);
   const Capacity small = capacity(gpu(Bytes{2} << 30), problem, Mode::end_to_end);
   CHECK(small.fits > 0);
   CHECK(small.fits < 1 << 22);
-  CHECK(layout(gpu(Bytes{2} << 30), problem, Mode::end_to_end, small.fits).total() <= Bytes{2} << 30);
+  CHECK(layout(gpu(Bytes{2} << 30), problem, Mode::end_to_end, small.fits).total() <= Bytes{2}
+                                                                                          << 30);
   const Capacity none = capacity(gpu(Bytes{64} << 20), problem, Mode::resident);
   CHECK(none.fits == 0);
   CHECK(has(none.reason, "4194304 points"));
-  CHECK(
-      capacity(gpu(Bytes{140} << 30), {Curve::bn254, Axis::points, 0, {windows_of(Curve::bn254, true, 2)}}, Mode::resident).fits ==
-      1);
+  CHECK(capacity(gpu(Bytes{140} << 30),
+                 {Curve::bn254, Axis::points, 0, {windows_of(Curve::bn254, true, 2)}},
+                 Mode::resident)
+            .fits == 1);
 }
 
 TEST_CASE("bits of scalars are counted after folding, and fewer bits need fewer multiply-adds") {
   Scalar r_less_1 = order_of(Curve::bn254);
   r_less_1[0] -= 1;
   const Scalar scalars[] = {{}, {1, 0, 0, 0}, {0xffff, 0, 0, 0}, {0, 1, 0, 0}, r_less_1};
-  const BitLengths folded = bit_lengths(Curve::bn254, true, scalars), plain = bit_lengths(Curve::bn254, false, scalars);
+  const BitLengths folded = bit_lengths(Curve::bn254, true, scalars),
+                   plain = bit_lengths(Curve::bn254, false, scalars);
   CHECK(folded[0] == 1);
   CHECK(folded[1] == 2);  // r - 1 is -1
   CHECK(folded[16] == 1);
@@ -159,12 +182,13 @@ TEST_CASE("bits of scalars are counted after folding, and fewer bits need fewer 
   CHECK(plain[254] == 1);
   BitLengths one{}, wide{};
   wide[253] = 1 << 20;
-  // 14 windows of 16 bits and two of 15: 8 products, 2 squares and 9 reductions of 8 words for each digit, 12, 2 and 13 twice for
-  // each bucket.
+  // 14 windows of 16 bits and two of 15: 8 products, 2 squares and 9 reductions of 8 words for each
+  // digit, 12, 2 and 13 twice for each bucket.
   CHECK(least_multiply_adds(Curve::bn254, true, wide, false) ==
         doctest::Approx(16.0 * (1 << 20) * 2392.0 + 2 * 15 * 32768 * 3448.0).epsilon(1e-9));
   one[1] = 1 << 20;
-  CHECK(least_multiply_adds(Curve::bn254, true, one, false) < least_multiply_adds(Curve::bn254, true, wide, false) / 10);
+  CHECK(least_multiply_adds(Curve::bn254, true, one, false) <
+        least_multiply_adds(Curve::bn254, true, wide, false) / 10);
   // 13 windows of at most 20 bits that share 2^19 buckets.
   CHECK(least_multiply_adds(Curve::bn254, true, wide, true) ==
         doctest::Approx(13.0 * (1 << 20) * 2392.0 + 2 * 524288.0 * 3448.0).epsilon(1e-9));

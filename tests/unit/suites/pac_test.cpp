@@ -1,4 +1,5 @@
-// Phase-amplitude coupling on the host: bands, shifts, tables and the reference, which kernels are then compared with.
+// Phase-amplitude coupling on the host: bands, shifts, tables and the reference, which kernels are
+// then compared with.
 #include <doctest/doctest.h>
 #ifdef MGPU_WITH_FFTW
 #include <fftw3.h>
@@ -27,7 +28,8 @@ using mgpu::testing::pac_params;
 
 namespace {
 
-Problem problem_with(const std::map<std::string, std::string>& given = {}, std::uint64_t batch = 2) {
+Problem problem_with(const std::map<std::string, std::string>& given = {},
+                     std::uint64_t batch = 2) {
   return problem_of(pac_params(batch, given));
 }
 
@@ -44,8 +46,11 @@ DeviceTraits gpu() {
 
 }  // namespace
 
-TEST_CASE("bands pass what is around their centres, half of it at their half width, and nothing beyond a quarter more") {
-  const Problem problem = problem_with({{"pha", "2:20:10"}, {"amp", "60:100:5"}, {"length", "1024"}});
+TEST_CASE(
+    "bands pass what is around their centres, half of it at their half width, and nothing beyond a "
+    "quarter more") {
+  const Problem problem =
+      problem_with({{"pha", "2:20:10"}, {"amp", "60:100:5"}, {"length", "1024"}});
   CHECK(problem.phase.centre(0) == 2);
   CHECK(problem.phase.centre(4) == doctest::Approx(10));
   CHECK(problem.phase.centre(9) == 20);
@@ -58,7 +63,9 @@ TEST_CASE("bands pass what is around their centres, half of it at their half wid
   CHECK(response(problem.amplitude, 2, 90) == doctest::Approx(0.5));
 }
 
-TEST_CASE("shifts are a function of seed and number, none is 0, and all lengths below that of a series come up") {
+TEST_CASE(
+    "shifts are a function of seed and number, none is 0, and all lengths below that of a series "
+    "come up") {
   const Problem problem = problem_with({{"length", "250"}, {"perm", "30000"}});
   std::set<std::uint64_t> seen;
   for (std::uint64_t n = 0; n < problem.surrogates; ++n) seen.insert(shift_of(problem, n));
@@ -70,7 +77,8 @@ TEST_CASE("shifts are a function of seed and number, none is 0, and all lengths 
 }
 
 TEST_CASE(
-    "each shift is in the list once, with how often it was drawn, and any range of classes is made of nodes of one rest each") {
+    "each shift is in the list once, with how often it was drawn, and any range of classes is made "
+    "of nodes of one rest each") {
   const Problem problem = problem_with({{"perm", "1000"}});
   const ShiftList list = shift_list(problem);
   std::uint64_t drawn = 0, observed = 0;
@@ -98,7 +106,8 @@ TEST_CASE(
   CHECK(nodes_of(list, 0, 4).front().modulus == 2);
 }
 
-TEST_CASE("the transforms' roots are of the orders that their butterflies need, and their inverses") {
+TEST_CASE(
+    "the transforms' roots are of the orders that their butterflies need, and their inverses") {
   for (const unsigned log2_length : {5u, 8u, 11u, 12u}) {
     const auto down = transform_roots(log2_length, false), up = transform_roots(log2_length, true);
     REQUIRE(down.size() == up.size());
@@ -107,9 +116,11 @@ TEST_CASE("the transforms' roots are of the orders that their butterflies need, 
       CHECK(std::uint64_t{down[i][0]} * up[i][0] % prime == 1);
       CHECK(down[i][1] == (std::uint64_t{down[i][0]} << 32) / prime);
     }
-    // The first pass's first level has powers 0, 1, 2, ... of a root of the whole length, of which only half a turn is -1.
+    // The first pass's first level has powers 0, 1, 2, ... of a root of the whole length, of which
+    // only half a turn is -1.
     std::uint64_t power = 1;
-    for (std::uint64_t i = 0; i < std::uint64_t{1} << (log2_length - 1); ++i) power = power * down[1][0] % prime;
+    for (std::uint64_t i = 0; i < std::uint64_t{1} << (log2_length - 1); ++i)
+      power = power * down[1][0] % prime;
     CHECK(power == prime - 1);
   }
   CHECK(transform_factor(2048) * 2048 % prime == (std::uint64_t{1} << 32) % prime);
@@ -126,15 +137,19 @@ TEST_CASE("means, deviations and z come of exact sums") {
   const Result result = result_of(moments, 4);
   CHECK(result.index == 0.75);
   CHECK(result.mean == 0.5625);
-  CHECK(result.deviation == doctest::Approx(std::sqrt((0.0625 + 0.25 + 0.25 + 1) / 4 - 0.5625 * 0.5625)));
+  CHECK(result.deviation ==
+        doctest::Approx(std::sqrt((0.0625 + 0.25 + 0.25 + 1) / 4 - 0.5625 * 0.5625)));
   CHECK(result.z == doctest::Approx((0.75 - 0.5625) / result.deviation));
   CHECK(result_of(moments, 0).z == 0);
-  const Moments same{(steps << Moments::observed_bit) + 32767 * steps, 32767 * steps * steps};  // the most there can be
+  const Moments same{(steps << Moments::observed_bit) + 32767 * steps,
+                     32767 * steps * steps};  // the most there can be
   CHECK(result_of(same, 32767).deviation == 0);
   CHECK(result_of(same, 32767).mean == 1);
 }
 
-TEST_CASE("Tort's index is 0 where amplitudes do not depend on the phase, and 1 where all are in one bin") {
+TEST_CASE(
+    "Tort's index is 0 where amplitudes do not depend on the phase, and 1 where all are in one "
+    "bin") {
   const Problem problem = problem_with();
   const std::vector<float> series(problem.input_bytes() / sizeof(float));
   const Reference reference(problem, series);
@@ -156,25 +171,35 @@ TEST_CASE("the analytic signal of a cosine that a band passes has its amplitude 
   Problem problem = problem_with({{"length", "240"}, {"fs", "240"}}, 1);
   problem.channels = 1;
   std::vector<float> series(240);
-  const auto phase = [](std::size_t t) { return 2 * std::numbers::pi * (8.0 * static_cast<double>(t) / 240 + 0.1); };
-  for (std::size_t t = 0; t < series.size(); ++t) series[t] = static_cast<float>(3 * std::cos(phase(t)) + 1);
+  const auto phase = [](std::size_t t) {
+    return 2 * std::numbers::pi * (8.0 * static_cast<double>(t) / 240 + 0.1);
+  };
+  for (std::size_t t = 0; t < series.size(); ++t)
+    series[t] = static_cast<float>(3 * std::cos(phase(t)) + 1);
   const Reference reference(problem, series);
   const Reference::Signal z = reference.analytic(0, problem.phase, 1);
-  for (std::size_t t = 0; t < z.size(); ++t) CHECK(std::abs(z[t] - 3.0 * std::polar(1.0, phase(t))) < 1e-6);
+  for (std::size_t t = 0; t < z.size(); ++t)
+    CHECK(std::abs(z[t] - 3.0 * std::polar(1.0, phase(t))) < 1e-6);
 }
 
-TEST_CASE("a result of which fp32 can tell no pair is not verified; of one of which it can tell some, wrong ones are found") {
-  const auto file = std::filesystem::temp_directory_path() / ("mgpu-pac-" + std::to_string(getpid()) + ".f32");
-  // Oscillations between the bands, which let nothing of them pass, and in the first series in a band of each kind.
+TEST_CASE(
+    "a result of which fp32 can tell no pair is not verified; of one of which it can tell some, "
+    "wrong ones are found") {
+  const auto file =
+      std::filesystem::temp_directory_path() / ("mgpu-pac-" + std::to_string(getpid()) + ".f32");
+  // Oscillations between the bands, which let nothing of them pass, and in the first series in a
+  // band of each kind.
   const auto verdict_of = [&](std::size_t series_in_bands, std::uint64_t sum) {
     std::vector<float> series(3 * 256);
     for (std::size_t i = 0; i < 3; ++i)
       for (std::size_t t = 0; t < 256; ++t) {
         const double turn = 2 * std::numbers::pi * static_cast<double>(t) / 256;
         series[i * 256 + t] = static_cast<float>(std::cos(20 * turn));
-        if (i < series_in_bands) series[i * 256 + t] += static_cast<float>(std::cos(8.1 * turn) + std::cos(80.1 * turn));
+        if (i < series_in_bands)
+          series[i * 256 + t] += static_cast<float>(std::cos(8.1 * turn) + std::cos(80.1 * turn));
       }
-    std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char*>(series.data()), 4 * 3 * 256);
+    std::ofstream(file, std::ios::binary)
+        .write(reinterpret_cast<const char*>(series.data()), 4 * 3 * 256);
     SuiteParams params = pac_params(1, {{"perm", "0"}});
     params.input = file;
     PacWorkload workload(params);
@@ -186,8 +211,10 @@ TEST_CASE("a result of which fp32 can tell no pair is not verified; of one of wh
   };
   const Verdict none = verdict_of(0, 0);
   CHECK(none.status == Verdict::Status::off);
-  CHECK(none.method == "not verified: of all 18 pairs that were looked at fp32 cannot tell phase or amplitude");
-  CHECK(verdict_of(0, 1).status == Verdict::Status::failed);  // a sum of surrogates, of which there are none
+  CHECK(none.method ==
+        "not verified: of all 18 pairs that were looked at fp32 cannot tell phase or amplitude");
+  CHECK(verdict_of(0, 1).status ==
+        Verdict::Status::failed);  // a sum of surrogates, of which there are none
   CHECK(verdict_of(1, 0).status == Verdict::Status::failed);  // no index where there is one
   std::filesystem::remove(file);
 }
@@ -201,7 +228,8 @@ TEST_CASE("the reference's analytic signals are those of FFTW, for lengths even,
     const Reference reference(problem, data.series());
     const auto n = static_cast<int>(problem.samples);
     std::vector<std::complex<double>> x(problem.samples), z(problem.samples);
-    for (int t = 0; t < n; ++t) x[static_cast<std::size_t>(t)] = data.series()[problem.samples + static_cast<std::size_t>(t)];
+    for (int t = 0; t < n; ++t)
+      x[static_cast<std::size_t>(t)] = data.series()[problem.samples + static_cast<std::size_t>(t)];
     auto* const in = reinterpret_cast<fftw_complex*>(x.data());
     auto* const out = reinterpret_cast<fftw_complex*>(z.data());
     const fftw_plan down = fftw_plan_dft_1d(n, in, out, FFTW_FORWARD, FFTW_ESTIMATE),
@@ -209,7 +237,9 @@ TEST_CASE("the reference's analytic signals are those of FFTW, for lengths even,
     fftw_execute(down);
     for (std::uint64_t k = 0; k < problem.samples; ++k) {
       const double hz = static_cast<double>(k) * problem.fs / n;
-      x[k] = 2 * k > problem.samples ? 0 : z[k] * 2.0 * response(problem.amplitude, 1, hz) / static_cast<double>(n);
+      x[k] = 2 * k > problem.samples
+                 ? 0
+                 : z[k] * 2.0 * response(problem.amplitude, 1, hz) / static_cast<double>(n);
     }
     fftw_execute(up);
     fftw_destroy_plan(down);
@@ -220,29 +250,38 @@ TEST_CASE("the reference's analytic signals are those of FFTW, for lengths even,
 }
 #endif
 
-TEST_CASE("by transforms where series are long enough a power of two and surrogates many, else one by one; CPUs one by one") {
+TEST_CASE(
+    "by transforms where series are long enough a power of two and surrogates many, else one by "
+    "one; CPUs one by one") {
   DeviceTraits device = gpu();
-  const auto first = [&](const std::map<std::string, std::string>& given) { return methods(device, problem_with(given)).front(); };
+  const auto first = [&](const std::map<std::string, std::string>& given) {
+    return methods(device, problem_with(given)).front();
+  };
   CHECK(first({{"length", "2048"}, {"perm", "1000"}}) == Method::transform);
   CHECK(first({{"length", "2048"}, {"perm", "20"}}) == Method::direct);
   CHECK(first({{"length", "2000"}, {"perm", "1000"}}) == Method::direct);
   CHECK(first({{"length", "8192"}, {"perm", "1000"}}) == Method::direct);
-  CHECK(methods(device, problem_with({{"length", "4096"}, {"sums", "transform-local"}})).empty());  // 66 KB of local memory
+  CHECK(methods(device, problem_with({{"length", "4096"}, {"sums", "transform-local"}}))
+            .empty());  // 66 KB of local memory
   device.cpu = true;
   CHECK(first({{"length", "2048"}, {"perm", "1000"}}) == Method::direct);
   CHECK(first({{"length", "2048"}, {"perm", "1000"}, {"sums", "transform"}}) == Method::transform);
 }
 
-TEST_CASE("what a device allocates fits it, in both modes, and where nothing fits the reason says how much it takes") {
+TEST_CASE(
+    "what a device allocates fits it, in both modes, and where nothing fits the reason says how "
+    "much it takes") {
   DeviceTraits device = gpu();
   device.global_memory = Bytes{2} << 30;
   device.max_allocation = Bytes{512} << 20;
-  const Problem problem = problem_with({{"length", "2048"}, {"channels", "64"}, {"perm", "1000"}}, 256);
+  const Problem problem =
+      problem_with({{"length", "2048"}, {"channels", "64"}, {"perm", "1000"}}, 256);
   for (const Mode& mode : {Mode::resident, Mode::end_to_end}) {
     const Capacity all = capacity(device, problem, Method::transform, mode);
     CHECK(all.fits > 0);
     CHECK(all.resident <= device.global_memory);
-    CHECK(layout(device, problem, Method::transform, mode, all.fits).largest() <= device.max_allocation);
+    CHECK(layout(device, problem, Method::transform, mode, all.fits).largest() <=
+          device.max_allocation);
   }
   device.global_memory = Bytes{100} << 20;
   const Capacity none = capacity(device, problem, Method::transform, Mode::resident);
@@ -251,13 +290,20 @@ TEST_CASE("what a device allocates fits it, in both modes, and where nothing fit
   CHECK(capacity(device, problem, Method::transform, Mode::end_to_end).fits > 0);
 }
 
-TEST_CASE("options that no series can be computed with are refused, each in words that name it and what is accepted") {
+TEST_CASE(
+    "options that no series can be computed with are refused, each in words that name it and what "
+    "is accepted") {
   const std::tuple<const char*, const char*, const char*> refused[] = {
-      {"pha", "8", "LO:HI:N"},        {"pha", "8:4:2", "LO:HI:N"},  {"pha", "0:4:2", "LO:HI:N"},  {"pha", "4:8:0", "LO:HI:N"},
-      {"pha", "4:8:2.5", "LO:HI:N"},  {"pha", "1:8:2", "3 cycles"}, {"amp", "40:120:3", "110.7"}, {"amp", "a:b:c", "LO:HI:N"},
-      {"amp", "40:nan:3", "LO:HI:N"}, {"amp", "40:80:1000", "512"}, {"fs", "0", "above 0"},       {"fs", "-256", "above 0"},
-      {"bins", "1", "2 to 64"},       {"bins", "65", "2 to 64"},    {"perm", "40000", "32767"},   {"length", "15", "16 to 65536"},
-      {"length", "70000", "16 to"},   {"channels", "0", "1 to"},    {"planted", "10", "10:80"},   {"planted", "10:200", "10:80"},
+      {"pha", "8", "LO:HI:N"},        {"pha", "8:4:2", "LO:HI:N"},
+      {"pha", "0:4:2", "LO:HI:N"},    {"pha", "4:8:0", "LO:HI:N"},
+      {"pha", "4:8:2.5", "LO:HI:N"},  {"pha", "1:8:2", "3 cycles"},
+      {"amp", "40:120:3", "110.7"},   {"amp", "a:b:c", "LO:HI:N"},
+      {"amp", "40:nan:3", "LO:HI:N"}, {"amp", "40:80:1000", "512"},
+      {"fs", "0", "above 0"},         {"fs", "-256", "above 0"},
+      {"bins", "1", "2 to 64"},       {"bins", "65", "2 to 64"},
+      {"perm", "40000", "32767"},     {"length", "15", "16 to 65536"},
+      {"length", "70000", "16 to"},   {"channels", "0", "1 to"},
+      {"planted", "10", "10:80"},     {"planted", "10:200", "10:80"},
   };
   for (const auto& [option, value, accepted] : refused) {
     CAPTURE(option);
@@ -268,5 +314,8 @@ TEST_CASE("options that no series can be computed with are refused, each in word
     CHECK(mgpu::test::has(message, "accepted: "));
   }
   CHECK(mgpu::test::has(mgpu::test::refusal([] { problem_with({}, 0); }), "--size"));
-  CHECK(mgpu::test::has(mgpu::test::refusal([] { problem_with({{"length", "300"}, {"sums", "transform"}}); }), "--sums"));
+  CHECK(mgpu::test::has(mgpu::test::refusal([] {
+                          problem_with({{"length", "300"}, {"sums", "transform"}});
+                        }),
+                        "--sums"));
 }

@@ -1,5 +1,5 @@
-// Suite pinn without devices: the tree of shards, networks in wider ones, solutions, and the check that has to notice what is
-// wrong.
+// Suite pinn without devices: the tree of shards, networks in wider ones, solutions, and the check
+// that has to notice what is wrong.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -54,8 +54,8 @@ Outcome outcome_of(const Problem& problem, const Network& network) {
     whole.gradient.push_back(static_cast<float>(gradient[i]));
     whole.mean.push_back(static_cast<float>(0.1 * gradient[i]));
     whole.square.push_back(static_cast<float>(0.001 * gradient[i] * gradient[i]));
-    whole.parameters.push_back(
-        static_cast<float>(parameters[i] - step.rate * whole.mean[i] / (std::sqrt(whole.square[i]) + step.epsilon)));
+    whole.parameters.push_back(static_cast<float>(
+        parameters[i] - step.rate * whole.mean[i] / (std::sqrt(whole.square[i]) + step.epsilon)));
   }
   outcome.parameters = {whole.parameters, whole.parameters};
   return outcome;
@@ -63,7 +63,8 @@ Outcome outcome_of(const Problem& problem, const Network& network) {
 
 }  // namespace
 
-TEST_CASE("any run of shards is made up of nodes that are aligned, in order and as large as can be") {
+TEST_CASE(
+    "any run of shards is made up of nodes that are aligned, in order and as large as can be") {
   CHECK(nodes_of(0, 64) == std::vector<Node>{{0, 6}});
   CHECK(nodes_of(0, 43) == std::vector<Node>{{0, 5}, {32, 3}, {40, 1}, {42, 0}});
   CHECK(nodes_of(5, 5).empty());
@@ -104,19 +105,23 @@ TEST_CASE("every point belongs to one shard, and new points come when they are a
   CHECK(collocation(problem, 0, 4, 0).size() == problem.all_points());
   problem.resample = 3;
   problem.steps = 9;
-  const auto x = [&](std::uint32_t step) { return collocation(problem, 0, 1, step).front().place.x; };
+  const auto x = [&](std::uint32_t step) {
+    return collocation(problem, 0, 1, step).front().place.x;
+  };
   CHECK(x(0) == x(2));
   CHECK(x(2) != x(3));
 }
 
 TEST_CASE("solutions hold what is known of them") {
-  const Solution burgers = solution_of(small(), 1), allen_cahn = solution_of(small(Equation::allen_cahn), 1);
+  const Solution burgers = solution_of(small(), 1),
+                 allen_cahn = solution_of(small(Equation::allen_cahn), 1);
   const auto at = [](const Solution& of, std::size_t row, std::size_t column) {
     return of.values[row * Solution::columns + column];
   };
   CHECK(at(burgers, 0, 150) == doctest::Approx(-std::sin(std::numbers::pi * 0.5)));
   CHECK(at(burgers, 20, 100) == doctest::Approx(0).epsilon(1e-12));  // odd about 0
-  // The shock: by Basdevant et al. (Computers and Fluids 14, 1986) the slope at 0 is -152 for this nu, at about t = 0.5.
+  // The shock: by Basdevant et al. (Computers and Fluids 14, 1986) the slope at 0 is -152 for this
+  // nu, at about t = 0.5.
   CHECK(at(burgers, 20, 99) == doctest::Approx(-at(burgers, 20, 101)).epsilon(1e-9));
   CHECK(at(burgers, 20, 101) < -0.7);
   CHECK(at(burgers, 40, 200) == doctest::Approx(0).epsilon(1e-6));
@@ -127,7 +132,8 @@ TEST_CASE("solutions hold what is known of them") {
 }
 
 TEST_CASE("what differences confirm passes, and every kind of mistake is told") {
-  for (const Equation equation : {Equation::burgers, Equation::allen_cahn, Equation::helmholtz, Equation::poisson}) {
+  for (const Equation equation :
+       {Equation::burgers, Equation::allen_cahn, Equation::helmholtz, Equation::poisson}) {
     CAPTURE(name_of(equation));
     const Problem problem = small(equation);
     const Network network{problem.layers, problem.width};
@@ -138,9 +144,14 @@ TEST_CASE("what differences confirm passes, and every kind of mistake is told") 
       return Check(problem, network, 1).first_wrong(changed, true, 1);
     };
     CHECK(wrong([](Outcome&) {}) == "");
-    CHECK(wrong([](Outcome& o) { o.parameters[1][3] += 1e-6F; }) == "devices end with different parameters");
-    CHECK(wrong([](Outcome& o) { o.whole.gradient[7] *= 1.001F; }).find("the gradient by parameter 7 is") == 0);
-    CHECK(wrong([](Outcome& o) { o.whole.losses[0] *= 1.001F; }).find("a loss of the last step is") == 0);
+    CHECK(wrong([](Outcome& o) { o.parameters[1][3] += 1e-6F; }) ==
+          "devices end with different parameters");
+    CHECK(wrong([](Outcome& o) {
+            o.whole.gradient[7] *= 1.001F;
+          }).find("the gradient by parameter 7 is") == 0);
+    CHECK(wrong([](Outcome& o) {
+            o.whole.losses[0] *= 1.001F;
+          }).find("a loss of the last step is") == 0);
     CHECK(wrong([](Outcome& o) {
             o.parameters[0][2] = o.parameters[1][2] = o.whole.parameters[2] += 1e-5F;
           }).find("the last step makes parameter 2") == 0);
@@ -160,16 +171,19 @@ TEST_CASE("what differences confirm passes, and every kind of mistake is told") 
 namespace {
 
 // Adam with differences for gradients, until what points add to a gradient cancels.
-std::vector<double> trained(const Check& check, const Network& network, const std::vector<Collocation>& points, int steps) {
+std::vector<double> trained(const Check& check, const Network& network,
+                            const std::vector<Collocation>& points, int steps) {
   std::vector<float> initial(network.count());
   fill_initial(network, 3, initial);
-  std::vector<double> parameters(initial.begin(), initial.end()), mean(network.count()), square(network.count());
+  std::vector<double> parameters(initial.begin(), initial.end()), mean(network.count()),
+      square(network.count());
   for (int s = 1; s <= steps; ++s) {
     const std::vector<double> gradient = check.gradient(parameters, points);
     for (std::size_t i = 0; i < gradient.size(); ++i) {
       mean[i] = 0.9 * mean[i] + 0.1 * gradient[i];
       square[i] = 0.99 * square[i] + 0.01 * gradient[i] * gradient[i];
-      parameters[i] -= 0.02 * (mean[i] / (1 - std::pow(0.9, s))) / (std::sqrt(square[i] / (1 - std::pow(0.99, s))) + 1e-8);
+      parameters[i] -= 0.02 * (mean[i] / (1 - std::pow(0.9, s))) /
+                       (std::sqrt(square[i] / (1 - std::pow(0.99, s))) + 1e-8);
     }
   }
   return parameters;
@@ -177,7 +191,9 @@ std::vector<double> trained(const Check& check, const Network& network, const st
 
 }  // namespace
 
-TEST_CASE("where a training has come far, rounding of what points add to a gradient passes, and what is missing of it is told") {
+TEST_CASE(
+    "where a training has come far, rounding of what points add to a gradient passes, and what is "
+    "missing of it is told") {
   Problem problem = small();
   problem.width = 4;
   problem.points = 12;
@@ -187,7 +203,8 @@ TEST_CASE("where a training has come far, rounding of what points add to a gradi
   const Check check(problem, network, 1);
   const std::vector<Collocation> points = collocation(problem, 0, 1, 0);
   Ending whole;
-  for (const double parameter : trained(check, network, points, 300)) whole.before.push_back(static_cast<float>(parameter));
+  for (const double parameter : trained(check, network, points, 300))
+    whole.before.push_back(static_cast<float>(parameter));
   const std::vector<double> parameters(whole.before.begin(), whole.before.end());
   std::vector<std::vector<double>> added;  // by each point
   std::vector<double> off;                 // how far rounding may move it, relatively
@@ -218,7 +235,8 @@ TEST_CASE("where a training has come far, rounding of what points add to a gradi
   const auto told = [&](const std::vector<double>& gradient) {
     std::uint64_t found = 0;
     whole.gradient.assign(gradient.begin(), gradient.end());
-    for (std::uint64_t seed = 1; seed <= directions; ++seed) found += check.wrong_ending(whole, points, seed).empty() ? 0 : 1;
+    for (std::uint64_t seed = 1; seed <= directions; ++seed)
+      found += check.wrong_ending(whole, points, seed).empty() ? 0 : 1;
     return found;
   };
   CHECK(told(right) == 0);
@@ -229,11 +247,14 @@ TEST_CASE("where a training has come far, rounding of what points add to a gradi
   CHECK(told(sum([](std::size_t p) { return p == 1 ? 0.9 : 1.0; })) > directions / 2);
 }
 
-TEST_CASE("differences are as exact as the check takes them to be, across the shock of Burgers' equation") {
+TEST_CASE(
+    "differences are as exact as the check takes them to be, across the shock of Burgers' "
+    "equation") {
   Problem problem = small();
   problem.layers = problem.width = 1;
   const Check check(problem, {problem.layers, problem.width}, 1);
-  const double scale = 2 * problem.diffusion();  // -tanh(x / scale) stays as it is: a shock that does not move
+  const double scale =
+      2 * problem.diffusion();  // -tanh(x / scale) stays as it is: a shock that does not move
   const std::vector<double> shock{1 / scale, 0, 0, -1, 0};
   for (int k = -40; k <= 40; ++k) {
     const Collocation point{Collocation::Kind::domain, {0.1 * k * scale, 0.5}, 0};
@@ -263,21 +284,30 @@ TEST_CASE("findings say when an error was reached first, and thin long curves") 
   CHECK(found.milestones[0].rounds == 5000);  // at 100 it was 0, which is as wrong as can be
   CHECK(found.warnings.empty());
   whole.losses.back() = 100;
-  CHECK(findings_of(problem, whole, nothing, 1).warnings.front().find("the loss grew from 1.5 to 101: --learning-rate 0.001") == 0);
+  CHECK(findings_of(problem, whole, nothing, 1)
+            .warnings.front()
+            .find("the loss grew from 1.5 to 101: --learning-rate 0.001") == 0);
   whole.losses[301] = std::nanf("");
-  CHECK(findings_of(problem, whole, nothing, 1).warnings.front().find("no finite number from step 101 on") != std::string::npos);
-  CHECK(words_of(problem, found).find("loss 1.5 in step 1, 1.5 in step 5000; relative L2 error") != std::string::npos);
+  CHECK(findings_of(problem, whole, nothing, 1)
+            .warnings.front()
+            .find("no finite number from step 101 on") != std::string::npos);
+  CHECK(words_of(problem, found).find("loss 1.5 in step 1, 1.5 in step 5000; relative L2 error") !=
+        std::string::npos);
 }
 
-TEST_CASE("steps that are too short to be shared by GPUs are doubted, and those of large networks or of ensembles are not") {
-  const auto doubts = [](const char* preset, const char* partition, std::size_t devices, bool cpus) {
+TEST_CASE(
+    "steps that are too short to be shared by GPUs are doubted, and those of large networks or of "
+    "ensembles are not") {
+  const auto doubts = [](const char* preset, const char* partition, std::size_t devices,
+                         bool cpus) {
     SuiteParams params;
     params.size = 2540;
     params.devices = devices;
     params.cpus = cpus;
     for (const SuiteInfo& suite : all_suites()) {
       if (suite.name != "pinn") continue;
-      for (const SuiteOption& option : suite.options) params.options[option.name] = option.values.front();
+      for (const SuiteOption& option : suite.options)
+        params.options[option.name] = option.values.front();
       params.options["preset"] = preset;
       params.options["partition"] = partition;
       return suite.doubts(params);
@@ -285,7 +315,8 @@ TEST_CASE("steps that are too short to be shared by GPUs are doubted, and those 
     return std::vector<std::string>{"there is no such suite"};
   };
   REQUIRE(doubts("small", "data", 2, false).size() == 1);
-  CHECK(doubts("small", "data", 2, false).front().find("3 x 20 at 2540 points is 0.051 GFLOP") != std::string::npos);
+  CHECK(doubts("small", "data", 2, false).front().find("3 x 20 at 2540 points is 0.051 GFLOP") !=
+        std::string::npos);
   CHECK(doubts("small", "data", 1, false).empty());
   CHECK(doubts("small", "data", 2, true).empty());
   CHECK(doubts("small", "ensemble", 2, false).empty());

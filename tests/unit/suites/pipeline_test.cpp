@@ -1,5 +1,6 @@
-// The pipeline suite: what is asked for, the reference, who does what, and its own programs on the fake backend, whose kernels are
-// the host's: whatever the stages by device, the path and the mode, every record is what all stages on the host make of it.
+// The pipeline suite: what is asked for, the reference, who does what, and its own programs on the
+// fake backend, whose kernels are the host's: whatever the stages by device, the path and the mode,
+// every record is what all stages on the host make of it.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -19,8 +20,8 @@ namespace {
 
 constexpr const char* kAll = "hash:2,transform,product:3,reduction";
 
-SuiteParams params_of(std::uint64_t records, const std::string& stages, const std::string& place, const std::string& batch = "auto",
-                      const std::string& width = "16") {
+SuiteParams params_of(std::uint64_t records, const std::string& stages, const std::string& place,
+                      const std::string& batch = "auto", const std::string& width = "16") {
   SuiteParams params;
   params.size = records;
   params.seed = 9;
@@ -35,11 +36,14 @@ FakeKernels kernels_of(const pipeline::Problem& problem) {
   FakeKernels all;
   for (const Kind kind : {Kind::hash, Kind::transform, Kind::product, Kind::reduction}) {
     FakeKernelCode code;
-    code.ops = [](const Grid& grid, std::span<const FakeArg>) { return static_cast<double>(grid.global[0]); };
+    code.ops = [](const Grid& grid, std::span<const FakeArg>) {
+      return static_cast<double>(grid.global[0]);
+    };
     code.run = [problem, kind](const Grid&, std::span<const FakeArg> args) {
       const auto words = [&](std::size_t i) {
         const auto bytes = std::get<std::span<std::byte>>(args[i]);
-        return reinterpret_cast<std::uint32_t*>(bytes.data()) + std::get<std::uint64_t>(args[i + 1]);
+        return reinterpret_cast<std::uint32_t*>(bytes.data()) +
+               std::get<std::uint64_t>(args[i + 1]);
       };
       pipeline::Problem one = problem;
       one.stages = {{kind, std::get<std::uint32_t>(args[5]), problem.width()}};
@@ -62,8 +66,8 @@ test::RoundsPlanted with_local_memory() {
 }
 
 // The digest of a sample with these stages by device.
-std::string digest_of(const SuiteParams& params, const std::vector<Items>& shares, Mode mode, PeerPath path,
-                      const test::RoundsPlanted& planted = with_local_memory()) {
+std::string digest_of(const SuiteParams& params, const std::vector<Items>& shares, Mode mode,
+                      PeerPath path, const test::RoundsPlanted& planted = with_local_memory()) {
   ChainWorkload workload(problem_of(params), params);
   test::RoundsSample sample(workload, kernels_of(workload.problem()), shares, mode, path, planted);
   REQUIRE_MESSAGE(!sample.raw.failure, (sample.raw.failure ? sample.raw.failure->what() : ""));
@@ -75,11 +79,13 @@ std::string digest_of(const SuiteParams& params, const std::vector<Items>& share
 // A device whose stages take so many seconds.
 class Timed final : public DeviceResources, private Stream {
  public:
-  Timed(DeviceResources& device, std::vector<double> stages) : device_(device), stages_(std::move(stages)) {}
+  Timed(DeviceResources& device, std::vector<double> stages)
+      : device_(device), stages_(std::move(stages)) {}
   const DeviceTraits& traits() const override { return device_.traits(); }
   std::unique_ptr<Buffer> allocate(Bytes size) override { return device_.allocate(size); }
   Peer* peer() override { return device_.peer(); }
-  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override {
+  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry,
+                                 const std::string& options) override {
     auto made = device_.kernel(file, entry, options);
     kernels_.push_back(made.get());
     return made;
@@ -122,7 +128,8 @@ std::vector<std::uint32_t> through(const char* stages, const std::vector<std::ui
 
 }  // namespace
 
-TEST_CASE("stages are read with their passes, and a reduction narrows the records of those that follow") {
+TEST_CASE(
+    "stages are read with their passes, and a reduction narrows the records of those that follow") {
   const std::vector<Stage> stages = stages_of("hash:8,reduction,transform:1024", 64);
   REQUIRE(stages.size() == 3);
   CHECK(stages[0].name() == "hash:8");
@@ -133,7 +140,8 @@ TEST_CASE("stages are read with their passes, and a reduction narrows the record
 
 TEST_CASE("stages that are none are refused with what is accepted") {
   for (const char* text :
-       {"", ",", "hash,", "hsah", "hash:0", "hash:1025", "hash:", "hash:x", "hash:2x", "hash:-1", "hash 2", "HASH", "hash,,product",
+       {"", ",", "hash,", "hsah", "hash:0", "hash:1025", "hash:", "hash:x", "hash:2x", "hash:-1",
+        "hash 2", "HASH", "hash,,product",
         "hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash"}) {
     CAPTURE(text);
     const std::string why = test::refusal([&] { stages_of(text, 8); });
@@ -146,21 +154,25 @@ TEST_CASE("widths, batches and sizes that cannot be are refused, each in its own
   const auto refusal = [](std::uint64_t records, const char* batch, const char* width) {
     return test::refusal([&] { problem_of(params_of(records, kAll, "data", batch, width)); });
   };
-  for (const char* width : {"4", "12", "8192", "0"}) CHECK(test::has(refusal(10, "auto", width), "--width: "));
+  for (const char* width : {"4", "12", "8192", "0"})
+    CHECK(test::has(refusal(10, "auto", width), "--width: "));
   CHECK(test::has(refusal(0, "auto", "8"), "--size: 0 records; accepted: 1 to"));
   CHECK(test::has(refusal(most_records + 1, "auto", "8"), "--size: "));
-  CHECK(test::has(refusal(1 << 20, "40000", "1024"), "--batch: \"40000\"; accepted with --width 1024: 1 to 32768"));
+  CHECK(test::has(refusal(1 << 20, "40000", "1024"),
+                  "--batch: \"40000\"; accepted with --width 1024: 1 to 32768"));
   CHECK(test::has(refusal(10, "0", "8"), "--batch: "));
 }
 
-TEST_CASE("a batch is a 32nd of all where nobody says otherwise, and never more than devices share") {
+TEST_CASE(
+    "a batch is a 32nd of all where nobody says otherwise, and never more than devices share") {
   CHECK(problem_of(params_of(1, kAll, "data")).batch == 1);
   CHECK(problem_of(params_of(33, kAll, "data")).batches() == 17);
   CHECK(problem_of(params_of(std::uint64_t{1} << 24, kAll, "data", "auto", "8")).batch == 65536);
   CHECK(problem_of(params_of(std::uint64_t{1} << 22, kAll, "data", "auto", "4096")).batch == 8192);
 }
 
-TEST_CASE("the transform is the sum that defines it, and its square root of unity turns words around") {
+TEST_CASE(
+    "the transform is the sum that defines it, and its square root of unity turns words around") {
   constexpr std::uint64_t p = 998244353;
   for (const std::uint32_t n : {8u, 16u, 64u}) {
     const auto x = words_up_to(n), found = through("transform", x);
@@ -177,7 +189,9 @@ TEST_CASE("the transform is the sum that defines it, and its square root of unit
   }
 }
 
-TEST_CASE("the hash adds SHA-256 of the record's bytes, as other programs give it, and rotates it for words after the eighth") {
+TEST_CASE(
+    "the hash adds SHA-256 of the record's bytes, as other programs give it, and rotates it for "
+    "words after the eighth") {
   // Of 32 bytes of zeros: 66687aadf862bd776c8fc18b8e9f8e20089714856ee233b3902a591d0d5f2925.
   constexpr std::uint32_t known[] = {0x66687aad, 0xf862bd77, 0x6c8fc18b, 0x8e9f8e20,
                                      0x08971485, 0x6ee233b3, 0x902a591d, 0x0d5f2925};
@@ -223,16 +237,27 @@ TEST_CASE("the reference finds one word that is off, and names it") {
   CHECK(check(problem, records, results, false, 1, 1).message.empty());
 }
 
-TEST_CASE("every record is what the host makes of it, whoever has which stages, on any path and in both modes") {
+TEST_CASE(
+    "every record is what the host makes of it, whoever has which stages, on any path and in both "
+    "modes") {
   std::string digest;
-  for (const std::vector<Items>& shares : std::vector<std::vector<Items>>{
-           {4}, {1, 3}, {2, 2}, {3, 1}, {4, 0}, {0, 4}, {1, 1, 1, 1}, {1, 0, 2, 1}, {0, 1, 0, 3, 0}, {1, 1, 0, 1, 0, 1}}) {
+  for (const std::vector<Items>& shares : std::vector<std::vector<Items>>{{4},
+                                                                          {1, 3},
+                                                                          {2, 2},
+                                                                          {3, 1},
+                                                                          {4, 0},
+                                                                          {0, 4},
+                                                                          {1, 1, 1, 1},
+                                                                          {1, 0, 2, 1},
+                                                                          {0, 1, 0, 3, 0},
+                                                                          {1, 1, 0, 1, 0, 1}}) {
     for (const Mode& mode : {Mode::resident, Mode::end_to_end}) {
       for (const PeerPath path : {PeerPath::direct, PeerPath::staged}) {
         CAPTURE(shares.size());
         CAPTURE(shares.front());
         CAPTURE(to_string(mode));
-        const std::string found = digest_of(params_of(21, kAll, "pipeline", "3"), shares, mode, path);
+        const std::string found =
+            digest_of(params_of(21, kAll, "pipeline", "3"), shares, mode, path);
         if (digest.empty()) digest = found;
         CHECK(found == digest);
       }
@@ -240,7 +265,8 @@ TEST_CASE("every record is what the host makes of it, whoever has which stages, 
   }
 }
 
-TEST_CASE("one record, one batch, two and three of them go through as many do, and ragged last ones") {
+TEST_CASE(
+    "one record, one batch, two and three of them go through as many do, and ragged last ones") {
   for (const std::uint64_t records : {1, 2, 3, 4, 5, 7}) {
     for (const char* batch : {"1", "2", "5"}) {
       CAPTURE(records);
@@ -252,7 +278,8 @@ TEST_CASE("one record, one batch, two and three of them go through as many do, a
       pipeline::Problem narrow = problem;
       narrow.stages.front().width = 8;  // what comes after the reduction
       for (const char* name : {"hash", "transform"}) kernels[name] = kernels_of(narrow)[name];
-      test::RoundsSample sample(workload, kernels, {1, 1, 1}, Mode::resident, PeerPath::direct, with_local_memory());
+      test::RoundsSample sample(workload, kernels, {1, 1, 1}, Mode::resident, PeerPath::direct,
+                                with_local_memory());
       REQUIRE_FALSE(sample.raw.failure);
       const Verdict verdict = workload.verify(VerifyLevel::full, 1);
       CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
@@ -260,7 +287,9 @@ TEST_CASE("one record, one batch, two and three of them go through as many do, a
   }
 }
 
-TEST_CASE("a device without local memory for a record is told how much that takes, and one without memory for all of them too") {
+TEST_CASE(
+    "a device without local memory for a record is told how much that takes, and one without "
+    "memory for all of them too") {
   const SuiteParams params = params_of(21, kAll, "pipeline", "3", "4096");
   ChainWorkload workload(problem_of(params), params);
   DeviceTraits traits;
@@ -271,7 +300,8 @@ TEST_CASE("a device without local memory for a record is told how much that take
   traits.local_memory = 32768;
   CHECK(workload.capacity(traits, Mode::resident).fits == 4);
   traits.global_memory = 1 << 19;
-  CHECK(test::has(workload.capacity(traits, Mode::resident).reason, "records, results and what lies between stages take"));
+  CHECK(test::has(workload.capacity(traits, Mode::resident).reason,
+                  "records, results and what lies between stages take"));
 }
 
 TEST_CASE("a batch that is not put where the next device reads is found") {
@@ -279,13 +309,15 @@ TEST_CASE("a batch that is not put where the next device reads is found") {
   ChainWorkload workload(problem_of(params), params);
   test::RoundsPlanted planted = with_local_memory();
   planted.forgotten[0] = {4};
-  test::RoundsSample sample(workload, kernels_of(workload.problem()), {2, 2}, Mode::resident, PeerPath::staged, planted);
+  test::RoundsSample sample(workload, kernels_of(workload.problem()), {2, 2}, Mode::resident,
+                            PeerPath::staged, planted);
   REQUIRE_FALSE(sample.raw.failure);
   CHECK(workload.verify(VerifyLevel::full, 1).status == Verdict::Status::failed);
 }
 
 TEST_CASE(
-    "by measured times data is never slower on equal devices, and a pipeline faster where each does well what the other does not") {
+    "by measured times data is never slower on equal devices, and a pipeline faster where each "
+    "does well what the other does not") {
   std::mt19937_64 random(2);
   for (unsigned n = 0; n < 100; ++n) {
     pipeline::Problem problem = problem_of(params_of(1 + random() % 40, kAll, "data", "1"));
@@ -304,7 +336,9 @@ TEST_CASE(
   CHECK(found.data == doctest::Approx(400));
 }
 
-TEST_CASE("whenever a device of a pipeline is lost, the others begin its sample again, and records are right") {
+TEST_CASE(
+    "whenever a device of a pipeline is lost, the others begin its sample again, and records are "
+    "right") {
   const std::map<std::string, std::string> options = {
       {"stages", "hash,product,hash:2"}, {"place", "pipeline"}, {"width", "16"}, {"batch", "2"}};
   SuiteParams params = params_of(21, "hash,product,hash:2", "pipeline", "2");
@@ -313,8 +347,8 @@ TEST_CASE("whenever a device of a pipeline is lost, the others begin its sample 
   std::size_t begun_again = 0;
   for (std::uint64_t launch = 5; launch < 330; launch += 13) {
     CAPTURE(launch);
-    const auto fault =
-        test::fault_of(test::run_rounds({"pipeline", kernels, options, Mode::resident, {{}, test::fails_at_launch(launch)}, 21}));
+    const auto fault = test::fault_of(test::run_rounds(
+        {"pipeline", kernels, options, Mode::resident, {{}, test::fails_at_launch(launch)}, 21}));
     if (!fault) continue;
     REQUIRE(fault->begun_again);
     CHECK(fault->begun_again->round == 0);
@@ -323,15 +357,19 @@ TEST_CASE("whenever a device of a pipeline is lost, the others begin its sample 
   CHECK(begun_again > 2);
 }
 
-TEST_CASE("auto measures every stage on every device, and takes the pipeline where devices do well what the others do not") {
+TEST_CASE(
+    "auto measures every stage on every device, and takes the pipeline where devices do well what "
+    "the others do not") {
   const FakeKernels kernels = kernels_of(problem_of(params_of(64, kAll, "auto")));
   const auto settled = [&](double first, double second) {
     FakeBackend backend({test::fake_device("0:0", 1e6), test::fake_device("0:1", 1e6)}, kernels);
     std::vector<std::unique_ptr<OpenDevice>> open;
     std::vector<OpenDevice*> members;
-    for (const Device& device : backend.enumerate().devices) members.push_back(open.emplace_back(backend.open(device)).get());
+    for (const Device& device : backend.enumerate().devices)
+      members.push_back(open.emplace_back(backend.open(device)).get());
     const auto group = backend.connect(members, PeerPath::direct);
-    Timed one(open[0]->resources(), {first, first, second, second}), other(open[1]->resources(), {second, second, first, first});
+    Timed one(open[0]->resources(), {first, first, second, second}),
+        other(open[1]->resources(), {second, second, first, first});
     DeviceResources* const devices[] = {&one, &other};
     SuiteParams params = params_of(64, kAll, "auto");
     settle_place(params, devices, group.get());
@@ -343,9 +381,11 @@ TEST_CASE("auto measures every stage on every device, and takes the pipeline whe
   CHECK(settled(1, 5) == "pipeline");
 }
 
-TEST_CASE("without other devices, or without stages to share, auto is by data, and what was asked for stays") {
-  for (const auto& [place, settled] :
-       std::map<std::string, std::string>{{"auto", "data"}, {"pipeline", "pipeline"}, {"data", "data"}}) {
+TEST_CASE(
+    "without other devices, or without stages to share, auto is by data, and what was asked for "
+    "stays") {
+  for (const auto& [place, settled] : std::map<std::string, std::string>{
+           {"auto", "data"}, {"pipeline", "pipeline"}, {"data", "data"}}) {
     SuiteParams params = params_of(21, kAll, place);
     settle_place(params, {}, nullptr);
     CHECK(params.options.at("place") == settled);

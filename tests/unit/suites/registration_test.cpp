@@ -1,4 +1,5 @@
-// Every strategy file and every suite folder is in its table: nothing that was added can be missing, and nothing else is there.
+// Every strategy file and every suite folder is in its table: nothing that was added can be
+// missing, and nothing else is there.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -12,7 +13,9 @@
 using namespace mgpu;
 namespace fs = std::filesystem;
 
-TEST_CASE("the table of strategies holds one entry for each file in lib/plan/strategies, called by its name") {
+TEST_CASE(
+    "the table of strategies holds one entry for each file in lib/plan/strategies, called by its "
+    "name") {
   std::set<std::string> files, names;
   for (const auto& entry : fs::directory_iterator(MGPU_SOURCE_DIR "/lib/plan/strategies"))
     files.insert(entry.path().stem().string());
@@ -22,10 +25,13 @@ TEST_CASE("the table of strategies holds one entry for each file in lib/plan/str
   CHECK(all_strategies().size() == names.size());
 }
 
-TEST_CASE("the table of suites holds one entry for each folder in suites but what they share, called by its name") {
+TEST_CASE(
+    "the table of suites holds one entry for each folder in suites but what they share, called by "
+    "its name") {
   std::set<std::string> folders, names;
   for (const auto& entry : fs::directory_iterator(MGPU_SOURCE_DIR "/suites")) {
-    if (entry.is_directory() && entry.path().filename() != "common") folders.insert(entry.path().filename().string());
+    if (entry.is_directory() && entry.path().filename() != "common")
+      folders.insert(entry.path().filename().string());
   }
   for (const SuiteInfo& info : all_suites()) names.insert(info.name);
   CHECK_FALSE(folders.empty());
@@ -42,13 +48,16 @@ TEST_CASE("every suite says what the command line needs to know of it") {
     CHECK(info.quick_size > 0);
     for (const Mode& universal : {Mode::resident, Mode::end_to_end})
       CHECK(std::find(info.modes.begin(), info.modes.end(), universal) != info.modes.end());
-    for (const Mode& mode : info.modes) {  // a name that files and --mode can have, of a mode that is nobody else's
+    for (const Mode& mode :
+         info.modes) {  // a name that files and --mode can have, of a mode that is nobody else's
       CHECK(mode_named(mode.name) == mode);
       CHECK(mode.name != "both");
       CHECK(mode.name != "all");
       for (const SuiteInfo& other : all_suites()) {
         for (const Mode& same : other.modes) {
-          if (same == mode) CHECK((same.inputs_resident == mode.inputs_resident && same.outputs_resident == mode.outputs_resident));
+          if (same == mode)
+            CHECK((same.inputs_resident == mode.inputs_resident &&
+                   same.outputs_resident == mode.outputs_resident));
         }
       }
     }
@@ -68,7 +77,8 @@ std::vector<SuiteParams> variations_of(const SuiteInfo& info) {
   standard.size = 96;
   standard.seed = 1;
   for (const SuiteOption& option : info.options) {
-    if (option.kind != SuiteOption::Kind::flag) standard.options[option.name] = option.values.front();
+    if (option.kind != SuiteOption::Kind::flag)
+      standard.options[option.name] = option.values.front();
   }
   std::vector<SuiteParams> all{standard};
   for (const SuiteOption& option : info.options) {
@@ -108,7 +118,9 @@ TEST_CASE("the shape of a problem is known before it is made") {
   }
 }
 
-TEST_CASE("what a problem takes of the host is known of any size, up to the largest that a host with 8 TiB has room for") {
+TEST_CASE(
+    "what a problem takes of the host is known of any size, up to the largest that a host with 8 "
+    "TiB has room for") {
   for (const SuiteInfo& info : all_suites()) {
     if (info.own != nullptr) continue;  // sizes are the descriptor's
     for (SuiteParams params : variations_of(info)) {

@@ -1,5 +1,6 @@
-// Whole sessions of the stencil suite on the fake backend, one of whose devices is lost in the middle of a sample: the others begin
-// it again, from a checkpoint where there is one, and its result is right.
+// Whole sessions of the stencil suite on the fake backend, one of whose devices is lost in the
+// middle of a sample: the others begin it again, from a checkpoint where there is one, and its
+// result is right.
 #include <doctest/doctest.h>
 
 #include "lib/workload/checkpoints.hpp"
@@ -20,14 +21,17 @@ struct Asked {
 };
 
 Report run(const Asked& asked) {
-  return test::run_rounds({"stencil", test::stencil_kernels<float>(0, 2), asked.options, asked.mode, asked.scripts});
+  return test::run_rounds(
+      {"stencil", test::stencil_kernels<float>(0, 2), asked.options, asked.mode, asked.scripts});
 }
 
 FakeScript fails(std::uint64_t launch) { return test::fails_at_launch(launch); }
 
 }  // namespace
 
-TEST_CASE("a sample that loses a device is begun again by the others, whenever that is, and its result is right") {
+TEST_CASE(
+    "a sample that loses a device is begun again by the others, whenever that is, and its result "
+    "is right") {
   for (const char* kind : {"jacobi2d", "heat3d", "star"}) {
     for (const char* every : {"none", "7"}) {
       for (const Mode& mode : {Mode::resident, Mode::end_to_end}) {
@@ -63,28 +67,34 @@ TEST_CASE("a sample that loses a device is begun again by the others, whenever t
   }
 }
 
-TEST_CASE("two devices lost in one sample: the one that is left begins it again, and goes on alone") {
+TEST_CASE(
+    "two devices lost in one sample: the one that is left begins it again, and goes on alone") {
   std::size_t both = 0;
   for (std::uint64_t second = 300; second < 700; second += 20) {
     CAPTURE(second);
-    const Report report = run({{{"checkpoint-rounds", "5"}}, Mode::resident, {{}, fails(300), fails(second)}});
+    const Report report =
+        run({{{"checkpoint-rounds", "5"}}, Mode::resident, {{}, fails(300), fails(second)}});
     REQUIRE(report.runs.size() == 1);
     const RunRecord& record = report.runs.front();
     CHECK(record.status == Status::ok);
-    for (const DisturbedSample& sample : record.disturbed) CHECK(sample.verify == VerifyStatus::passed);
+    for (const DisturbedSample& sample : record.disturbed)
+      CHECK(sample.verify == VerifyStatus::passed);
     both += record.disturbed.size() == 1 && record.faults.size() == 2;
   }
   CHECK(both > 0);
 }
 
 TEST_CASE("when every device of a sample is lost there is no result, and the record says so") {
-  const Report report = run({{{"checkpoint-rounds", "5"}}, Mode::resident, {fails(300), fails(300), fails(300)}});
+  const Report report =
+      run({{{"checkpoint-rounds", "5"}}, Mode::resident, {fails(300), fails(300), fails(300)}});
   REQUIRE(report.runs.size() == 1);
   CHECK(report.runs.front().status != Status::ok);
   CHECK_FALSE(report.runs.front().reason.value_or("").empty());
 }
 
-TEST_CASE("a checkpoint counts when all items of it have arrived, and keeps its place until the next one does") {
+TEST_CASE(
+    "a checkpoint counts when all items of it have arrived, and keeps its place until the next one "
+    "does") {
   Checkpoints checkpoints(10, 4);
   checkpoints.begin_sample();
   CHECK(checkpoints.may_take(4));

@@ -1,4 +1,5 @@
-// Blocks of shortest paths as items, and the order in which devices send each other panels of them: whoever is fast or slow.
+// Blocks of shortest paths as items, and the order in which devices send each other panels of them:
+// whoever is fast or slow.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -25,7 +26,8 @@ std::vector<Owner> owners_of(Items items, const std::vector<Items>& ends) {
   return owners;
 }
 
-// What a device does, in order. Whether a signal that ends a wait is the one that was meant is told by its words.
+// What a device does, in order. Whether a signal that ends a wait is the one that was meant is told
+// by its words.
 struct Step {
   enum class Kind { signal, wait, begin_read, end_read, put } kind;
   DeviceIndex other{};
@@ -34,7 +36,8 @@ struct Step {
 };
 
 // As PathsProgram has it.
-std::deque<Step> steps_of(const Blocks& blocks, const std::vector<Owner>& owners, DeviceIndex self) {
+std::deque<Step> steps_of(const Blocks& blocks, const std::vector<Owner>& owners,
+                          DeviceIndex self) {
   using Kind = Step::Kind;
   const PanelOrder order(blocks, owners, self);
   const auto count = static_cast<std::uint32_t>(blocks.count());
@@ -42,8 +45,12 @@ std::deque<Step> steps_of(const Blocks& blocks, const std::vector<Owner>& owners
   const auto put = [&](std::uint32_t block) {
     for (const DeviceIndex other : order.others()) steps.push_back({Kind::put, other, block});
   };
-  const auto there = [](std::uint32_t block) { return "panel " + std::to_string(block) + " is there"; };
-  const auto free = [](std::uint32_t block) { return "panel " + std::to_string(block) + " was read"; };
+  const auto there = [](std::uint32_t block) {
+    return "panel " + std::to_string(block) + " is there";
+  };
+  const auto free = [](std::uint32_t block) {
+    return "panel " + std::to_string(block) + " was read";
+  };
   if (order.owns(0)) put(0);
   const PanelOrder::Signals first = order.before_first_round();
   for (const DeviceIndex to : first.give) steps.push_back({Kind::signal, to, 0, there(0)});
@@ -53,24 +60,30 @@ std::deque<Step> steps_of(const Blocks& blocks, const std::vector<Owner>& owners
     steps.push_back({Kind::begin_read, {}, round});
     if (round + 1 < count && order.owns(round + 1)) {
       put(round + 1);
-      for (const DeviceIndex to : order.others()) steps.push_back({Kind::signal, to, 0, there(round + 1)});
+      for (const DeviceIndex to : order.others())
+        steps.push_back({Kind::signal, to, 0, there(round + 1)});
     }
     steps.push_back({Kind::end_read, {}, round});
     const PanelOrder::Signals after = order.after_round(round);
     for (const DeviceIndex to : after.give) steps.push_back({Kind::signal, to, 0, free(round)});
-    for (const DeviceIndex from : after.await_readers) steps.push_back({Kind::wait, from, 0, free(round - 1)});
+    for (const DeviceIndex from : after.await_readers)
+      steps.push_back({Kind::wait, from, 0, free(round - 1)});
     if (after.await_panel) steps.push_back({Kind::wait, *after.await_panel, 0, there(round + 1)});
   }
   return steps;
 }
 
-// Devices that go on in a random order, some of them more often than others: none is ever stuck, reads a panel that is not there or
-// has one overwritten that it reads.
-void run_all(const Blocks& blocks, const std::vector<Owner>& owners, std::size_t devices, std::mt19937_64& random) {
+// Devices that go on in a random order, some of them more often than others: none is ever stuck,
+// reads a panel that is not there or has one overwritten that it reads.
+void run_all(const Blocks& blocks, const std::vector<Owner>& owners, std::size_t devices,
+             std::mt19937_64& random) {
   std::vector<std::deque<Step>> steps(devices);
-  for (const Owner& owner : owners) steps[owner.device.value] = steps_of(blocks, owners, owner.device);
-  std::vector<std::vector<std::deque<std::string>>> signals(devices, std::vector<std::deque<std::string>>(devices));
-  std::vector<std::vector<std::uint32_t>> panels(devices, std::vector<std::uint32_t>(panels_at_once, ~0u));
+  for (const Owner& owner : owners)
+    steps[owner.device.value] = steps_of(blocks, owners, owner.device);
+  std::vector<std::vector<std::deque<std::string>>> signals(
+      devices, std::vector<std::deque<std::string>>(devices));
+  std::vector<std::vector<std::uint32_t>> panels(devices,
+                                                 std::vector<std::uint32_t>(panels_at_once, ~0u));
   std::vector<std::optional<std::uint32_t>> reading(devices);
   std::vector<double> eager(devices);
   for (double& each : eager) each = std::uniform_real_distribution(0.05, 1.0)(random);
@@ -96,9 +109,11 @@ void run_all(const Blocks& blocks, const std::vector<Owner>& owners, std::size_t
       REQUIRE((!reading[step.other.value] || *reading[step.other.value] % panels_at_once != place));
       panels[step.other.value][place] = step.block;
     } else {
-      const bool own = PanelOrder(blocks, owners, {static_cast<std::uint32_t>(device)}).owns(step.block);
+      const bool own =
+          PanelOrder(blocks, owners, {static_cast<std::uint32_t>(device)}).owns(step.block);
       REQUIRE((own || panels[device][step.block % panels_at_once] == step.block));
-      reading[device] = step.kind == Step::Kind::begin_read ? std::optional(step.block) : std::nullopt;
+      reading[device] =
+          step.kind == Step::Kind::begin_read ? std::optional(step.block) : std::nullopt;
     }
     in_vain = 0;
     steps[device].pop_front();
@@ -110,8 +125,11 @@ void run_all(const Blocks& blocks, const std::vector<Owner>& owners, std::size_t
 
 }  // namespace
 
-TEST_CASE("blocks cover all vertices, whatever their number, and are whole tiles of what is closed at once") {
-  for (const std::uint64_t n : {1u, 31u, 33u, 255u, 256u, 300u, 2047u, 2048u, 4095u, 4096u, 5000u}) {
+TEST_CASE(
+    "blocks cover all vertices, whatever their number, and are whole tiles of what is closed at "
+    "once") {
+  for (const std::uint64_t n :
+       {1u, 31u, 33u, 255u, 256u, 300u, 2047u, 2048u, 4095u, 4096u, 5000u}) {
     const Blocks blocks = Blocks::of(n);
     CHECK(blocks.edge % blocks.inner == 0);
     std::uint64_t sum = 0;
@@ -125,7 +143,9 @@ TEST_CASE("blocks cover all vertices, whatever their number, and are whole tiles
   }
 }
 
-TEST_CASE("items are blocks in bit-reversed order, so that equal shares have one of each few rounds that follow one another") {
+TEST_CASE(
+    "items are blocks in bit-reversed order, so that equal shares have one of each few rounds that "
+    "follow one another") {
   CHECK(Blocks::of(32 * 6).order == std::vector<std::uint32_t>{0, 4, 2, 1, 5, 3});
   CHECK(Blocks::of(4096 * 2).order[16] == 1);
   for (const std::uint64_t n : {32u * 8, 64u * 32, 256u * 64}) {
@@ -133,7 +153,8 @@ TEST_CASE("items are blocks in bit-reversed order, so that equal shares have one
     for (const std::uint64_t shares : {2u, 4u}) {
       for (std::uint64_t block = 0; block < blocks.count(); block += shares) {
         std::vector<std::uint64_t> share;
-        for (std::uint64_t i = block; i < block + shares; ++i) share.push_back(blocks.places[i] * shares / blocks.count());
+        for (std::uint64_t i = block; i < block + shares; ++i)
+          share.push_back(blocks.places[i] * shares / blocks.count());
         std::sort(share.begin(), share.end());
         for (std::uint64_t i = 0; i < shares; ++i) CHECK(share[i] == i);
       }
@@ -141,7 +162,9 @@ TEST_CASE("items are blocks in bit-reversed order, so that equal shares have one
   }
 }
 
-TEST_CASE("panels come when they are needed and where nobody reads, whatever the shares, and however fast each device is") {
+TEST_CASE(
+    "panels come when they are needed and where nobody reads, whatever the shares, and however "
+    "fast each device is") {
   std::mt19937_64 random(7);
   for (const std::uint64_t vertices : {1u, 33u, 65u, 97u, 129u, 300u, 1000u}) {
     const Blocks blocks = Blocks::of(vertices);

@@ -1,4 +1,5 @@
-// The tropical suite on the host: what its references say, what they find, which files and options are refused.
+// The tropical suite on the host: what its references say, what they find, which files and options
+// are refused.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -24,7 +25,8 @@ SuiteParams params_of(std::uint64_t size, const std::map<std::string, std::strin
   for (const SuiteInfo& info : all_suites()) {
     if (info.name != "tropical") continue;
     for (const SuiteOption& option : info.options)
-      if (option.kind != SuiteOption::Kind::flag) params.options[option.name] = option.values.front();
+      if (option.kind != SuiteOption::Kind::flag)
+        params.options[option.name] = option.values.front();
   }
   for (const auto& [name, value] : given) params.options[name] = value;
   return params;
@@ -71,7 +73,9 @@ struct Plain {
 };
 
 struct Scratch {
-  explicit Scratch(const char* end) : file(std::filesystem::temp_directory_path() / ("mgpu-graph-" + std::to_string(::getpid()) + end)) {}
+  explicit Scratch(const char* end)
+      : file(std::filesystem::temp_directory_path() /
+             ("mgpu-graph-" + std::to_string(::getpid()) + end)) {}
   ~Scratch() { std::filesystem::remove(file); }
   std::filesystem::path file;
 };
@@ -104,15 +108,19 @@ std::string refusal_of_text(const char* end, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("Dijkstra's lengths and paths are Floyd's, in both semirings, with weights of either sign") {
+TEST_CASE(
+    "Dijkstra's lengths and paths are Floyd's, in both semirings, with weights of either sign") {
   for (const char* semiring : {"min-plus", "max-plus"}) {
     for (const char* data : {"integers", "negative"}) {
       for (const char* density : {"1", "0.05"}) {
-        const Problem problem = graph_problem(60, {{"semiring", semiring}, {"data", data}, {"density", density}});
-        const Finding in_fp32 = Plain<float>(problem).check(problem), in_int32 = Plain<std::int32_t>(problem).check(problem);
+        const Problem problem =
+            graph_problem(60, {{"semiring", semiring}, {"data", data}, {"density", density}});
+        const Finding in_fp32 = Plain<float>(problem).check(problem),
+                      in_int32 = Plain<std::int32_t>(problem).check(problem);
         CHECK(in_fp32.message == "");
         CHECK(in_int32.message == "");
-        CHECK(in_int32.method == "lengths and paths from all vertices, bit for bit, with Dijkstra's on the host");
+        CHECK(in_int32.method ==
+              "lengths and paths from all vertices, bit for bit, with Dijkstra's on the host");
       }
     }
   }
@@ -122,7 +130,8 @@ TEST_CASE("Dijkstra's lengths and paths are Floyd's, in both semirings, with wei
   CHECK(test::has(finding.method, "within roundings"));
 }
 
-TEST_CASE("a length that is one off, a path that does not lead there and one in a circle are found") {
+TEST_CASE(
+    "a length that is one off, a path that does not lead there and one in a circle are found") {
   const Problem problem = graph_problem(40, {{"density", "0.2"}});
   const Plain<std::int32_t> right(problem);
   Plain<std::int32_t> wrong = right;
@@ -130,7 +139,8 @@ TEST_CASE("a length that is one off, a path that does not lead there and one in 
   CHECK(test::has(wrong.check(problem).message, "the length from 7 to 9 is"));
   wrong = right;
   wrong.before[7 * 40 + 9] = 9;
-  CHECK(test::has(wrong.check(problem).message, "on the path from 7 to 9 vertex 9 cannot be the last but one"));
+  CHECK(test::has(wrong.check(problem).message,
+                  "on the path from 7 to 9 vertex 9 cannot be the last but one"));
   wrong = right;
   wrong.before[7 * 40 + 9] = -1;
   CHECK(test::has(wrong.check(problem).message, "on the path from 7 to 9 vertex -1"));
@@ -139,10 +149,13 @@ TEST_CASE("a length that is one off, a path that does not lead there and one in 
 TEST_CASE("two vertices that hang on each other by edges of no length are a circle, not a path") {
   const Problem problem = graph_problem(3);
   const float none = nothing<float>(false);
-  const std::vector<float> weights{none, 1, 1, none, none, 0, none, 0, none}, lengths{0, 1, 1, none, 0, 0, none, 0, 0};
+  const std::vector<float> weights{none, 1, 1, none, none, 0, none, 0, none},
+      lengths{0, 1, 1, none, 0, 0, none, 0, 0};
   std::vector<std::int32_t> before{-1, 0, 0, -1, -1, 1, -1, 2, -1};
   const auto check = [&] {
-    return check_paths(problem, Lengths<float>{weights, lengths, before}, std::vector<double>(3, 0), true, 1, 1).message;
+    return check_paths(problem, Lengths<float>{weights, lengths, before}, std::vector<double>(3, 0),
+                       true, 1, 1)
+        .message;
   };
   CHECK(check() == "");
   before[1] = 2;
@@ -166,8 +179,10 @@ TEST_CASE("a cycle that gains is named, one of length 0 is not refused, in both 
       FAIL("it was not refused");
     } catch (const Error& error) {
       CHECK(error.kind() == ErrorKind::input);
-      CHECK(test::has(error.what(), maximum ? "has length 1, so that paths get longer" : "has length -1, so that paths get shorter"));
-      CHECK((test::has(error.what(), "1 -> 2 -> 3 -> 1") || test::has(error.what(), "2 -> 3 -> 1 -> 2") ||
+      CHECK(test::has(error.what(), maximum ? "has length 1, so that paths get longer"
+                                            : "has length -1, so that paths get shorter"));
+      CHECK((test::has(error.what(), "1 -> 2 -> 3 -> 1") ||
+             test::has(error.what(), "2 -> 3 -> 1 -> 2") ||
              test::has(error.what(), "3 -> 1 -> 2 -> 3")));
     }
     weights[3 * 4 + 1] = 2 * sign;
@@ -176,12 +191,16 @@ TEST_CASE("a cycle that gains is named, one of length 0 is not refused, in both 
   }
 }
 
-TEST_CASE("graphs are read from DIMACS and Matrix Market files, the best of several edges and both ways of a symmetric one") {
+TEST_CASE(
+    "graphs are read from DIMACS and Matrix Market files, the best of several edges and both ways "
+    "of a symmetric one") {
   constexpr std::int32_t none = 2147483647;
   CHECK(read_text(".gr", "c a comment\np sp 3 3\na 1 2 7\na 1 2 -4\na 3 1 9\n", 3) ==
         std::vector<std::int32_t>{none, -4, none, none, none, none, 9, none, none});
-  CHECK(read_text(".mtx", "%%MatrixMarket matrix coordinate integer symmetric\n% comment\n3 3 2\n2 1 5\n3 2 6\n", 3) ==
-        std::vector<std::int32_t>{none, 5, none, 5, none, 6, none, 6, none});
+  CHECK(read_text(
+            ".mtx",
+            "%%MatrixMarket matrix coordinate integer symmetric\n% comment\n3 3 2\n2 1 5\n3 2 6\n",
+            3) == std::vector<std::int32_t>{none, 5, none, 5, none, 6, none, 6, none});
   CHECK(read_text(".mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n2 1\n", 2) ==
         std::vector<std::int32_t>{none, none, 1, none});
 }
@@ -199,7 +218,8 @@ TEST_CASE("what a graph file does not clearly say is refused with its line") {
            {".gr", "p sp 3 1\nb 1 2 1\n", "\"a FROM TO WEIGHT\""},
            {".gr", "p sp 3 1\na 1 2\n", "3 words"},
            {".mtx", "3 3 1\n", "no Matrix Market header"},
-           {".mtx", "%%MatrixMarket matrix array real general\n", "\"array\"; accepted: coordinate"},
+           {".mtx", "%%MatrixMarket matrix array real general\n",
+            "\"array\"; accepted: coordinate"},
            {".mtx", mtx + "complex general\n3 3 0\n", "\"complex\""},
            {".mtx", mtx + "real hermitian\n3 3 0\n", "\"hermitian\""},
            {".mtx", mtx + "real general\n3 4 0\n", "as many columns as rows"},
@@ -214,17 +234,20 @@ TEST_CASE("options that do not go together are refused, and sizes beyond what is
   const auto why = [](std::uint64_t size, const std::map<std::string, std::string>& given) {
     return test::refusal([&] { problem_of(params_of(size, given)); });
   };
-  CHECK(test::has(why(8, {{"op", "apsp"}, {"axis", "tiles"}}), "--axis: \"tiles\"; accepted: with --op apsp: rows"));
+  CHECK(test::has(why(8, {{"op", "apsp"}, {"axis", "tiles"}}),
+                  "--axis: \"tiles\"; accepted: with --op apsp: rows"));
   CHECK(test::has(why(8, {{"op", "apsp"}, {"cols", "9"}}), "--cols: \"9\""));
   CHECK(test::has(why(0, {{"op", "apsp"}}), "1 to 65536"));
   CHECK(test::has(why(65537, {{"op", "apsp"}}), "1 to 65536"));
   CHECK(test::has(why(8, {{"route", "1:2"}}), "--route: \"1:2\"; accepted: with --op apsp"));
   CHECK(test::has(why(8, {{"op", "apsp"}, {"route", "1-2"}}), "FROM:TO"));
   CHECK(test::has(why(8, {{"precision", "int32"}, {"data", "uniform"}}), "--data: \"uniform\""));
-  CHECK(test::has(why(8, {{"kernel", "fast"}}), "--kernel: \"fast\"; accepted: auto, portable, or a variant"));
+  CHECK(test::has(why(8, {{"kernel", "fast"}}),
+                  "--kernel: \"fast\"; accepted: auto, portable, or a variant"));
   CHECK(test::has(why(8, {{"density", "0"}}), "--density: \"0\"; accepted: above 0"));
   CHECK(test::has(why(8, {{"density", "1.5"}}), "--density"));
   CHECK(test::has(why((1 << 21) + 1, {}), "0 to 2097152"));
-  CHECK(test::refusal([] { check_route(graph_problem(8, {{"route", "1:8"}})); }) ==
-        "--route: \"1:8\"; accepted: vertices from 0 to 7");
+  CHECK(test::refusal([] {
+          check_route(graph_problem(8, {{"route", "1:8"}}));
+        }) == "--route: \"1:8\"; accepted: vertices from 0 to 7");
 }

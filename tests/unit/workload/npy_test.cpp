@@ -1,4 +1,5 @@
-// NumPy files: what is written is read again, and whatever is not such a matrix is refused in one line that says what is accepted.
+// NumPy files: what is written is read again, and whatever is not such a matrix is refused in one
+// line that says what is accepted.
 #include "lib/workload/npy.hpp"
 
 #include <doctest/doctest.h>
@@ -15,7 +16,8 @@ using namespace mgpu;
 namespace {
 
 struct Scratch {
-  std::filesystem::path file = std::filesystem::temp_directory_path() / ("mgpu-npy-" + std::to_string(::getpid()) + ".npy");
+  std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("mgpu-npy-" + std::to_string(::getpid()) + ".npy");
   ~Scratch() { std::filesystem::remove(file); }
 
   // A file of version 1.0 (or another), its header padded as NumPy does.
@@ -45,19 +47,23 @@ struct Scratch {
 };
 
 std::string dictionary(const char* type, const char* order, const char* shape) {
-  return std::string("{'descr': '") + type + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }";
+  return std::string("{'descr': '") + type + "', 'fortran_order': " + order +
+         ", 'shape': " + shape + ", }";
 }
 
 }  // namespace
 
-TEST_CASE("integers of 32 bits are written and read again, and are not taken for floats, nor floats for them") {
+TEST_CASE(
+    "integers of 32 bits are written and read again, and are not taken for floats, nor floats for "
+    "them") {
   const Scratch scratch;
   const NpyShape shape{2, 3, 4, NpyNumbers::int32};
   std::vector<std::byte> elements(shape.bytes(), std::byte{5}), found(shape.bytes());
   write_npy(scratch.file, shape, elements);
   CHECK(scratch.refusal().find("'<i4'") != std::string::npos);
   const NpyShape read = read_npy_shape(scratch.file, "--input", NpyNumbers::int32);
-  CHECK((read.rows == 2 && read.columns == 3 && read.element == 4 && read.numbers == NpyNumbers::int32));
+  CHECK((read.rows == 2 && read.columns == 3 && read.element == 4 &&
+         read.numbers == NpyNumbers::int32));
   read_npy(scratch.file, read, found);
   CHECK(found == elements);
   scratch.put(dictionary("<f4", "False", "(2, 3)"), 24);
@@ -65,7 +71,9 @@ TEST_CASE("integers of 32 bits are written and read again, and are not taken for
                     doctest::Contains("accepted: .npy of two dimensions, C order, int32 (<i4)"));
 }
 
-TEST_CASE("a matrix that was written is read again, in both precisions, and begins at a multiple of 64 bytes") {
+TEST_CASE(
+    "a matrix that was written is read again, in both precisions, and begins at a multiple of 64 "
+    "bytes") {
   const Scratch scratch;
   for (const Bytes element : {Bytes{4}, Bytes{8}}) {
     const NpyShape shape{3, 5, element};
@@ -129,7 +137,8 @@ TEST_CASE("what is no such matrix is refused, and the message says why") {
   CHECK(scratch.refusal().find("not a .npy file") != std::string::npos);
   std::ofstream(scratch.file) << "";
   CHECK(scratch.refusal().find("not a .npy file") != std::string::npos);
-  std::ofstream(scratch.file, std::ios::binary) << "\x93NUMPY\x01" << '\0' << "\x76" << '\0' << "{'descr'";
+  std::ofstream(scratch.file, std::ios::binary)
+      << "\x93NUMPY\x01" << '\0' << "\x76" << '\0' << "{'descr'";
   CHECK(scratch.refusal().find("cut off") != std::string::npos);
 }
 
@@ -143,7 +152,9 @@ TEST_CASE("a file that cannot be written is an output error that names it") {
   }
 }
 
-TEST_CASE("arrays of one to three dimensions are read as rows of the last, and their refusals say how many there may be") {
+TEST_CASE(
+    "arrays of one to three dimensions are read as rows of the last, and their refusals say how "
+    "many there may be") {
   const Scratch scratch;
   std::vector<std::byte> elements(24 * 4);
   for (const auto& [shape, rows] : {std::pair{"(24,)", 1}, {"(4, 6)", 4}, {"(2, 3, 4)", 6}}) {

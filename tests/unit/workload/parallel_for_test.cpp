@@ -45,7 +45,9 @@ TEST_CASE("parallel_for calls every index once, on however many threads") {
   }
 }
 
-TEST_CASE("an exception on any thread of a loop arrives where the loop was started, as an Error, and stops the loop") {
+TEST_CASE(
+    "an exception on any thread of a loop arrives where the loop was started, as an Error, and "
+    "stops the loop") {
   for (const bool team : {false, true}) {
     for (const unsigned threads : {1u, 2u, 5u}) {
       CAPTURE(team);
