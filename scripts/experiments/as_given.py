@@ -5,7 +5,7 @@ An efficiency compares with the devices alone. Cores that share power, caches or
 can mend. Of the sample whose timeline a case holds, this prints N / sum(1 / u_i) over the makespan, where u_i is what device i took for an
 item (kernels, and what --slow added), and how much longer that is than alone (`single`; of a slowed device, over its factor).
 
-    scripts/experiments/as_given.py results/xeon/slow3-*
+    scripts/experiments/as_given.py results/xeon/slow3-[deklm]-*
 """
 import sys
 from pathlib import Path
