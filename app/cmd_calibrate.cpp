@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "app/calibrations.hpp"
 #include "app/commands.hpp"
@@ -12,14 +12,13 @@
 #include "app/terminal.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/report/capability_json.hpp"
+#include "lib/report/json_build.hpp"
 #include "lib/report/json_text.hpp"
 #include "lib/report/table_writer.hpp"
 #include "lib/session/tune.hpp"
 
 namespace mgpu {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 const char* word(CalibrationOrigin origin) {
   return origin == CalibrationOrigin::cached     ? "cached"
@@ -83,101 +82,101 @@ std::string as_text(std::span<const Device> devices, const CalibrationResult& re
   return text;
 }
 
-Json suite_json(const SuiteCalibration& suite) {
-  return {{"work", suite.work},
-          {"device", suite.device},
-          {"ops_per_s", suite.rate ? Json(suite.rate->ops_per_s) : Json(nullptr)},
-          {"unit", suite.rate ? Json(suite.rate->unit) : Json(nullptr)},
-          {"slice_ns", suite.rate ? Json(suite.rate->slice.count()) : Json(nullptr)},
-          {"fixed_ns", suite.rate ? Json(suite.rate->fixed.count()) : Json(nullptr)},
-          {"from", word(suite.origin)}};
+JsonValue suite_json(const SuiteCalibration& suite) {
+  JsonValue json = json_object({{"work", suite.work},
+                                {"device", suite.device},
+                                {"ops_per_s", nullptr},
+                                {"unit", nullptr},
+                                {"slice_ns", nullptr},
+                                {"fixed_ns", nullptr},
+                                {"from", word(suite.origin)}});
+  if (!suite.rate) return json;
+  put(json, "ops_per_s", suite.rate->ops_per_s);
+  put(json, "unit", suite.rate->unit);
+  put(json, "slice_ns", suite.rate->slice);
+  put(json, "fixed_ns", suite.rate->fixed);
+  return json;
 }
 
-Json tunings_json(std::span<const Tuning> tunings) {
-  Json list = Json::array();
+JsonValue tunings_json(std::span<const Tuning> tunings) {
+  JsonValue list = json_list();
   for (const Tuning& tuning : tunings) {
-    Json tried = Json::array();
+    JsonValue tried = json_list();
     for (const TriedVariant& variant : tuning.tried) {
       const bool eligible = variant.ops_per_s > 0;
-      tried.push_back({{"variant", variant.name},
-                       {"ops_per_s", eligible ? Json(variant.ops_per_s) : Json(nullptr)},
-                       {"reason", eligible ? Json(nullptr) : Json(variant.why)}});
+      append(tried,
+             json_object({{"variant", variant.name},
+                          {"ops_per_s", eligible ? JsonItem(variant.ops_per_s) : JsonItem(nullptr)},
+                          {"reason", eligible ? JsonItem(nullptr) : JsonItem(variant.why)}}));
     }
-    list.push_back(
-        {{"work", tuning.work},
-         {"device", tuning.device},
-         {"variant", tuning.variant.name.empty() ? Json(nullptr) : Json(tuning.variant.name)},
-         {"unit", tuning.unit},
-         {"from", tuning.measured ? "measured" : "cached"},
-         {"tried", std::move(tried)}});
+    append(list, json_object({{"work", tuning.work},
+                              {"device", tuning.device},
+                              {"variant", json_or_null(tuning.variant.name)},
+                              {"unit", tuning.unit},
+                              {"from", tuning.measured ? "measured" : "cached"},
+                              {"tried", std::move(tried)}}));
   }
   return list;
 }
 
 // Null for one device, and where nothing is known.
-Json peers_json(std::span<const Device> devices, const CalibrationResult& result) {
+JsonValue peers_json(std::span<const Device> devices, const CalibrationResult& result) {
   const PeerLinks& links = result.calibration.peers;
-  if (links.empty()) return nullptr;
-  Json pairs = Json::array();
+  if (links.empty()) return {};
+  JsonValue pairs = json_list();
   for (std::size_t from = 0; from < devices.size(); ++from) {
     for (std::size_t to = 0; to < devices.size(); ++to) {
       if (from == to) continue;
       const PeerLink& link = links.of(from, to);
-      pairs.push_back({{"from", devices[from].id},
-                       {"to", devices[to].id},
-                       {"path", to_string(link.path)},
-                       {"bytes_per_s", link.bytes_per_s},
-                       {"latency_ns", link.latency.count()}});
+      append(pairs, json_object({{"from", devices[from].id},
+                                 {"to", devices[to].id},
+                                 {"path", to_string(link.path)},
+                                 {"bytes_per_s", link.bytes_per_s},
+                                 {"latency_ns", link.latency}}));
     }
   }
-  return {{"pairs", std::move(pairs)}, {"from", word(result.peers_origin)}};
+  return json_object({{"pairs", std::move(pairs)}, {"from", word(result.peers_origin)}});
 }
 
 std::string as_json(std::span<const Device> devices, const CalibrationResult& result,
                     std::span<const SuiteCalibration> suites,
                     std::span<const NoiseCalibration> noise, std::span<const Tuning> tunings) {
-  Json list = Json::array();
+  JsonValue list = json_list(), link, rates = json_list(), floors = json_list();
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const Device& device = devices[i];
-    list.push_back({{"rank", i},
-                    {"id", device.id},
-                    {"name", device.name},
-                    {"uuid", device.uuid ? Json(*device.uuid) : Json(nullptr)},
-                    {"pci", device.pci ? Json(*device.pci) : Json(nullptr)},
-                    {"driver_version", device.driver_version},
-                    {"free_memory_bytes",
-                     result.free_memory[i] ? Json(*result.free_memory[i]) : Json(nullptr)},
-                    {"from", word(result.origins[i])},
-                    {"capability", capability_json(result.calibration.devices[i])}});
+    append(list, json_object({{"rank", i},
+                              {"id", device.id},
+                              {"name", device.name},
+                              {"uuid", device.uuid},
+                              {"pci", device.pci},
+                              {"driver_version", device.driver_version},
+                              {"free_memory_bytes", result.free_memory[i]},
+                              {"from", word(result.origins[i])},
+                              {"capability", capability_json(result.calibration.devices[i])}}));
   }
-  Json link = nullptr;
-  if (result.calibration.link) {
-    link = {{"devices", result.calibration.link->devices},
-            {"up_bytes_per_s", result.calibration.link->up.all()},
-            {"down_bytes_per_s", result.calibration.link->down.all()},
-            {"up_by_count", result.calibration.link->up.by_count()},
-            {"down_by_count", result.calibration.link->down.by_count()},
-            {"from", word(result.link_origin)}};
+  if (const auto& measured = result.calibration.link) {
+    link = json_object({{"devices", measured->devices},
+                        {"up_bytes_per_s", measured->up.all()},
+                        {"down_bytes_per_s", measured->down.all()},
+                        {"up_by_count", measured->up.by_count()},
+                        {"down_by_count", measured->down.by_count()},
+                        {"from", word(result.link_origin)}});
   }
-  Json rates = Json::array();
-  for (const SuiteCalibration& suite : suites) rates.push_back(suite_json(suite));
-  Json floors = Json::array();
+  for (const SuiteCalibration& suite : suites) append(rates, suite_json(suite));
   for (const NoiseCalibration& row : noise)
-    floors.push_back({{"work", row.work},
-                      {"noise", row.share ? Json(*row.share) : Json(nullptr)},
-                      {"from", word(row.origin)}});
+    append(floors,
+           json_object({{"work", row.work}, {"noise", row.share}, {"from", word(row.origin)}}));
   // Not mgpu-bench/calibration: that is the schema of the files in the cache, which have another
   // layout and are private to the tool.
-  const Json json{{"schema", "mgpu-bench/calibrate"},
-                  {"schema_version", 2},
-                  {"devices", list},
-                  {"link", link},
-                  {"peers", peers_json(devices, result)},
-                  {"suites", rates},
-                  {"noise", floors},
-                  {"kernel_variants", tunings_json(tunings)},
-                  {"warnings", result.warnings}};
-  return indented_json(json);
+  return indented_json(json_object({{"schema", "mgpu-bench/calibrate"},
+                                    {"schema_version", 2},
+                                    {"devices", std::move(list)},
+                                    {"link", std::move(link)},
+                                    {"peers", peers_json(devices, result)},
+                                    {"suites", std::move(rates)},
+                                    {"noise", std::move(floors)},
+                                    {"kernel_variants", tunings_json(tunings)},
+                                    {"warnings", result.warnings}}));
 }
 
 }  // namespace

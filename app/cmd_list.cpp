@@ -3,78 +3,79 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "app/commands.hpp"
 #include "app/terminal.hpp"
 #include "lib/plan/choose.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/profile/metrics.hpp"
+#include "lib/report/json_build.hpp"
 #include "lib/report/json_text.hpp"
 #include "lib/report/table_writer.hpp"
 
 namespace mgpu {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kHang = 16;  // lines that are broken go on behind the names
 
-Json suites_json(std::span<const SuiteInfo> suites) {
-  Json list = Json::array();
+JsonValue suites_json(std::span<const SuiteInfo> suites) {
+  JsonValue list = json_list();
   for (const SuiteInfo& suite : suites) {
-    Json options = Json::array();
+    JsonValue options = json_list();
     for (const SuiteOption& option : suite.options) {
-      options.push_back({{"name", option.name},
-                         {"values", option.values},
-                         {"default", option.values.at(0)},
-                         {"help", option.help}});
+      append(options, json_object({{"name", option.name},
+                                   {"values", option.values},
+                                   {"default", option.values.at(0)},
+                                   {"help", option.help}}));
     }
-    Json modes = Json::array();
-    for (const Mode& mode : suite.modes) modes.push_back(to_string(mode));
-    list.push_back({{"name", suite.name},
-                    {"summary", suite.summary},
-                    {"size_counts", suite.size_name},
-                    {"default_size", suite.default_size},
-                    {"quick_size", suite.quick_size},
-                    {"modes", modes},
-                    {"input", suite.input},
-                    {"options", options}});
+    JsonValue modes = json_list();
+    for (const Mode& mode : suite.modes) append(modes, to_string(mode));
+    append(list, json_object({{"name", suite.name},
+                              {"summary", suite.summary},
+                              {"size_counts", suite.size_name},
+                              {"default_size", suite.default_size},
+                              {"quick_size", suite.quick_size},
+                              {"modes", std::move(modes)},
+                              {"input", suite.input},
+                              {"options", std::move(options)}}));
   }
   return list;
 }
 
-Json strategies_json() {
-  Json list = Json::array();
+JsonValue strategies_json() {
+  JsonValue list = json_list();
   for (const StrategyInfo& strategy : listed_strategies()) {
-    Json params = Json::array();
+    JsonValue params = json_list();
     for (const StrategyParam& p : strategy.params) {
       if (p.choices.empty()) {
-        params.push_back({{"name", p.name},
-                          {"default", p.standard},
-                          {"min", p.min},
-                          {"max", p.max},
-                          {"help", p.help}});
+        append(params, json_object({{"name", p.name},
+                                    {"default", p.standard},
+                                    {"min", p.min},
+                                    {"max", p.max},
+                                    {"help", p.help}}));
       } else {
-        params.push_back({{"name", p.name},
-                          {"default", p.text(p.standard)},
-                          {"choices", p.choices},
-                          {"help", p.help}});
+        append(params, json_object({{"name", p.name},
+                                    {"default", p.text(p.standard)},
+                                    {"choices", p.choices},
+                                    {"help", p.help}}));
       }
     }
-    list.push_back({{"name", strategy.name}, {"summary", strategy.summary}, {"params", params}});
+    append(list, json_object({{"name", strategy.name},
+                              {"summary", strategy.summary},
+                              {"params", std::move(params)}}));
   }
   return list;
 }
 
-Json metrics_json() {
-  Json list = Json::array();
+JsonValue metrics_json() {
+  JsonValue list = json_list();
   for (const MetricInfo& metric : all_metrics()) {
-    list.push_back({{"name", metric.name},
-                    {"unit", metric.unit},
-                    {"higher_is_better", metric.higher_is_better},
-                    {"optional", metric.optional},
-                    {"definition", metric.definition}});
+    append(list, json_object({{"name", metric.name},
+                              {"unit", metric.unit},
+                              {"higher_is_better", metric.higher_is_better},
+                              {"optional", metric.optional},
+                              {"definition", metric.definition}}));
   }
   return list;
 }
@@ -143,10 +144,11 @@ ExitCode cmd_list(const Context& context) {
   read_word({what, "list"}, accepted);
   const bool suites = what == "suites", strategies = what == "strategies";
   if (context.invocation.settings.is_on("json")) {
-    const Json list = suites       ? suites_json(context.suites)
-                      : strategies ? strategies_json()
-                                   : metrics_json();
-    print_json(indented_json({{"schema", "mgpu-bench/list"}, {"schema_version", 2}, {what, list}}));
+    JsonValue list = suites       ? suites_json(context.suites)
+                     : strategies ? strategies_json()
+                                  : metrics_json();
+    print_json(indented_json(json_object(
+        {{"schema", "mgpu-bench/list"}, {"schema_version", 2}, {what, std::move(list)}})));
   } else {
     const std::string text = suites       ? suites_text(context.suites)
                              : strategies ? strategies_text()

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "app/calibrations.hpp"
 #include "app/commands.hpp"
@@ -15,6 +15,7 @@
 #include "lib/base/quantity.hpp"
 #include "lib/exec/scenario_run.hpp"
 #include "lib/plan/scaling.hpp"
+#include "lib/report/json_build.hpp"
 #include "lib/report/json_text.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/scenario_json.hpp"
@@ -23,8 +24,6 @@
 
 namespace mgpu {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kShown = 6;       // candidates
 constexpr std::size_t kNamed = 16;      // devices
@@ -71,25 +70,26 @@ std::string as_text(const SessionOptions& session, std::span<const PlannedCase> 
 }
 
 std::string as_json(const SessionOptions& session, std::span<const PlannedCase> cases) {
-  Json list = Json::array();
+  JsonValue list = json_list();
   const Problem& problem = session.problems.front();
   for (const PlannedCase& planned : cases) {
-    Json considered = Json::array();
+    JsonValue considered = json_list();
     for (const Candidate& candidate : planned.choice.considered) {
-      considered.push_back({{"strategy", candidate.strategy->name},
-                            {"devices", candidate.devices},
-                            {"predicted_ns", candidate.predicted.count()}});
+      append(considered, json_object({{"strategy", candidate.strategy->name},
+                                      {"devices", candidate.devices},
+                                      {"predicted_ns", candidate.predicted}}));
     }
-    list.push_back({{"suite", problem.suite->name},
-                    {problem.suite->size_name, problem.params.size},
-                    {"mode", to_string(planned.mode)},
-                    {"strategy", planned.choice.chosen.strategy->name},
-                    {"devices", chosen_devices(planned, session.devices)},
-                    {"predicted_ns", planned.choice.chosen.predicted.count()},
-                    {"reasons", planned.choice.reasons},
-                    {"considered", considered}});
+    append(list, json_object({{"suite", problem.suite->name},
+                              {problem.suite->size_name, problem.params.size},
+                              {"mode", to_string(planned.mode)},
+                              {"strategy", planned.choice.chosen.strategy->name},
+                              {"devices", chosen_devices(planned, session.devices)},
+                              {"predicted_ns", planned.choice.chosen.predicted},
+                              {"reasons", planned.choice.reasons},
+                              {"considered", std::move(considered)}}));
   }
-  return indented_json({{"schema", "mgpu-bench/plan"}, {"schema_version", 1}, {"plans", list}});
+  return indented_json(json_object(
+      {{"schema", "mgpu-bench/plan"}, {"schema_version", 1}, {"plans", std::move(list)}}));
 }
 
 ExitCode deliver(const Context& context, const SessionOptions& session,

@@ -3,7 +3,6 @@
 #include "lib/report/calibration_store.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "lib/base/fnv.hpp"
@@ -20,7 +19,6 @@ namespace mgpu {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kCalibrationSchema = "mgpu-bench/calibration";
 // 2: what fewer devices than all carry together; 3: a suite's smaller problem; 4: what the host
@@ -36,30 +34,22 @@ std::string part_of(const Device& device) {
 // The same device again, also when others were hidden or reordered. Two CPUs of one name can only
 // be distinguished by their ids; parts of a CPU differ by number and by size. What another node's
 // does includes the way there.
-Json identity(const Device& device) {
+JsonValue identity(const Device& device) {
   std::string which = device.uuid  ? "uuid " + *device.uuid + part_of(device)
                       : device.pci ? "pci " + *device.pci + part_of(device)
                                    : "id " + device.id;
   if (device.is_elsewhere()) which += " of " + device.node->host;
-  return {{"platform", device.platform},
-          {"name", device.name},
-          {"which", which},
-          {"compute_units", device.compute_units}};
+  return json_object({{"platform", device.platform},
+                      {"name", device.name},
+                      {"which", which},
+                      {"compute_units", device.compute_units}});
 }
 
-Json driver(const Device& device) {
+std::string driver(const Device& device) {
   return device.platform_version + " / " + device.driver_version;
 }
 
-Json identities(std::span<const Device> devices) {
-  std::vector<Json> all;
-  for (const Device& device : devices) all.push_back(identity(device));
-  std::sort(all.begin(), all.end(),
-            [](const Json& a, const Json& b) { return flat_json(a) < flat_json(b); });
-  return all;
-}
-
-// The devices in the order of identities(), as positions in `devices`.
+// Positions in `devices`, in the order of identities().
 std::vector<std::size_t> in_order_of_identities(std::span<const Device> devices) {
   std::vector<std::string> names;
   for (const Device& device : devices) names.push_back(flat_json(identity(device)));
@@ -70,7 +60,13 @@ std::vector<std::size_t> in_order_of_identities(std::span<const Device> devices)
   return order;
 }
 
-Json drivers(std::span<const Device> devices) {
+JsonValue identities(std::span<const Device> devices) {
+  JsonValue all = json_list();
+  for (const std::size_t i : in_order_of_identities(devices)) append(all, identity(devices[i]));
+  return all;
+}
+
+std::vector<std::string> drivers(std::span<const Device> devices) {
   std::vector<std::string> all;
   for (const Device& device : devices) all.push_back(driver(device));
   std::sort(all.begin(), all.end());
@@ -80,24 +76,24 @@ Json drivers(std::span<const Device> devices) {
 
 // Names that are no UTF-8 come out of flat_json() replaced, and out of a file as they were written:
 // what is cached is compared as text.
-fs::path file_of(const fs::path& folder, const char* kind, const Json& of) {
+fs::path file_of(const fs::path& folder, const char* kind, const JsonValue& of) {
   return folder / (std::string(kind) + "-" + fnv1a_hex(flat_json(of)) + ".json");
 }
 
 struct Cached {
-  Json document;
+  JsonValue document;
   bool found = false;
   std::string changed;  // what it was made with another of: "driver"; empty: it can be used
 };
 
 // The document in `file`; throws Error(input) when it is none of ours, or not of these devices.
-Cached read_cached(const fs::path& file, const Json& of, const Json& by) {
+Cached read_cached(const fs::path& file, const JsonValue& of, const JsonValue& by) {
   std::error_code error;
   if (!fs::exists(file, error)) {
     if (error) throw Error(ErrorKind::input, error.message());
     return {};
   }
-  Cached cached{parse_json(read_text_file(file)), true, {}};
+  Cached cached{parse_json_value(read_text_file(file)), true, {}};
   const JsonReader json(cached.document);
   if (json.at("schema").string() != kCalibrationSchema)
     json.at("schema").fail("another kind of file");
@@ -105,19 +101,19 @@ Cached read_cached(const fs::path& file, const Json& of, const Json& by) {
     json.at("schema_version").fail("of another version of the tool");
   if (flat_json(json.at("of").json()) != flat_json(of))
     throw Error(ErrorKind::input, "it is of another device");
-  for (const auto& [what, value] : by.items()) {
+  JsonReader(by).members([&](const std::string& what, const JsonReader& value) {
     if (cached.changed.empty() &&
-        flat_json(json.at("by").at(what.c_str()).json()) != flat_json(value))
+        flat_json(json.at("by").at(what.c_str()).json()) != flat_json(value.json()))
       cached.changed = what;
-  }
+  });
   return cached;
 }
 
-Json document(const Json& of, const Json& by) {
-  return {{"schema", kCalibrationSchema},
-          {"schema_version", kCalibrationVersion},
-          {"of", of},
-          {"by", by}};
+JsonValue document(const JsonValue& of, const JsonValue& by) {
+  return json_object({{"schema", kCalibrationSchema},
+                      {"schema_version", kCalibrationVersion},
+                      {"of", of},
+                      {"by", by}});
 }
 
 std::string damaged(const fs::path& file, const std::string& why) {
@@ -138,7 +134,7 @@ LinkRate carried(const JsonReader& json) {
   return rate;
 }
 
-void write(const fs::path& file, const Json& document, std::vector<std::string>& warnings) {
+void write(const fs::path& file, const JsonValue& document, std::vector<std::string>& warnings) {
   try {
     write_file_atomically(file, json_text(document));
   } catch (const Error& error) {
@@ -154,11 +150,12 @@ CalibrationStore::CalibrationStore(fs::path folder, const CalibrationBasis& basi
 std::optional<Capability> CalibrationStore::load(const Device& device,
                                                  std::vector<std::string>& warnings) const {
   if (folder_.empty()) return std::nullopt;
-  const Json of = identity(device);
+  const JsonValue of = identity(device);
   const fs::path file = file_of(folder_, "device", of);
   try {
-    const Cached cached =
-        read_cached(file, of, {{"driver", driver(device)}, {"tool", tool_}, {"kernels", kernels_}});
+    const Cached cached = read_cached(
+        file, of,
+        json_object({{"driver", driver(device)}, {"tool", tool_}, {"kernels", kernels_}}));
     if (!cached.changed.empty()) warnings.push_back(outdated(device.name, cached.changed));
     if (!cached.found || !cached.changed.empty()) return std::nullopt;
     const JsonReader json = JsonReader(cached.document).at("capability");
@@ -174,11 +171,12 @@ std::optional<Capability> CalibrationStore::load(const Device& device,
 std::optional<LinkCapability> CalibrationStore::load_link(
     std::span<const Device> devices, std::vector<std::string>& warnings) const {
   if (folder_.empty()) return std::nullopt;
-  const Json of = identities(devices);
+  const JsonValue of = identities(devices);
   const fs::path file = file_of(folder_, "link", of);
   try {
     const Cached cached = read_cached(
-        file, of, {{"driver", drivers(devices)}, {"tool", tool_}, {"kernels", kernels_}});
+        file, of,
+        json_object({{"driver", drivers(devices)}, {"tool", tool_}, {"kernels", kernels_}}));
     if (!cached.changed.empty())
       warnings.push_back(outdated("all devices together", cached.changed));
     if (!cached.found || !cached.changed.empty()) return std::nullopt;
@@ -196,10 +194,11 @@ std::optional<LinkCapability> CalibrationStore::load_link(
 PeerLinks CalibrationStore::load_peers(std::span<const Device> devices,
                                        std::vector<std::string>& warnings) const {
   if (folder_.empty()) return {};
-  const Json of = identities(devices);
+  const JsonValue of = identities(devices);
   const fs::path file = file_of(folder_, "peers", of);
   try {
-    const Cached cached = read_cached(file, of, {{"driver", drivers(devices)}, {"tool", tool_}});
+    const Cached cached =
+        read_cached(file, of, json_object({{"driver", drivers(devices)}, {"tool", tool_}}));
     if (!cached.changed.empty())
       warnings.push_back(outdated("all devices together", cached.changed));
     if (!cached.found || !cached.changed.empty()) return {};
@@ -218,19 +217,20 @@ PeerLinks CalibrationStore::load_peers(std::span<const Device> devices,
 void CalibrationStore::save_peers(std::span<const Device> devices, const PeerLinks& links,
                                   std::vector<std::string>& warnings) const {
   if (folder_.empty()) return;
-  const Json of = identities(devices);
-  Json json = document(of, {{"driver", drivers(devices)}, {"tool", tool_}});
-  json["links"] = peer_links_json(links.among(in_order_of_identities(devices)));
+  const JsonValue of = identities(devices);
+  JsonValue json = document(of, json_object({{"driver", drivers(devices)}, {"tool", tool_}}));
+  put(json, "links", peer_links_json(links.among(in_order_of_identities(devices))));
   write(file_of(folder_, "peers", of), json, warnings);
 }
 
 std::optional<SuiteRate> CalibrationStore::load_suite(const Device& device, const std::string& work,
                                                       std::vector<std::string>& warnings) const {
   if (folder_.empty()) return std::nullopt;
-  const Json of = {{"device", identity(device)}, {"work", work}};
+  const JsonValue of = json_object({{"device", identity(device)}, {"work", work}});
   const fs::path file = file_of(folder_, "suite", of);
   try {
-    const Cached cached = read_cached(file, of, {{"driver", driver(device)}, {"tool", tool_}});
+    const Cached cached =
+        read_cached(file, of, json_object({{"driver", driver(device)}, {"tool", tool_}}));
     if (!cached.changed.empty())
       warnings.push_back(outdated(work + " on " + device.name, cached.changed));
     if (!cached.found || !cached.changed.empty()) return std::nullopt;
@@ -259,10 +259,11 @@ std::optional<double> CalibrationStore::load_noise(std::span<const Device> devic
                                                    const std::string& work,
                                                    std::vector<std::string>& warnings) const {
   if (folder_.empty()) return std::nullopt;
-  const Json of = {{"devices", identities(devices)}, {"work", work}};
+  const JsonValue of = json_object({{"devices", identities(devices)}, {"work", work}});
   const fs::path file = file_of(folder_, "noise", of);
   try {
-    const Cached cached = read_cached(file, of, {{"driver", drivers(devices)}, {"tool", tool_}});
+    const Cached cached =
+        read_cached(file, of, json_object({{"driver", drivers(devices)}, {"tool", tool_}}));
     if (!cached.changed.empty())
       warnings.push_back(outdated("the noise of " + work, cached.changed));
     if (!cached.found || !cached.changed.empty()) return std::nullopt;
@@ -279,31 +280,36 @@ std::optional<double> CalibrationStore::load_noise(std::span<const Device> devic
 void CalibrationStore::save_noise(std::span<const Device> devices, const std::string& work,
                                   double share, std::vector<std::string>& warnings) const {
   if (folder_.empty()) return;
-  const Json of = {{"devices", identities(devices)}, {"work", work}};
-  Json json = document(of, {{"driver", drivers(devices)}, {"tool", tool_}});
-  json["noise"] = share;
+  const JsonValue of = json_object({{"devices", identities(devices)}, {"work", work}});
+  JsonValue json = document(of, json_object({{"driver", drivers(devices)}, {"tool", tool_}}));
+  put(json, "noise", share);
   write(file_of(folder_, "noise", of), json, warnings);
 }
 
 void CalibrationStore::save_suite(const Device& device, const std::string& work,
                                   const SuiteRate& rate, std::vector<std::string>& warnings) const {
   if (folder_.empty()) return;
-  const Json of = {{"device", identity(device)}, {"work", work}};
-  Json json = document(of, {{"driver", driver(device)}, {"tool", tool_}});
-  json["rate"] = {{"ops_per_s", rate.ops_per_s},          {"slice_ns", rate.slice.count()},
-                  {"fixed_ns", rate.fixed.count()},       {"unit", rate.unit},
-                  {"fewer_ops", rate.fewer_ops},          {"fewer_ns", rate.fewer.count()},
-                  {"host_ops_per_s", rate.host_ops_per_s}};
+  const JsonValue of = json_object({{"device", identity(device)}, {"work", work}});
+  JsonValue json = document(of, json_object({{"driver", driver(device)}, {"tool", tool_}}));
+  put(json, "rate",
+      json_object({{"ops_per_s", rate.ops_per_s},
+                   {"slice_ns", rate.slice.count()},
+                   {"fixed_ns", rate.fixed.count()},
+                   {"unit", rate.unit},
+                   {"fewer_ops", rate.fewer_ops},
+                   {"fewer_ns", rate.fewer.count()},
+                   {"host_ops_per_s", rate.host_ops_per_s}}));
   write(file_of(folder_, "suite", of), json, warnings);
 }
 
 std::optional<CachedVariant> CalibrationStore::load_variant(
     const Device& device, const std::string& work, std::vector<std::string>& warnings) const {
   if (folder_.empty()) return std::nullopt;
-  const Json of = {{"device", identity(device)}, {"work", work}};
+  const JsonValue of = json_object({{"device", identity(device)}, {"work", work}});
   const fs::path file = file_of(folder_, "variant", of);
   try {
-    const Cached cached = read_cached(file, of, {{"driver", driver(device)}, {"tool", tool_}});
+    const Cached cached =
+        read_cached(file, of, json_object({{"driver", driver(device)}, {"tool", tool_}}));
     if (!cached.changed.empty())
       warnings.push_back(outdated(work + ", tuned, on " + device.name, cached.changed));
     if (!cached.found || !cached.changed.empty()) return std::nullopt;
@@ -321,28 +327,31 @@ void CalibrationStore::save_variant(const Device& device, const std::string& wor
                                     const CachedVariant& variant,
                                     std::vector<std::string>& warnings) const {
   if (folder_.empty()) return;
-  const Json of = {{"device", identity(device)}, {"work", work}};
-  Json json = document(of, {{"driver", driver(device)}, {"tool", tool_}});
-  json["variant"] = {{"name", variant.name}, {"ops_per_s", variant.ops_per_s}};
+  const JsonValue of = json_object({{"device", identity(device)}, {"work", work}});
+  JsonValue json = document(of, json_object({{"driver", driver(device)}, {"tool", tool_}}));
+  put(json, "variant", json_object({{"name", variant.name}, {"ops_per_s", variant.ops_per_s}}));
   write(file_of(folder_, "variant", of), json, warnings);
 }
 
 void CalibrationStore::save(const Device& device, const Capability& capability,
                             std::vector<std::string>& warnings) const {
   if (folder_.empty()) return;
-  const Json of = identity(device);
-  Json json = document(of, {{"driver", driver(device)}, {"tool", tool_}, {"kernels", kernels_}});
-  json["capability"] = capability_json(capability);
+  const JsonValue of = identity(device);
+  JsonValue json = document(
+      of, json_object({{"driver", driver(device)}, {"tool", tool_}, {"kernels", kernels_}}));
+  put(json, "capability", capability_json(capability));
   write(file_of(folder_, "device", of), json, warnings);
 }
 
 void CalibrationStore::save_link(std::span<const Device> devices, const LinkCapability& link,
                                  std::vector<std::string>& warnings) const {
   if (folder_.empty()) return;
-  const Json of = identities(devices);
-  Json json = document(of, {{"driver", drivers(devices)}, {"tool", tool_}, {"kernels", kernels_}});
-  json["link"] = {{"up_bytes_per_s", link_rate_json(link.up)},
-                  {"down_bytes_per_s", link_rate_json(link.down)}};
+  const JsonValue of = identities(devices);
+  JsonValue json = document(
+      of, json_object({{"driver", drivers(devices)}, {"tool", tool_}, {"kernels", kernels_}}));
+  put(json, "link",
+      json_object({{"up_bytes_per_s", link_rate_json(link.up)},
+                   {"down_bytes_per_s", link_rate_json(link.down)}}));
   write(file_of(folder_, "link", of), json, warnings);
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "lib/base/quote.hpp"
 #include "lib/report/json_reader.hpp"
@@ -15,8 +14,6 @@
 namespace mgpu {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct RateField {
   const char* name;
@@ -46,16 +43,16 @@ constexpr Nanos kMostTime = std::chrono::minutes(1);
 
 }  // namespace
 
-Json capability_json(const std::optional<Capability>& capability) {
-  Json json = Json::object();
+JsonValue capability_json(const std::optional<Capability>& capability) {
+  JsonValue json = json_object();
   if (!capability) return json;
   for (const RateField& field : kRates) {
     const double rate = (*capability).*field.member;
-    json[field.name] = rate > 0 && std::isfinite(rate) ? Json(rate) : Json(nullptr);
+    put(json, field.name, rate > 0 ? finite_json(rate) : JsonItem(nullptr));
   }
   for (const TimeField& field : kTimes) {
     const Nanos time = (*capability).*field.member;
-    json[field.name] = time > Nanos{} ? Json(time.count()) : Json(nullptr);
+    put(json, field.name, time > Nanos{} ? JsonItem(time) : JsonItem(nullptr));
   }
   return json;
 }
@@ -68,8 +65,8 @@ double read_rate(const JsonReader& json) {
 
 std::optional<Capability> read_capability(const JsonReader& json) {
   if (json.is_null()) return std::nullopt;
-  json.expect(json.json().is_object(), "an object");
-  if (json.json().empty()) return std::nullopt;
+  json.expect(json.is_object(), "an object");
+  if (json.size() == 0) return std::nullopt;
   Capability capability;
   for (const RateField& field : kRates) {
     const JsonReader value = json.at(field.name);
@@ -86,19 +83,19 @@ std::optional<Capability> read_capability(const JsonReader& json) {
   return capability;
 }
 
-Json link_rate_json(const LinkRate& rate) {
-  if (rate.by_count().size() > 1) return rate.by_count();
-  return number_json(rate.all());
+JsonValue link_rate_json(const LinkRate& rate) {
+  if (rate.by_count().size() > 1) return JsonItem(rate.by_count());
+  return finite_json(rate.all());
 }
 
 LinkRate read_link_rate(const JsonReader& json) {
   const auto rate = [&](const JsonReader& one, bool zero) {
-    const double read = one.json().is_number() ? one.json().get<double>() : std::nan("");
+    const double read = one.number_or_nan();
     if (read >= 0 && read <= kMostRate && (zero || read > 0)) return read;
     one.fail(fmt::format("{} is not accepted: a number {} 0, at most {:g}",
                          in_quotes(flat_json(one.json())), zero ? "from" : "above", kMostRate));
   };
-  if (!json.json().is_array()) return rate(json, true);
+  if (!json.is_list()) return rate(json, true);
   std::vector<double> by_count;
   json.elements([&](const JsonReader& one) { by_count.push_back(rate(one, false)); });
   json.expect(!by_count.empty(), "at least one number");

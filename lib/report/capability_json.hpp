@@ -2,17 +2,17 @@
 // Internal to lib/report, but for writing, which `devices --json` and `calibrate --json` do too.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 
 #include "lib/device/capability.hpp"
+#include "lib/report/json_build.hpp"
 
 namespace mgpu {
 
 class JsonReader;
 
 // An empty object when unknown; a figure that was not measured is null.
-nlohmann::ordered_json capability_json(const std::optional<Capability>& capability);
+JsonValue capability_json(const std::optional<Capability>& capability);
 // None for an empty object and for null. Throws Error(input) naming the field when one is missing
 // or no possible figure.
 std::optional<Capability> read_capability(const JsonReader& json);
@@ -21,7 +21,7 @@ std::optional<Capability> read_capability(const JsonReader& json);
 double read_rate(const JsonReader& json);
 
 // A number where it does not depend on how many devices copy (0: no limit), else a list.
-nlohmann::ordered_json link_rate_json(const LinkRate& rate);
+JsonValue link_rate_json(const LinkRate& rate);
 // Throws Error(input) naming the figure that is not a possible rate: below 0, or 0 in a list.
 LinkRate read_link_rate(const JsonReader& json);
 

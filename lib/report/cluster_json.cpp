@@ -1,16 +1,14 @@
 #include "lib/report/cluster_json.hpp"
 
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "lib/report/json_reader.hpp"
 
 namespace mgpu {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json offset_json(const std::optional<ClockOffset>& offset) {
-  return offset ? Json::array({offset->low.count(), offset->high.count()}) : Json(nullptr);
+JsonValue offset_json(const std::optional<ClockOffset>& offset) {
+  return offset ? json_list({offset->low, offset->high}) : JsonValue();
 }
 
 ClockOffset read_offset(const JsonReader& j) {
@@ -22,15 +20,15 @@ ClockOffset read_offset(const JsonReader& j) {
 
 }  // namespace
 
-Json cluster_json(const ClusterRecord& record) {
-  Json j = {{"library", record.library}, {"nodes", Json::array()}};
+JsonValue cluster_json(const ClusterRecord& record) {
+  JsonValue nodes = json_list();
   for (const NodeRecord& node : record.nodes)
-    j["nodes"].push_back({{"node", node.node},
-                          {"host", node.host},
-                          {"offset_begin_ns", offset_json(node.begin)},
-                          {"offset_end_ns", offset_json(node.end)},
-                          {"lost", node.lost ? Json(*node.lost) : Json(nullptr)}});
-  return j;
+    append(nodes, json_object({{"node", node.node},
+                               {"host", node.host},
+                               {"offset_begin_ns", offset_json(node.begin)},
+                               {"offset_end_ns", offset_json(node.end)},
+                               {"lost", node.lost}}));
+  return json_object({{"library", record.library}, {"nodes", std::move(nodes)}});
 }
 
 ClusterRecord read_cluster(const JsonReader& j) {

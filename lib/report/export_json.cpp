@@ -5,18 +5,17 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "lib/base/error.hpp"
 #include "lib/report/case_name.hpp"
 #include "lib/report/fault_words.hpp"
+#include "lib/report/json_build.hpp"
 #include "lib/report/json_text.hpp"
 
 namespace mgpu {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string fact(const Report& report, const std::string& name) {
   const auto found = report.environment.find(name);
@@ -25,60 +24,60 @@ std::string fact(const Report& report, const std::string& name) {
 
 // Bencher refuses a file without "caches"; compare.py one whose json_schema_version is not 1.
 // Everything of our own must be a string.
-Json google_context(const Report& report) {
+JsonValue google_context(const Report& report) {
   const std::string cores = fact(report, "cores");
   std::string devices;
   for (const DeviceRecord& d : report.devices)
     devices += (devices.empty() ? "" : ", ") + d.device.id + " " + d.device.name;
-  Json context = Json::object();
-  if (!report.started.empty()) context["date"] = report.started;
-  context["host_name"] = fact(report, "host");
-  context["executable"] = "mgpu-bench";
+  JsonValue context = json_object();
+  if (!report.started.empty()) put(context, "date", report.started);
+  put(context, "host_name", fact(report, "host"));
+  put(context, "executable", "mgpu-bench");
   if (!cores.empty() && cores.find_first_not_of("0123456789") == std::string::npos &&
       cores.size() < 10)
-    context["num_cpus"] = std::stoi(cores);
-  context["caches"] = Json::array();
-  context["load_avg"] = Json::array();
-  context["library_build_type"] = "release";
-  context["json_schema_version"] = 1;
-  context["mgpu_bench_version"] = report.tool.version;
-  context["mgpu_bench_git"] = report.tool.git;
-  context["devices"] = devices;
-  context["cpu_time"] = "equal to real_time: what the host's processor did is not measured";
+    put(context, "num_cpus", std::stoi(cores));
+  put(context, "caches", json_list());
+  put(context, "load_avg", json_list());
+  put(context, "library_build_type", "release");
+  put(context, "json_schema_version", 1);
+  put(context, "mgpu_bench_version", report.tool.version);
+  put(context, "mgpu_bench_git", report.tool.git);
+  put(context, "devices", devices);
+  put(context, "cpu_time", "equal to real_time: what the host's processor did is not measured");
   return context;
 }
 
 // Keys in the order of Google Benchmark's own writer. The name ends in /real_time, by which
 // Conbench knows which time counts.
-Json google_entry(const RunRecord& run, std::size_t family, std::size_t repetitions,
-                  std::size_t repetition, double ns) {
+JsonValue google_entry(const RunRecord& run, std::size_t family, std::size_t repetitions,
+                       std::size_t repetition, double ns) {
   const std::string name = series_name(run) + "/real_time";
-  Json j = {{"name", name},
-            {"family_index", family},
-            {"per_family_instance_index", 0},
-            {"run_name", name},
-            {"run_type", "iteration"},
-            {"repetitions", repetitions},
-            {"repetition_index", repetition},
-            {"threads", 1},
-            {"iterations", 1},
-            {"real_time", ns},
-            {"cpu_time", ns},
-            {"time_unit", "ns"}};
-  if (run.work.ops > 0 && ns > 0) j["items_per_second"] = run.work.ops / ns * 1e9;
+  JsonValue j = json_object({{"name", name},
+                             {"family_index", family},
+                             {"per_family_instance_index", 0},
+                             {"run_name", name},
+                             {"run_type", "iteration"},
+                             {"repetitions", repetitions},
+                             {"repetition_index", repetition},
+                             {"threads", 1},
+                             {"iterations", 1},
+                             {"real_time", ns},
+                             {"cpu_time", ns},
+                             {"time_unit", "ns"}});
+  if (run.work.ops > 0 && ns > 0) put(j, "items_per_second", run.work.ops / ns * 1e9);
   return j;
 }
 
 // Counters of the case: only finite ones, since NaN and Infinity are no JSON and node throws the
 // whole file away.
-void add_counters(const RunRecord& run, Json& entry) {
+void add_counters(const RunRecord& run, JsonValue& entry) {
   for (const MetricInfo& metric : all_metrics()) {
     const std::optional<double> value = run.metrics.*metric.value;
-    if (value && std::isfinite(*value)) entry[metric.name] = *value;
+    if (value && std::isfinite(*value)) put(entry, metric.name, *value);
   }
-  entry["label"] = fmt::format("{} on {} devices", strategy_label(run), devices_text(run));
-  for (const std::string& note : fault_notes(run))
-    entry["label"] = entry["label"].get<std::string>() + "; " + note;
+  std::string label = fmt::format("{} on {} devices", strategy_label(run), devices_text(run));
+  for (const std::string& note : fault_notes(run)) label += "; " + note;
+  put(entry, "label", label);
 }
 
 double median_ns(const RunRecord& run) { return static_cast<double>(run.time.median.count()); }
@@ -126,50 +125,54 @@ std::vector<Measure> measures(const RunRecord& run) {
 // github-action-benchmark takes every entry for a series of its own and the first of equal names:
 // one a case, no aggregates.
 std::string export_googlecpp(const Report& report, bool samples) {
-  Json entries = Json::array();
+  JsonValue entries = json_list();
   std::size_t family = 0;
   each_ok(report, [&](const RunRecord& run) {
     const std::size_t repetitions = samples ? run.samples.size() : 1;
     for (std::size_t k = 0; k < repetitions; ++k) {
-      entries.push_back(
+      JsonValue entry =
           google_entry(run, family, repetitions, k,
-                       samples ? static_cast<double>(run.samples[k].count()) : median_ns(run)));
-      add_counters(run, entries.back());
+                       samples ? static_cast<double>(run.samples[k].count()) : median_ns(run));
+      add_counters(run, entry);
+      append(entries, std::move(entry));
     }
     ++family;
   });
-  return json_text(Json{{"context", google_context(report)}, {"benchmarks", std::move(entries)}});
+  return json_text(
+      json_object({{"context", google_context(report)}, {"benchmarks", std::move(entries)}}));
 }
 
 std::string export_bmf(const Report& report) {
-  Json out = Json::object();
+  JsonValue out = json_object();
   each_ok(report, [&](const RunRecord& run) {
-    Json& mine = out[series_name(run)];
+    const std::string name = series_name(run);
     for (const Measure& m : measures(run)) {
-      mine[m.slug] = {{"value", m.value}};
-      if (m.bounds)
-        mine[m.slug].update(
-            Json{{"lower_value", m.bounds->first}, {"upper_value", m.bounds->second}});
+      JsonValue one = json_object({{"value", m.value}});
+      if (m.bounds) {
+        put(one, "lower_value", m.bounds->first);
+        put(one, "upper_value", m.bounds->second);
+      }
+      put_inside(out, name, m.slug, std::move(one));
     }
   });
   return json_text(out);
 }
 
 std::string export_gha(const Report& report, bool bigger) {
-  Json out = Json::array();
+  JsonValue out = json_list();
   each_ok(report, [&](const RunRecord& run) {
     for (const Measure& m : measures(run)) {
       if (m.bigger_is_better != bigger) continue;
-      Json entry = {
-          {"name", series_name(run) + " " + m.name}, {"unit", m.unit}, {"value", m.value}};
+      JsonValue entry = json_object(
+          {{"name", series_name(run) + " " + m.name}, {"unit", m.unit}, {"value", m.value}});
       if (m.bounds)
-        entry["range"] = fmt::format("{:.6g} to {:.6g}", m.bounds->first, m.bounds->second);
+        put(entry, "range", fmt::format("{:.6g} to {:.6g}", m.bounds->first, m.bounds->second));
       std::string extra =
           fmt::format("samples: {}\nverified: {}", run.time.n, to_string(run.verify.status));
       if (!report.started.empty()) extra += "\nstarted: " + report.started;
       for (const std::string& note : fault_notes(run)) extra += '\n' + note;
-      entry["extra"] = std::move(extra);
-      out.push_back(std::move(entry));
+      put(entry, "extra", extra);
+      append(out, std::move(entry));
     }
   });
   return json_text(out);

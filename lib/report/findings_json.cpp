@@ -1,26 +1,27 @@
 #include "lib/report/findings_json.hpp"
 
-#include "lib/report/json_text.hpp"
+#include <utility>
 
 namespace mgpu {
 
-using Json = nlohmann::ordered_json;
-
-Json findings_json(const Findings& findings) {
-  Json j = {{"figures", Json::array()}, {"milestones", Json::array()}, {"curves", Json::array()}};
+JsonValue findings_json(const Findings& findings) {
+  JsonValue figures = json_list(), milestones = json_list(), curves = json_list();
   for (const auto& figure : findings.figures)
-    j["figures"].push_back({{"name", figure.name}, {"value", number_json(figure.value)}});
+    append(figures, json_object({{"name", figure.name}, {"value", finite_json(figure.value)}}));
   for (const auto& milestone : findings.milestones)
-    j["milestones"].push_back({{"name", milestone.name},
-                               {"rounds", milestone.rounds},
-                               {"time_ns", milestone.time.count()}});
+    append(milestones, json_object({{"name", milestone.name},
+                                    {"rounds", milestone.rounds},
+                                    {"time_ns", milestone.time}}));
   for (const auto& curve : findings.curves) {
-    Json values = Json::array();
-    for (const double value : curve.values) values.push_back(number_json(value));
-    j["curves"].push_back(
-        {{"name", curve.name}, {"rounds", curve.rounds}, {"values", std::move(values)}});
+    JsonValue values = json_list();
+    for (const double value : curve.values) append(values, finite_json(value));
+    append(curves,
+           json_object(
+               {{"name", curve.name}, {"rounds", curve.rounds}, {"values", std::move(values)}}));
   }
-  return j;
+  return json_object({{"figures", std::move(figures)},
+                      {"milestones", std::move(milestones)},
+                      {"curves", std::move(curves)}});
 }
 
 Findings read_findings(const JsonReader& j) {

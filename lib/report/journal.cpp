@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "lib/base/fnv.hpp"
 #include "lib/report/fault_json.hpp"
@@ -17,8 +17,6 @@
 namespace mgpu {
 namespace {
 
-using LineJson = nlohmann::ordered_json;
-
 constexpr std::string_view kJournalSchema = "mgpu-bench/journal";
 constexpr int kJournalVersion = 1;
 constexpr std::size_t kHash = 16;  // hexadecimal digits
@@ -26,10 +24,10 @@ constexpr std::size_t kHash = 16;  // hexadecimal digits
 std::string with_hash(const std::string& json) { return fnv1a_hex(json) + ' ' + json + '\n'; }
 
 std::string entry_text(const JournalGroup& g) {
-  LineJson group = {
-      {"number", g.number}, {"name", g.name}, {"devices", g.devices}, {"cases", g.cases}};
-  if (!g.settled.empty()) group["settled"] = g.settled;
-  return flat_json({{"group", std::move(group)}});
+  JsonValue group = json_object(
+      {{"number", g.number}, {"name", g.name}, {"devices", g.devices}, {"cases", g.cases}});
+  for (const auto& [name, value] : g.settled) put_inside(group, "settled", name, value);
+  return flat_json(json_object({{"group", std::move(group)}}));
 }
 
 std::string entry_text(const JournalSample& s) {
@@ -58,30 +56,28 @@ std::string entry_text(const JournalSample& s) {
 
 std::string entry_text(const JournalDisturbed& d) {
   return flat_json(
-      {{"disturbed",
-        {{"case", d.of_case},
-         {"devices", d.devices},
-         {"time_ns", d.time.count()},
-         {"verify", to_string(d.verify)},
-         {"reason", d.reason},
-         {"samples_before", d.samples_before ? LineJson(*d.samples_before) : LineJson(nullptr)}}}});
+      json_object({{"disturbed", json_object({{"case", d.of_case},
+                                              {"devices", d.devices},
+                                              {"time_ns", d.time},
+                                              {"verify", to_string(d.verify)},
+                                              {"reason", d.reason},
+                                              {"samples_before", d.samples_before}})}}));
 }
 
 std::string entry_text(const JournalFault& f) {
-  return flat_json({{"fault",
-                     {{"case", f.of_case ? LineJson(*f.of_case) : LineJson(nullptr)},
-                      {"what", fault_json(f.fault)}}}});
+  return flat_json(
+      json_object({{"fault", json_object({{"case", f.of_case}, {"what", fault_json(f.fault)}})}}));
 }
 
 std::string entry_text(const JournalFailure& f) {
-  return flat_json({{"failed",
-                     {{"case", f.of_case},
-                      {"reason", f.reason},
-                      {"verify", to_string(f.verify.status)},
-                      {"method", f.verify.method},
-                      {"digest", f.verify.digest},
-                      {"samples_checked", f.verify.checked},
-                      {"parts_recomputed", f.verify.recomputed}}}});
+  return flat_json(
+      json_object({{"failed", json_object({{"case", f.of_case},
+                                           {"reason", f.reason},
+                                           {"verify", to_string(f.verify.status)},
+                                           {"method", f.verify.method},
+                                           {"digest", f.verify.digest},
+                                           {"samples_checked", f.verify.checked},
+                                           {"parts_recomputed", f.verify.recomputed}})}}));
 }
 
 JournalHeader read_journal_header(const JsonReader& j) {
@@ -280,17 +276,17 @@ std::filesystem::path journal_of(const std::filesystem::path& result_file) {
 }
 
 std::string journal_line(const JournalHeader& h) {
-  LineJson configuration = LineJson::object();
-  for (const auto& [name, value] : h.configuration) configuration[name] = value;
-  return with_hash(flat_json({{"schema", kJournalSchema},
-                              {"schema_version", kJournalVersion},
-                              {"id", h.id},
-                              {"run", h.run},
-                              {"groups", h.groups},
-                              {"rows", h.rows},
-                              {"faults", h.faults},
-                              {"argv", h.argv},
-                              {"configuration", std::move(configuration)}}));
+  JsonValue configuration = json_object();
+  for (const auto& [name, value] : h.configuration) put(configuration, name, value);
+  return with_hash(flat_json(json_object({{"schema", kJournalSchema},
+                                          {"schema_version", kJournalVersion},
+                                          {"id", h.id},
+                                          {"run", h.run},
+                                          {"groups", h.groups},
+                                          {"rows", h.rows},
+                                          {"faults", h.faults},
+                                          {"argv", h.argv},
+                                          {"configuration", std::move(configuration)}})));
 }
 
 std::string journal_line(const JournalEntry& entry) {
@@ -321,8 +317,7 @@ Journal journal_from_text(std::string_view text) {
       complain("damaged; what it said is unknown, and samples are not made up");
     }
     try {
-      const LineJson parsed = parse_json(json);
-      if (parsed.is_discarded()) complain("no JSON");
+      const JsonValue parsed = parse_json_value(json);
       number == 0 ? reading.header(JsonReader(parsed)) : reading.line(JsonReader(parsed));
     } catch (const Error& error) {
       if (number == 0) throw;

@@ -1,6 +1,7 @@
 #include "lib/report/json_file.hpp"
 
 #include <cstddef>
+#include <nlohmann/json.hpp>
 
 #include "lib/base/text_file.hpp"
 
@@ -50,6 +51,8 @@ nlohmann::ordered_json parse_json(std::string_view text) {
     throw Error(ErrorKind::input, "not JSON, or cut off: " + plain_message(e.what()));
   }
 }
+
+JsonValue parse_json_value(std::string_view text) { return JsonValue(parse_json(text)); }
 
 nlohmann::ordered_json parse_json_file(const std::filesystem::path& file, const char* kind) {
   std::error_code error;

@@ -4,16 +4,19 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
 #include "lib/base/error.hpp"
+#include "lib/report/json_build.hpp"
 
 namespace mgpu {
 
 // Throws Error(input) where the text is not JSON, or nested deeper than 100 levels.
 nlohmann::ordered_json parse_json(std::string_view text);
+
+JsonValue parse_json_value(std::string_view text);
 
 // Likewise, without the name: also a directory, or unreadable. `kind` is what it should be: "a
 // result file".

@@ -1,13 +1,16 @@
 // A JSON value with the path that led to it, so that every error names the field. Internal to
-// lib/report.
+// lib/report. Readers need no more than this header: json.hpp, which takes seconds to parse and
+// instantiate, is included by json_reader.cpp alone.
 #pragma once
 
 #include <cstdint>
 #include <limits>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "lib/base/error.hpp"
@@ -24,87 +27,63 @@ class JsonReader {
       : json_(&json), path_(std::move(path)) {}
 
   const Json& json() const { return *json_; }
-  bool is_null() const { return json_->is_null(); }
+  bool is_null() const;
+  bool is_object() const;
+  bool is_list() const;
+  bool is_string() const;
+  bool is_number() const;
+  bool is_whole() const;     // a number without fraction or exponent
+  std::size_t size() const;  // elements or members
 
-  JsonReader at(const char* key) const {
-    expect(json_->is_object(), "an object");
-    const auto found = json_->find(key);
-    const std::string path = path_.empty() ? key : path_ + '.' + key;
-    if (found == json_->end()) throw Error(ErrorKind::input, path + ": missing");
-    return JsonReader(*found, path);
-  }
-  bool has(const char* key) const { return json_->is_object() && json_->contains(key); }
+  JsonReader at(const char* key) const;
+  bool has(const char* key) const;
   // Calls f(key, value) for each member of an object.
   template <typename F>
   void members(F f) const {
-    expect(json_->is_object(), "an object");
-    for (const auto& [key, value] : json_->items()) f(key, JsonReader(value, path_ + '.' + key));
+    expect(is_object(), "an object");
+    for (std::size_t k = 0, count = size(); k < count; ++k) f(key_of(k), member(k));
   }
   // Calls f(element) for each element of an array.
   template <typename F>
   void elements(F f) const {
-    expect(json_->is_array(), "a list");
-    std::size_t k = 0;
-    for (const Json& value : *json_) f(JsonReader(value, path_ + '[' + std::to_string(k++) + ']'));
+    expect(is_list(), "a list");
+    for (std::size_t k = 0, count = size(); k < count; ++k) f(element(k));
   }
 
   // `value` stands in that row and column of this table.
-  JsonReader cell(const Json& value, std::size_t row, std::size_t column) const {
-    return JsonReader(
-        value, path_ + ": row " + std::to_string(row) + ", column " + std::to_string(column));
-  }
+  JsonReader cell(const Json& value, std::size_t row, std::size_t column) const;
 
-  std::string string() const {
-    expect(json_->is_string(), "a string");
-    return json_->get<std::string>();
-  }
-  bool boolean() const {
-    expect(json_->is_boolean(), "true or false");
-    return json_->get<bool>();
-  }
+  std::string string() const;
+  bool boolean() const;
   // Both ends included.
   template <typename T>
   T integer(T least = std::numeric_limits<T>::lowest(),
             T most = std::numeric_limits<T>::max()) const {
-    const std::optional<T> value = whole<T>(*json_);
-    if (!value || *value < least || *value > most) refuse_whole(least, most);
-    return *value;
-  }
-  template <typename T>
-  [[noreturn]] void refuse_whole(T least, T most) const {
-    refuse("a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    return static_cast<T>(within(Widest<T>{least}, Widest<T>{most}));
   }
   // A moment, which may lie before the one that times are counted from.
-  Nanos nanos() const { return Nanos{integer<std::int64_t>(-kMostTime, kMostTime)}; }
+  Nanos nanos() const;
   // A time that something takes.
-  Nanos duration(std::int64_t most = kMostTime) const {
-    return Nanos{integer<std::int64_t>(0, most)};
-  }
+  Nanos duration(std::int64_t most = kMostTime) const;
   // From `least` to `most`. Null stands for what was not finite, and is NaN.
-  double number(double least = -kMostNumber, double most = kMostNumber) const {
-    if (json_->is_null()) return std::numeric_limits<double>::quiet_NaN();
-    return finite(least, most);
-  }
+  double number(double least = -kMostNumber, double most = kMostNumber) const;
   // Likewise, but null is refused; `zero`: of those from 0, 0 is accepted too.
   double finite(double least, double most, bool zero = true) const;
-  std::vector<std::string> strings() const {
-    std::vector<std::string> all;
-    elements([&](const JsonReader& element) { all.push_back(element.string()); });
-    return all;
-  }
+  double number_or_nan() const;  // NaN where it is none, too
+  std::vector<std::string> strings() const;
   // None for null, else what `read` makes of it.
   template <typename F>
   auto optional(F read) const -> std::optional<decltype(read(*this))> {
-    if (json_->is_null()) return std::nullopt;
+    if (is_null()) return std::nullopt;
     return read(*this);
   }
   // What it is, and what would be right: a line that begins with the field.
   [[noreturn]] void refuse(const std::string& accepted) const;
-  [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ErrorKind::input, path_.empty() ? what : path_ + ": " + what);
-  }
+  [[noreturn]] void refuse_whole(std::int64_t least, std::int64_t most) const;
+  [[noreturn]] void refuse_whole(std::uint64_t least, std::uint64_t most) const;
+  [[noreturn]] void fail(const std::string& what) const;
   void expect(bool ok, const char* what) const {
-    if (!ok) fail(std::string(what) + " expected");
+    if (!ok) fail_expected(what);
   }
 
   // Beyond these a figure is damage, or was made up to do some: a sum of what a file holds could
@@ -112,30 +91,31 @@ class JsonReader {
   static constexpr std::int64_t kMostTime = 10'000'000'000'000'000;  // nanoseconds: 116 days
   static constexpr double kMostNumber = 1e30;
 
-  // The integer, if it is one and fits T.
+  // The type that every integer of T's sign is read as.
   template <typename T>
-  static std::optional<T> whole(const Json& j) {
-    if (!j.is_number_integer()) return std::nullopt;
-    if (j.is_number_unsigned()) {
-      const auto v = j.get<std::uint64_t>();
-      if (v > static_cast<std::uint64_t>(std::numeric_limits<T>::max())) return std::nullopt;
-      return static_cast<T>(v);
-    }
-    const auto v = j.get<std::int64_t>();
-    if constexpr (std::numeric_limits<T>::is_signed) {
-      if (v < std::numeric_limits<T>::min() || v > std::numeric_limits<T>::max())
-        return std::nullopt;
-    } else {
-      if (v < 0 || static_cast<std::uint64_t>(v) > std::numeric_limits<T>::max())
-        return std::nullopt;
-    }
-    return static_cast<T>(v);
-  }
+  using Widest = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+  // The integer, if it is one from `least` to `most`.
+  static std::optional<std::int64_t> whole(const Json& json, std::int64_t least, std::int64_t most);
+  static std::optional<std::uint64_t> whole(const Json& json, std::uint64_t least,
+                                            std::uint64_t most);
 
  private:
+  const std::string& key_of(std::size_t k) const;
+  JsonReader member(std::size_t k) const;
+  JsonReader element(std::size_t k) const;
+  std::int64_t within(std::int64_t least, std::int64_t most) const;
+  std::uint64_t within(std::uint64_t least, std::uint64_t most) const;
+  [[noreturn]] void fail_expected(const char* what) const;
+
   const Json* json_;
   std::string path_;
 };
+
+// In record_json_read.cpp and scenario_json.cpp: of the version that this tool writes.
+struct Report;
+struct Scenario;
+Report read_report_value(const JsonReader& json);
+Scenario read_scenario_value(const JsonReader& json);
 
 // In timeline_json_read.cpp.
 struct Timeline;

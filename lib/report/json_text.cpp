@@ -3,10 +3,7 @@
 #include "lib/report/json_text.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
-
-#include "lib/report/record_json.hpp"
 
 namespace mgpu {
 
@@ -54,12 +51,6 @@ void write(const Json& j, std::size_t depth, std::string& out) {
 
 }  // namespace
 
-Json number_json(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-Json number_json(const std::optional<double>& value) {
-  return value ? number_json(*value) : Json(nullptr);
-}
-
 std::string indented_json(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -84,7 +75,5 @@ std::string json_text(const nlohmann::ordered_json& json) {
   out += '\n';
   return out;
 }
-
-std::string to_json_text(const Report& report) { return json_text(to_json(report)); }
 
 }  // namespace mgpu

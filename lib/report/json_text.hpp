@@ -3,7 +3,6 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,9 +10,6 @@ namespace mgpu {
 
 // Invalid UTF-8 is replaced by U+FFFD; non-finite numbers are written as null.
 std::string json_text(const nlohmann::ordered_json& json);
-// Null where there is no number that JSON could hold.
-nlohmann::ordered_json number_json(double value);
-nlohmann::ordered_json number_json(const std::optional<double>& value);
 // nlohmann's own layout, every value on its own line: for documents without tables, printed by
 // commands.
 std::string indented_json(const nlohmann::ordered_json& json);

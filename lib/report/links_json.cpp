@@ -1,6 +1,7 @@
 #include "lib/report/links_json.hpp"
 
-#include <nlohmann/json.hpp>
+#include <utility>
+#include <variant>
 
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
@@ -13,113 +14,97 @@ namespace mgpu {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::string_view kLinksSchema = "mgpu-bench/links";
 
-Json times_json(const std::vector<Nanos>& samples) {
-  Json json = Json::array();
-  for (const Nanos time : samples) json.push_back(time.count());
-  return json;
-}
-
-Json median_json(const std::vector<Nanos>& samples) {
-  const auto median = median_of(samples);
-  return median ? Json(median->count()) : Json(nullptr);
-}
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
-void put_moves(const LinkMoves& moves, Json& json) {
-  json["bytes"] = moves.bytes;
-  json["median_ns"] = median_json(moves.samples);
-  json["bytes_per_s"] = number_json(rate_of(moves));
-  json["wrong"] = moves.wrong;
-  json["samples_ns"] = times_json(moves.samples);
+void put_moves(const LinkMoves& moves, JsonValue& json) {
+  put(json, "bytes", moves.bytes);
+  put(json, "median_ns", median_of(moves.samples));
+  put(json, "bytes_per_s", finite_json(rate_of(moves)));
+  put(json, "wrong", moves.wrong);
+  put(json, "samples_ns", moves.samples);
 }
 
 void put_times(const std::vector<Nanos>& alone, const std::vector<Nanos>& queued,
-               std::uint64_t calls, Json& json) {
-  json["alone_ns"] = median_json(alone);
-  json["back_to_back_ns"] = number_json(queued_ns(queued, calls));
-  json["alone_samples_ns"] = times_json(alone);
-  json["back_to_back_calls"] = calls;
-  json["back_to_back_samples_ns"] = times_json(queued);
+               std::uint64_t calls, JsonValue& json) {
+  put(json, "alone_ns", median_of(alone));
+  put(json, "back_to_back_ns", finite_json(queued_ns(queued, calls)));
+  put(json, "alone_samples_ns", alone);
+  put(json, "back_to_back_calls", calls);
+  put(json, "back_to_back_samples_ns", queued);
 }
 
-Json links_device_json(const Device& d, std::size_t rank) {
-  return {{"id", d.id},
-          {"rank", rank},
-          {"name", d.name},
-          {"vendor", d.vendor},
-          {"platform", d.platform},
-          {"platform_version", d.platform_version},
-          {"type", to_string(d.type)},
-          {"uuid", or_null(d.uuid)},
-          {"pci", or_null(d.pci)},
-          {"driver_version", d.driver_version},
-          {"device_version", d.device_version},
-          {"global_memory_bytes", d.global_memory},
-          {"compute_units", d.compute_units}};
+JsonValue links_device_json(const Device& d, std::size_t rank) {
+  return json_object({{"id", d.id},
+                      {"rank", rank},
+                      {"name", d.name},
+                      {"vendor", d.vendor},
+                      {"platform", d.platform},
+                      {"platform_version", d.platform_version},
+                      {"type", to_string(d.type)},
+                      {"uuid", d.uuid},
+                      {"pci", d.pci},
+                      {"driver_version", d.driver_version},
+                      {"device_version", d.device_version},
+                      {"global_memory_bytes", d.global_memory},
+                      {"compute_units", d.compute_units}});
 }
 
-Json transfer_json(const LinkTransfer& transfer) {
-  Json json = {{"traffic", to_string(transfer.traffic)},
-               {"from", transfer.from},
-               {"to", transfer.to},
-               {"path", transfer.path ? Json(to_string(*transfer.path)) : Json(nullptr)},
-               {"in_use", transfer.in_use}};
+JsonValue transfer_json(const LinkTransfer& transfer) {
+  JsonValue json = json_object(
+      {{"traffic", to_string(transfer.traffic)},
+       {"from", transfer.from},
+       {"to", transfer.to},
+       {"path", transfer.path ? JsonItem(to_string(*transfer.path)) : JsonItem(nullptr)},
+       {"in_use", transfer.in_use}});
   put_moves(transfer.moves, json);
   return json;
 }
 
-Json at_once_json(const LinkAtOnce& row) {
-  Json json = {
-      {"traffic", to_string(row.crowd)}, {"path", or_null(row.path)}, {"in_use", row.in_use}};
+JsonValue at_once_json(const LinkAtOnce& row) {
+  JsonValue json = json_object({{"traffic", to_string(row.crowd)},
+                                {"path", json_or_null(row.path)},
+                                {"in_use", row.in_use}});
   put_moves(row.moves, json);
-  json["devices"] = Json::array();
+  JsonValue devices = json_list();
   for (const LinkShare& share : row.devices) {
-    json["devices"].push_back({{"device", share.device},
-                               {"bytes", share.bytes},
-                               {"median_ns", median_json(share.samples)},
-                               {"bytes_per_s", number_json(rate_of(share, row.moves))},
-                               {"samples_ns", times_json(share.samples)}});
+    append(devices, json_object({{"device", share.device},
+                                 {"bytes", share.bytes},
+                                 {"median_ns", median_of(share.samples)},
+                                 {"bytes_per_s", finite_json(rate_of(share, row.moves))},
+                                 {"samples_ns", share.samples}}));
   }
+  put(json, "devices", std::move(devices));
   return json;
 }
 
-Json latency_json(const LinkLatency& latency) {
-  Json json = {
-      {"devices", latency.devices}, {"path", or_null(latency.path)}, {"in_use", latency.in_use}};
+JsonValue latency_json(const LinkLatency& latency) {
+  JsonValue json = json_object({{"devices", latency.devices},
+                                {"path", json_or_null(latency.path)},
+                                {"in_use", latency.in_use}});
   put_times(latency.alone, latency.queued, latency.queued_calls, json);
   return json;
 }
 
-Json collective_json(const CollectiveRecord& row) {
-  Json json = {{"op", row.op},
-               {"size_bytes", row.size},
-               {"count", row.count},
-               {"type", row.element},
-               {"redop", or_null(row.reduction)},
-               {"devices", row.devices},
-               {"path", or_null(row.path)}};
+JsonValue collective_json(const CollectiveRecord& row) {
+  JsonValue json = json_object({{"op", row.op},
+                                {"size_bytes", row.size},
+                                {"count", row.count},
+                                {"type", row.element},
+                                {"redop", json_or_null(row.reduction)},
+                                {"devices", row.devices},
+                                {"path", json_or_null(row.path)}});
   put_times(row.alone, row.queued, row.queued_calls, json);
-  json["algbw_bytes_per_s"] = number_json(algorithm_bandwidth(row));
-  json["bus_factor"] = row.bus_factor;
-  json["busbw_bytes_per_s"] = number_json(bus_bandwidth(row));
-  json["wrong"] = row.wrong;
+  put(json, "algbw_bytes_per_s", finite_json(algorithm_bandwidth(row)));
+  put(json, "bus_factor", row.bus_factor);
+  put(json, "busbw_bytes_per_s", finite_json(bus_bandwidth(row)));
+  put(json, "wrong", row.wrong);
   return json;
 }
 
 template <class Rows, class Write>
-Json list_json(const Rows& rows, const Write& write) {
-  Json list = Json::array();
-  for (const auto& row : rows) list.push_back(write(row));
+JsonValue list_json(const Rows& rows, const Write& write) {
+  JsonValue list = json_list();
+  for (const auto& row : rows) append(list, write(row));
   return list;
 }
 
@@ -224,46 +209,47 @@ CollectiveRecord collective_of(const JsonReader& j) {
 }
 
 ParamValue option_of(const JsonReader& j) {
-  if (j.json().is_string()) return j.string();
+  if (j.is_string()) return j.string();
   return j.integer<std::int64_t>();
 }
 
 }  // namespace
 
-Json links_json(const LinksReport& report) {
-  Json json = {
-      {"schema", kLinksSchema},
-      {"schema_version", kLinksSchemaVersion},
-      {"complete", report.complete},
-      {"failure", or_null(report.failure)},
-      {"tool",
-       {{"version", report.tool.version}, {"git", report.tool.git}, {"argv", report.tool.argv}}},
-      {"started", report.started}};
-  json["environment"] = Json::object();
-  for (const auto& [name, value] : report.environment) json["environment"][name] = value;
-  json["options"] = Json::object();
+JsonValue links_value(const LinksReport& report) {
+  JsonValue json = json_object({{"schema", kLinksSchema},
+                                {"schema_version", kLinksSchemaVersion},
+                                {"complete", report.complete},
+                                {"failure", report.failure},
+                                {"tool", json_object({{"version", report.tool.version},
+                                                      {"git", report.tool.git},
+                                                      {"argv", report.tool.argv}})},
+                                {"started", report.started}});
+  JsonValue environment = json_object(), options = json_object(), devices = json_list();
+  for (const auto& [name, value] : report.environment) put(environment, name, value);
   for (const auto& [name, value] : report.options)
-    std::visit([&, &key = name](const auto& v) { json["options"][key] = v; }, value);
-  json["devices"] = Json::array();
+    std::visit([&, &key = name](const auto& v) { put(options, key, v); }, value);
   for (std::size_t i = 0; i < report.devices.size(); ++i)
-    json["devices"].push_back(links_device_json(report.devices[i], i));
-  json["paths"] = list_json(report.pairs, [](const LinkPair& pair) {
-    return Json{{"from", pair.from}, {"to", pair.to}, {"path", to_string(pair.path)}};
-  });
-  json["notes"] = report.notes;
-  json["transfers"] = list_json(report.transfers, transfer_json);
-  json["at_once"] = list_json(report.at_once, at_once_json);
-  json["latencies"] = list_json(report.latencies, latency_json);
-  json["collectives"] = list_json(report.collectives, collective_json);
-  json["warnings"] = report.warnings;
+    append(devices, links_device_json(report.devices[i], i));
+  put(json, "environment", std::move(environment));
+  put(json, "options", std::move(options));
+  put(json, "devices", std::move(devices));
+  put(json, "paths", list_json(report.pairs, [](const LinkPair& pair) {
+        return json_object({{"from", pair.from}, {"to", pair.to}, {"path", to_string(pair.path)}});
+      }));
+  put(json, "notes", report.notes);
+  put(json, "transfers", list_json(report.transfers, transfer_json));
+  put(json, "at_once", list_json(report.at_once, at_once_json));
+  put(json, "latencies", list_json(report.latencies, latency_json));
+  put(json, "collectives", list_json(report.collectives, collective_json));
+  put(json, "warnings", report.warnings);
   return json;
 }
 
-std::string links_json_text(const LinksReport& report) { return json_text(links_json(report)); }
+std::string links_json_text(const LinksReport& report) { return json_text(links_value(report)); }
 
-LinksReport links_from_json(const Json& json) {
+LinksReport links_from_json(const JsonValue& json) {
   const JsonReader j(json);
-  j.expect(json.is_object(), "a JSON object");
+  j.expect(j.is_object(), "a JSON object");
   const std::string schema = j.at("schema").string();
   if (schema != kLinksSchema)
     j.at("schema").fail(in_quotes(schema) + " is not \"" + std::string(kLinksSchema) + '"');
@@ -303,9 +289,9 @@ LinksReport links_from_json(const Json& json) {
   return report;
 }
 
-bool says_links(const Json& json) {
-  const auto schema = json.is_object() ? json.find("schema") : json.end();
-  return schema != json.end() && schema->is_string() && schema->get<std::string>() == kLinksSchema;
+bool says_links(const nlohmann::ordered_json& json) {
+  const JsonReader j(json);
+  return j.has("schema") && j.at("schema").is_string() && j.at("schema").string() == kLinksSchema;
 }
 
 }  // namespace mgpu

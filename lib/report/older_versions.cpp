@@ -1,6 +1,7 @@
 // Tables of what was renamed, and the places in a document where it was.
 #include "lib/report/older_versions.hpp"
 
+#include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
 

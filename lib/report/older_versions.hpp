@@ -2,7 +2,7 @@
 // before anything is read. Internal to lib/report.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 namespace mgpu {
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
@@ -10,17 +9,14 @@
 #include "lib/report/given_limits.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/json_reader.hpp"
-#include "lib/report/json_text.hpp"
 
 namespace mgpu {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-void add_link(Json& json, const PeerLink& link) {
-  json["path"] = to_string(link.path);
-  json["bytes_per_s"] = number_json(link.bytes_per_s);
-  json["latency_ns"] = link.latency.count();
+void add_link(JsonValue& json, const PeerLink& link) {
+  put(json, "path", to_string(link.path));
+  put(json, "bytes_per_s", finite_json(link.bytes_per_s));
+  put(json, "latency_ns", link.latency);
 }
 
 // What is left out is as `standard`.
@@ -42,26 +38,28 @@ PeerLink read_link(const JsonReader& object, const PeerLink& standard) {
 
 }  // namespace
 
-Json peer_links_json(const PeerLinks& links) {
-  if (links.devices() < 2) return nullptr;
+JsonValue peer_links_json(const PeerLinks& links) {
+  if (links.devices() < 2) return {};
   const PeerLink& standard = links.of(0, 1);
-  Json json;
+  JsonValue json;
   add_link(json, standard);
-  Json pairs = Json::array();
+  JsonValue pairs = json_list();
+  bool differ = false;
   for (std::size_t from = 0; from < links.devices(); ++from) {
     for (std::size_t to = 0; to < links.devices(); ++to) {
       if (from == to || links.of(from, to) == standard) continue;
-      Json pair{{"from", from}, {"to", to}};
+      JsonValue pair = json_object({{"from", from}, {"to", to}});
       add_link(pair, links.of(from, to));
-      pairs.push_back(std::move(pair));
+      append(pairs, std::move(pair));
+      differ = true;
     }
   }
-  if (!pairs.empty()) json["pairs"] = std::move(pairs);
+  if (differ) put(json, "pairs", std::move(pairs));
   return json;
 }
 
 PeerLinks read_peer_links(const JsonReader& json, std::size_t devices) {
-  json.expect(json.json().is_object(), "an object");
+  json.expect(json.is_object(), "an object");
   const PeerLink standard = read_link(json, {});
   PeerLinks links(devices, standard);
   if (!json.has("pairs")) return links;

@@ -2,9 +2,8 @@
 // what `calibrate --json` prints.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "lib/device/peer_links.hpp"
+#include "lib/report/json_build.hpp"
 
 namespace mgpu {
 
@@ -12,7 +11,7 @@ class JsonReader;
 
 // What pairs have, "path", "bytes_per_s", "latency_ns", and in "pairs" those that differ, with
 // "from" and "to", positions. Null: of nobody.
-nlohmann::ordered_json peer_links_json(const PeerLinks& links);
+JsonValue peer_links_json(const PeerLinks& links);
 // Of so many devices, two or more; what is left out of a pair is as of all, and there: direct,
 // without limit or latency. Throws Error(input) for an impossible figure, an unknown path, a pair
 // that is none, and one that is there twice. Unknown keys are skipped.

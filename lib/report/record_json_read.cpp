@@ -2,8 +2,6 @@
 // missing ones are errors. Timelines are read in timeline_json_read.cpp, plans in
 // plan_json_read.cpp.
 #include <algorithm>
-#include <filesystem>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "lib/base/quote.hpp"
@@ -11,10 +9,8 @@
 #include "lib/report/cluster_json.hpp"
 #include "lib/report/fault_json.hpp"
 #include "lib/report/findings_json.hpp"
-#include "lib/report/json_file.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/json_reader.hpp"
-#include "lib/report/older_versions.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/telemetry_json.hpp"
 
@@ -28,7 +24,7 @@ std::string read_string(const JsonReader& j) { return j.string(); }
 Nanos read_duration(const JsonReader& j) { return j.duration(); }
 // Below zero, as in files of the first versions: not known.
 std::optional<Nanos> read_what_if(const JsonReader& j) {
-  if (j.json().is_number_integer() && j.json().get<std::int64_t>() < 0) return std::nullopt;
+  if (j.is_whole() && j.number_or_nan() < 0) return std::nullopt;
   return j.optional(read_duration);
 }
 
@@ -50,9 +46,9 @@ Mode read_mode(const JsonReader& j) {
 ParamMap read_params(const JsonReader& j) {
   ParamMap map;
   j.members([&](const std::string& name, const JsonReader& value) {
-    if (value.json().is_string())
+    if (value.is_string())
       map[name] = value.string();
-    else if (value.json().is_number_integer())
+    else if (value.is_whole())
       map[name] = value.integer<std::int64_t>();
     else
       map[name] = value.number();
@@ -390,7 +386,7 @@ void check_length(const Report& report) {
 }
 
 void check_header(const JsonReader& j) {
-  j.expect(j.json().is_object(), "a JSON object");
+  j.expect(j.is_object(), "a JSON object");
   const std::string schema = j.at("schema").string();
   if (schema != kSchema)
     j.at("schema").fail(in_quotes(schema) + " is not \"" + std::string(kSchema) + '"');
@@ -404,9 +400,7 @@ void check_header(const JsonReader& j) {
 
 }  // namespace
 
-Report report_from_json(nlohmann::ordered_json json) {
-  bring_result_up_to_date(json);
-  const JsonReader j(json);
+Report read_report_value(const JsonReader& j) {
   check_header(j);
   Report report;
   report.complete = j.at("complete").boolean();
@@ -430,12 +424,6 @@ Report report_from_json(nlohmann::ordered_json json) {
   j.at("runs").elements([&](const JsonReader& e) { report.runs.push_back(read_run(e)); });
   check_length(report);
   return report;
-}
-
-Report read_report(const std::filesystem::path& file) {
-  return read_json_file(file, "a result file", [](nlohmann::ordered_json json) {
-    return report_from_json(std::move(json));
-  });
 }
 
 }  // namespace mgpu

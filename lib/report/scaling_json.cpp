@@ -3,17 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "lib/base/quantity.hpp"
+#include "lib/report/json_build.hpp"
 #include "lib/report/json_text.hpp"
 #include "lib/report/text_table.hpp"
 
 namespace mgpu {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string_view words_of(Scales scales) { return scales == Scales::strong ? "strong" : "weak"; }
 
@@ -45,33 +43,35 @@ std::vector<std::string> cells_of(const ScalingRow& row, bool size) {
 }  // namespace
 
 std::string scaling_json(const ScalingReport& report) {
-  Json rows = Json::array();
+  JsonValue rows = json_list();
   for (const ScalingRow& row : report.rows) {
     const bool timed = row.time > Nanos{};
-    const auto of = [&](double value) { return timed ? Json(value) : Json(nullptr); };
-    rows.push_back(
-        {{"strategy", row.strategy},
-         {"mode", to_string(row.mode)},
-         {"scaling", words_of(row.scales)},
-         {"nodes", row.nodes},
-         {"devices", row.devices},
-         {"items", row.items},
-         {"time_ns", timed ? Json(row.time.count()) : Json(nullptr)},
-         {"rate", of(timed ? static_cast<double>(row.items) * report.ops / seconds(row.time) : 0)},
-         {"speedup", of(row.speedup)},
-         {"efficiency", of(row.efficiency)},
-         {"sending_ns", row.sending.count()},
-         {"receiving_ns", row.receiving.count()},
-         {"handing_out_ns", row.handing_out.count()},
-         {"why_not", row.why_not.empty() ? Json(nullptr) : Json(row.why_not)}});
+    const auto of = [&](double value) { return timed ? JsonItem(value) : JsonItem(nullptr); };
+    append(rows,
+           json_object(
+               {{"strategy", row.strategy},
+                {"mode", to_string(row.mode)},
+                {"scaling", words_of(row.scales)},
+                {"nodes", row.nodes},
+                {"devices", row.devices},
+                {"items", row.items},
+                {"time_ns", timed ? JsonItem(row.time) : JsonItem(nullptr)},
+                {"rate",
+                 of(timed ? static_cast<double>(row.items) * report.ops / seconds(row.time) : 0)},
+                {"speedup", of(row.speedup)},
+                {"efficiency", of(row.efficiency)},
+                {"sending_ns", row.sending},
+                {"receiving_ns", row.receiving},
+                {"handing_out_ns", row.handing_out},
+                {"why_not", json_or_null(row.why_not)}}));
   }
-  return indented_json({{"schema", "mgpu-bench/scaling"},
-                        {"schema_version", 1},
-                        {"tool", report.tool},
-                        {"simulated", report.source},
-                        {"suite", report.suite},
-                        {"unit", report.unit},
-                        {"rows", rows}});
+  return indented_json(json_object({{"schema", "mgpu-bench/scaling"},
+                                    {"schema_version", 1},
+                                    {"tool", report.tool},
+                                    {"simulated", report.source},
+                                    {"suite", report.suite},
+                                    {"unit", report.unit},
+                                    {"rows", std::move(rows)}}));
 }
 
 std::string scaling_tables(const ScalingReport& report, const TableStyle& style) {

@@ -5,16 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "lib/base/quote.hpp"
 #include "lib/plan/as_measured.hpp"
 #include "lib/plan/exchange.hpp"
 #include "lib/report/capability_json.hpp"
-#include "lib/report/json_file.hpp"
 #include "lib/report/json_names.hpp"
-#include "lib/report/older_versions.hpp"
 #include "lib/report/peer_links_json.hpp"
 #include "lib/report/strict_object.hpp"
 
@@ -325,10 +322,8 @@ void correct(Scenario& scenario, const RunRecord& run) {
 
 }  // namespace
 
-Scenario scenario_from_json(nlohmann::ordered_json json) {
-  bring_scenario_up_to_date(json);
-  const StrictObject object(JsonReader(json),
-                            {"schema", "devices", "link", "links", "nodes", "work"});
+Scenario read_scenario_value(const JsonReader& json) {
+  const StrictObject object(json, {"schema", "devices", "link", "links", "nodes", "work"});
   constexpr const char* kName = "mgpu-bench/scenario";
   if (object.text("schema", kName) != kName)
     object.at("schema").fail(std::string("accepted: ") + kName);
@@ -347,12 +342,6 @@ Scenario scenario_from_json(nlohmann::ordered_json json) {
   if (object.has("nodes")) scenario.nodes = read_nodes(object.at("nodes"), scenario);
   check_extent(scenario);
   return scenario;
-}
-
-Scenario read_scenario(const std::filesystem::path& file) {
-  return read_json_file(file, "a scenario file", [](nlohmann::ordered_json json) {
-    return scenario_from_json(std::move(json));
-  });
 }
 
 std::size_t largest_estimated_run(const Report& report) {

@@ -23,7 +23,7 @@ namespace mgpu {
 class StrictObject {
  public:
   StrictObject(JsonReader json, std::initializer_list<const char*> known) : json_(std::move(json)) {
-    json_.expect(json_.json().is_object(), "an object");
+    json_.expect(json_.is_object(), "an object");
     json_.members([&](const std::string& key, const JsonReader&) {
       if (std::find(known.begin(), known.end(), key) != known.end()) return;
       const std::vector<std::string> words(known.begin(), known.end());
@@ -32,7 +32,7 @@ class StrictObject {
     });
   }
 
-  bool has(const char* key) const { return json_.json().contains(key); }
+  bool has(const char* key) const { return json_.has(key); }
   JsonReader at(const char* key) const { return json_.at(key); }
 
   template <typename T>

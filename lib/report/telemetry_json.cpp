@@ -1,19 +1,12 @@
 // Files from before there was telemetry have none of these keys.
 #include "lib/report/telemetry_json.hpp"
 
-#include <cmath>
-#include <nlohmann/json.hpp>
-
 #include "lib/report/json_reader.hpp"
-#include "lib/report/json_text.hpp"
 
 namespace mgpu {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json text(const std::string& s) { return s.empty() ? Json(nullptr) : Json(s); }
 std::string read_text(const JsonReader& j) { return j.is_null() ? std::string() : j.string(); }
 
 TelemetryFigures read_figures_of_one(const JsonReader& j) {
@@ -34,14 +27,17 @@ TelemetryFigures read_figures_of_one(const JsonReader& j) {
 
 }  // namespace
 
-void put_telemetry(const TelemetryRecord& record, Json& report) {
-  report["telemetry"] = nullptr;
-  report["telemetry_reason"] = text(record.reason);
+void put_telemetry(const TelemetryRecord& record, JsonValue& report) {
+  put(report, "telemetry", nullptr);
+  put(report, "telemetry_reason", json_or_null(record.reason));
   if (record.interval <= Nanos{}) return;
-  Json watched = Json::array();
+  JsonValue watched = json_list();
   for (const WatchedRecord& w : record.watched)
-    watched.push_back({{"of", w.of}, {"source", text(w.source)}, {"reason", text(w.reason)}});
-  report["telemetry"] = {{"interval_ns", record.interval.count()}, {"watched", std::move(watched)}};
+    append(watched, json_object({{"of", w.of},
+                                 {"source", json_or_null(w.source)},
+                                 {"reason", json_or_null(w.reason)}}));
+  put(report, "telemetry",
+      json_object({{"interval_ns", record.interval}, {"watched", std::move(watched)}}));
 }
 
 TelemetryRecord read_telemetry(const JsonReader& report) {
@@ -61,23 +57,24 @@ TelemetryRecord read_telemetry(const JsonReader& report) {
   return record;
 }
 
-Json figures_json(const std::vector<TelemetryFigures>& figures) {
-  if (figures.empty()) return nullptr;
-  Json list = Json::array();
+JsonValue figures_json(const std::vector<TelemetryFigures>& figures) {
+  if (figures.empty()) return {};
+  JsonValue list = json_list();
   for (const TelemetryFigures& f : figures) {
-    Json j = {{"of", f.of},
-              {"readings", f.readings},
-              {"throttle", throttle_words(f.throttle)},
-              {"throttled_samples", f.throttled_samples},
-              {"energy_j", number_json(f.energy_j)}};
+    JsonValue j = json_object({{"of", f.of},
+                               {"readings", f.readings},
+                               {"throttle", throttle_words(f.throttle)},
+                               {"throttled_samples", f.throttled_samples},
+                               {"energy_j", finite_json(f.energy_j)}});
     for (const GaugeInfo& gauge : kGaugeTable) {
       const auto& g = f[gauge.gauge];
       if (g)
-        j[gauge.name] = {{"min", number_json(g->min)},
-                         {"mean", number_json(g->mean)},
-                         {"max", number_json(g->max)}};
+        put(j, gauge.name,
+            json_object({{"min", finite_json(g->min)},
+                         {"mean", finite_json(g->mean)},
+                         {"max", finite_json(g->max)}}));
     }
-    list.push_back(std::move(j));
+    append(list, std::move(j));
   }
   return list;
 }
@@ -91,17 +88,17 @@ std::vector<TelemetryFigures> read_figures(const JsonReader& run) {
   return figures;
 }
 
-void put_points(const std::vector<TelemetryPoint>& points, Json& timeline) {
+void put_points(const std::vector<TelemetryPoint>& points, JsonValue& timeline) {
   if (points.empty()) return;
-  Json columns = {"of", "at_ns"}, rows = Json::array();
-  for (const GaugeInfo& gauge : kGaugeTable) columns.push_back(gauge.name);
+  JsonValue columns = json_list({"of", "at_ns"}), rows = json_list();
+  for (const GaugeInfo& gauge : kGaugeTable) append(columns, gauge.name);
   for (const TelemetryPoint& point : points) {
-    Json row = {point.of, point.reading.at.count()};
-    for (const double value : point.reading.values) row.push_back(number_json(value));
-    rows.push_back(std::move(row));
+    JsonValue row = json_list({point.of, point.reading.at});
+    for (const double value : point.reading.values) append(row, finite_json(value));
+    append(rows, std::move(row));
   }
-  timeline["columns"]["telemetry"] = std::move(columns);
-  timeline["telemetry"] = std::move(rows);
+  put_inside(timeline, "columns", "telemetry", std::move(columns));
+  put(timeline, "telemetry", std::move(rows));
 }
 
 std::vector<TelemetryPoint> read_points(const JsonReader& timeline) {
@@ -109,7 +106,7 @@ std::vector<TelemetryPoint> read_points(const JsonReader& timeline) {
   if (!timeline.has("telemetry")) return points;
   const std::vector<std::string> columns = timeline.at("columns").at("telemetry").strings();
   timeline.at("telemetry").elements([&](const JsonReader& row) {
-    row.expect(row.json().is_array() && row.json().size() >= columns.size(), "a value per column");
+    row.expect(row.is_list() && row.size() >= columns.size(), "a value per column");
     TelemetryPoint& point = points.emplace_back();
     std::size_t k = 0;
     row.elements([&](const JsonReader& value) {

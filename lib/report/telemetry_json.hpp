@@ -1,8 +1,7 @@
 // Telemetry <-> JSON, in the places of the result file where it stands. Internal to lib/report.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "lib/report/json_build.hpp"
 #include "lib/report/record.hpp"
 
 namespace mgpu {
@@ -10,13 +9,13 @@ namespace mgpu {
 class JsonReader;
 
 // "telemetry" of the file, null when nothing was watched, and "telemetry_reason", why.
-void put_telemetry(const TelemetryRecord& record, nlohmann::ordered_json& report);
+void put_telemetry(const TelemetryRecord& record, JsonValue& report);
 TelemetryRecord read_telemetry(const JsonReader& report);
 
 // "telemetry" of a run, null when nothing was read; of its timeline, absent then.
-nlohmann::ordered_json figures_json(const std::vector<TelemetryFigures>& figures);
+JsonValue figures_json(const std::vector<TelemetryFigures>& figures);
 std::vector<TelemetryFigures> read_figures(const JsonReader& run);
-void put_points(const std::vector<TelemetryPoint>& points, nlohmann::ordered_json& timeline);
+void put_points(const std::vector<TelemetryPoint>& points, JsonValue& timeline);
 std::vector<TelemetryPoint> read_points(const JsonReader& timeline);
 
 }  // namespace mgpu

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "lib/base/quote.hpp"
 #include "lib/report/json_names.hpp"
@@ -26,11 +27,13 @@ class Row {
   }
   template <typename T>
   T integer(T least = std::numeric_limits<T>::lowest(), T most = std::numeric_limits<T>::max()) {
-    const std::optional<T> value = JsonReader::whole<T>(row_[column_]);
-    if (!value || *value < least || *value > most)
-      table_.cell(row_[column_], number_, column_).template refuse_whole<T>(least, most);
+    using Widest = JsonReader::Widest<T>;
+    const std::optional<Widest> value =
+        JsonReader::whole(row_[column_], Widest{least}, Widest{most});
+    if (!value)
+      table_.cell(row_[column_], number_, column_).refuse_whole(Widest{least}, Widest{most});
     ++column_;
-    return *value;
+    return static_cast<T>(*value);
   }
   Nanos nanos() {
     return Nanos{integer<std::int64_t>(-JsonReader::kMostTime, JsonReader::kMostTime)};

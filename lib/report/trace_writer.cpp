@@ -9,7 +9,6 @@
 #include <cmath>
 #include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
@@ -23,7 +22,7 @@ namespace mgpu {
 
 namespace {
 
-std::string in_quotes(std::string_view text) {
+std::string json_string(std::string_view text) {
   std::string out;
   append_json_string(out, text);
   return out;
@@ -58,7 +57,7 @@ class TraceText {
   void name_process(std::uint32_t pid, std::uint32_t tid, std::string_view name,
                     std::uint32_t order) {
     event(R"({{"ph":"M","name":"process_name","pid":{},"tid":{},"args":{{"name":{}}}}})", pid, tid,
-          in_quotes(name));
+          json_string(name));
     event(
         R"({{"ph":"M","name":"process_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})",
         pid, tid, order);
@@ -66,7 +65,7 @@ class TraceText {
 
   void name_thread(std::uint32_t pid, std::uint32_t tid, std::string_view name) {
     event(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})", pid, tid,
-          in_quotes(name));
+          json_string(name));
     event(R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})",
           pid, tid, tid);
   }
@@ -93,7 +92,7 @@ class TraceText {
   void slice(std::uint32_t pid, std::uint32_t tid, std::string_view name, std::string_view category,
              Drawn at, std::string_view args) {
     event(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":"{}","args":{{{}}}}})",
-          pid, tid, us(base_ + at.begin), us(at.length), in_quotes(name), category, args);
+          pid, tid, us(base_ + at.begin), us(at.length), json_string(name), category, args);
   }
 
   void run(std::size_t r) {
@@ -123,7 +122,7 @@ class TraceText {
     const std::string name = traced_name(run) + ", disturbed";
     const std::string args =
         fmt::format(R"("verify":"{}","reason":{},"makespan_ns":{})", to_string(lost.verify),
-                    in_quotes(lost.reason), lost.time.count());
+                    json_string(lost.reason), lost.time.count());
     if (sample.timeline != nullptr) {
       whole(sample, name, "disturbed", args, lost.devices.empty() ? run.devices : lost.devices);
     } else {
@@ -152,7 +151,7 @@ class TraceText {
                   end = std::clamp(t.merge_end, begin, whole.length);
       slice(TraceLayout::kRunPid, TraceLayout::kRunTid, "merge", "merge", {begin, end - begin},
             fmt::format(R"("on":{})",
-                        in_quotes(t.merged_on ? devices.at(t.merged_on->value) : "host")));
+                        json_string(t.merged_on ? devices.at(t.merged_on->value) : "host")));
     }
     length_ = whole.length;
     clocks();
@@ -185,9 +184,9 @@ class TraceText {
     };
     event(
         R"({{"ph":"i","s":"t","pid":{},"tid":{},"ts":{},"name":{},"cat":"fault","args":{{"kind":{},"phase":{},"what":{},"items_lost":{},"items_redone":{},"detection_ns":{},"recovery_ns":{}}}}})",
-        device.pid, device.first_tid[0], us(base_ + at), in_quotes(what_happened(fault)),
-        in_quotes(fault.kind), in_quotes(fault.phase), in_quotes(fault.what), fault.items_lost,
-        fault.items_redone, ns(fault.detection), ns(fault.recovery));
+        device.pid, device.first_tid[0], us(base_ + at), json_string(what_happened(fault)),
+        json_string(fault.kind), json_string(fault.phase), json_string(fault.what),
+        fault.items_lost, fault.items_redone, ns(fault.detection), ns(fault.recovery));
   }
 
   const TraceDevice& device_of(const Fault& fault) const {
@@ -350,7 +349,7 @@ class TraceText {
       const TraceDevice& d = layout_.devices[where.first];
       value += change;  // every device's steps add up to 0
       event(R"({{"ph":"C","pid":{},"tid":{},"ts":{},"name":"slices in flight","args":{{{}:{}}}}})",
-            d.pid, d.first_tid[0], us(base_ + where.second), in_quotes("slices " + d.id), value);
+            d.pid, d.first_tid[0], us(base_ + where.second), json_string("slices " + d.id), value);
     }
   }
 
@@ -372,7 +371,7 @@ class TraceText {
         const double value = point.reading[gauge.gauge] * gauge.factor;
         if (!std::isfinite(value)) continue;
         event(R"({{"ph":"C","pid":{},"tid":{},"ts":{},"name":"{}","args":{{{}:{}}}}})", pid, tid,
-              us(base_ + at), gauge.label, in_quotes(std::string(gauge.label) + ' ' + point.of),
+              us(base_ + at), gauge.label, json_string(std::string(gauge.label) + ' ' + point.of),
               value);
       }
       reach({at, Nanos{}});
@@ -381,19 +380,19 @@ class TraceText {
 
   void metadata() {
     out_ += fmt::format(R"({{"tool":"mgpu-bench","version":{},"git":{},"clocks":{{)",
-                        in_quotes(report_.tool.version), in_quotes(report_.tool.git));
+                        json_string(report_.tool.version), json_string(report_.tool.git));
     bool first = true;
     for (const DeviceRecord& d : report_.devices) {
       const std::string drift =
           std::isfinite(d.clock.drift_ppb) ? fmt::format("{}", d.clock.drift_ppb) : "null";
       out_ +=
           fmt::format(R"({}{}:{{"method":{},"offset_ns":{},"drift_ppb":{},"uncertainty_ns":{}}})",
-                      first ? "" : ",", in_quotes(d.device.id), in_quotes(d.clock.method),
+                      first ? "" : ",", json_string(d.device.id), json_string(d.clock.method),
                       d.clock.offset_ns(), drift, d.clock.uncertainty.count());
       first = false;
     }
     out_ += '}';
-    if (report_.cluster) out_ += ",\"cluster\":" + cluster_json(*report_.cluster).dump();
+    if (report_.cluster) out_ += ",\"cluster\":" + flat_json(cluster_json(*report_.cluster));
     out_ += '}';
   }
 
