@@ -5,6 +5,7 @@
 
 #include "lib/report/any_result.hpp"
 #include "lib/report/json_file.hpp"
+#include "lib/report/json_reader.hpp"
 #include "lib/report/json_text.hpp"
 #include "lib/report/links_json.hpp"
 #include "lib/report/older_versions.hpp"

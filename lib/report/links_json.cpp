@@ -247,7 +247,7 @@ JsonValue links_value(const LinksReport& report) {
 
 std::string links_json_text(const LinksReport& report) { return json_text(links_value(report)); }
 
-LinksReport links_from_json(const JsonValue& json) {
+LinksReport links_from_json(const nlohmann::ordered_json& json) {
   const JsonReader j(json);
   j.expect(j.is_object(), "a JSON object");
   const std::string schema = j.at("schema").string();

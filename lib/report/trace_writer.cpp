@@ -48,10 +48,13 @@ class TraceText {
 
  private:
   template <typename... Args>
-  void event(fmt::format_string<Args...> format, Args&&... args) {
+  void event(fmt::format_string<Args...> format, const Args&... args) {
+    add_event(format, fmt::make_format_args(args...));
+  }
+  void add_event(fmt::string_view format, fmt::format_args args) {
     if (!first_) out_ += ",\n";
     first_ = false;
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+    fmt::vformat_to(std::back_inserter(out_), format, args);
   }
 
   void name_process(std::uint32_t pid, std::uint32_t tid, std::string_view name,
