@@ -58,8 +58,7 @@ TEST_CASE("a large allocation fails and a small one does not") {
 
 TEST_CASE("a command that fails is accepted, does nothing, and everybody hears how it ended") {
   const Rig rig("call=launch nth=1 do=fail:-14");
-  cl_event event = nullptr;
-  REQUIRE(rig.launch(&event) == CL_SUCCESS);
+  cl_event event = rig.launched();
   static std::atomic<cl_int> heard;
   heard = 1;
   const auto hear = [](cl_event, cl_int status, void*) { heard = status; };
@@ -67,8 +66,7 @@ TEST_CASE("a command that fails is accepted, does nothing, and everybody hears h
   CHECK(clWaitForEvents(1, &event) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
   CHECK(status_of(event) == -14);
   cl_ulong stamp = 0;
-  CHECK(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof stamp, &stamp, nullptr) ==
-        CL_PROFILING_INFO_NOT_AVAILABLE);
+  CHECK(stamp_of(event, CL_PROFILING_COMMAND_END, stamp) == CL_PROFILING_INFO_NOT_AVAILABLE);
   CHECK(rig.download() == Bytes(kSize, 1));
   while (heard == 1) std::this_thread::yield();
   CHECK(heard == -14);
@@ -76,32 +74,25 @@ TEST_CASE("a command that fails is accepted, does nothing, and everybody hears h
 
 TEST_CASE("a command that is skipped does nothing and nobody is told") {
   const Rig rig("call=launch nth=1 do=skip");
-  cl_event event = nullptr;
-  REQUIRE(rig.launch(&event) == CL_SUCCESS);
+  cl_event event = rig.launched();
   CHECK(clWaitForEvents(1, &event) == CL_SUCCESS);
   CHECK(status_of(event) == CL_COMPLETE);
   CHECK(rig.download() == Bytes(kSize, 1));
 }
 
-TEST_CASE("a delayed command and what is behind it come later") {
-  const Rig rig("call=launch nth=1 do=delay:60");
-  const auto begin = std::chrono::steady_clock::now();
-  REQUIRE(rig.launch() == CL_SUCCESS);
-  CHECK(rig.download() == Bytes(kSize, 2));
-  CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(60));
+TEST_CASE("a delayed command and what is behind it come later, and a delayed call returns later") {
+  for (const char* text : {"call=launch nth=1 do=delay:60",
+                           "call=clFlush do=delay:30; call=launch do=delay-call:30"}) {
+    const Rig rig(text);
+    const auto begin = std::chrono::steady_clock::now();
+    REQUIRE(rig.launch() == CL_SUCCESS);
+    REQUIRE(clFlush(rig.queue) == CL_SUCCESS);
+    CHECK(rig.download() == Bytes(kSize, 2));
+    CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(60));
+  }
 }
 
-TEST_CASE("a call that is delayed returns later") {
-  const Rig rig("call=clFlush do=delay:30; call=launch do=delay-call:30");
-  const auto begin = std::chrono::steady_clock::now();
-  REQUIRE(rig.launch() == CL_SUCCESS);
-  REQUIRE(clFlush(rig.queue) == CL_SUCCESS);
-  CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(60));
-  CHECK(rig.download() == Bytes(kSize, 2));
-}
-
-TEST_CASE(
-    "a command that hangs never completes, nor does what is behind it, and other queues go on") {
+TEST_CASE("a command that hangs never completes, nor what is behind it, and other queues go on") {
   const Rig rig("call=launch nth=1 do=hang");
   cl_event events[2] = {};
   for (cl_event& event : events) REQUIRE(rig.launch(&event) == CL_SUCCESS);
@@ -143,21 +134,17 @@ TEST_CASE("one bit is flipped on the way up, on the way down, or in a kernel's b
   }
   SUBCASE("kernel: whoever waits for it sees the flip") {
     const Rig rig("call=launch nth=1 arg=0 do=flip");
-    cl_event event = nullptr;
-    REQUIRE(rig.launch(&event) == CL_SUCCESS);
+    cl_event event = rig.launched();
     REQUIRE(clWaitForEvents(1, &event) == CL_SUCCESS);
     CHECK(bits_apart(rig.download(), Bytes(kSize, 2)) == 1);
     cl_ulong start = 0, end = 0;
-    CHECK(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start,
-                                  nullptr) == CL_SUCCESS);
-    CHECK(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, nullptr) ==
-          CL_SUCCESS);
+    CHECK(stamp_of(event, CL_PROFILING_COMMAND_START, start) == CL_SUCCESS);
+    CHECK(stamp_of(event, CL_PROFILING_COMMAND_END, end) == CL_SUCCESS);
     CHECK(start <= end);
   }
   SUBCASE("kernel: an argument that is not a buffer") {
     const Rig rig("call=launch nth=1 arg=5 do=flip");
-    cl_event event = nullptr;
-    REQUIRE(rig.launch(&event) == CL_SUCCESS);
+    cl_event event = rig.launched();
     REQUIRE(clWaitForEvents(1, &event) == CL_SUCCESS);
     CHECK(rig.download() == Bytes(kSize, 2));
   }
@@ -184,14 +171,11 @@ TEST_CASE("one bit is flipped on the way up, on the way down, or in a kernel's b
 TEST_CASE("time stamps are absurd as told") {
   const auto stamps = [](const char* text) {
     const Rig rig(text);
-    cl_event event = nullptr;
-    REQUIRE(rig.launch(&event) == CL_SUCCESS);
+    cl_event event = rig.launched();
     REQUIRE(clWaitForEvents(1, &event) == CL_SUCCESS);
     std::pair<cl_ulong, cl_ulong> found;
-    clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof(cl_ulong), &found.first,
-                            nullptr);
-    clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof(cl_ulong), &found.second,
-                            nullptr);
+    stamp_of(event, CL_PROFILING_COMMAND_START, found.first);
+    stamp_of(event, CL_PROFILING_COMMAND_END, found.second);
     return found;
   };
   CHECK(stamps("call=launch do=stamps:zero") == std::pair<cl_ulong, cl_ulong>(0, 0));
@@ -226,12 +210,9 @@ TEST_CASE("sub-devices are named after their parent, in their order") {
   CHECK(status[1] == -6);
 }
 
-TEST_CASE(
-    "of a lost context every call fails and what was not seen complete ends so, and a new context "
-    "works") {
+TEST_CASE("of a lost context every call fails, what was not seen complete too; a new one works") {
   const Rig rig("call=launch nth=2 do=lose:-9999");
-  cl_event event = nullptr;
-  REQUIRE(rig.launch(&event) == CL_SUCCESS);
+  cl_event event = rig.launched();
   CHECK(rig.launch() == -9999);
   CHECK(status_of(event) == -9999);
   CHECK(clWaitForEvents(1, &event) == -9999);
@@ -247,8 +228,7 @@ TEST_CASE(
 
 TEST_CASE("when an event of a lost context was seen complete, it stays so") {
   const Rig rig("call=launch nth=2 do=lose");
-  cl_event event = nullptr;
-  REQUIRE(rig.launch(&event) == CL_SUCCESS);
+  cl_event event = rig.launched();
   clFlush(rig.queue);
   while (status_of(event) != CL_COMPLETE) std::this_thread::yield();
   CHECK(rig.launch() == CL_OUT_OF_RESOURCES);
@@ -257,8 +237,7 @@ TEST_CASE("when an event of a lost context was seen complete, it stays so") {
 
 TEST_CASE("queries fail when they are told to") {
   const Rig rig("call=profile nth=1 do=error:-7; call=clGetEventInfo nth=1 do=error:-5");
-  cl_event event = nullptr;
-  REQUIRE(rig.launch(&event) == CL_SUCCESS);
+  cl_event event = rig.launched();
   clFinish(rig.queue);
   cl_int status = 0;
   cl_ulong stamp = 0;
@@ -266,8 +245,7 @@ TEST_CASE("queries fail when they are told to") {
     CHECK(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
                          nullptr) == expected);
   for (const cl_int expected : {-7, 0})
-    CHECK(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof stamp, &stamp,
-                                  nullptr) == expected);
+    CHECK(stamp_of(event, CL_PROFILING_COMMAND_START, stamp) == expected);
 }
 
 // The last of these tests that uses the device.

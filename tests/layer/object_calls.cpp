@@ -1,6 +1,8 @@
 // Calls that find devices and make objects on them.
 #include <algorithm>
 #include <memory>
+#include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "tests/layer/calls.hpp"
@@ -102,79 +104,56 @@ Place on_device(cl_context context, cl_device_id device) {
   return place;
 }
 
-cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
-                                          cl_command_queue_properties properties, cl_int* status) {
-  const Place place = on_device(context, device);
-  return create(
-      "clCreateCommandQueue", place, {}, 0, status,
-      [&](cl_int* told) { return cl->clCreateCommandQueue(context, device, properties, told); },
-      [&](cl_command_queue made) { objects.queues.put(made, place); });
+// A call that makes an object on one device of a context.
+template <Name name, auto member>
+struct OnDevice;
+template <Name name, class Properties,
+          cl_command_queue (CL_API_CALL* cl_icd_dispatch::*member)(cl_context, cl_device_id,
+                                                                   Properties, cl_int*)>
+struct OnDevice<name, member> {
+  static cl_command_queue CL_API_CALL call(cl_context context, cl_device_id device,
+                                           Properties properties, cl_int* status) {
+    const Place place = on_device(context, device);
+    return create(
+        name.text, place, {}, 0, status,
+        [&](cl_int* told) { return (cl->*member)(context, device, properties, told); },
+        [&](cl_command_queue made) { objects.queues.put(made, place); });
+  }
+};
+
+void keep(cl_mem made, const Place& place, std::size_t size) {
+  objects.memory.put(made, {place, size});
+}
+void keep(cl_program made, const Place& place, std::size_t) { objects.programs.put(made, place); }
+void keep(cl_event made, const Place& place, std::size_t) {
+  objects.events.put(made, {place, CL_SUCCESS, {}, nullptr, false});
 }
 
-cl_command_queue CL_API_CALL create_queue_with_properties(cl_context context, cl_device_id device,
-                                                          const cl_queue_properties* properties,
-                                                          cl_int* status) {
-  const Place place = on_device(context, device);
-  return create(
-      "clCreateCommandQueueWithProperties", place, {}, 0, status,
-      [&](cl_int* told) {
-        return cl->clCreateCommandQueueWithProperties(context, device, properties, told);
-      },
-      [&](cl_command_queue made) { objects.queues.put(made, place); });
-}
-
-cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size, void* host,
-                                 cl_int* status) {
-  const Place place = place_of(objects, context);
-  return create(
-      "clCreateBuffer", place, {}, size, status,
-      [&](cl_int* told) { return cl->clCreateBuffer(context, flags, size, host, told); },
-      [&](cl_mem made) {
-        objects.memory.put(made, {place, size});
-      });
-}
-
-cl_mem CL_API_CALL create_buffer_with_properties(cl_context context,
-                                                 const cl_mem_properties* properties,
-                                                 cl_mem_flags flags, size_t size, void* host,
-                                                 cl_int* status) {
-  const Place place = place_of(objects, context);
-  return create(
-      "clCreateBufferWithProperties", place, {}, size, status,
-      [&](cl_int* told) {
-        return cl->clCreateBufferWithProperties(context, properties, flags, size, host, told);
-      },
-      [&](cl_mem made) {
-        objects.memory.put(made, {place, size});
-      });
-}
-
-cl_program CL_API_CALL create_program_with_source(cl_context context, cl_uint count,
-                                                  const char** strings, const size_t* lengths,
-                                                  cl_int* status) {
-  const Place place = place_of(objects, context);
-  return create(
-      "clCreateProgramWithSource", place, {}, 0, status,
-      [&](cl_int* told) {
-        return cl->clCreateProgramWithSource(context, count, strings, lengths, told);
-      },
-      [&](cl_program made) { objects.programs.put(made, place); });
-}
-
-cl_program CL_API_CALL create_program_with_binary(cl_context context, cl_uint count,
-                                                  const cl_device_id* devices,
-                                                  const size_t* lengths,
-                                                  const unsigned char** binaries, cl_int* each,
-                                                  cl_int* status) {
-  const Place place = place_of(objects, context);
-  return create(
-      "clCreateProgramWithBinary", place, {}, 0, status,
-      [&](cl_int* told) {
-        return cl->clCreateProgramWithBinary(context, count, devices, lengths, binaries, each,
-                                             told);
-      },
-      [&](cl_program made) { objects.programs.put(made, place); });
-}
+// A call that makes an object in a context: its last argument tells the status, and the last one of
+// type size_t, if there is one, is a number of bytes (flags have that type, and come before it).
+template <Name name, auto member>
+struct InContext;
+template <Name name, class Made, class... Rest,
+          Made (CL_API_CALL* cl_icd_dispatch::*member)(cl_context, Rest...)>
+struct InContext<name, member> {
+  static Made CL_API_CALL call(cl_context context, Rest... rest) {
+    const Place place = place_of(objects, context);
+    std::tuple<Rest...> all(rest...);
+    constexpr std::size_t last = sizeof...(Rest) - 1;
+    std::size_t bytes = 0;
+    const auto count = [&](auto value) {
+      if constexpr (std::is_same_v<decltype(value), size_t>) bytes = value;
+    };
+    (count(rest), ...);
+    return create(
+        name.text, place, {}, bytes, std::get<last>(all),
+        [&](cl_int* told) {
+          std::get<last>(all) = told;
+          return std::apply([&](auto... each) { return (cl->*member)(context, each...); }, all);
+        },
+        [&](Made made) { keep(made, place, bytes); });
+  }
+};
 
 cl_kernel CL_API_CALL create_kernel(cl_program program, const char* name, cl_int* status) {
   const Place place = place_of(objects, program);
@@ -183,16 +162,6 @@ cl_kernel CL_API_CALL create_kernel(cl_program program, const char* name, cl_int
       [&](cl_int* told) { return cl->clCreateKernel(program, name, told); },
       [&](cl_kernel made) {
         objects.kernels.put(made, {place, name, {}});
-      });
-}
-
-cl_event CL_API_CALL create_user_event(cl_context context, cl_int* status) {
-  const Place place = place_of(objects, context);
-  return create(
-      "clCreateUserEvent", place, {}, 0, status,
-      [&](cl_int* told) { return cl->clCreateUserEvent(context, told); },
-      [&](cl_event made) {
-        objects.events.put(made, {place, CL_SUCCESS, {}, nullptr, false});
       });
 }
 
@@ -228,18 +197,22 @@ void wrap_object_calls(cl_icd_dispatch& table) {
   RELEASE(clReleaseKernel);
   RELEASE(clReleaseEvent);
 #undef RELEASE
+#define ON_DEVICE(name) table.name = OnDevice<#name, &cl_icd_dispatch::name>::call
+  ON_DEVICE(clCreateCommandQueue);
+  ON_DEVICE(clCreateCommandQueueWithProperties);
+#undef ON_DEVICE
+#define IN_CONTEXT(name) table.name = InContext<#name, &cl_icd_dispatch::name>::call
+  IN_CONTEXT(clCreateBuffer);
+  IN_CONTEXT(clCreateBufferWithProperties);
+  IN_CONTEXT(clCreateProgramWithSource);
+  IN_CONTEXT(clCreateProgramWithBinary);
+  IN_CONTEXT(clCreateUserEvent);
+#undef IN_CONTEXT
   table.clGetPlatformIDs = get_platform_ids;
   table.clGetDeviceIDs = get_device_ids;
   table.clCreateSubDevices = create_sub_devices;
   table.clCreateContext = create_context;
-  table.clCreateCommandQueue = create_queue;
-  table.clCreateCommandQueueWithProperties = create_queue_with_properties;
-  table.clCreateBuffer = create_buffer;
-  table.clCreateBufferWithProperties = create_buffer_with_properties;
-  table.clCreateProgramWithSource = create_program_with_source;
-  table.clCreateProgramWithBinary = create_program_with_binary;
   table.clCreateKernel = create_kernel;
-  table.clCreateUserEvent = create_user_event;
   table.clSetKernelArg = set_kernel_arg;
 }
 

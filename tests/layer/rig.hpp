@@ -65,6 +65,11 @@ inline cl_int status_of(cl_event event) {
   return status;
 }
 
+// CL_SUCCESS, and then the stamp; or why there is none.
+inline cl_int stamp_of(cl_event event, cl_profiling_info what, cl_ulong& stamp) {
+  return clGetEventProfilingInfo(event, what, sizeof stamp, &stamp, nullptr);
+}
+
 // A context, a queue, a buffer full of ones, and a kernel that adds one to every byte. Set up
 // before the script begins.
 struct Rig {
@@ -89,6 +94,12 @@ struct Rig {
   }
   cl_int launch(cl_event* event = nullptr) const {
     return clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &kSize, nullptr, 0, nullptr, event);
+  }
+  // A launch that is accepted.
+  cl_event launched() const {
+    cl_event event = nullptr;
+    REQUIRE(launch(&event) == CL_SUCCESS);
+    return event;
   }
   Bytes download() const {
     Bytes to(kSize);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <sstream>
 #include <stdexcept>
 
@@ -118,43 +119,45 @@ Script::Rule Script::read_rule(std::string_view text, std::size_t above) {
 }
 
 void Script::read_word(Rule& rule, const std::string& key, const std::string& value) {
-  if (key == "device") {
-    rule.device = value;
-  } else if (key == "call") {
-    rule.calls = split(value, ",");
-    for (const std::string& call : rule.calls) {
-      if (!starts(call, "cl") &&
-          std::find(std::begin(kGroups), std::end(kGroups), call) == std::end(kGroups))
-        refuse("call=" + call + " is neither a function nor a group");
-    }
-  } else if (key == "kernel") {
-    rule.kernel = value;
-  } else if (key == "min") {
-    rule.min = number<std::size_t>(value);
-  } else if (key == "max") {
-    rule.max = number<std::size_t>(value);
-  } else if (key == "nth") {
-    rule.nth = number<std::uint64_t>(value);
-  } else if (key == "from") {
-    rule.from = number<std::uint64_t>(value);
-  } else if (key == "every") {
-    rule.every = number<std::uint64_t>(value);
-  } else if (key == "p") {
-    rule.p = number<double>(value);
-  } else if (key == "seed") {
-    rule.seed = number<std::uint64_t>(value);
-  } else if (key == "times") {
-    rule.times = number<std::uint64_t>(value);
-  } else if (key == "after") {
-    rule.after = number<std::size_t>(value);
-  } else if (key == "arg") {
-    rule.fault.arg = number<unsigned>(value);
-  } else if (key == "bit") {
-    rule.bit = number<std::uint64_t>(value);
-  } else if (key == "do") {
-    read_action(rule, value);
-  } else {
-    refuse("\"" + key + "\" is not a key");
+  using Read = std::function<void(Rule&, const std::string&)>;
+  const auto to = [](auto Rule::*field) -> Read {
+    return [field](Rule& of, const std::string& text) {
+      using Field = std::remove_reference_t<decltype(of.*field)>;
+      if constexpr (std::is_same_v<Field, std::string>)
+        of.*field = text;
+      else if constexpr (std::is_integral_v<Field>)
+        of.*field = number<Field>(text);
+      else
+        of.*field = number<typename Field::value_type>(text);
+    };
+  };
+  static const std::map<std::string, Read> keys = {
+      {"device", to(&Rule::device)},
+      {"kernel", to(&Rule::kernel)},
+      {"min", to(&Rule::min)},
+      {"max", to(&Rule::max)},
+      {"nth", to(&Rule::nth)},
+      {"from", to(&Rule::from)},
+      {"every", to(&Rule::every)},
+      {"p", to(&Rule::p)},
+      {"seed", to(&Rule::seed)},
+      {"times", to(&Rule::times)},
+      {"after", to(&Rule::after)},
+      {"bit", to(&Rule::bit)},
+      {"arg", [](Rule& of, const std::string& text) { of.fault.arg = number<unsigned>(text); }},
+      {"do", read_action},
+      {"call", read_calls}};
+  const auto found = keys.find(key);
+  if (found == keys.end()) refuse("\"" + key + "\" is not a key");
+  found->second(rule, value);
+}
+
+void Script::read_calls(Rule& rule, const std::string& text) {
+  rule.calls = split(text, ",");
+  for (const std::string& call : rule.calls) {
+    if (!starts(call, "cl") &&
+        std::find(std::begin(kGroups), std::end(kGroups), call) == std::end(kGroups))
+      refuse("call=" + call + " is neither a function nor a group");
   }
 }
 

@@ -2,44 +2,45 @@
 //
 // MGPU_FAULT_SCRIPT holds rules with ";" between them. A rule is words key=value, in any order:
 //
-//   device=ID    0:1 is the second device of the first platform, 0:0.1 the second of the
-//   sub-devices one call made of 0:0, as
-//                `mgpu-bench devices` names them; * is every device (default). What belongs to a
-//                context of several devices counts for the first of them.
-//   call=NAME,.. functions (clFinish), or groups: open (contexts, queues), build (clBuildProgram),
-//   allocate (buffers), pin (maps),
-//                upload, launch, download, enqueue (every clEnqueue...), wait (clFinish,
-//                clWaitForEvents, and clGetEventInfo, which is how one polls), profile (time
-//                stamps), release, any (default)
-//   kernel=NAME  only calls about this kernel
-//   min=N max=N  only allocations and transfers of at least, at most so many bytes
-//   nth=N        only the N-th matching call of a device, from 1
-//   from=N       that one and all after it
-//   every=N      the N-th, 2N-th, ...
-//   p=X seed=N   each with this probability, the same ones for the same seed (default: 1)
-//   times=N      no more than so often, all devices together
-//   after=K      counts nothing of a device before the K-th rule of the script, one of those above,
-//   has been at work on it arg=N bit=N  of a flip: which argument of the kernel, which bit
-//   (default: by the seed) do=ACTION    error:CODE    the call returns this OpenCL error and does
-//   nothing
-//                fail-alloc    error:-4, CL_MEM_OBJECT_ALLOCATION_FAILURE
-//                fail:CODE     the command is accepted, does nothing, and its event ends with this
-//                negative status skip          the command is accepted, does nothing, and ends well
-//                delay:MS      the command begins so much later, what is behind it in its queue too
-//                hang          it never begins
-//                delay-call:MS the call itself takes so much longer; what delay means of calls that
-//                enqueue nothing hang-call     the call never returns; what hang means of those
-//                flip          one bit is flipped on the way of an upload or a download, or after a
-//                launch in one of its buffers stamps:zero   all time stamps of the command are 0;
-//                stamps:backwards: it ends before it starts; stamps:huge: 2^62
-//                              is added to each
-//                vanish        clGetDeviceIDs does not list the device; the others keep their names
-//                lose:CODE     the context is lost, as after a fault of an NVIDIA kernel: this call
-//                and all later ones return CODE
-//                              (default -5, CL_OUT_OF_RESOURCES), commands not seen complete end
-//                              with it; a new context works
-//                die:CODE      the same, for every context of the device, and no new one can be
-//                made note          nothing, but for the line in the log
+//   device=ID     as `mgpu-bench devices` names it: 0:1 is the second device of the first platform,
+//                 0:0.1 the second of the sub-devices one call made of 0:0; * is every device
+//                 (default). What belongs to a context of several counts for the first of them.
+//   call=NAME,..  functions (clFinish), or groups: open (contexts, queues), build (clBuildProgram),
+//                 allocate (buffers), pin (maps), upload, launch, download, enqueue (every
+//                 clEnqueue...), wait (clFinish, clWaitForEvents, and clGetEventInfo, which is how
+//                 one polls), profile (time stamps), release, any (default)
+//   kernel=NAME   only calls about this kernel
+//   min=N max=N   only allocations and transfers of at least, at most N bytes
+//   nth=N         only the N-th matching call of a device, from 1
+//   from=N        that one and all after it
+//   every=N       the N-th, 2N-th, ...
+//   p=X seed=N    each with this probability, the same ones for the same seed (default: 1)
+//   times=N       at most N times, all devices together
+//   after=K       counts nothing of a device before the K-th rule of the script, one of those
+//                 above, has been at work on it
+//   arg=N bit=N   of a flip: which argument of the kernel, which bit (default: by the seed)
+//   do=ACTION     error:CODE     the call returns this OpenCL error and does nothing
+//                 fail-alloc     error:-4, CL_MEM_OBJECT_ALLOCATION_FAILURE
+//                 fail:CODE      the command is accepted, does nothing, and its event ends with
+//                                this negative status
+//                 skip           the command is accepted, does nothing, and ends well
+//                 delay:MS       the command, and what is behind it in its queue, begins later
+//                 hang           it never begins
+//                 delay-call:MS  the call takes longer; what delay means of calls that enqueue
+//                                nothing
+//                 hang-call      the call never returns; what hang means of those
+//                 flip           one bit is flipped on the way of an upload or a download, or after
+//                                a launch in one of its buffers
+//                 stamps:zero    all time stamps of the command are 0; stamps:backwards: it ends
+//                                before it starts; stamps:huge: 2^62 is added to each
+//                 vanish         clGetDeviceIDs does not list the device; others keep their names
+//                 lose:CODE      the context is lost, as after a fault of an NVIDIA kernel: this
+//                                call and all later ones return CODE (default -5,
+//                                CL_OUT_OF_RESOURCES), commands not seen complete end with it; a
+//                                new context works
+//                 die:CODE       the same, for every context of the device, and no new one can be
+//                                made
+//                 note           nothing, but for the line in the log
 //
 // Every rule counts every call that matches its other words; the first rule whose turn it is
 // decides. A rule that cannot be read ends the process with exit code 125. MGPU_FAULT_LOG names a
@@ -117,6 +118,7 @@ class Script {
   };
   static Rule read_rule(std::string_view text, std::size_t above);
   static void read_word(Rule& rule, const std::string& key, const std::string& value);
+  static void read_calls(Rule& rule, const std::string& text);
   static void read_action(Rule& rule, const std::string& text);
   static bool matches(const Rule& rule, const Site& site);
   static bool is_due(const Rule& rule, std::uint64_t n, std::uint64_t dice);
