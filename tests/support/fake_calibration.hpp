@@ -9,8 +9,10 @@
 
 namespace mgpu::test {
 
-inline constexpr double kFakeOps = 1e12,
-                        kFakeMemory = 5e9;  // 32-bit operations/s; bytes/s read and written
+inline constexpr double kFakeOps = 1e12;    // 32-bit operations/s
+inline constexpr double kFakeMemory = 5e9;  // bytes/s read and written
+// Bytes/s of transfers, which the fake really copies for as long as calibration takes.
+inline constexpr double kFakeUp = 2e9, kFakeDown = 1e9;
 
 inline FakeDevice calibration_device(const std::string& id, DeviceType type = DeviceType::gpu) {
   FakeDevice device;
@@ -27,8 +29,8 @@ inline FakeDevice calibration_device(const std::string& id, DeviceType type = De
   device.facts.max_allocation = Bytes{16} << 20;
   device.facts.score = 50;
   device.ops_per_s = kFakeOps;
-  device.up = 2e10;
-  device.down = 1e10;
+  device.up = kFakeUp;
+  device.down = kFakeDown;
   return device;
 }
 

@@ -1,4 +1,4 @@
-// What a call that must be refused says.
+// What a call that must be refused says, and what others throw.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -20,6 +20,17 @@ std::string refusal(const Action& action) {
     return error.what();
   }
   return "";
+}
+
+// The Error that `action` throws; of kind internal if it throws none.
+template <class Action>
+Error thrown_by(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error(ErrorKind::internal, "nothing was thrown");
 }
 
 inline bool has(std::string_view text, std::string_view part) {

@@ -1,11 +1,8 @@
 // Handicaps on the fake backend: exact to the nanosecond.
 #include <doctest/doctest.h>
 
-#include "lib/exec/executor.hpp"
-#include "lib/plan/strategy.hpp"
 #include "lib/profile/bottleneck.hpp"
-#include "lib/profile/metrics.hpp"
-#include "tests/support/sum_workload.hpp"
+#include "tests/support/sum_sample.hpp"
 
 using namespace mgpu;
 using namespace mgpu::test;
@@ -13,50 +10,16 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct Handicapped {
-  FakeDevice device;
-  Handicap handicap;
-};
-
-// One sample of the sum workload.
-struct Run {
-  Run(const std::vector<Handicapped>& given, const std::string& strategy, Items items,
-      Mode mode = Mode::resident) {
-    std::vector<FakeDevice> fakes;
-    for (const Handicapped& each : given) fakes.push_back(each.device);
-    FakeBackend backend(fakes, sum_kernels());
-    SumWorkload workload(items);
-    std::vector<std::unique_ptr<OpenDevice>> open;
-    std::vector<std::unique_ptr<DeviceProgram>> programs;
-    std::vector<DeviceEstimate> estimates(given.size());
-    SampleRequest sample;
-    for (std::uint32_t i = 0; i < given.size(); ++i) {
-      open.push_back(backend.open(fakes[i].facts, given[i].handicap));
-      const Capacity capacity = workload.capacity(open[i]->resources().traits(), mode);
-      programs.push_back(workload.program(open[i]->resources(), mode, capacity));
-      if (mode == Mode::resident) {
-        programs[i]->load(open[i]->stream());
-        const BatchId batch = open[i]->submit();
-        while (!open[i]->complete(batch)) REQUIRE(backend.advance({}));
-        open[i]->take(batch);
-      }
-      estimates[i].items_per_s = 1;
-      estimates[i].score = 50;
-      estimates[i].fits = estimates[i].pipeline = capacity.fits;
-      sample.members.push_back({open[i].get(), programs[i].get()});
-    }
-    const StrategyChoice choice = parse_strategies(strategy).front();
-    const PlanRequest request{items, 1, mode, workload.shape().cost, estimates, 0, 0, {}};
-    const auto source = choice.info->make(choice.params)->begin(request, {});
-    sample.workload = &workload;
-    sample.source = source.get();
-    Executor executor(backend, open.size());
-    raw = executor.run(sample);
-    REQUIRE_FALSE(raw.failure);
-    CHECK(workload.digest() == std::to_string(workload.reference()));
-    std::vector<ClockMap> clocks;
-    for (auto& device : open) clocks.push_back(fit_clock(device->probe_clock(1), {}));
-    timeline = to_timeline(raw, clocks);
+// One sample on devices of which each may have a handicap.
+struct HandicappedRun {
+  HandicappedRun(std::vector<FakeDevice> devices, std::vector<Handicap> handicaps,
+                 const std::string& strategy, Items items, Mode mode = Mode::resident) {
+    SumSample setup(std::move(devices), items, {}, FakeTime::is_virtual, mode,
+                    std::move(handicaps));
+    for (DeviceEstimate& estimate : setup.estimates) estimate.pipeline = estimate.fits;
+    raw = setup.run(strategy);
+    setup.check_right(raw);
+    timeline = setup.timeline(raw);
     parts = device_parts(timeline);
     for (const DeviceParts& each : parts) CHECK(each.residue == Nanos{});
     CHECK(replay(timeline, {}) == timeline.makespan);
@@ -82,15 +45,14 @@ Handicap slowed(double factor) {
 }
 
 // 1 ns an item, and 5 us a launch.
-Nanos kernel(Items items) { return 5us + Nanos{static_cast<std::int64_t>(items)}; }
+Nanos kernel_time(Items items) { return 5us + Nanos{static_cast<std::int64_t>(items)}; }
 
 }  // namespace
 
-TEST_CASE(
-    "a device slowed by three computes exactly three times as long, and the timeline says why") {
+TEST_CASE("a device slowed by three computes exactly three times as long, as the timeline says") {
   for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
-    const Run plain({{fake_device("0:0"), {}}}, "dynamic:chunks=8", 1 << 20, mode);
-    const Run slow({{fake_device("0:0"), slowed(3)}}, "dynamic:chunks=8", 1 << 20, mode);
+    const HandicappedRun plain({fake_device("0:0")}, {}, "dynamic:chunks=8", 1 << 20, mode);
+    const HandicappedRun slow({fake_device("0:0")}, {slowed(3)}, "dynamic:chunks=8", 1 << 20, mode);
     CHECK(slow.parts[0].compute == 3 * plain.parts[0].compute);
     CHECK(slow.labelled("sum_slice") == plain.labelled("sum_slice"));
     CHECK(slow.labelled("slow-down") == 2 * plain.labelled("sum_slice"));
@@ -100,38 +62,36 @@ TEST_CASE(
 TEST_CASE("uploads overlap a slow-down as they overlap kernels") {
   FakeDevice device = fake_device("0:0");
   device.up = 8e9;  // a slice uploads as long as it computes
-  const Run slow({{device, slowed(3)}}, "dynamic:chunks=8", 1 << 20, Mode::end_to_end);
+  const HandicappedRun slow({device}, {slowed(3)}, "dynamic:chunks=8", 1 << 20, Mode::end_to_end);
   CHECK(seconds(slow.parts[0].transfer_hidden) > 0.8 * seconds(slow.parts[0].transfer_total));
 }
 
-TEST_CASE(
-    "a slow-down from a time on spares what was computed before, also in the middle of a kernel") {
+TEST_CASE("a slow-down from a time on spares what was before, also in the middle of a kernel") {
   Handicap handicap = slowed(2);
   handicap.slow_from_time = 400us;
-  const Run run({{fake_device("0:0"), handicap}}, "equal", 1'000'000);
+  const HandicappedRun run({fake_device("0:0")}, {handicap}, "equal", 1'000'000);
   REQUIRE(run.raw.slices.size() == 1);
-  CHECK(run.parts[0].compute == kernel(1'000'000) + (kernel(1'000'000) - 400us));
+  CHECK(run.parts[0].compute == kernel_time(1'000'000) + (kernel_time(1'000'000) - 400us));
   handicap.slow_from_time = 2ms;  // after its end
-  const Run late({{fake_device("0:0"), handicap}}, "equal", 1'000'000);
-  CHECK(late.parts[0].compute == kernel(1'000'000));
+  const HandicappedRun late({fake_device("0:0")}, {handicap}, "equal", 1'000'000);
+  CHECK(late.parts[0].compute == kernel_time(1'000'000));
   CHECK(late.labelled("slow-down") == Nanos{});
 }
 
-TEST_CASE(
-    "a slow-down from a share of the run on begins when that share is finished, by whomever") {
+TEST_CASE("a slow-down from a share of the run on begins when anybody has finished that share") {
   Handicap handicap = slowed(2);
   handicap.slow_from_fraction = 0.5;
-  const Run alone({{fake_device("0:0"), handicap}}, "dynamic:chunks=4", 1'000'000);
+  const HandicappedRun alone({fake_device("0:0")}, {handicap}, "dynamic:chunks=4", 1'000'000);
   REQUIRE(alone.raw.slices.size() == 4);
-  CHECK(alone.parts[0].compute == 6 * kernel(250'000));
+  CHECK(alone.parts[0].compute == 6 * kernel_time(250'000));
 
   // The other finishes its half after 500 us, when this one is in the middle of its only kernel,
   // which takes 1 ms.
   handicap.slow = 3;
-  const Run two({{fake_device("0:0", 1e9), {}}, {fake_device("0:1", 5e8), handicap}}, "equal",
-                1'000'000);
+  const HandicappedRun two({fake_device("0:0", 1e9), fake_device("0:1", 5e8)}, {{}, handicap},
+                           "equal", 1'000'000);
   REQUIRE(two.raw.slices.size() == 2);
-  const Nanos other = kernel(500'000), own = 5us + 1ms;
+  const Nanos other = kernel_time(500'000), own = 5us + 1ms;
   CHECK(two.parts[0].compute == other);
   CHECK(two.parts[1].compute == own + 2 * (own - other));
 }
@@ -143,10 +103,11 @@ TEST_CASE("what is lost with a device is not finished, and no share of the run")
   fails.script = fails_from(
       FakeCall::launch, 2,
       FakeFault::Kind::error);  // two of its sixteenths have finished, and one is under way
-  const Run run({{fake_device("0:0", 1e9), handicap}, {fails, {}}}, "dynamic:chunks=8", 1'000'000);
+  const HandicappedRun run({fake_device("0:0", 1e9), fails}, {handicap}, "dynamic:chunks=8",
+                           1'000'000);
   REQUIRE(run.raw.faults.size() == 1);
   CHECK(run.raw.faults[0].items_lost == 250'000);
-  CHECK(run.parts[0].compute == (10 + 2 * 6) * kernel(62'500));
+  CHECK(run.parts[0].compute == (10 + 2 * 6) * kernel_time(62'500));
 }
 
 TEST_CASE("every sample begins as fast as it can when the slow-down comes later") {
@@ -170,8 +131,8 @@ TEST_CASE("every sample begins as fast as it can when the slow-down comes later"
 TEST_CASE("a delay puts off the kernels of every slice by exactly itself, and counts as compute") {
   Handicap handicap;
   handicap.delay = 1ms;
-  const Run plain({{fake_device("0:0"), {}}}, "dynamic:chunks=4", 1 << 20);
-  const Run late({{fake_device("0:0"), handicap}}, "dynamic:chunks=4", 1 << 20);
+  const HandicappedRun plain({fake_device("0:0")}, {}, "dynamic:chunks=4", 1 << 20);
+  const HandicappedRun late({fake_device("0:0")}, {handicap}, "dynamic:chunks=4", 1 << 20);
   CHECK(late.labelled("delay") == Nanos{4ms});
   CHECK(late.parts[0].compute == plain.parts[0].compute + 4ms);
   CHECK(late.parts[0].launch == plain.parts[0].launch);
@@ -180,14 +141,14 @@ TEST_CASE("a delay puts off the kernels of every slice by exactly itself, and co
 TEST_CASE("slowing and delaying together: kernels are slowed, the delay is not") {
   Handicap handicap = slowed(2);
   handicap.delay = 1ms;
-  const Run run({{fake_device("0:0"), handicap}}, "equal", 100'000);
-  CHECK(run.parts[0].compute == 1ms + 2 * kernel(100'000));
+  const HandicappedRun run({fake_device("0:0")}, {handicap}, "equal", 100'000);
+  CHECK(run.parts[0].compute == 1ms + 2 * kernel_time(100'000));
 }
 
 TEST_CASE("a source gets the time a slowed device took, so that shares follow it") {
-  const Run run({{fake_device("0:0"), slowed(3)}, {fake_device("0:1"), {}}}, "dynamic:chunks=64",
-                1 << 22);
-  const double share = static_cast<double>(run.parts[0].items) / (1 << 22);
+  const HandicappedRun run({fake_device("0:0"), fake_device("0:1")}, {slowed(3)},
+                           "dynamic:chunks=64", 1 << 20);
+  const double share = static_cast<double>(run.parts[0].items) / (1 << 20);
   CHECK(share > 0.22);
   CHECK(share < 0.28);
   const SampleShare given = share_of(run.raw, 2);

@@ -11,6 +11,7 @@
 
 using namespace mgpu;
 using namespace mgpu::test;
+using std::chrono::milliseconds;
 
 namespace {
 
@@ -35,21 +36,43 @@ class Gate {
   bool open_ = false;
 };
 
-// Threads that count how many of them have ended.
-Executor::StartThread counting(std::atomic<int>& ended) {
-  return [&ended](std::function<void()> main) {
-    return std::thread([main = std::move(main), &ended] {
-      main();
-      ++ended;
-    });
-  };
-}
+// A sample in real time on devices of 1e7 items/s, some of which the gate holds.
+struct HeldSample {
+  explicit HeldSample(std::vector<FakeDevice> fakes, SumFaults faults = {}, Items items = 10'000)
+      : setup(std::move(fakes), items, std::move(faults), FakeTime::is_real) {
+    setup.start = [this](std::function<void()> main) {
+      return std::thread([this, main = std::move(main)] {
+        main();
+        ++ended;
+      });
+    };
+  }
+  RawSample run(const std::string& strategy = "equal") {
+    return setup.run(strategy, milliseconds(100));
+  }
+  // Lets the driver go on: all threads end by themselves.
+  void release(Gate& gate, int threads = 3) {
+    gate.open();
+    while (ended < threads) std::this_thread::yield();
+  }
 
-FakeScript held_at(std::uint64_t launch, Gate& gate) {
-  return [launch, &gate](FakeCall call, std::uint64_t number) {
+  std::atomic<int> ended = 0;
+  SumSample setup;
+};
+
+FakeDevice held_at(const std::string& id, std::uint64_t launch, Gate& gate) {
+  FakeDevice device = fake_device(id, 1e7);
+  device.script = [launch, &gate](FakeCall call, std::uint64_t number) {
     if (call == FakeCall::launch && number == launch) gate.pass();
     return FakeFault{};
   };
+  return device;
+}
+
+FakeDevice fails_at_once(const std::string& id) {
+  FakeDevice device = fake_device(id, 1e7);
+  device.script = fails_from(FakeCall::launch, 0, FakeFault::Kind::error);
+  return device;
 }
 
 class NoWork final : public SliceSource {
@@ -63,93 +86,58 @@ class NoWork final : public SliceSource {
 
 }  // namespace
 
-TEST_CASE(
-    "a driver that does not return from a call costs its device, and the sample goes on without "
-    "it") {
+TEST_CASE("a driver that does not return costs its device, and the sample goes on without it") {
   Gate gate;
-  FakeDevice sound = fake_device("0:0", 1e7), stuck = fake_device("0:1", 1e7);
-  sound.facts.type = stuck.facts.type = DeviceType::cpu;  // whoever waits has to be notified
-  stuck.script = held_at(1, gate);
-  std::atomic<int> ended = 0;
-  SumSample setup({sound, stuck}, 100'000, {}, FakeTime::is_real);
-  setup.start = counting(ended);
-  const RawSample sample = setup.run("dynamic", std::chrono::milliseconds(100));
-  REQUIRE_FALSE(sample.failure);
-  CHECK(setup.right());
+  std::vector<FakeDevice> fakes{fake_device("0:0", 1e7), held_at("0:1", 1, gate)};
+  for (FakeDevice& fake : fakes) fake.facts.type = DeviceType::cpu;  // who waits is notified
+  HeldSample held(fakes, {}, 100'000);
+  const RawSample sample = held.run("dynamic");
+  held.setup.check_right(sample);
   REQUIRE(sample.faults.size() == 1);
   CHECK(sample.faults[0].device == DeviceIndex{1});
   CHECK(sample.faults[0].hung());
-  CHECK(std::string(sample.faults[0].what).find("did not return") != std::string::npos);
-  CHECK(try_drain(setup.backend, *setup.open[0]));
-  CHECK_FALSE(try_drain(setup.backend,
-                        *setup.open[1]));  // though it does nothing: a thread is still inside
-  gate.open();
-  while (ended < 3)
-    std::this_thread::yield();  // two workers and the one that took the stuck one's place: all end
-                                // by themselves
-  CHECK(setup.right());
+  CHECK(try_drain(held.setup.backend, *held.setup.open[0]));
+  // Though it does nothing: a thread is still inside.
+  CHECK_FALSE(try_drain(held.setup.backend, *held.setup.open[1]));
+  held.release(gate);  // two workers and the one that took the stuck one's place
+  CHECK(held.setup.right());
 }
 
-TEST_CASE("when the driver holds the device that merges, the host merges") {
-  Gate gate;
-  std::atomic<int> ended = 0;
-  SumFaults faults;
-  faults.at_merge = [&] { gate.pass(); };
-  SumSample setup({fake_device("0:0", 1e7), fake_device("0:1", 1e7)}, 10'000, faults,
-                  FakeTime::is_real);
-  setup.start = counting(ended);
-  const RawSample sample = setup.run("equal", std::chrono::milliseconds(100));
-  REQUIRE_FALSE(sample.failure);
-  CHECK(setup.right());
-  CHECK_FALSE(sample.merged_on);
-  REQUIRE(sample.faults.size() == 1);
-  CHECK(sample.faults[0].hung());
-  gate.open();
-  while (ended < 3) std::this_thread::yield();
+TEST_CASE("when the driver holds the device that merges, the host merges, or another device") {
+  for (const bool only_devices : {false, true}) {
+    Gate gate;
+    std::atomic<int> merges = 0;
+    SumFaults faults;
+    faults.only_devices_merge = only_devices;
+    faults.at_merge = [&] {
+      if (++merges == 1) gate.pass();
+    };
+    HeldSample held(SumSample::equal_devices(2), faults);
+    const RawSample sample = held.run();
+    held.setup.check_right(sample);
+    REQUIRE(sample.faults.size() == 1);
+    CHECK(sample.faults[0].hung());
+    CHECK(sample.faults[0].items_lost == 0);
+    CHECK(sample.merged_on.has_value() == only_devices);
+    if (only_devices) CHECK(*sample.merged_on != sample.faults[0].device);
+    held.release(gate);
+  }
 }
 
-TEST_CASE(
-    "when the driver holds the device that merges, another device does where the host cannot") {
-  Gate gate;
-  std::atomic<int> ended = 0, merges = 0;
-  SumFaults faults;
-  faults.only_devices_merge = true;
-  faults.at_merge = [&] {
-    if (++merges == 1) gate.pass();
-  };
-  SumSample setup({fake_device("0:0", 1e7), fake_device("0:1", 1e7)}, 10'000, faults,
-                  FakeTime::is_real);
-  setup.start = counting(ended);
-  const RawSample sample = setup.run("equal", std::chrono::milliseconds(100));
-  REQUIRE_FALSE(sample.failure);
-  CHECK(setup.right());
-  REQUIRE(sample.faults.size() == 1);
-  CHECK(sample.faults[0].hung());
-  CHECK(sample.faults[0].items_lost == 0);
-  REQUIRE(sample.merged_on);
-  CHECK(*sample.merged_on != sample.faults[0].device);
-  gate.open();
-  while (ended < 3) std::this_thread::yield();
-}
-
-TEST_CASE(
-    "a call into the driver that takes its time, and one that has returned, cost nobody a device") {
+TEST_CASE("a call that takes its time, and one that has returned, cost nobody a device") {
   FakeDevice sluggish = fake_device("0:1", 1e7);
-  int sluggish_launches = 0;
+  int launches = 0;
   sluggish.script = [&](FakeCall call, std::uint64_t) {
-    if (call == FakeCall::launch && sluggish_launches++ == 0)
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    if (call == FakeCall::launch && launches++ == 0) std::this_thread::sleep_for(milliseconds(200));
     return FakeFault{};
   };
   SumSample setup({fake_device("0:0", 1e7), sluggish}, 10'000, {}, FakeTime::is_real);
-  for (const Nanos timeout :
-       {Nanos{std::chrono::seconds(30)}, Nanos{std::chrono::milliseconds(150)}}) {
+  for (const Nanos timeout : {Nanos{std::chrono::seconds(30)}, Nanos{milliseconds(150)}}) {
     setup.compiling = std::chrono::seconds(30) - timeout;
-    sluggish_launches = 0;
+    launches = 0;
     const RawSample sample = setup.run("equal", timeout);
-    REQUIRE_FALSE(sample.failure);
+    setup.check_right(sample);
     CHECK(sample.faults.empty());
-    CHECK(setup.right());
   }
 
   NoWork source;
@@ -163,10 +151,10 @@ TEST_CASE(
 }
 
 TEST_CASE("a device that has nothing to do for longer than the time-out is not a hung one") {
-  for (int turn = 0; turn < 4; ++turn) {
+  for (int turn = 0; turn < 2; ++turn) {
     SumSample setup({fake_device("0:0", 1e9), fake_device("0:1", 2e4)}, 9'600, {},
                     FakeTime::is_real);  // four slices of 60 ms
-    const RawSample sample = setup.run("equal", std::chrono::milliseconds(120));
+    const RawSample sample = setup.run("equal", milliseconds(120));
     REQUIRE_FALSE(sample.failure);
     CHECK(sample.faults.empty());
     CHECK(sample.decision > Nanos{});
@@ -174,47 +162,25 @@ TEST_CASE("a device that has nothing to do for longer than the time-out is not a
     const bool waited =
         std::any_of(sample.spans.begin(), sample.spans.end(), [&](const auto& span) {
           return span.device == DeviceIndex{0} && span.state == HostState::sync &&
-                 span.end - span.begin > std::chrono::milliseconds(100);
+                 span.end - span.begin > milliseconds(100);
         });
     CHECK(waited);
     for (const auto& span : sample.spans) CHECK(span.begin >= sample.begin);
   }
 }
 
-TEST_CASE("the driver may hold the one in reserve as well") {
+TEST_CASE("the driver may hold the one in reserve; another thread has its place in later samples") {
   Gate gate;
-  std::atomic<int> ended = 0;
-  FakeDevice bad = fake_device("0:0", 1e7), stuck = fake_device("0:1", 1e7);
-  bad.script = fails_from(FakeCall::launch, 0, FakeFault::Kind::error);
-  stuck.script = held_at(0, gate);
-  SumSample setup({bad, stuck}, 10'000, {}, FakeTime::is_real);
-  setup.reserve = 1;
-  setup.start = counting(ended);
-  const RawSample sample = setup.run("equal", std::chrono::milliseconds(100));
-  REQUIRE(sample.failure);
-  REQUIRE(sample.faults.size() == 2);
-  CHECK(sample.faults[1].hung());
-  gate.open();
-  while (ended < 3) std::this_thread::yield();
-}
-
-TEST_CASE("another thread has the place of one that does not come back, in later samples too") {
-  Gate gate;
-  FakeDevice bad = fake_device("0:0", 1e7), stuck = fake_device("0:1", 1e7);
-  bad.script = fails_from(FakeCall::launch, 0, FakeFault::Kind::error);
-  stuck.script = held_at(0, gate);
-  SumSample held({bad, stuck}, 10'000, {}, FakeTime::is_real);
-  std::atomic<int> ended = 0;
-  Executor executor(held.backend, 2, counting(ended));
-  held.reserve = 1;
-  held.executor = &executor;
-  REQUIRE(held.run("equal", std::chrono::milliseconds(100)).failure);
-  SumSample sound({fake_device("0:0", 1e7), fake_device("0:1", 1e7)}, 10'000, {},
-                  FakeTime::is_real);
+  HeldSample held({fails_at_once("0:0"), held_at("0:1", 0, gate)});
+  Executor executor(held.setup.backend, 2, held.setup.start);
+  held.setup.reserve = 1;
+  held.setup.executor = &executor;
+  const RawSample failed = held.run();
+  REQUIRE(failed.failure);
+  REQUIRE(failed.faults.size() == 2);
+  CHECK(failed.faults[1].hung());
+  SumSample sound(2, 10'000, {}, FakeTime::is_real);
   sound.executor = &executor;
-  const RawSample sample = sound.run("equal");
-  CHECK_FALSE(sample.failure);
-  CHECK(sound.right());
-  gate.open();
-  while (ended < 1) std::this_thread::yield();
+  sound.check_right(sound.run("equal"));
+  held.release(gate, 1);
 }

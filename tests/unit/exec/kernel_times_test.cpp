@@ -5,9 +5,7 @@
 
 using namespace mgpu;
 
-TEST_CASE(
-    "a kernel is expected to take what that very launch took, else what one of its grid took "
-    "last") {
+TEST_CASE("a kernel is expected to take what that launch took, else the last one of its grid") {
   const Grid grid{{1024, 1, 1}, {64, 1, 1}};
   const auto at = [&](std::uint64_t offset, const Grid& of) {
     return launch_key("sum", of, {offset});
@@ -25,9 +23,7 @@ TEST_CASE(
   CHECK(times.expected(at(0, grid)) == Nanos{110});
 }
 
-TEST_CASE(
-    "a grid that has not run takes what the nearest one took, by its work-items; one far from all "
-    "that have is not known") {
+TEST_CASE("a grid that has not run takes as long per work-item as the nearest, if any is near") {
   const auto of = [](std::size_t rows) {
     return launch_key("step", {{64, rows, 1}, {64, 1, 1}}, {std::uint64_t{rows}});
   };

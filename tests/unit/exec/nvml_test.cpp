@@ -8,7 +8,7 @@ using namespace mgpu;
 
 namespace {
 
-Device device(std::optional<std::string> uuid, std::optional<std::string> pci) {
+Device nvml_device(std::optional<std::string> uuid, std::optional<std::string> pci) {
   Device d;
   d.uuid = std::move(uuid);
   d.pci = std::move(pci);
@@ -20,14 +20,14 @@ Device device(std::optional<std::string> uuid, std::optional<std::string> pci) {
 TEST_CASE("free memory is found by UUID, of a GPU or a part of one, else by PCI address") {
   const auto nvml = Nvml::load(MGPU_FAKE_NVML);
   REQUIRE(nvml);
-  CHECK(nvml->free_memory(device("8912fe00-0000-0000-0000-000000000000", std::nullopt)) ==
+  CHECK(nvml->free_memory(nvml_device("8912fe00-0000-0000-0000-000000000000", std::nullopt)) ==
         Bytes{600});
-  CHECK(nvml->free_memory(device("8912fe00-0000-0000-0000-000000000001", "0000:1a:00.0")) ==
+  CHECK(nvml->free_memory(nvml_device("8912fe00-0000-0000-0000-000000000001", "0000:1a:00.0")) ==
         Bytes{30});
-  CHECK(nvml->free_memory(device("unknown", "0000:1a:00.0")) == Bytes{600});
-  CHECK(nvml->free_memory(device(std::nullopt, "0000:1a:00.0")) == Bytes{600});
-  CHECK_FALSE(nvml->free_memory(device(std::nullopt, "0000:1b:00.0")));
-  CHECK_FALSE(nvml->free_memory(device(std::nullopt, std::nullopt)));
+  CHECK(nvml->free_memory(nvml_device("unknown", "0000:1a:00.0")) == Bytes{600});
+  CHECK(nvml->free_memory(nvml_device(std::nullopt, "0000:1a:00.0")) == Bytes{600});
+  CHECK_FALSE(nvml->free_memory(nvml_device(std::nullopt, "0000:1b:00.0")));
+  CHECK_FALSE(nvml->free_memory(nvml_device(std::nullopt, std::nullopt)));
 }
 
 TEST_CASE("a library that is missing, or another one, is not a library") {

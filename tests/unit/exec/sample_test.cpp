@@ -12,7 +12,7 @@ using namespace mgpu;
 
 namespace {
 
-RawSample with_kernel(std::uint64_t started, std::uint64_t ended) {
+RawSample sample_with_kernel(std::uint64_t started, std::uint64_t ended) {
   RawSample sample;
   sample.begin = Nanos{5'000'000'000};
   sample.end = Nanos{5'000'100'000};
@@ -38,7 +38,7 @@ ClockMap exact_clock() {
 TEST_CASE("a timeline holds what its clocks are sure of") {
   const ClockMap map = exact_clock();
   const Timeline t =
-      to_timeline(with_kernel(map.reference_device + 10'000, map.reference_device + 20'000),
+      to_timeline(sample_with_kernel(map.reference_device + 10'000, map.reference_device + 20'000),
                   std::span(&map, 1));
   CHECK(t.uncertainty == std::vector<Nanos>{Nanos{6'000}});
   CHECK(t.commands.at(0).started == Nanos{10'000});
@@ -55,7 +55,8 @@ TEST_CASE("no stamp overflows, whatever the device gives and whatever its clock 
     for (const double drift :
          {0.0, -8500.0, 1e18, -1e18, std::numeric_limits<double>::quiet_NaN()}) {
       map.drift_ppb = drift;
-      const Timeline t = to_timeline(with_kernel(reference + 10'000, stamp), std::span(&map, 1));
+      const Timeline t =
+          to_timeline(sample_with_kernel(reference + 10'000, stamp), std::span(&map, 1));
       const Command& c = t.commands.at(0);
       CHECK(c.ended <= kFarthest);
       CHECK(c.ended >= -kFarthest);

@@ -13,11 +13,11 @@ using namespace mgpu::test;
 
 namespace {
 
-constexpr Nanos kSignal = std::chrono::microseconds(2);  // of a fake device
+constexpr Nanos kFakeSignal = std::chrono::microseconds(2);  // of a fake device
 
-struct Exchanging {
-  explicit Exchanging(std::size_t count, FakeTime time = FakeTime::is_virtual,
-                      FakeScript script = {})
+struct RingOfDevices {
+  explicit RingOfDevices(std::size_t count, FakeTime time = FakeTime::is_virtual,
+                         FakeScript script = {})
       : backend(devices(count, std::move(script)), {}, time) {
     for (const Device& device : backend.enumerate().devices) opened.push_back(backend.open(device));
     for (const auto& device : opened) open.push_back(device.get());
@@ -60,7 +60,7 @@ struct Exchanging {
 }  // namespace
 
 TEST_CASE("repetitions: a warm-up, then until the budget is spent, within the limits") {
-  Exchanging devices(2);
+  RingOfDevices devices(2);
   Together together(devices.backend, devices.open, devices.group.get());
   std::size_t calls = 0;
   const auto ring = [&](DeviceIndex device) {
@@ -70,19 +70,19 @@ TEST_CASE("repetitions: a warm-up, then until the budget is spent, within the li
   const auto samples = [&](const Repetitions& repetitions) {
     calls = 0;
     const auto times = whole_times(together.measure(devices.all, repetitions, ring));
-    for (const Nanos time : times) CHECK(time == kSignal);
+    for (const Nanos time : times) CHECK(time == kFakeSignal);
     return times.size();
   };
   CHECK(samples({.warmup = 3, .least = 2, .most = 4, .budget = std::chrono::seconds(1)}) == 4);
   CHECK(calls == 7);
   CHECK(samples({.warmup = 0, .least = 2, .most = 4, .budget = Nanos{1}}) == 2);
   CHECK(calls == 2);
-  CHECK(samples({.warmup = 9, .least = 1, .most = 100, .budget = 6 * kSignal}) == 6);
+  CHECK(samples({.warmup = 9, .least = 1, .most = 100, .budget = 6 * kFakeSignal}) == 6);
   CHECK(calls == 9);  // the warm-up took half of the budget
 }
 
 TEST_CASE("an interval begins for all at once and ends with each device's own part") {
-  Exchanging devices(3);
+  RingOfDevices devices(3);
   Together together(devices.backend, devices.open, devices.group.get());
   const auto memory = devices.group->allocate(1 << 20);
   const auto once =
@@ -91,7 +91,7 @@ TEST_CASE("an interval begins for all at once and ends with each device's own pa
           devices.group->peer(device).put(memory->piece(device), 0, *memory, device, 0, 1 << 20);
       });
   REQUIRE(once.size() == 1);
-  const Nanos put = kSignal + from_seconds((1 << 20) / 1e11);
+  const Nanos put = kFakeSignal + from_seconds((1 << 20) / 1e11);
   CHECK(once[0][0].begin == once[0][2].begin);
   CHECK(once[0][1].end - once[0][1].begin == put);
   CHECK(once[0][2].end - once[0][2].begin == 2 * put);
@@ -100,17 +100,16 @@ TEST_CASE("an interval begins for all at once and ends with each device's own pa
 
 TEST_CASE("whoever does not do its part is named, whoever waited for it") {
   for (const FakeTime time : {FakeTime::is_virtual, FakeTime::is_real}) {
-    Exchanging devices(3, time, fails_from(FakeCall::exchange, 2, FakeFault::Kind::hang));
+    RingOfDevices devices(3, time, fails_from(FakeCall::exchange, 2, FakeFault::Kind::hang));
     devices.backend.limit_waits({.answer = std::chrono::milliseconds(200)});
     const std::string what = devices.failure();
     CAPTURE(what);
-    CHECK(what.find("did not answer for 200 ms") != std::string::npos);
-    CHECK(what.find("device 0:2") != std::string::npos);
+    for (const char* named : {"200 ms", "device 0:2"}) CHECK(what.find(named) != std::string::npos);
   }
 }
 
 TEST_CASE("in real time, on threads of their own, as often as on one") {
-  Exchanging devices(4, FakeTime::is_real);
+  RingOfDevices devices(4, FakeTime::is_real);
   Together together(devices.backend, devices.open, devices.group.get());
   std::atomic<unsigned> calls = 0;
   const auto samples =
@@ -125,8 +124,8 @@ TEST_CASE("in real time, on threads of their own, as often as on one") {
 
 TEST_CASE("a stop that is asked for ends it") {
   for (const FakeTime time : {FakeTime::is_virtual, FakeTime::is_real}) {
-    Exchanging devices(2, time, fails_from(FakeCall::exchange, 0, FakeFault::Kind::hang));
+    RingOfDevices devices(2, time, fails_from(FakeCall::exchange, 0, FakeFault::Kind::hang));
     devices.backend.limit_waits({.stop = [] { return true; }});
-    CHECK(devices.failure().find("stopped while") != std::string::npos);
+    CHECK(devices.failure().find("stopped") != std::string::npos);
   }
 }
