@@ -57,8 +57,7 @@ TEST_CASE("MGPU_MPI takes another MPI or none, and MGPU_MPI_PATIENCE how long si
   };
   CHECK(!with("MGPU_MPI", "none"));
   CHECK(with("MGPU_MPI", "openmpi")->mpi == Launch::Mpi::open_mpi);
-  CHECK_THROWS_WITH_AS(with("MGPU_MPI", "lam"),
-                       "MGPU_MPI: unknown MPI \"lam\"; accepted: openmpi, mpich, none", Error);
+  CHECK_THROWS_WITH_AS(with("MGPU_MPI", "lam"), doctest::Contains("\"lam\""), Error);
   CHECK(with("MGPU_MPI_PATIENCE", "2s")->times.silence == std::chrono::seconds(2));
   CHECK_THROWS_AS(with("MGPU_MPI_PATIENCE", "long"), Error);
 }
@@ -70,7 +69,7 @@ TEST_CASE("a plug-in is beside the program; where there is none, it says what to
   std::ofstream(folder / "mgpu-bench-mpich.so") << "";
   CHECK(plugin_of(Launch::Mpi::mpich, folder / "mgpu-bench") == folder / "mgpu-bench-mpich.so");
   CHECK_THROWS_WITH_AS(plugin_of(Launch::Mpi::open_mpi, folder / "mgpu-bench"),
-                       doctest::Contains("install the package mgpu-bench-openmpi"), Error);
+                       doctest::Contains("mgpu-bench-openmpi"), Error);
   std::filesystem::remove_all(folder);
 }
 

