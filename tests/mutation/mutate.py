@@ -15,6 +15,7 @@ import collections
 import concurrent.futures
 import dataclasses
 import json
+import os
 import random
 import re
 import shlex
@@ -31,7 +32,8 @@ ARGUED = Path(__file__).resolve().parent / "argued.txt"
 SOURCES = ["lib/exec/executor.cpp", "lib/exec/worker.cpp", "lib/exec/sample_run.cpp", "lib/plan/ledger.cpp", "lib/session/verification.cpp",
            "lib/session/integrity.cpp", "lib/base/stats.cpp", "lib/base/significance.cpp"]
 # First what is quick and near, then everything.
-SLOW = "*whatever goes wrong*,*killed*,*thousand sessions*,*publish a result*"
+SLOW = "slow"  # a suite of doctest
+os.environ["MGPU_THOROUGH"] = "1"  # tests repeat themselves in every shape: a mutant may show in one only
 
 SWAPS = [(r" == ", " != "), (r" != ", " == "), (r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "), (r" && ", " || "),
          (r" \|\| ", " && "), (r" \+ ", " - "), (r" - ", " + "), (r" \* ", " / "), (r" / ", " * "), (r" \+= ", " -= "), (r" -= ", " += "),
@@ -114,9 +116,9 @@ class Bench:
 
     def stages(self, source):
         near = f"*unit/{Path(source).parent.name}/*"
-        return [["--abort-after=1", f"--source-file={near}", f"--test-case-exclude={SLOW}"],
-                ["--abort-after=1", f"--source-file-exclude={near}", f"--test-case-exclude={SLOW}"],
-                ["--abort-after=1", f"--test-case={SLOW}"]]
+        return [["--abort-after=1", f"--source-file={near}", f"--test-suite-exclude={SLOW}"],
+                ["--abort-after=1", f"--source-file-exclude={near}", f"--test-suite-exclude={SLOW}"],
+                ["--abort-after=1", f"--test-suite={SLOW}"]]
 
     def attempt(self, mutant):
         """caught, does not compile, or SURVIVES."""

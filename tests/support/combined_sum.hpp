@@ -2,33 +2,20 @@
 // each puts its own into the others' memory, and the first brings them all.
 #pragma once
 
-#include <mutex>
-#include <numeric>
+#include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
+#include "tests/support/squares_sum.hpp"
 #include "tests/support/sum_workload.hpp"
 
 namespace mgpu::test {
 
-class CombinedSum : public Workload {
+class CombinedSum : public SquaresSum {
  public:
   static constexpr std::uint64_t kMostSlices = 4096;  // of a device, in a sample
 
-  explicit CombinedSum(Items items) : values_(items) {
-    std::iota(values_.begin(), values_.end(), std::uint64_t{3});
-    shape_.items = items;
-    shape_.cost = {0, 0, 1, 0};
-    shape_.ops = static_cast<double>(items);
-    shape_.rate_unit = "items/s";
-    shape_.bytes_in = items * 8;
-    shape_.bytes_out = 8;
-  }
-  const Shape& shape() const override { return shape_; }
-  Capacity capacity(const DeviceTraits&, Mode) const override {
-    return {shape_.items, std::max<Items>(shape_.items / 8, 1), shape_.items * 8, {}};
-  }
+  explicit CombinedSum(Items items) : SquaresSum(items, {0, 0, 1, 0}) {}
   Exchanged exchanged(Mode) const override { return {false, 8}; }
   void connect(PeerGroup& group) override {
     group_ = &group;
@@ -42,22 +29,10 @@ class CombinedSum : public Workload {
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode, const Capacity&) override {
     return std::make_unique<Program>(*this, device);
   }
-  std::span<const std::byte> transfer_memory() const override {
-    return std::as_bytes(std::span(values_));
-  }
   void begin_sample() override {
-    sum_ = 0;
+    SquaresSum::begin_sample();
     counts_.clear();
   }
-  void merge() override {}
-  std::string digest() const override { return std::to_string(sum_); }
-  Verdict verify(VerifyLevel, std::uint64_t) override {
-    std::uint64_t sum = 0;
-    for (const std::uint64_t value : values_) sum += value * value;
-    if (sum == sum_) return {Verdict::Status::passed, "a loop", {}};
-    return {Verdict::Status::failed, "a loop", digest() + " instead of " + std::to_string(sum)};
-  }
-  void write_result(const std::filesystem::path&) const override {}
 
  private:
   class Program final : public DeviceProgram {
@@ -78,7 +53,7 @@ class CombinedSum : public Workload {
       if (!combines()) bring_own(stream);
     }
     void collected() override {
-      if (!combines()) return add();
+      if (!combines()) return add_arrived();
       const std::lock_guard lock(workload_.mutex_);
       workload_.counts_[*place_] = made_;
     }
@@ -103,7 +78,7 @@ class CombinedSum : public Workload {
         at += count;
       }
     }
-    void brought() override { add(); }
+    void brought() override { add_arrived(); }
 
    private:
     bool combines() const {
@@ -116,9 +91,8 @@ class CombinedSum : public Workload {
       stream.download(*out_, brought_ * Bytes{8}, std::as_writable_bytes(std::span(arriving_)));
       brought_ = made_;
     }
-    void add() {
-      const std::lock_guard lock(workload_.mutex_);
-      for (const std::uint64_t sum : arriving_) workload_.sum_ += sum;
+    void add_arrived() {
+      for (const std::uint64_t sum : arriving_) workload_.add(sum);
       arriving_.clear();
     }
 
@@ -130,14 +104,10 @@ class CombinedSum : public Workload {
     std::vector<std::uint64_t> arriving_;
   };
 
-  std::vector<std::uint64_t> values_;
-  Shape shape_;
   PeerGroup* group_ = nullptr;
   std::unique_ptr<SharedMemory> sums_;
   std::vector<DeviceIndex> members_;
-  std::mutex mutex_;
   std::map<DeviceIndex, std::uint32_t> counts_;
-  std::uint64_t sum_ = 0;
 };
 
 }  // namespace mgpu::test

@@ -2,32 +2,17 @@
 // exchange data. Kernel and reference are those of SumWorkload.
 #pragma once
 
-#include <mutex>
-#include <numeric>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "lib/exchange/replicated_input.hpp"
+#include "tests/support/squares_sum.hpp"
 #include "tests/support/sum_workload.hpp"
 
 namespace mgpu::test {
 
-class GatheredSum final : public Workload {
+class GatheredSum final : public SquaresSum {
  public:
-  explicit GatheredSum(Items items) : values_(items) {
-    std::iota(values_.begin(), values_.end(), std::uint64_t{3});
-    shape_.items = items;
-    shape_.cost = {0, 0, 1, items * 8};
-    shape_.ops = static_cast<double>(items);
-    shape_.rate_unit = "items/s";
-    shape_.bytes_in = items * 8;
-    shape_.bytes_out = 8;
-  }
-  const Shape& shape() const override { return shape_; }
-  Capacity capacity(const DeviceTraits&, Mode) const override {
-    return {shape_.items, std::max<Items>(shape_.items / 8, 1), shape_.items * 8, {}};
-  }
+  explicit GatheredSum(Items items) : SquaresSum(items, {0, 0, 1, items * 8}) {}
   Exchanged exchanged(Mode mode) const override { return {mode == Mode::end_to_end, 0}; }
   void connect(PeerGroup& group) override { replicated_.emplace(group, shape_.bytes_in); }
   void disconnect() override { replicated_.reset(); }
@@ -38,19 +23,6 @@ class GatheredSum final : public Workload {
                                          const Capacity&) override {
     return std::make_unique<Program>(*this, device, mode);
   }
-  std::span<const std::byte> transfer_memory() const override {
-    return std::as_bytes(std::span(values_));
-  }
-  void begin_sample() override { sum_ = 0; }
-  void merge() override {}
-  std::string digest() const override { return std::to_string(sum_); }
-  Verdict verify(VerifyLevel, std::uint64_t) override {
-    std::uint64_t sum = 0;
-    for (const std::uint64_t value : values_) sum += value * value;
-    if (sum == sum_) return {Verdict::Status::passed, "a loop", {}};
-    return {Verdict::Status::failed, "a loop", digest() + " instead of " + std::to_string(sum)};
-  }
-  void write_result(const std::filesystem::path&) const override {}
 
  private:
   class Program final : public DeviceProgram {
@@ -78,10 +50,7 @@ class GatheredSum final : public Workload {
       stream.download(*out_, slot * 8, std::as_writable_bytes(std::span(&sums_[slot], 1)));
       slots_[slot] = slice;
     }
-    void finished(const Slice& slice) override {
-      const std::lock_guard lock(workload_.mutex_);
-      workload_.sum_ += sums_[slots_[0] == slice ? 0 : 1];
-    }
+    void finished(const Slice& slice) override { workload_.add(sums_[slots_[0] == slice ? 0 : 1]); }
 
    private:
     GatheredSum& workload_;
@@ -94,11 +63,7 @@ class GatheredSum final : public Workload {
     Slice slots_[2];
   };
 
-  std::vector<std::uint64_t> values_;
-  Shape shape_;
   std::optional<ReplicatedInput> replicated_;
-  std::mutex mutex_;
-  std::uint64_t sum_ = 0;
 };
 
 }  // namespace mgpu::test

@@ -7,14 +7,13 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "lib/base/error.hpp"
 #include "lib/exec/fake_backend.hpp"
-#include "lib/workload/workload.hpp"
+#include "tests/support/squares_sum.hpp"
 
 namespace mgpu::test {
 
@@ -61,35 +60,13 @@ inline FakeKernels watched_kernels() {
   return {{"squares", {sum(true), ops}}, {"add", {sum(false), ops}}, {"clear", clear}};
 }
 
-class WatchedSum final : public Workload {
+class WatchedSum final : public SquaresSum {
  public:
-  WatchedSum(Items items, bool merges_on_device, Watched& watched)
-      : values_(items), merges_on_device_(merges_on_device), watched_(watched) {
-    std::iota(values_.begin(), values_.end(), std::uint64_t{3});
-    shape_.items = items;
-    shape_.cost = {8, 0, 1, 0};
-    shape_.ops = static_cast<double>(items);
-    shape_.rate_unit = "items/s";
-    shape_.bytes_in = items * 8;
-    shape_.bytes_out = 8;
-  }
+  WatchedSum(Items items, Watched& watched) : SquaresSum(items, {8, 0, 1, 0}), watched_(watched) {}
 
-  static std::string right(Items items) {
-    std::uint64_t sum = 0;
-    for (std::uint64_t i = 0; i < items; ++i) sum += (i + 3) * (i + 3);
-    return std::to_string(sum);
-  }
-
-  const Shape& shape() const override { return shape_; }
-  Capacity capacity(const DeviceTraits&, Mode) const override {
-    return {shape_.items, std::max<Items>(shape_.items / 8, 1), shape_.items * 8, {}};
-  }
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
                                          const Capacity&) override {
     return std::make_unique<Program>(*this, device, mode);
-  }
-  std::span<const std::byte> transfer_memory() const override {
-    return std::as_bytes(std::span(values_));
   }
   void expect(std::size_t devices) override { watched_.sharing = devices; }
   void begin_sample() override {
@@ -100,19 +77,13 @@ class WatchedSum final : public Workload {
   }
   bool merge_on_device(const DeviceTraits&) const override {
     watched_.merged[watched_.samples] = true;
-    return merges_on_device_;
+    return true;
   }
   void merge() override {
     watched_.merged[watched_.samples] = true;
     total_ = std::accumulate(partials_.begin(), partials_.end(), std::uint64_t{0});
   }
   std::string digest() const override { return total_ ? std::to_string(*total_) : "none"; }
-  Verdict verify(VerifyLevel, std::uint64_t) override {
-    if (digest() == right(shape_.items)) return {Verdict::Status::passed, "a loop", {}};
-    return {Verdict::Status::failed, "a loop",
-            "sum " + digest() + " instead of " + right(shape_.items)};
-  }
-  void write_result(const std::filesystem::path&) const override {}
 
  private:
   class Program final : public DeviceProgram {
@@ -185,9 +156,6 @@ class WatchedSum final : public Workload {
     std::size_t slices_ = 0;
   };
 
-  Shape shape_;
-  std::vector<std::uint64_t> values_;
-  bool merges_on_device_;
   Watched& watched_;
   std::vector<std::uint64_t> partials_;
   std::optional<std::uint64_t> total_;

@@ -10,7 +10,7 @@ namespace {
 
 // Of devices first .. first + count - 1, the last sample of which took `time` and gave items to
 // those of `items` that are not 0.
-Case case_of(std::size_t first, std::vector<Items> items, Nanos time) {
+Case idle_case(std::size_t first, std::vector<Items> items, Nanos time) {
   Case the_case;
   for (std::size_t i = 0; i < items.size(); ++i) the_case.devices.push_back(first + i);
   the_case.times = {time};
@@ -18,7 +18,7 @@ Case case_of(std::size_t first, std::vector<Items> items, Nanos time) {
   return the_case;
 }
 
-RawSample sample_of(std::vector<std::uint32_t> devices, Nanos end) {
+RawSample idle_sample(std::vector<std::uint32_t> devices, Nanos end) {
   RawSample sample;
   sample.end = end;
   for (const std::uint32_t device : devices) sample.slices.emplace_back().device = {device};
@@ -27,23 +27,22 @@ RawSample sample_of(std::vector<std::uint32_t> devices, Nanos end) {
 
 }  // namespace
 
-TEST_CASE(
-    "a case starts cold with a device that stood still for 2 ms, if it needs it and its samples "
-    "are short") {
+TEST_CASE("a case of short samples starts cold with a device it needs that stood still 2 ms") {
   IdleTracker idle_tracker(3);
   const Nanos then = milliseconds(100), soon = then + milliseconds(1),
               late = then + milliseconds(3);
-  idle_tracker.used(sample_of({0, 1}, then), std::vector<std::size_t>{0, 1});
-  CHECK_FALSE(idle_tracker.starts_cold(case_of(0, {5, 5}, milliseconds(1)), soon));
-  CHECK(idle_tracker.starts_cold(case_of(0, {5, 5}, milliseconds(1)), late));
-  CHECK(idle_tracker.starts_cold(case_of(0, {5, 5, 5}, milliseconds(1)),
+  idle_tracker.used(idle_sample({0, 1}, then), std::vector<std::size_t>{0, 1});
+  CHECK_FALSE(idle_tracker.starts_cold(idle_case(0, {5, 5}, milliseconds(1)), soon));
+  CHECK(idle_tracker.starts_cold(idle_case(0, {5, 5}, milliseconds(1)), late));
+  CHECK(idle_tracker.starts_cold(idle_case(0, {5, 5, 5}, milliseconds(1)),
                                  soon));  // the third never worked
-  CHECK_FALSE(
-      idle_tracker.starts_cold(case_of(0, {5, 5, 0}, milliseconds(1)), soon));  // nor does it here
-  CHECK_FALSE(idle_tracker.starts_cold(case_of(0, {5, 5}, milliseconds(50)), late));
-  idle_tracker.used(sample_of({0}, late), std::vector<std::size_t>{1});  // device 1 of the session
-  CHECK_FALSE(idle_tracker.starts_cold(case_of(1, {5}, milliseconds(1)), late + milliseconds(1)));
-  CHECK(idle_tracker.starts_cold(case_of(0, {5}, milliseconds(1)), late + milliseconds(1)));
+  CHECK_FALSE(idle_tracker.starts_cold(idle_case(0, {5, 5, 0}, milliseconds(1)),
+                                       soon));  // nor does it here
+  CHECK_FALSE(idle_tracker.starts_cold(idle_case(0, {5, 5}, milliseconds(50)), late));
+  idle_tracker.used(idle_sample({0}, late),
+                    std::vector<std::size_t>{1});  // device 1 of the session
+  CHECK_FALSE(idle_tracker.starts_cold(idle_case(1, {5}, milliseconds(1)), late + milliseconds(1)));
+  CHECK(idle_tracker.starts_cold(idle_case(0, {5}, milliseconds(1)), late + milliseconds(1)));
   Case fresh;
   fresh.devices = {0};
   CHECK(idle_tracker.starts_cold(fresh, late));  // before its first sample it may need all

@@ -10,7 +10,7 @@ using namespace mgpu;
 namespace {
 
 constexpr DeviceIndex d0{0}, d1{1};
-const Opinion right{"a1", true}, other{"b2", true}, bad{"c3", false}, none{};
+const Opinion sound{"a1", true}, other{"b2", true}, bad{"c3", false}, none_given{};
 
 }  // namespace
 
@@ -31,14 +31,13 @@ TEST_CASE("each device gets its own slices again, in order, and it is over when 
 
 TEST_CASE("the slices of one device are another's, next to its own and in order") {
   RawSample sample;
-  const auto slice = [](DeviceIndex device, Items begin, Items end) {
-    RawSlice made;
-    made.device = device;
-    made.begin = begin;
-    made.end = end;
-    return made;
-  };
-  sample.slices = {slice(d1, 40, 50), slice(d0, 0, 20), slice(d0, 30, 40), slice(d1, 20, 30)};
+  for (const auto& [device, begin, end] :
+       {std::tuple{d1, 40, 50}, {d0, 0, 20}, {d0, 30, 40}, {d1, 20, 30}}) {
+    RawSlice& slice = sample.slices.emplace_back();
+    slice.device = device;
+    slice.begin = static_cast<Items>(begin);
+    slice.end = static_cast<Items>(end);
+  }
   const auto given = slices_with(sample, 2, 0, 1);
   CHECK(given[0].empty());
   CHECK(given[1] == std::vector<Slice>{{0, 20}, {20, 30}, {30, 40}, {40, 50}});
@@ -46,18 +45,18 @@ TEST_CASE("the slices of one device are another's, next to its own and in order"
 }
 
 TEST_CASE("a third device outvotes the one that disagrees with it") {
-  CHECK(outvoted(right, other, other, true, 0, 1) == 0);
-  CHECK(outvoted(right, other, right, true, 0, 1) == 1);
-  CHECK_FALSE(outvoted(right, other, bad, true, 0, 1));
+  CHECK(outvoted(sound, other, other, true, 0, 1) == 0);
+  CHECK(outvoted(sound, other, sound, true, 0, 1) == 1);
+  CHECK_FALSE(outvoted(sound, other, bad, true, 0, 1));
 }
 
 TEST_CASE("of two devices the reference decides, if it can, unless one disagrees with itself") {
-  CHECK(outvoted(right, bad, right, false, 0, 1) == 1);
-  CHECK(outvoted(bad, right, bad, false, 0, 1) == 0);
-  CHECK(outvoted(bad, right, right, false, 0, 1) ==
+  CHECK(outvoted(sound, bad, sound, false, 0, 1) == 1);
+  CHECK(outvoted(bad, sound, bad, false, 0, 1) == 0);
+  CHECK(outvoted(bad, sound, sound, false, 0, 1) ==
         0);  // asked again it gives what the other one gave
-  CHECK_FALSE(outvoted(right, other, right, false, 0, 1));
-  CHECK_FALSE(outvoted(right, bad, other, false, 0, 1));
-  CHECK_FALSE(outvoted(right, other, none, false, 0, 1));
-  CHECK(outvoted(right, other, none, false, 0, 0) == 0);  // a device alone
+  CHECK_FALSE(outvoted(sound, other, sound, false, 0, 1));
+  CHECK_FALSE(outvoted(sound, bad, other, false, 0, 1));
+  CHECK_FALSE(outvoted(sound, other, none_given, false, 0, 1));
+  CHECK(outvoted(sound, other, none_given, false, 0, 0) == 0);  // a device alone
 }

@@ -5,31 +5,17 @@
 #include <doctest/doctest.h>
 
 #include "lib/session/configuration.hpp"
-#include "lib/session/session.hpp"
-#include "tests/support/quiet_observer.hpp"
 #include "tests/support/sanitized.hpp"
-#include "tests/support/sum_workload.hpp"
+#include "tests/support/sum_session.hpp"
+#include "tests/support/thorough.hpp"
 
 using namespace mgpu;
 using namespace mgpu::test;
 
 namespace {
 
-SumFaults g_journal_faults;
-
-const SuiteInfo& journalled_suite() {
-  static const SuiteInfo info = [] {
-    SuiteInfo made;
-    made.name = "sum";
-    made.size_name = "items";
-    made.modes = {Mode::resident, Mode::end_to_end};
-    made.make = [](const SuiteParams& params) -> std::unique_ptr<Workload> {
-      return std::make_unique<SumWorkload>(params.size, g_journal_faults);
-    };
-    return made;
-  }();
-  return info;
-}
+// Of all states of the files: a prime, so that each kind of state is among them.
+const std::size_t kOneStateIn = testing::is_thorough() ? one_in(7) : kSanitized ? 13 : 3;
 
 // What lies on the disk: the journal, and the rows of the result file.
 struct Files {
@@ -75,21 +61,15 @@ class Disk final : public QuietObserver {
   std::size_t groups_ = 0;
 };
 
-struct Setting {
+struct KilledSetting {
   std::vector<FakeDevice> fakes{fake_device("0:0", 1e9), fake_device("0:1", 5e8)};
-  std::string strategies = "single,equal,dynamic,adaptive";
   std::size_t samples = 3;
+  std::string strategies = "single,equal,dynamic,adaptive";
 };
 
-SessionOptions options_of(const Setting& setting, FakeBackend& backend) {
-  SessionOptions options;
-  SuiteParams params;
-  params.size = 1 << 12;
-  options.problems = {{&journalled_suite(), params}};
-  options.modes = {Mode::resident, Mode::end_to_end};
-  options.strategies = parse_strategies(setting.strategies);
-  options.devices = backend.enumerate().devices;
-  options.device_counts = {setting.fakes.size()};
+SessionOptions options_of(const KilledSetting& setting, FakeBackend& backend) {
+  SessionOptions options = options_on(backend.enumerate().devices, problem_of(sum_suite(), 1 << 10),
+                                      kBothModes, setting.strategies);
   options.stop.exactly = setting.samples;
   return options;
 }
@@ -99,16 +79,19 @@ struct Ended {
   std::vector<Files> states;
 };
 
-Ended begin(const Setting& setting) {
+Ended begin_session(const KilledSetting& setting, SumFaults faults = {}) {
+  g_faults = std::move(faults);
   FakeBackend backend(setting.fakes, sum_kernels());
   Disk disk({}, {"id", 1, 0, 0, 0, {}, {}});
   Ended ended;
   ended.report = run_session(backend, options_of(setting, backend), {}, disk);
   ended.states = std::move(disk.states);
+  g_faults = {};  // what was wrong then would be right later
   return ended;
 }
 
-Ended resume(const Setting& setting, const Files& files, std::optional<Nanos> time_limit = {}) {
+Ended resume(const KilledSetting& setting, const Files& files,
+             std::optional<Nanos> time_limit = {}) {
   FakeBackend backend(setting.fakes, sum_kernels());
   SessionOptions options = options_of(setting, backend);
   Journal journal = journal_from_text(files.journal);
@@ -154,6 +137,7 @@ void check_like(const Report& whole, const Report& again, const Files& from, std
       CHECK(device.busy_samples.size() == b.samples.size());
     if (!b.sample_runs.empty()) CHECK(b.sample_runs.size() == b.samples.size());
   }
+  const std::size_t alone = whole.runs.front().devices.size();
   for (const auto& [number, group] : journal.groups) {
     if (number < journal.header.groups) continue;
     for (std::size_t n = 0; n < group.group.cases.size(); ++n) {
@@ -164,135 +148,108 @@ void check_like(const Report& whole, const Report& again, const Files& from, std
         kept.push_back(sample.time);
         runs.push_back(sample.run);
       }
-      const std::size_t alone = whole.runs.front().devices.size();
-      if (kept.empty()) continue;
-      const auto of_group = [&, at = number * 4](std::size_t i) -> const RunRecord& {
-        return again.runs[at + i];
-      };
       const bool is_alone = n < alone;
-      const RunRecord& row = is_alone ? of_group(1) : of_group(1 + n - alone);
-      if (row.status != Status::ok) continue;
-      const auto& samples = is_alone ? row.per_device[n].alone_samples : row.samples;
-      const auto& sample_runs = is_alone ? row.per_device[n].alone_sample_runs : row.sample_runs;
+      const RunRecord& row = again.runs[number * 4 + (is_alone ? 1 : 1 + n - alone)];
+      if (kept.empty() || row.status != Status::ok) continue;
+      auto samples = is_alone ? row.per_device[n].alone_samples : row.samples;
+      auto sample_runs = is_alone ? row.per_device[n].alone_sample_runs : row.sample_runs;
       REQUIRE(samples.size() >= kept.size());
-      CHECK(std::vector<Nanos>(samples.begin(),
-                               samples.begin() + static_cast<std::ptrdiff_t>(kept.size())) == kept);
-      CHECK(std::vector<std::uint32_t>(
-                sample_runs.begin(),
-                sample_runs.begin() + static_cast<std::ptrdiff_t>(kept.size())) == runs);
       CHECK(sample_runs.back() == journal.header.run + 1);
+      samples.resize(kept.size());
+      sample_runs.resize(kept.size());
+      CHECK(samples == kept);
+      CHECK(sample_runs == runs);
     }
   }
 }
 
+void check_resumed(const Ended& whole, const KilledSetting& setting, const Files& killed) {
+  check_like(whole.report, resume(setting, killed).report, killed, setting.samples);
+}
+
+// The first of these states whose first group is under way and fits.
+const Files* find_state(const std::vector<Files>& states,
+                        const std::function<bool(const GroupJournal&)>& fits) {
+  for (const Files& files : states) {
+    const Journal journal = journal_from_text(files.journal);
+    if (journal.header.groups == 0 && journal.groups.contains(0) && fits(journal.groups.at(0)))
+      return &files;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
-TEST_CASE(
-    "a session that is killed in whatever state of its files, and gone on with, has the cases, "
-    "statuses and digests of one that "
-    "was not") {
-  g_journal_faults = {};
-  const Setting setting;
-  const Ended whole = begin(setting);
+TEST_CASE("a session that was killed in any state of its files goes on to the same cases" *
+          doctest::test_suite("slow")) {
+  const KilledSetting setting;
+  const Ended whole = begin_session(setting);
   REQUIRE(whole.states.size() > 36);  // 2 groups, 5 cases, 3 samples
-  for (std::size_t k = 0; k < whole.states.size(); k += one_in(7))
-    check_like(whole.report, resume(setting, whole.states[k]).report, whole.states[k],
-               setting.samples);
+  for (std::size_t k = 0; k < whole.states.size(); k += kOneStateIn) {
+    CAPTURE(k);
+    check_resumed(whole, setting, whole.states[k]);
+  }
+  // And again, if it is killed again.
+  const Ended again = resume(setting, whole.states[whole.states.size() / 3]);
+  for (std::size_t k = 1; k < again.states.size(); k += 2 * kOneStateIn) {
+    CAPTURE(k);
+    check_resumed(whole, setting, again.states[k]);
+  }
 }
 
-TEST_CASE("a session may be killed again and again") {
-  g_journal_faults = {};
-  const Setting setting;
-  const Ended whole = begin(setting);
-  const Files& killed = whole.states[whole.states.size() / 3];
-  const Ended again = resume(setting, killed);
-  for (std::size_t k = 0; k < again.states.size(); k += one_in(7))
-    check_like(whole.report, resume(setting, again.states[k]).report, again.states[k],
-               setting.samples);
-}
-
-TEST_CASE("a run that has no time to go on with what was killed loses nothing of it") {
-  g_journal_faults = {};
-  const Setting setting;
-  const Ended whole = begin(setting);
-  for (std::size_t k = 0; k < whole.states.size(); k += one_in(7)) {
+TEST_CASE("a run that has no time to go on with what was killed loses nothing of it" *
+          doctest::test_suite("slow")) {
+  const KilledSetting setting;
+  const Ended whole = begin_session(setting);
+  for (std::size_t k = 0; k < whole.states.size(); k += 2 * kOneStateIn) {
+    CAPTURE(k);
     const Files& killed = whole.states[k];
     const Journal journal = journal_from_text(killed.journal);
     const auto under_way = journal.groups.find(journal.header.groups);
     const bool has_samples =
         under_way != journal.groups.end() && !under_way->second.samples.empty();
     const Ended late = resume(setting, killed, Nanos{1});
-    CAPTURE(k);
     CHECK(late.report.complete == !has_samples);
-    if (has_samples)
-      check_like(whole.report, resume(setting, late.states.back()).report, late.states.back(),
-                 setting.samples);
+    if (has_samples) check_resumed(whole, setting, late.states.back());
   }
 }
 
 TEST_CASE("samples that follow those of an earlier run learn from them") {
-  g_journal_faults = {};
-  Setting setting;
-  setting.strategies = "single,equal,dynamic,adaptive";
-  setting.samples = 6;
-  const Ended whole = begin(setting);
-  for (const Files& files : whole.states) {
-    const Journal journal = journal_from_text(files.journal);
-    if (journal.header.groups != 0 || !journal.groups.contains(0) ||
-        journal.groups.at(0).samples.size() != 15)
-      continue;
-    const Report report = resume(setting, files).report;
-    CHECK(report.runs[3].samples ==
-          whole.report.runs[3].samples);  // adaptive, exactly: the fake's time is exact
-    return;
-  }
-  FAIL("no state with three rounds");
+  const KilledSetting setting{.samples = 6};
+  const Ended whole = begin_session(setting);
+  const Files* files = find_state(whole.states, [](const GroupJournal& group) {
+    return group.samples.size() == 15;  // three rounds
+  });
+  REQUIRE(files != nullptr);
+  CHECK(resume(setting, *files).report.runs[3].samples ==
+        whole.report.runs[3].samples);  // adaptive, exactly: the fake's time is exact
 }
 
 TEST_CASE("a result that was wrong in a run that was killed is wrong in the one that goes on") {
-  Setting setting;
-  g_journal_faults = {};
-  g_journal_faults.corrupts = "0:1";
-  const Ended whole = begin(setting);
+  const KilledSetting setting;
+  SumFaults faults;
+  faults.corrupts = "0:1";
+  const Ended whole = begin_session(setting, faults);
   CHECK(whole.report.runs[1].status == Status::failed);
-  std::size_t known = 0;
-  for (const Files& files : whole.states) {
-    const Journal journal = journal_from_text(files.journal);
-    if (journal.header.groups != 0 || !journal.groups.contains(0)) continue;
-    const auto& failures = journal.groups.at(0).failures;
-    const bool equal = std::any_of(failures.begin(), failures.end(),
-                                   [](const JournalFailure& f) { return f.of_case == 2; });
-    if (!equal) continue;
-    ++known;
-    g_journal_faults = {};  // this time it would be right
-    const Report report = resume(setting, files).report;
-    CHECK(report.runs[1].status == Status::failed);
-    CHECK(report.runs[1].verify.status == VerifyStatus::failed);
-    CHECK(report.runs[1].reason == whole.report.runs[1].reason);
-    CHECK(report.runs[1].samples.empty());
-    if (known == 3) break;
-    g_journal_faults.corrupts = "0:1";
-  }
-  CHECK(known > 0);
-  g_journal_faults = {};
+  const Files* files = find_state(whole.states, [](const GroupJournal& group) {
+    return std::any_of(group.failures.begin(), group.failures.end(),
+                       [](const JournalFailure& f) { return f.of_case == 2; });
+  });
+  REQUIRE(files != nullptr);
+  const RunRecord equal = resume(setting, *files).report.runs[1];
+  CHECK(equal.status == Status::failed);
+  CHECK(equal.verify.status == VerifyStatus::failed);
+  CHECK(equal.reason == whole.report.runs[1].reason);
+  CHECK(equal.samples.empty());
 }
 
 TEST_CASE("what a loss cost is in the record, though the run that had it was killed") {
-  g_journal_faults = {};
-  Setting setting;
-  setting.samples = 8;
-  Setting bad = setting;
+  const KilledSetting setting{.samples = 8};
+  KilledSetting bad = setting;
   bad.fakes[1].script = fails_from(FakeCall::launch, 40, FakeFault::Kind::error);
-  const Ended whole = begin(bad);
-  const Files* after = nullptr;
-  for (const Files& files : whole.states) {
-    const Journal journal = journal_from_text(files.journal);
-    if (journal.header.groups == 0 && journal.groups.contains(0) &&
-        !journal.groups.at(0).faults.empty()) {
-      after = &files;
-      break;
-    }
-  }
+  const Ended whole = begin_session(bad);
+  const Files* after =
+      find_state(whole.states, [](const GroupJournal& group) { return !group.faults.empty(); });
   REQUIRE(after != nullptr);
   const Report report = resume(setting, *after).report;  // with the device, which works again
   std::size_t faults = report.faults.size();
@@ -307,50 +264,48 @@ TEST_CASE("what a loss cost is in the record, though the run that had it was kil
 }
 
 TEST_CASE("configurations differ where samples would not be of the same cases") {
-  g_journal_faults = {};
-  const Setting setting;
-  FakeBackend backend(setting.fakes, sum_kernels());
-  const SessionOptions options = options_of(setting, backend);
+  FakeBackend backend(fake_devices(2), sum_kernels());
+  const SessionOptions options = options_of({}, backend);
   Report begun;
   begun.tool = {"0.1.0", "abc", {}};
   begun.options["warmup"] = std::int64_t{1};
-  const Configuration was = configuration_of(options, begun);
-  const auto changed = [&](auto change) {
+  const auto changed = [&](const std::function<void(SessionOptions&, Report&)>& change) {
     SessionOptions other = options;
     Report now = begun;
     change(other, now);
-    const auto found = first_difference(was, configuration_of(other, now));
+    const auto found =
+        first_difference(configuration_of(options, begun), configuration_of(other, now));
     return found ? found->name : std::string("none");
   };
-  CHECK(changed([](SessionOptions&, Report&) {}) == "none");
-  CHECK(changed([](SessionOptions& o, Report&) { o.problems[0].params.size = 7; }) ==
-        "problem, items");
-  CHECK(changed([](SessionOptions& o, Report&) { o.modes.pop_back(); }) == "modes");
-  CHECK(changed([](SessionOptions& o, Report&) {
-          o.strategies = parse_strategies("dynamic:chunks=3");
-        }) == "strategies");
-  CHECK(changed([](SessionOptions& o, Report&) { o.devices[1].driver_version = "2"; }) ==
-        "device 0:1");
-  CHECK(changed([](SessionOptions& o, Report&) { o.device_counts = {1}; }) == "device counts");
-  CHECK(changed([](SessionOptions&, Report& r) { r.options["warmup"] = std::int64_t{9}; }) ==
-        "warmup");
-  CHECK(changed([](SessionOptions&, Report& r) { r.options["timeout_ns"] = std::int64_t{9}; }) ==
-        "timeout");
+  using O = SessionOptions;
+  using R = Report;
+  const std::pair<const char*, std::function<void(O&, R&)>> changes[] = {
+      {"none", [](O&, R&) {}},
+      {"problem, items", [](O& o, R&) { o.problems[0].params.size = 7; }},
+      {"modes", [](O& o, R&) { o.modes.pop_back(); }},
+      {"strategies", [](O& o, R&) { o.strategies = parse_strategies("dynamic:chunks=3"); }},
+      {"device 0:1", [](O& o, R&) { o.devices[1].driver_version = "2"; }},
+      {"device counts", [](O& o, R&) { o.device_counts = {1}; }},
+      {"warmup", [](O&, R& r) { r.options["warmup"] = std::int64_t{9}; }},
+      {"warmup", [](O&, R& r) { r.options.clear(); }},
+      {"timeout", [](O&, R& r) { r.options["timeout_ns"] = std::int64_t{9}; }},
+      {"problem, kernel variant on 0:0",
+       [](O& o, R&) {
+         o.variants = {{{"0:0", "tile 8"}}};
+       }},
+      {"handicap of 0:1",
+       [](O& o, R&) {
+         o.handicaps.resize(2);
+         o.handicaps[1].slow = 2;
+       }},
+      {"tool", [](O&, R& r) { r.tool.git = "abd"; }},
+      {"environment, host", [](O&, R& r) { r.environment["host"] = "other"; }},
+      {"none", [](O& o, R&) { o.time_limit = Nanos{1}; }},
+  };
+  for (const auto& [name, change] : changes) CHECK(changed(change) == name);
   Report nine = begun, longer = begun;  // by less than a message would show, were times rounded
   nine.options["timeout_ns"] = std::int64_t{9'000'000'000};
   longer.options["timeout_ns"] = std::int64_t{9'000'000'001};
-  REQUIRE(first_difference(configuration_of(options, nine), configuration_of(options, longer)));
+  CHECK(first_difference(configuration_of(options, nine), configuration_of(options, longer)));
   CHECK_FALSE(first_difference(configuration_of(options, nine), configuration_of(options, nine)));
-  CHECK(changed([](SessionOptions&, Report& r) { r.options.clear(); }) == "warmup");
-  CHECK(changed([](SessionOptions& o, Report&) {
-          o.variants = {{{"0:0", "tile 8"}}};
-        }) == "problem, kernel variant on 0:0");
-  CHECK(changed([](SessionOptions& o, Report&) {
-          o.handicaps.resize(2);
-          o.handicaps[1].slow = 2;
-        }) == "handicap of 0:1");
-  CHECK(changed([](SessionOptions&, Report& r) { r.tool.git = "abd"; }) == "tool");
-  CHECK(changed([](SessionOptions&, Report& r) { r.environment["host"] = "other"; }) ==
-        "environment, host");
-  CHECK(changed([](SessionOptions& o, Report&) { o.time_limit = Nanos{1}; }) == "none");
 }

@@ -6,6 +6,7 @@
 
 #include "lib/exec/scenario_run.hpp"
 #include "tests/support/gathered_sum.hpp"
+#include "tests/support/sum_session.hpp"
 #include "tests/support/sum_suite.hpp"
 
 using namespace mgpu;
@@ -13,26 +14,17 @@ using namespace mgpu::test;
 
 namespace {
 
-constexpr Items kItems = Items{1} << 20;  // eight MiB that every device needs: 8.4 ms from the host
+constexpr Items kGathered = Items{1} << 20;  // eight MiB for every device: 8.4 ms from the host
 
 // What two devices are predicted to take together, with links of this path and rate between them.
 PlannedCase planned(const PeerLinks& links, std::optional<PeerPath> asked) {
   std::vector<FakeDevice> fakes{sum_device("0:0", DeviceType::gpu),
                                 sum_device("0:1", DeviceType::gpu)};
   FakeBackend backend(fakes, sum_kernels());
-  SuiteInfo suite;
-  suite.name = "sum";
-  suite.size_name = "items";
-  suite.make = [](const SuiteParams& params) -> std::unique_ptr<Workload> {
-    return std::make_unique<GatheredSum>(params.size);
-  };
-  SessionOptions options;
-  SuiteParams params;
-  params.size = kItems;
-  options.problems = {{&suite, params}};
-  options.modes = {Mode::end_to_end};
-  options.devices = {fakes[0].facts, fakes[1].facts};
-  options.device_counts = {2};
+  const SuiteInfo suite = suite_of(
+      [](const SuiteParams& params) { return std::make_unique<GatheredSum>(params.size); });
+  SessionOptions options = options_on({fakes[0].facts, fakes[1].facts},
+                                      problem_of(suite, kGathered), {Mode::end_to_end}, "all");
   options.peer = asked;
   options.calibration.devices.resize(2);
   options.calibration.peers = links;
@@ -48,10 +40,8 @@ double seconds_of(const PlannedCase& plan) { return seconds(plan.choice.chosen.p
 
 }  // namespace
 
-TEST_CASE(
-    "a plan gathers over direct links, over those of the host where that is asked for, and never "
-    "staged") {
-  const double whole = static_cast<double>(kItems) * 8 / 1e9, computing = kItems / 1e8 / 2;
+TEST_CASE("a plan gathers over direct links, over the host's if asked to, and never staged") {
+  const double whole = static_cast<double>(kGathered) * 8 / 1e9, computing = kGathered / 1e8 / 2;
   const PlannedCase unknown = planned({}, {});
   CHECK(seconds_of(unknown) == doctest::Approx(whole + computing).epsilon(0.01));
   const auto linked = [](PeerPath path, double rate) {
@@ -59,10 +49,10 @@ TEST_CASE(
   };
   const PlannedCase direct = planned(linked(PeerPath::direct, 1e11), {});
   CHECK(seconds_of(direct) == doctest::Approx(whole / 2 + computing).epsilon(0.02));
-  CHECK(std::any_of(direct.choice.reasons.begin(), direct.choice.reasons.end(),
-                    [](const std::string& reason) {
-                      return reason.find("gathered between them") != std::string::npos;
-                    }));
+  const auto& why = direct.choice.reasons;
+  CHECK(std::any_of(why.begin(), why.end(), [](const std::string& reason) {
+    return reason.find("gathered") != std::string::npos;
+  }));
   CHECK(seconds_of(planned(linked(PeerPath::host, 1e11), {})) == seconds_of(unknown));
   CHECK(seconds_of(planned(linked(PeerPath::host, 1e11), PeerPath::host)) == seconds_of(direct));
   CHECK(seconds_of(planned(linked(PeerPath::direct, 1e11), PeerPath::host)) == seconds_of(unknown));
@@ -74,9 +64,7 @@ TEST_CASE(
   CHECK(seconds_of(slow) == doctest::Approx(whole + 2 * computing).epsilon(0.01));
 }
 
-TEST_CASE(
-    "a plan of work that goes in rounds waits after each but the last, over whatever path there "
-    "is") {
+TEST_CASE("a plan of work that goes in rounds waits after each but the last, over any path") {
   Scenario scenario;
   scenario.work.items = 1'000'000;
   scenario.work.rounds = 11;
@@ -85,11 +73,8 @@ TEST_CASE(
   scenario.exchange = {PeerLinks(2, {PeerPath::staged, 1e9, Nanos{1000}}), false, 0, 10, 4000};
   const auto backend = make_scenario_backend(scenario);
   const SuiteInfo suite = scenario_suite(scenario, *backend);
-  SessionOptions options;
-  options.problems = {{&suite, {}}};
-  options.modes = {Mode::resident};
-  options.devices = scenario_devices(scenario);
-  options.device_counts = {2};
+  SessionOptions options =
+      options_on(scenario_devices(scenario), {&suite, {}}, {Mode::resident}, "all");
   options.calibration.devices.resize(2);
   for (std::size_t i = 0; i < 2; ++i) {
     options.calibration.devices[i].emplace();

@@ -5,100 +5,88 @@
 #include "lib/session/session.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/sum_session.hpp"
+#include "tests/support/thorough.hpp"
 
 using namespace mgpu;
 using namespace mgpu::test;
 
-TEST_CASE("a wrong result has no numbers and fails verification") {
-  Stopping observer;
-  SessionOptions options = options_for(2, 1000);
+namespace {
+
+constexpr Items kLossItems = 1 << 12;
+
+// Past warming up and probing.
+constexpr std::uint64_t kLateLaunch = 1500;
+
+}  // namespace
+
+TEST_CASE("a wrong result has no numbers, fails verification, and names who was wrong alone") {
+  QuietObserver observer;
+  const SessionOptions options = options_for(2, 1000, "equal", {Mode::resident});
   g_faults.corrupts = "0:1";
-  const Report report = run({fake_device("0:0"), fake_device("0:1")}, options, observer);
-  const RunRecord& wrong = find(report, "equal", Mode::resident);
+  const Report report = run(fake_devices(2), options, observer);
+  const RunRecord& wrong = find(report, "equal");
   CHECK(wrong.status == Status::failed);
   CHECK(wrong.verify.status == VerifyStatus::failed);
   CHECK(wrong.samples.empty());
   CHECK(wrong.rate == 0);
+  REQUIRE_FALSE(report.faults.empty());
+  CHECK(report.faults.front().device == "0:1");
+  CHECK(report.faults.front().kind == "wrong_result");
+  CHECK_FALSE(observer.warnings.empty());
 }
 
 TEST_CASE("a result that cannot be written is told of, and costs nothing of what was measured") {
-  Stopping observer;
-  SessionOptions options = options_for(2, 1 << 20);
+  QuietObserver observer;
+  SessionOptions options = options_for(2, kLossItems, "equal,dynamic");
   options.result_file = "/dev/null/sum";
-  const Report report = run({fake_device("0:0"), fake_device("0:1")}, options, observer);
+  const Report report = run(fake_devices(2), options, observer);
   CHECK(report.complete);
+  CHECK(report.runs.size() == 4);
   for (const RunRecord& run : report.runs) CHECK(run.verify.status == VerifyStatus::passed);
-  CHECK(report.runs.size() == 2 * all_strategies().size());
   REQUIRE(observer.warnings.size() == 1);
-  CHECK(observer.warnings.front() == "--output: cannot write \"/dev/null/sum\": Not a directory");
+  CHECK(observer.warnings.front().find("/dev/null/sum") != std::string::npos);
 }
 
-TEST_CASE(
-    "when a device fails its case says what that cost, and all cases go on with the device that is "
-    "left") {
-  FakeDevice bad = fake_device("0:1");
-  bad.script = fails_from(FakeCall::launch, 1500,
-                          FakeFault::Kind::error);  // after warming up and probing: some 1100
-  SessionOptions options = options_for(2, 1 << 16);
-  options.stop.exactly = 200;
-  Stopping observer;
-  const Report report = run({fake_device("0:0"), bad}, options, observer);
-  CHECK_FALSE(observer.warnings.empty());
-  std::size_t faulty = 0, on_one = 0;
-  for (const RunRecord& run : report.runs) {
-    CHECK(run.status == Status::ok);
-    CHECK(run.verify.status == VerifyStatus::passed);
-    CHECK(run.samples.size() == 200);
-    CHECK(run.devices_asked == 2);
-    on_one += run.devices.size() == 1;
-    if (run.faults.empty()) continue;
-    ++faulty;
-    CHECK(run.faults.front().device == "0:1");
-    CHECK(run.disturbed.size() == 1);
-    CHECK(run.disturbed.front().verify == VerifyStatus::passed);
-  }
-  CHECK(faulty + report.faults.size() >= 1);
-  CHECK(on_one >= 10);
-}
-
-TEST_CASE("a device that failed is opened again for what comes next, but one that hung is not") {
+TEST_CASE("a lost device costs its case a sample; it is opened again after, unless it hung") {
   for (const auto kind : {FakeFault::Kind::error, FakeFault::Kind::hang}) {
-    FakeDevice bad = fake_device("0:1");
-    bad.script = [kind](FakeCall call, std::uint64_t number) {
-      return call == FakeCall::launch && number == 1500 ? FakeFault{kind} : FakeFault{};
+    std::vector<FakeDevice> fakes = fake_devices(2);
+    fakes[1].script = [kind](FakeCall call, std::uint64_t number) {
+      return call == FakeCall::launch && number == kLateLaunch ? FakeFault{kind} : FakeFault{};
     };
-    SessionOptions options = options_for(2, 1 << 16);
-    options.strategies = parse_strategies("equal,dynamic");
+    SessionOptions options = options_for(2, kLossItems, "equal,dynamic");
     options.stop.exactly = 200;
-    Stopping observer;
-    const Report report = run({fake_device("0:0"), bad}, options, observer);
+    QuietObserver observer;
+    const Report report = run(fakes, options, observer);
+    CHECK_FALSE(observer.warnings.empty());
     std::size_t lost = report.faults.size();
     for (const RunRecord& run : report.runs) {
       CHECK(run.status == Status::ok);
+      CHECK(run.verify.status == VerifyStatus::passed);
+      CHECK(run.samples.size() == 200);
+      CHECK(run.devices_asked == 2);
+      CHECK(run.disturbed.size() == run.faults.size());
+      for (const DisturbedSample& sample : run.disturbed)
+        CHECK(sample.verify == VerifyStatus::passed);
+      for (const Fault& fault : run.faults) CHECK(fault.device == "0:1");
       lost += run.faults.size();
       const bool back = run.mode == Mode::end_to_end && kind == FakeFault::Kind::error;
-      if (run.mode == Mode::end_to_end) CHECK(run.devices.size() == (back ? 2 : 1));
+      CHECK(run.devices.size() == (back ? 2 : 1));  // in the mode of the loss all go on with one
     }
     CHECK(lost == 1);
   }
 }
 
-TEST_CASE(
-    "when the only device is lost the one in reserve finishes the sample and the case, and the "
-    "record says who") {
-  FakeDevice gpu = fake_device("0:0");
-  gpu.script = fails_from(FakeCall::launch, 1500, FakeFault::Kind::error);
-  FakeDevice cpu = fake_device("1:0", 1e8);
+TEST_CASE("when the only device is lost the one in reserve finishes, and the record says who") {
+  FakeDevice gpu = fake_device("0:0"), cpu = fake_device("1:0", 1e8);
+  gpu.script = fails_from(FakeCall::launch, kLateLaunch, FakeFault::Kind::error);
   cpu.facts.score = 10;
   cpu.facts.type = DeviceType::cpu;
   FakeBackend backend({gpu, cpu}, sum_kernels());
-  SessionOptions options = options_for(1, 1 << 16);
-  options.strategies = parse_strategies("equal,dynamic");
-  options.modes = {Mode::resident};
+  SessionOptions options = options_for(1, kLossItems, "equal,dynamic", {Mode::resident});
   options.stop.exactly = 300;
   options.devices = {backend.enumerate().devices[0]};
   options.reserve = backend.enumerate().devices[1];
-  Stopping observer;
+  QuietObserver observer;
   const Report report = run_session(backend, options, {}, observer);
   std::size_t recovered = 0;
   REQUIRE(report.devices.size() == 2);
@@ -116,28 +104,10 @@ TEST_CASE(
   CHECK(recovered + report.faults.size() == 1);
 }
 
-TEST_CASE("a wrong result of a device alone is told, though no row is that device's") {
-  Stopping observer;
-  SessionOptions options = options_for(2, 1000);
-  options.strategies = parse_strategies("equal");
-  g_faults.corrupts = "0:1";
-  const Report report = run({fake_device("0:0"), fake_device("0:1")}, options, observer);
-  REQUIRE_FALSE(report.faults.empty());
-  CHECK(report.faults.front().device == "0:1");
-  CHECK(report.faults.front().kind == "wrong_result");
-  CHECK_FALSE(observer.warnings.empty());
-}
-
-TEST_CASE(
-    "a first result that is wrong within the reference's bound does not make the right ones after "
-    "it wrong") {
-  Stopping observer;
-  SessionOptions options = options_for(2, 1000);
-  options.modes = {Mode::resident};
+TEST_CASE("a first result that is wrong within the bound does not make the right ones wrong") {
+  const SessionOptions options = options_for(2, 1000, "all", {Mode::resident});
   g_faults.slightly_wrong = 1;  // the first device alone
-  std::vector<FakeDevice> fakes{fake_device("0:0"), fake_device("0:1")};
-  for (FakeDevice& fake : fakes) fake.facts.name = "alike";
-  const Report report = run(fakes, options, observer);
+  const Report report = run(twins(2), options);
   for (const RunRecord& run : report.runs) {
     if (run.strategy != "single") CHECK(run.status == Status::ok);
   }
@@ -147,45 +117,41 @@ TEST_CASE(
 }
 
 TEST_CASE("a device that is full at set-up cannot do this, and does what fits it afterwards") {
-  FakeDevice full = fake_device("0:1");
-  Stopping observer;
-  SessionOptions options = options_for(2, 1 << 16);
-  options.strategies = parse_strategies("equal");
-  DeviceEstimate estimate;
-  estimate.items_per_s = 1e9;
-  options.given_estimates = SetEstimates{{estimate, estimate}, 0, 0, {}};
-  full.script = [](FakeCall call, std::uint64_t number) {
+  SessionOptions options = options_for(2, kLossItems, "equal");
+  give_estimates(options);
+  std::vector<FakeDevice> fakes = fake_devices(2);
+  fakes[1].script = [](FakeCall call, std::uint64_t number) {
     return call == FakeCall::allocate && number == 0 ? FakeFault{FakeFault::Kind::out_of_memory}
                                                      : FakeFault{};
   };
-  const Report report = run({fake_device("0:0"), full}, options, observer);
-  CHECK(find(report, "equal", Mode::resident).status == Status::unsupported);
+  const Report report = run(fakes, options);
+  CHECK(find(report, "equal").status == Status::unsupported);
   CHECK(find(report, "equal", Mode::end_to_end).status == Status::ok);
   CHECK(find(report, "equal", Mode::end_to_end).devices.size() == 2);
   CHECK(report.faults.empty());
 }
 
-TEST_CASE(
-    "what is computed again by another device tells which one is wrong, though nothing else is "
-    "verified") {
+namespace {
+
+// Device `wrong` computes wrongly, and only computing again can tell.
+SessionOptions recomputing(std::size_t devices, IntegrityLevel level, std::size_t wrong) {
+  SessionOptions options = options_for(devices, 1000, "equal", {Mode::resident});
+  options.verify = VerifyLevel::off;
+  options.integrity = level;
+  g_faults.corrupts = "0:" + std::to_string(wrong);
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("computing again on another device tells which one is wrong, without verification") {
   for (const IntegrityLevel level : {IntegrityLevel::sample, IntegrityLevel::full}) {
     for (const std::size_t devices : {2u, 3u}) {
-      for (std::uint32_t wrong = 0; wrong < devices; ++wrong) {
-        Stopping observer;
-        SessionOptions options = options_for(devices, 1000);
-        options.strategies = parse_strategies("equal");
-        options.modes = {Mode::resident};
-        options.verify = VerifyLevel::off;
-        options.integrity = level;
-        g_faults.corrupts = "0:" + std::to_string(wrong);
-        std::vector<FakeDevice> fakes;
-        for (std::size_t i = 0; i < devices; ++i)
-          fakes.push_back(fake_device("0:" + std::to_string(i)));
-        for (FakeDevice& fake : fakes) fake.facts.name = "alike";
-        const Report report = run(fakes, options, observer);
-        const RunRecord& row = find(report, "equal", Mode::resident);
+      for (std::size_t wrong = 0; wrong < devices; ++wrong) {
         CAPTURE(devices);
         CAPTURE(wrong);
+        const Report report = run(twins(devices), recomputing(devices, level, wrong));
+        const RunRecord& row = find(report, "equal");
         CHECK(row.status == Status::failed);
         CHECK(row.verify.status == VerifyStatus::failed);
         REQUIRE(row.faults.size() == 1);
@@ -196,39 +162,30 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a device that is lost while results are computed again leaves no doubt upon another") {
+TEST_CASE("a device that is lost while results are computed again casts no doubt on another") {
   std::size_t failed = 0;
   for (const std::size_t devices : {2u, 3u}) {
-    for (std::uint32_t lost = 0; lost < devices; ++lost) {
-      for (std::uint64_t launch = 1; launch < 60; launch += one_in(7)) {
-        Stopping observer;
-        SessionOptions options = options_for(devices, 1000);
-        options.strategies = parse_strategies("equal");
-        options.modes = {Mode::resident};
-        options.verify = VerifyLevel::off;
-        options.integrity = IntegrityLevel::full;
-        g_faults.corrupts = "0:0";
-        std::vector<FakeDevice> fakes;
-        for (std::size_t i = 0; i < devices; ++i)
-          fakes.push_back(fake_device("0:" + std::to_string(i)));
-        for (FakeDevice& fake : fakes) fake.facts.name = "alike";
+    for (std::size_t lost = 0; lost < devices; ++lost) {
+      for (std::uint64_t launch = 1; launch < 60;
+           launch += testing::is_thorough() ? one_in(7) : 7) {
+        CAPTURE(devices);
+        CAPTURE(lost);
+        CAPTURE(launch);
+        std::vector<FakeDevice> fakes = twins(devices);
         fakes[lost].script = [launch](FakeCall call, std::uint64_t number) {
           return call == FakeCall::launch && number == launch ? FakeFault{FakeFault::Kind::error}
                                                               : FakeFault{};
         };
-        const Report report = run(fakes, options, observer);
-        CAPTURE(devices);
-        CAPTURE(lost);
-        CAPTURE(launch);
+        const Report report = run(fakes, recomputing(devices, IntegrityLevel::full, 0));
         CHECK(report.complete);
-        const auto named = [&](const std::vector<Fault>& faults) {
+        const auto check_named = [&](const std::vector<Fault>& faults) {
           for (const Fault& fault : faults) {
             if (fault.kind == "wrong_result") CHECK(fault.device == "0:0");
           }
         };
-        named(report.faults);
-        for (const RunRecord& row : report.runs) named(row.faults);
-        failed += find(report, "equal", Mode::resident).status == Status::failed;
+        check_named(report.faults);
+        for (const RunRecord& row : report.runs) check_named(row.faults);
+        failed += find(report, "equal").status == Status::failed;
       }
     }
   }
@@ -236,48 +193,36 @@ TEST_CASE("a device that is lost while results are computed again leaves no doub
 }
 
 TEST_CASE("what is computed again with equal bits is counted, and costs the samples nothing") {
-  Stopping observer, other;
   SessionOptions options = options_for(3, 1000);
-  std::vector<FakeDevice> fakes{fake_device("0:0"), fake_device("0:1"), fake_device("0:2")};
-  for (FakeDevice& fake : fakes) fake.facts.name = "alike";
-  const Report without = run(fakes, options, other);
+  const Report without = run(twins(3), options);
   options.integrity = IntegrityLevel::full;
-  const Report with = run(fakes, options, observer);
+  const Report with = run(twins(3), options);
   for (const RunRecord& row : with.runs) {
     CHECK(row.status == Status::ok);
     CHECK(row.verify.recomputed == (row.strategy == "single" ? 4 : 12));
     CHECK(row.samples.size() == 4);
   }
-  CHECK(find(with, "equal", Mode::resident).samples ==
-        find(without, "equal", Mode::resident).samples);
+  CHECK(find(with, "equal").samples == find(without, "equal").samples);
 }
 
-TEST_CASE("a session that is stopped keeps what was measured and is not complete") {
-  Stopping observer;
-  observer.stop_after = 2 * (all_strategies().size() +
-                             2);  // it is asked before every sample and probe: past every warm-up
-  const Report report =
-      run({fake_device("0:0"), fake_device("0:1")}, options_for(2, 1 << 16), observer);
-  CHECK_FALSE(report.complete);
-  CHECK(report.runs.size() == all_strategies().size());
-  CHECK_FALSE(report.runs.front().samples.empty());
-}
-
-TEST_CASE(
-    "a session that is stopped while its devices are set up is interrupted: no device is lost for "
-    "it, and its cases say why") {
-  for (const std::size_t asked : {1u, 2u, 3u}) {
+TEST_CASE("a session that is stopped keeps what was measured; nothing is lost or said for it") {
+  const std::size_t past_warm_ups = 2 * (all_strategies().size() + 2);  // asked before each sample
+  for (const std::size_t asked : {std::size_t{1}, std::size_t{2}, std::size_t{3}, past_warm_ups}) {
     Stopping observer;
     observer.stop_after = asked;
-    const Report report =
-        run({fake_device("0:0"), fake_device("0:1")}, options_for(2, 1 << 16), observer);
+    const Report report = run(fake_devices(2), options_for(2, 1 << 16), observer);
     CHECK_FALSE(report.complete);
     CHECK(report.faults.empty());
     CHECK(observer.warnings.empty());
     REQUIRE_FALSE(report.runs.empty());
+    if (asked == past_warm_ups) {
+      CHECK(report.runs.size() == all_strategies().size());
+      CHECK_FALSE(report.runs.front().samples.empty());
+      continue;
+    }
     for (const RunRecord& row : report.runs) {
       CHECK(row.status == Status::skipped);
-      CHECK(row.reason == "interrupted before its first sample");
+      CHECK(row.reason);
     }
   }
 }

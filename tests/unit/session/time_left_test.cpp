@@ -12,20 +12,20 @@ using std::chrono::milliseconds;
 
 namespace {
 
-Case the_case(std::size_t samples, Nanos time, bool closed = false) {
+Case timed_case(std::size_t samples, Nanos time, bool closed = false) {
   Case made;
   made.times.assign(samples, time);
   made.closed = closed;
   return made;
 }
 
-std::optional<Nanos> left(std::vector<Case> cases, std::size_t exactly = 0) {
+std::optional<Nanos> time_left(std::vector<Case> cases, std::size_t exactly = 0) {
   StopRule stop;
   stop.exactly = exactly;
   return sampling_left(cases, stop);
 }
 
-class Noting final : public QuietObserver {
+class NotingProgress final : public QuietObserver {
  public:
   void progress(const Progress& progress) override { last = progress; }
   Progress last;
@@ -33,26 +33,23 @@ class Noting final : public QuietObserver {
 
 }  // namespace
 
-TEST_CASE(
-    "what open cases will still take follows from the stop rule, and is not known before each has "
-    "a sample") {
-  CHECK(left({the_case(3, milliseconds(10)), the_case(10, milliseconds(20), true)}, 10) ==
+TEST_CASE("what open cases still take follows from the stop rule, once each has a sample") {
+  CHECK(time_left({timed_case(3, milliseconds(10)), timed_case(10, milliseconds(20), true)}, 10) ==
         milliseconds(70));
-  CHECK(left({the_case(12, milliseconds(10))}, 10) == Nanos{0});
-  CHECK(left({the_case(2, milliseconds(100))}) == milliseconds(800));              // 10 samples
-  CHECK(left({the_case(2, milliseconds(10))}) == milliseconds(480));               // 0.5 s
-  CHECK(left({the_case(2, std::chrono::seconds(2))}) == std::chrono::seconds(1));  // 5 s at most
-  Case noisy = the_case(0, Nanos{});
+  CHECK(time_left({timed_case(12, milliseconds(10))}, 10) == Nanos{0});
+  CHECK(time_left({timed_case(2, milliseconds(100))}) == milliseconds(800));  // 10 samples
+  CHECK(time_left({timed_case(2, milliseconds(10))}) == milliseconds(480));   // 0.5 s
+  CHECK(time_left({timed_case(2, std::chrono::seconds(2))}) ==
+        std::chrono::seconds(1));  // 5 s at most
+  Case noisy = timed_case(0, Nanos{});
   for (int k = 0; k < 10; ++k) noisy.times.push_back(milliseconds(k % 2 == 0 ? 100 : 110));
-  CHECK(left({noisy}) > milliseconds(2000));  // 5 % are not 1 %
-  CHECK_FALSE(left({the_case(3, milliseconds(10)), the_case(0, Nanos{})}));
+  CHECK(time_left({noisy}) > milliseconds(2000));  // 5 % are not 1 %
+  CHECK_FALSE(time_left({timed_case(3, milliseconds(10)), timed_case(0, Nanos{})}));
 }
 
-TEST_CASE(
-    "the groups to come count as long as those that are done, and as long as none is, as the one "
-    "under way") {
+TEST_CASE("the groups to come count as those that are done, or as the one under way") {
   FakeBackend backend({FakeDevice{}}, {});
-  Noting observer;
+  NotingProgress observer;
   WholeSession whole(observer, backend, 3);
   backend.spend(milliseconds(100));
   whole.progress({.what = "sum", .done = 1, .total = 2, .left = milliseconds(50)});
