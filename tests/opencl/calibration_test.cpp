@@ -5,45 +5,27 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <thread>
 
-#include "lib/exec/cl_backend.hpp"
+#include "tests/support/machine.hpp"
 
-using namespace mgpu;
-
+namespace mgpu::testing {
 namespace {
 
-// The first CPU in two if it can be split, else the first device.
-std::vector<Device> one_or_two(Backend& backend) {
-  auto found = backend.enumerate().devices;
-  REQUIRE_FALSE(found.empty());
-  for (const Device& device : found) {
-    if (device.is_cpu() && device.compute_units >= 2) return backend.split(device, 2);
-  }
-  found.resize(1);
-  return found;
-}
-
 struct Opened {
-  Opened() : backend(make_cl_backend({embedded_kernels(), {}})), facts(one_or_two(*backend)) {
-    for (const Device& device : facts) open.push_back(backend->open(device));
-  }
-  std::unique_ptr<Backend> backend;
-  std::vector<Device> facts;
-  std::vector<std::unique_ptr<OpenDevice>> open;
+  std::unique_ptr<Backend> backend = make_cl_backend({embedded_kernels(), {}});
+  std::vector<Device> facts = test_devices(*backend);
+  std::vector<std::unique_ptr<OpenDevice>> open = [this] {
+    std::vector<std::unique_ptr<OpenDevice>> made;
+    for (const Device& device : facts) made.push_back(backend->open(device));
+    return made;
+  }();
 };
 
-void finish(OpenDevice& device) {
-  const BatchId batch = device.submit();
-  while (!device.complete(batch)) std::this_thread::yield();
-  device.take(batch);
-}
-
 template <class T>
-std::vector<T> read(OpenDevice& device, Buffer& from) {
+std::vector<T> read_all(OpenDevice& device, Buffer& from) {
   std::vector<T> values(from.size() / sizeof(T));
   device.stream().download(from, 0, std::as_writable_bytes(std::span(values)));
-  finish(device);
+  wait_for(device);
   return values;
 }
 
@@ -52,7 +34,7 @@ constexpr const char* kScalars = "-DFLOATS=float -DUINTS=uint -DDOUBLES=double";
 
 }  // namespace
 
-TEST_CASE("the integer kernel does all the multiply-adds that are counted") {
+TEST_CASE("calibration: the integer kernel does all the multiply-adds that are counted") {
   Opened devices;
   OpenDevice& device = *devices.open.front();
   constexpr std::size_t items = 8, most_lanes = 4;
@@ -62,7 +44,7 @@ TEST_CASE("the integer kernel does all the multiply-adds that are counted") {
         device.resources().kernel(kCalibrationKernels, "int32", lanes == 1 ? kScalars : kVectors);
     device.stream().launch(*kernel, {{items, 1, 1}, {1, 1, 1}},
                            {out.get(), std::uint32_t{3}, std::uint32_t{12345}});
-    const auto found = read<std::uint32_t>(device, *out);
+    const auto found = read_all<std::uint32_t>(device, *out);
     for (std::uint32_t item = 0; item < items; ++item) {
       std::uint32_t expected = 0;
       for (std::uint32_t chain = 0; chain < 8; ++chain) {
@@ -76,7 +58,7 @@ TEST_CASE("the integer kernel does all the multiply-adds that are counted") {
   }
 }
 
-TEST_CASE("the floating-point kernels do all the multiply-adds that are counted") {
+TEST_CASE("calibration: the floating-point kernels do all the multiply-adds that are counted") {
   Opened devices;
   OpenDevice& device = *devices.open.front();
   constexpr std::size_t items = 8;
@@ -89,18 +71,18 @@ TEST_CASE("the floating-point kernels do all the multiply-adds that are counted"
   const auto fp32 = device.resources().kernel(kCalibrationKernels, "fp32", kScalars);
   device.stream().launch(*fp32, {{items, 1, 1}, {1, 1, 1}},
                          {out.get(), std::uint32_t{1}, 0.5f, 0.0f});
-  const auto singles = read<float>(device, *out);
+  const auto singles = read_all<float>(device, *out);
   for (std::size_t item = 0; item < items; ++item)
     CHECK(static_cast<double>(singles[item]) == expected(item));
   if (!device.resources().traits().fp64) return;
   const auto fp64 = device.resources().kernel(kCalibrationKernels, "fp64", kScalars);
   device.stream().launch(*fp64, {{items, 1, 1}, {1, 1, 1}},
                          {out.get(), std::uint32_t{1}, 0.5, 0.0});
-  const auto doubles = read<double>(device, *out);
+  const auto doubles = read_all<double>(device, *out);
   for (std::size_t item = 0; item < items; ++item) CHECK(doubles[item] == expected(item));
 }
 
-TEST_CASE("the copy kernel moves every element, in ranges and interleaved") {
+TEST_CASE("calibration: the copy kernel moves every element, in ranges and interleaved") {
   Opened devices;
   OpenDevice& device = *devices.open.front();
   constexpr std::uint32_t items = 16, each = 8;
@@ -115,18 +97,17 @@ TEST_CASE("the copy kernel moves every element, in ranges and interleaved") {
     const auto kernel = device.resources().kernel(kCalibrationKernels, "copy", options);
     device.stream().upload(*from, 0, std::as_bytes(std::span(values)));
     device.stream().launch(*kernel, {{items, 1, 1}, {1, 1, 1}}, {from.get(), to.get(), each});
-    CHECK(read<std::uint32_t>(device, *to) == values);
+    CHECK(read_all<std::uint32_t>(device, *to) == values);
   }
 }
 
-TEST_CASE("every figure of a real device is there and possible") {
+TEST_CASE("calibration: every figure of a real device is there and possible") {
   Opened devices;
   const Capability found = measure_capability(*devices.backend, *devices.open.front());
   for (const double rate :
        {found.fp32_flops, found.int32_ops, found.memory_bytes_per_s, found.pinned_up,
         found.pinned_down, found.pageable_up, found.pageable_down}) {
-    CHECK(rate > 1e6);
-    CHECK(rate < 1e15);
+    CHECK((rate > 1e6 && rate < 1e15));
   }
   CHECK((found.fp64_flops > 1e6) == devices.facts.front().fp64);
   CHECK(found.launch > Nanos{});
@@ -134,19 +115,15 @@ TEST_CASE("every figure of a real device is there and possible") {
   CHECK(found.next_launch < std::chrono::seconds(1));
 }
 
-TEST_CASE("devices that copy together are measured together") {
+TEST_CASE("calibration: devices that copy together are measured together") {
   Opened devices;
   std::vector<OpenDevice*> open;
   for (const auto& device : devices.open) open.push_back(device.get());
   const LinkCapability link = measure_link(*devices.backend, open);
-  CHECK(link.up.all() > 1e6);
-  CHECK(link.up.all() < 1e15);
-  CHECK(link.down.all() > 1e6);
-  CHECK(link.down.all() < 1e15);
+  for (const double rate : {link.up.all(), link.down.all()}) CHECK((rate > 1e6 && rate < 1e15));
 }
 
-TEST_CASE(
-    "free memory is below the total, shrinks with what is allocated, and parts of a CPU share it") {
+TEST_CASE("calibration: free memory shrinks with what is allocated, and parts of a CPU share it") {
   Opened devices;
   OpenDevice& first = *devices.open.front();
   const Bytes before = first.free_memory(), taken = Bytes{64} << 20;
@@ -162,3 +139,5 @@ TEST_CASE(
   CHECK(first.free_memory() <
         before * count - taken + count);  // a total that the parts do not divide evenly
 }
+
+}  // namespace mgpu::testing

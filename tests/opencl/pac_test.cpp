@@ -5,113 +5,75 @@
 
 #include "suites/pac/pac_workload.hpp"
 #include "tests/support/machine.hpp"
-#include "tests/support/pac_problem.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/suite_params.hpp"
 #include "tests/support/thorough.hpp"
 
-using namespace mgpu;
-using mgpu::testing::pac_params;
-using mgpu::testing::Path;
-
+namespace mgpu::pac {
 namespace {
 
-struct How {
-  std::string strategy = "equal";
-  Mode mode = Mode::resident;
-  Path path = Path::own;
-  Items pipeline = 0;
-  std::size_t devices = 0;  // 0: all
-};
+using testing::How;
+using testing::Path;
 
-// Of one sample, published and verified.
-std::string digest_of(const SuiteParams& params, const How& how = {}) {
-  for (const auto& [name, value] : params.options) CAPTURE(name + "=" + value);
-  CAPTURE(how.strategy);
-  CAPTURE(to_string(how.mode));
-  pac::PacWorkload workload(params);
-  testing::Programs made =
-      testing::make_programs(workload, how.mode, how.path, how.pipeline, how.devices, " -DROLLED");
-  workload.begin_sample();
-  testing::take_sample(workload, made, how.strategy, how.mode);
-  for (std::size_t i = 0; i < made.programs.size(); ++i) {
-    OpenDevice& device = *testing::machine().open[i];
-    made.programs[i]->publish(device.stream());
-    testing::wait_for(device);
-    made.programs[i]->published();
-  }
-  const Verdict verdict = workload.verify(VerifyLevel::full, 3);
-  CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
-  return workload.digest();
+std::string digest_of(const test::Options& given, const How& how = {}, std::uint64_t batch = 3) {
+  std::string text;
+  for (const auto& [name, value] : given) text += name + '=' + value + ' ';
+  CAPTURE(text);
+  PacWorkload workload(test::pac_params(batch, given));
+  return testing::digest_of(workload, how);
 }
 
-SuiteParams with(const std::map<std::string, std::string>& given, std::uint64_t batch = 3) {
-  return pac_params(batch, given);
-}
+const How kOne{.devices = 1};
 
 }  // namespace
 
-TEST_CASE("all three axes, both modes and all ways of surrogates have one digest") {
-  const std::string first = digest_of(with({}));
-  for (const char* axis : {"batch", "channel", "permutation"}) {
-    CHECK(digest_of(with({{"axis", axis}}), {"dynamic", Mode::end_to_end, Path::own, 1}) == first);
-    if (testing::is_thorough() || axis == std::string_view("batch"))
-      CHECK(digest_of(with({{"axis", axis}, {"sums", "transform"}})) == first);
-  }
+TEST_CASE("pac: all axes, both modes, all ways of surrogates and kernels have one digest") {
+  const std::string first = digest_of({});
+  for (const char* axis : {"batch", "channel", "permutation"})
+    CHECK(digest_of({{"axis", axis}}, {"dynamic", Mode::end_to_end, Path::own, 1}) == first);
+  CHECK(digest_of({{"sums", "transform"}}, kOne) == first);
   // Slices of one, two and four classes: transforms of every modulus.
-  CHECK(digest_of(with({{"axis", "permutation"}, {"sums", "transform"}}),
-                  {"dynamic", Mode::resident, Path::own, 3}) == first);
-  CHECK(digest_of(with({{"axis", "channel"}, {"sums", "transform-local"}}),
+  CHECK(digest_of({{"axis", "permutation"}, {"sums", "transform"}},
+                  {"dynamic", Mode::resident, Path::own, 3, 1}) == first);
+  CHECK(digest_of({{"axis", "channel"}, {"sums", "transform-local"}},
                   {"equal", Mode::end_to_end, Path::own, 1, 1}) == first);
+  for (const char* sums : {"direct", "transform"})  // with work-groups and local memory
+    CHECK(digest_of({{"sums", sums}}, {"equal", Mode::resident, Path::gpu, 0, 1}) == first);
 }
 
-TEST_CASE("kernels for GPUs, with their work-groups and local memory, give the same bits") {
-  const std::string first = digest_of(with({}), {"equal", Mode::resident, Path::own, 0, 1});
-  CHECK(digest_of(with({{"sums", "direct"}}), {"equal", Mode::resident, Path::gpu, 0, 1}) == first);
-  CHECK(digest_of(with({{"sums", "transform"}}), {"equal", Mode::resident, Path::gpu, 0, 1}) ==
-        first);
+TEST_CASE("pac: series of any length, of the shortest, one alone, and no surrogates are right") {
+  digest_of({{"length", "243"}, {"bins", "5"}}, kOne, 2);
+  digest_of({{"length", "16"}, {"fs", "16"}, {"pha", "4:4:1"}, {"amp", "6:6:1"}, {"bins", "2"}},
+            kOne, 1);
+  digest_of({{"channels", "1"}, {"perm", "0"}}, kOne, 1);
+  digest_of({{"channels", "1"}, {"perm", "1"}, {"axis", "permutation"}},
+            {"dynamic", Mode::end_to_end, Path::own, 1}, 1);
 }
 
-TEST_CASE(
-    "series of a length that is no power of two, of the shortest, one alone, and no surrogates are "
-    "right") {
-  digest_of(with({{"length", "243"}, {"bins", "5"}}, 2),
-            {"equal", Mode::resident, Path::own, 0, 1});
-  digest_of(
-      with({{"length", "16"}, {"fs", "16"}, {"pha", "4:4:1"}, {"amp", "6:6:1"}, {"bins", "2"}}, 1));
-  digest_of(with({{"channels", "1"}, {"perm", "0"}}, 1));
-  digest_of(with({{"channels", "1"}, {"perm", "1"}, {"axis", "permutation"}}, 1),
-            {"dynamic", Mode::end_to_end, Path::own, 1});
-}
-
-TEST_CASE(
-    "the counts of bins may be pooled or left out, and both ways of surrogates agree on that") {
-  for (const char* index : {"tensorpac", "gpac-sum"}) {
-    const std::string direct =
-        digest_of(with({{"mi", index}}, 1), {"equal", Mode::resident, Path::own, 0, 1});
-    CHECK(digest_of(with({{"mi", index}, {"sums", "transform"}}, 1),
-                    {"equal", Mode::resident, Path::own, 0, 1}) == direct);
-    CHECK(direct != digest_of(with({}, 1), {"equal", Mode::resident, Path::own, 0, 1}));
+TEST_CASE("pac: counts of bins may be pooled or left out, and both ways of surrogates agree") {
+  const std::string usual = digest_of({}, kOne, 1);
+  for (const char* index : testing::first_when_quick(1, {"tensorpac", "gpac-sum"})) {
+    const std::string direct = digest_of({{"mi", index}}, kOne, 1);
+    CHECK(digest_of({{"mi", index}, {"sums", "transform"}}, kOne, 1) == direct);
+    CHECK(direct != usual);
   }
 }
 
-TEST_CASE("coupling that was planted is where the largest mean index is, and its z is large") {
-  SuiteParams params = with({{"channels", "4"},
-                             {"length", "2048"},
-                             {"pha", "6:14:3"},
-                             {"amp", "60:100:3"},
-                             {"perm", "40"}},
-                            4);
-  pac::PacWorkload workload(params);
-  testing::Programs made = testing::make_programs(workload, Mode::end_to_end, Path::own, 0, 1);
-  workload.begin_sample();
-  testing::take_sample(workload, made, "equal", Mode::end_to_end);
-  CHECK(workload.verify(VerifyLevel::sample, 1).method.find("is at 80 Hz of 10 Hz") !=
-        std::string::npos);
+TEST_CASE("pac: coupling that was planted is where the largest mean index is, its z is large") {
+  PacWorkload workload(test::pac_params(4, {{"channels", "4"},
+                                            {"length", "2048"},
+                                            {"pha", "6:14:3"},
+                                            {"amp", "60:100:3"},
+                                            {"perm", "40"}}));
+  testing::digest_of(workload, kOne, VerifyLevel::sample);
+  CHECK(test::has(workload.verify(VerifyLevel::sample, 1).method, "80 Hz of 10 Hz"));
   double z = 0, elsewhere = 0;
   for (std::size_t i = 0; i < workload.result().size(); ++i) {
-    const double one = pac::result_of(workload.result()[i], 40).z;
+    const double one = result_of(workload.result()[i], 40).z;
     if (i % 9 == 4) z += one / 16;
     if (i % 9 == 0) elsewhere += one / 16;
   }
-  CHECK(z > 2);
-  CHECK(std::abs(elsewhere) < 0.8);
+  CHECK((z > 2 && std::abs(elsewhere) < 0.8));
 }
+
+}  // namespace mgpu::pac

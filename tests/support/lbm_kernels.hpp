@@ -1,6 +1,5 @@
-// kernels/lbm.cl for devices of the fake backend: the file itself, compiled as C++, once for each
-// flow. A work-item comes after another, so that what only a wrong order of devices breaks, a put
-// among them, is found every time.
+// kernels/lbm.cl for devices of the fake backend: the file itself, compiled as C++ for each flow. A
+// work-item comes after another, so that a put that comes too late is found every time.
 #pragma once
 
 #include <array>
@@ -10,6 +9,8 @@
 #include "lib/exec/fake_backend.hpp"
 #include "suites/lbm/problem.hpp"
 #include "tests/support/copy_part.hpp"
+
+#pragma GCC system_header  // pragmas and unused names of OpenCL C are no business of C++
 
 namespace mgpu::test::lbm_cl {
 
@@ -23,11 +24,6 @@ inline uint get_global_id(unsigned axis) { return work_item[axis]; }
 inline uint get_global_size(unsigned axis) { return work_items[axis]; }
 inline uint popcount(uint bits) { return static_cast<uint>(std::popcount(bits)); }
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wunused-variable"
-#pragma GCC diagnostic ignored "-Wunused-but-set-variable"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
 #define __kernel inline
 #define __global
 namespace taylor_green {
@@ -52,7 +48,29 @@ namespace channel {
 #undef FORCED
 #undef __global
 #undef __kernel
-#pragma GCC diagnostic pop
+// What the file defines for itself.
+#undef POPULATIONS
+#undef STORE_AT
+#undef load_from
+#undef EACH_POPULATION
+#undef WEIGHT_OF_STILL
+#undef WEIGHT_OF_AXIS
+#undef WEIGHT_OF_EDGE
+#undef VELOCITY
+#undef EVEN
+#undef ODD
+#undef LIFTED
+#undef RELAX
+#undef OUTSIDE_X
+#undef OUTSIDE_Y
+#undef OUTSIDE
+#undef SOURCE
+#undef SOURCE_PLANE
+#undef AROUND
+#undef DRAG
+#undef PLANES
+#undef PLACE
+#undef SET
 
 template <class Parameter>
 Parameter argument(const FakeArg& given) {
@@ -82,29 +100,27 @@ FakeKernelCode code_of(void (*kernel)(Parameters...)) {
   return code;
 }
 
-}  // namespace mgpu::test::lbm_cl
-
-namespace mgpu::test {
-
-#define MGPU_LBM_KERNELS(flow)                                                              \
-  {                                                                                         \
-    {"step_between", code_of(lbm_cl::flow::step_between)},                                  \
-        {"step_across", code_of(lbm_cl::flow::step_across)},                                \
-        {"step_within", code_of(lbm_cl::flow::step_within)},                                \
-        {"begin", code_of(lbm_cl::flow::begin)}, {"look", code_of(lbm_cl::flow::look)},     \
-        {"take_crossed", code_of(lbm_cl::flow::take_crossed)},                              \
-        {"pack", code_of(lbm_cl::flow::pack)}, {"unpack", code_of(lbm_cl::flow::unpack)}, { \
-      "copy_part", copy_part_code()                                                         \
-    }                                                                                       \
+#define MGPU_KERNEL(name) \
+  { #name, code_of(flow::name) }
+#define MGPU_KERNELS                                                                      \
+  {                                                                                       \
+    {"copy_part", copy_part_code()}, MGPU_KERNEL(step_between), MGPU_KERNEL(step_across), \
+        MGPU_KERNEL(step_within), MGPU_KERNEL(begin), MGPU_KERNEL(look),                  \
+        MGPU_KERNEL(take_crossed), MGPU_KERNEL(pack), MGPU_KERNEL(unpack)                 \
   }
-
-inline FakeKernels lbm_kernels(lbm::Flow flow) {
-  using lbm_cl::code_of;
-  if (flow == lbm::Flow::cavity) return MGPU_LBM_KERNELS(cavity);
-  if (flow == lbm::Flow::channel) return MGPU_LBM_KERNELS(channel);
-  return MGPU_LBM_KERNELS(taylor_green);
+inline FakeKernels kernels_of(lbm::Flow asked) {
+  if (asked == lbm::Flow::cavity) {
+    namespace flow = cavity;
+    return MGPU_KERNELS;
+  }
+  if (asked == lbm::Flow::channel) {
+    namespace flow = channel;
+    return MGPU_KERNELS;
+  }
+  namespace flow = taylor_green;
+  return MGPU_KERNELS;
 }
+#undef MGPU_KERNEL
+#undef MGPU_KERNELS
 
-#undef MGPU_LBM_KERNELS
-
-}  // namespace mgpu::test
+}  // namespace mgpu::test::lbm_cl

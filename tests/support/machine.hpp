@@ -85,63 +85,86 @@ inline void wait_for(OpenDevice& device) {
   device.take(batch);
 }
 
+// How a sample is taken.
+struct How {
+  std::string strategy = "equal";
+  Mode mode = Mode::resident;
+  Path path = Path::own;
+  Items pipeline = 0;                     // 0: the workload's
+  std::size_t devices = 0;                // the first of them; 0: all
+  std::string gpu_options = " -DROLLED";  // PoCL takes minutes for unrolled loops
+};
+
 struct Programs {
+  // Self-tested and, unless end to end, loaded.
+  Programs(Workload& workload, const How& asked) : how(asked) {
+    Machine& here = machine();
+    const std::size_t count =
+        how.devices == 0 ? here.open.size() : std::min(how.devices, here.open.size());
+    for (std::uint32_t i = 0; i < count; ++i) {
+      OpenDevice& device = *here.open[i];
+      AsGpu disguised(device.resources(), how.gpu_options);
+      DeviceResources& resources =
+          how.path == Path::gpu ? static_cast<DeviceResources&>(disguised) : device.resources();
+      Capacity capacity = workload.capacity(resources.traits(), how.mode);
+      REQUIRE_MESSAGE(capacity.fits > 0, capacity.reason);
+      if (how.pipeline > 0) capacity.pipeline = std::min(how.pipeline, capacity.fits);
+      DeviceProgram& program =
+          *programs.emplace_back(workload.program(resources, how.mode, capacity));
+      program.self_test(device.stream());
+      wait_for(device);
+      program.self_tested();
+      if (how.mode != Mode::end_to_end) program.load(device.stream());
+      wait_for(device);
+      DeviceEstimate& estimate = estimates.emplace_back();
+      estimate.items_per_s = 1;
+      estimate.score = 10;
+      estimate.fits = capacity.fits;
+      estimate.pipeline = capacity.pipeline;
+    }
+  }
+
+  // One sample; the workload then has its result.
+  void sample(Workload& workload, const std::string& strategy) {
+    Machine& here = machine();
+    SampleRequest request;
+    for (std::size_t i = 0; i < programs.size(); ++i)
+      request.members.push_back({here.open[i].get(), programs[i].get()});
+    const Shape& shape = workload.shape();
+    PlanRequest plan;
+    plan.items = shape.items;
+    plan.granularity = shape.granularity;
+    plan.mode = how.mode;
+    plan.cost = workload.cost(how.mode);
+    plan.devices = estimates;
+    const StrategyChoice choice = parse_strategies(strategy).front();
+    const auto source = choice.info->make(choice.params)->begin(plan, {});
+    request.workload = &workload;
+    request.source = source.get();
+    const RawSample taken = here.executor->run(request);
+    REQUIRE_MESSAGE(!taken.failure, (taken.failure ? taken.failure->what() : ""));
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      programs[i]->publish(here.open[i]->stream());
+      wait_for(*here.open[i]);
+      programs[i]->published();
+    }
+  }
+
+  How how;
   std::vector<std::unique_ptr<DeviceProgram>> programs;
   std::vector<DeviceEstimate> estimates;
 };
 
-// Of each of the first `devices` (0: all), self-tested and, unless end to end, loaded. `pipeline`
-// 0: the workload's.
-inline Programs make_programs(Workload& workload, Mode mode, Path path, Items pipeline = 0,
-                              std::size_t devices = 0, const std::string& gpu_options = "") {
-  Machine& here = machine();
-  Programs made;
-  const std::size_t count = devices == 0 ? here.open.size() : std::min(devices, here.open.size());
-  for (std::uint32_t i = 0; i < count; ++i) {
-    OpenDevice& device = *here.open[i];
-    AsGpu disguised(device.resources(), gpu_options);
-    DeviceResources& resources =
-        path == Path::gpu ? static_cast<DeviceResources&>(disguised) : device.resources();
-    Capacity capacity = workload.capacity(resources.traits(), mode);
-    REQUIRE(capacity.fits > 0);
-    if (pipeline > 0) capacity.pipeline = std::min(pipeline, capacity.fits);
-    made.programs.push_back(workload.program(resources, mode, capacity));
-    DeviceProgram& program = *made.programs.back();
-    program.self_test(device.stream());
-    wait_for(device);
-    program.self_tested();
-    if (mode != Mode::end_to_end) program.load(device.stream());
-    wait_for(device);
-    DeviceEstimate estimate;
-    estimate.items_per_s = 1;
-    estimate.score = 10;
-    estimate.fits = capacity.fits;
-    estimate.pipeline = capacity.pipeline;
-    made.estimates.push_back(estimate);
-  }
-  return made;
-}
-
-// One sample; the workload then has its result.
-inline void take_sample(Workload& workload, Programs& made, const std::string& strategy,
-                        Mode mode) {
-  Machine& here = machine();
-  SampleRequest request;
-  for (std::size_t i = 0; i < made.programs.size(); ++i)
-    request.members.push_back({here.open[i].get(), made.programs[i].get()});
-  const Shape& shape = workload.shape();
-  PlanRequest plan;
-  plan.items = shape.items;
-  plan.granularity = shape.granularity;
-  plan.mode = mode;
-  plan.cost = workload.cost(mode);
-  plan.devices = made.estimates;
-  const StrategyChoice choice = parse_strategies(strategy).front();
-  const auto source = choice.info->make(choice.params)->begin(plan, {});
-  request.workload = &workload;
-  request.source = source.get();
-  const RawSample sample = here.executor->run(request);
-  REQUIRE_MESSAGE(!sample.failure, (sample.failure ? sample.failure->what() : ""));
+// Takes one sample, verifies it and returns its digest.
+inline std::string digest_of(Workload& workload, const How& how = {},
+                             VerifyLevel level = VerifyLevel::full) {
+  INFO(how.strategy, " ", to_string(how.mode), how.path == Path::gpu ? " as on GPUs" : "");
+  Programs made(workload, how);
+  workload.begin_sample();
+  made.sample(workload, how.strategy);
+  const Verdict verdict = workload.verify(level, 3);
+  CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
+  return workload.digest();
 }
 
 }  // namespace mgpu::testing

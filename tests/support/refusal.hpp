@@ -10,13 +10,13 @@
 
 namespace mgpu::test {
 
-// The message of the Error(usage) that `action` throws; empty when it throws none.
+// The message of the Error that `action` throws, which is of this kind; empty when it throws none.
 template <class Action>
-std::string refusal(const Action& action) {
+std::string refusal(const Action& action, ErrorKind kind = ErrorKind::usage) {
   try {
     action();
   } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::usage);
+    CHECK(error.kind() == kind);
     return error.what();
   }
   return "";
@@ -31,6 +31,11 @@ Error thrown_by(const Action& action) {
     return error;
   }
   return Error(ErrorKind::internal, "nothing was thrown");
+}
+
+template <class Action>
+ErrorKind kind_of_error(const Action& action) {
+  return thrown_by(action).kind();
 }
 
 inline bool has(std::string_view text, std::string_view part) {

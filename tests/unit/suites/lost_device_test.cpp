@@ -1,33 +1,31 @@
 // Results that stay on a device, or come with each slice, when devices are lost in the middle of a
-// sample: the matrix suite's own program on the fake backend, whose kernel is a product on the
-// host.
+// sample: suites' own programs on the fake backend. The product's kernel is a product on the host;
+// others compute nothing: what counts is that everything arrived.
 #include <doctest/doctest.h>
 
 #include <cmath>
 
-#include "lib/exec/executor.hpp"
-#include "lib/plan/strategy.hpp"
 #include "suites/fisher/points_workload.hpp"
 #include "suites/matrix/matrix_workload.hpp"
 #include "suites/pac/pac_workload.hpp"
-#include "tests/support/fisher_problem.hpp"
-#include "tests/support/pac_problem.hpp"
-#include "tests/support/sum_workload.hpp"
+#include "tests/support/fake_sample.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/suite_params.hpp"
 
-using namespace mgpu;
-
+namespace mgpu::test {
 namespace {
 
-constexpr Items items = 24;
+constexpr Items kProductItems = 24;
 
 // kernels/matrix.cl's matrix_multiply with tiles of 32 x 32, by rows: C = A B.
-void multiply(const Grid&, std::span<const FakeArg> args) {
-  const auto buffer = [&](std::size_t i) { return std::get<std::span<std::byte>>(args[i]); };
+void multiply_tiles(const Grid&, std::span<const FakeArg> args) {
+  const auto floats = [&](std::size_t i) {
+    return reinterpret_cast<float*>(std::get<std::span<std::byte>>(args[i]).data());
+  };
   const auto number = [&](std::size_t i) { return std::get<std::uint32_t>(args[i]); };
-  const auto *a = reinterpret_cast<const float*>(buffer(0).data()),
-             *b = reinterpret_cast<const float*>(buffer(1).data());
-  auto* const c = reinterpret_cast<float*>(buffer(3).data());
-  const auto* const tiles = reinterpret_cast<const std::uint32_t*>(buffer(4).data());
+  const float *a = floats(0), *b = floats(1);
+  float* const c = floats(3);
+  const auto* const tiles = reinterpret_cast<const std::uint32_t*>(floats(4));
   const std::uint32_t rows = number(8), columns = number(9), inner = number(10), row0 = number(11);
   for (std::uint32_t t = 0; t < number(6) * number(7); ++t) {
     const std::uint32_t tile = tiles[number(5) + t], m0 = (tile >> 16) * 32,
@@ -43,160 +41,75 @@ void multiply(const Grid&, std::span<const FakeArg> args) {
   }
 }
 
-FakeKernels kernels() {
-  FakeKernelCode code, small;
-  code.run = multiply;
-  code.ops = [](const Grid& grid, std::span<const FakeArg>) {
+FakeKernels kernels_of_slices() {
+  FakeKernelCode code, one, small;
+  one.run = small.run = [](const Grid&, std::span<const FakeArg>) {};
+  code.ops = one.ops = [](const Grid& grid, std::span<const FakeArg>) {
     return static_cast<double>(grid.global[0]);
   };
-  small.run = [](const Grid&, std::span<const FakeArg>) {};
+  code.run = multiply_tiles;
   small.ops = [](const Grid&, std::span<const FakeArg> args) {
     return static_cast<double>(std::get<std::uint64_t>(args[2]));
   };
   FakeKernels all{{"matrix_multiply", code}, {"small", small}};
-  FakeKernelCode one;
-  one.run = small.run;
-  one.ops = code.ops;
   for (const char* of_pac : {"spectrum", "phases", "amplitudes", "weigh", "sort_by_bin",
                              "shift_directly", "clear_moments"})
     all[of_pac] = one;
   return all;
 }
 
-FakeDevice device(const std::string& id, double ops_per_s,
-                  std::optional<std::uint64_t> fails_at_launch = {}) {
-  FakeDevice made = test::fake_device(id, ops_per_s);
-  made.facts.type = DeviceType::gpu;
-  made.facts.max_work_group = 1024;
-  made.facts.local_memory = 48 << 10;
-  if (fails_at_launch)
-    made.script = fails_from(FakeCall::launch, *fails_at_launch, FakeFault::Kind::error);
-  return made;
-}
-
-// A sample of all items, in pieces of 2, split equally; published where devices still live.
-struct Sample {
-  Sample(Workload& made, std::vector<FakeDevice> fakes, Mode mode)
-      : workload(made), backend(fakes, kernels()) {
-    std::vector<DeviceEstimate> estimates;
-    SampleRequest request;
-    for (std::uint32_t i = 0; i < fakes.size(); ++i) {
-      open.push_back(backend.open(fakes[i].facts));
-      Capacity capacity = workload.capacity(open[i]->resources().traits(), mode);
-      capacity.pipeline = 2;
-      programs.push_back(workload.program(open[i]->resources(), mode, capacity));
-      if (mode == Mode::resident) {
-        programs[i]->load(open[i]->stream());
-        finish(i);
-      }
-      DeviceEstimate& estimate = estimates.emplace_back();
-      estimate.items_per_s = 1;
-      estimate.score = 50;
-      estimate.fits = capacity.fits;
-      estimate.pipeline = capacity.pipeline;
-      request.members.push_back({open[i].get(), programs[i].get()});
-    }
-    PlanRequest plan;
-    plan.items = workload.shape().items;
-    plan.mode = mode;
-    plan.cost = workload.shape().cost;
-    plan.devices = estimates;
-    const StrategyChoice choice = parse_strategies("equal").front();
-    const auto source = choice.info->make(choice.params)->begin(plan, {});
-    request.workload = &workload;
-    request.source = source.get();
-    Executor executor(backend, fakes.size());
-    raw = executor.run(request);
-    REQUIRE_FALSE(raw.failure);
-    for (std::uint32_t i = 0; i < fakes.size(); ++i) {
-      const bool lost = std::any_of(raw.faults.begin(), raw.faults.end(),
-                                    [&](const auto& fault) { return fault.device.value == i; });
-      if (lost) continue;
-      programs[i]->publish(open[i]->stream());
-      finish(i);
-      programs[i]->published();
-    }
+// Device 0 has its share of 8 items ready, and nothing more to do, when device 2, which is slow, is
+// lost and half of that one's share comes to it; then it is lost itself. What it had finished
+// before is on no host.
+FakeSample sample_with_losses(Workload& workload, Mode mode, std::uint64_t first_fails_at = 4) {
+  std::vector<FakeDevice> devices{fake_device("0:0", 1e9), fake_device("0:1", 1e9),
+                                  fake_device("0:2", 1e7)};
+  for (FakeDevice& device : devices) {
+    device.facts.type = DeviceType::gpu;
+    device.facts.max_work_group = 1024;
+    device.facts.local_memory = 48 << 10;
   }
-
-  void finish(std::size_t i) {
-    const BatchId batch = open[i]->submit();
-    while (!open[i]->complete(batch)) REQUIRE(backend.advance({}));
-    open[i]->take(batch);
-  }
-
-  Workload& workload;
-  FakeBackend backend;
-  std::vector<std::unique_ptr<OpenDevice>> open;
-  std::vector<std::unique_ptr<DeviceProgram>> programs;
-  RawSample raw;
-};
-
-SuiteParams a_product() {
-  SuiteParams params;
-  params.size = items * 32;
-  params.seed = 5;
-  params.host_threads = 2;
-  params.options = {{"precision", "fp32"}, {"axis", "rows"},      {"cols", "40"},
-                    {"inner", "8"},        {"alpha", "1"},        {"beta", "0"},
-                    {"data", "uniform"},   {"kernel", "portable"}};
-  return params;
+  devices[0].script = fails_from(FakeCall::launch, first_fails_at, FakeFault::Kind::error);
+  devices[2].script = fails_from(FakeCall::launch, 1, FakeFault::Kind::error);
+  return FakeSample(workload, kernels_of_slices(), devices, mode);
 }
 
 }  // namespace
 
-// Device 0 has its share of 8 items ready, and nothing more to do, when device 2, which is slow, is
-// lost and half of that one's share comes to it; then it is lost itself. What it had finished
-// before is on no host.
-TEST_CASE(
-    "what stayed on a device that dies after it had finished its share is computed again by those "
-    "that are left") {
+TEST_CASE("lost devices: what stayed on one that had finished its share is computed again") {
   for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
     CAPTURE(to_string(mode));
-    matrix::MatrixWorkload workload(a_product());
-    REQUIRE(workload.shape().items == items);
-    Sample sample(workload, {device("0:0", 1e9, 4), device("0:1", 1e9), device("0:2", 1e7, 1)},
-                  mode);
+    matrix::MatrixWorkload workload(suite_params(
+        "matrix", kProductItems * 32, {{"cols", "40"}, {"inner", "8"}, {"kernel", "portable"}}));
+    REQUIRE(workload.shape().items == kProductItems);
+    const FakeSample sample = sample_with_losses(workload, mode);
+    check_right(sample, workload);
     REQUIRE(sample.raw.faults.size() == 2);
     CHECK(sample.raw.faults[1].device == DeviceIndex{0});
-    const Verdict verdict = workload.verify(VerifyLevel::full, 3);
-    CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
     // Resident, all that it did is lost; end to end, what came down with its slices is not.
     Items lost = 0;
     for (const Slice& slice : sample.raw.faults[1].lost) lost += slice.size();
-    if (mode == Mode::resident) CHECK(lost > 8);
-    if (mode == Mode::end_to_end) CHECK(lost < 8);
+    CHECK((mode == Mode::resident ? lost > 8 : lost < 8));
   }
 }
 
-TEST_CASE("matrices at many points that stayed on a device that dies are computed again too") {
+TEST_CASE("lost devices: matrices at points, and sums of series and surrogates, all arrive") {
   for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
     CAPTURE(to_string(mode));
-    fisher::PointsWorkload workload(
-        testing::fisher_params(items * 64, {{"regime", "closed"}, {"family", "normal"}}));
-    Sample sample(workload, {device("0:0", 1e9, 4), device("0:1", 1e9), device("0:2", 1e7, 1)},
-                  mode);
-    REQUIRE(sample.raw.faults.size() == 2);
-    // The kernel of this test computes nothing: what counts is that everything arrived.
-    CHECK(workload.verify(VerifyLevel::full, 3).method != "whether all matrices arrived");
-  }
-}
-
-TEST_CASE("series and surrogates whose sums were on a device that dies are computed again too") {
-  for (const char* axis : {"batch", "permutation"}) {
-    for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
+    fisher::PointsWorkload points(
+        suite_params("fisher", kProductItems * 64, {{"regime", "closed"}, {"family", "normal"}}));
+    CHECK(sample_with_losses(points, mode).raw.faults.size() == 2);
+    CHECK_FALSE(has(points.verify(VerifyLevel::full, 3).method, "arrived"));
+    for (const char* axis : {"batch", "permutation"}) {
       CAPTURE(axis);
-      CAPTURE(to_string(mode));
-      pac::PacWorkload workload(
-          testing::pac_params(items, {{"axis", axis}, {"channels", "1"}, {"sums", "direct"}}));
+      pac::PacWorkload series(
+          pac_params(kProductItems, {{"axis", axis}, {"channels", "1"}, {"sums", "direct"}}));
       // A slice is six launches: the first device has done its share by then.
-      const std::uint64_t fails_at = *axis == 'b' ? 27 : 15;
-      Sample sample(workload,
-                    {device("0:0", 1e9, fails_at), device("0:1", 1e9), device("0:2", 1e7, 1)},
-                    mode);
-      REQUIRE(sample.raw.faults.size() == 2);
-      workload.merge();
-      // The kernels of this test compute nothing: what counts is that everything arrived.
-      CHECK(workload.verify(VerifyLevel::full, 3).method != "whether all results arrived");
+      CHECK(sample_with_losses(series, mode, *axis == 'b' ? 27 : 15).raw.faults.size() == 2);
+      series.merge();
+      CHECK_FALSE(has(series.verify(VerifyLevel::full, 3).method, "arrived"));
     }
   }
 }
+
+}  // namespace mgpu::test

@@ -3,50 +3,57 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <sstream>
 
-#include "lib/base/error.hpp"
 #include "suites/msm/field.hpp"
 #include "suites/msm/msm_workload.hpp"
 #include "suites/msm/terms_file.hpp"
-#include "suites/suites.hpp"
-#include "tests/support/eip_vectors.hpp"
 #include "tests/support/msm_terms.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/suite_params.hpp"
 
-using namespace mgpu;
-using namespace mgpu::msm;
-using mgpu::test::has;
-
+namespace mgpu::msm {
 namespace {
 
-constexpr Curve both_curves[] = {Curve::bn254, Curve::bls12_381};
+using test::has;
 
-struct TemporaryFile {
-  explicit TemporaryFile(const std::string& text, const std::string& ending = "")
+struct TermsFile {
+  explicit TermsFile(const std::string& text, const std::string& ending = "")
       : path(std::filesystem::temp_directory_path() /
              ("mgpu-msm-" + std::to_string(::getpid()) + ending)) {
     std::ofstream(path, std::ios::binary) << text;
   }
-  ~TemporaryFile() { std::filesystem::remove(path); }
+  ~TermsFile() { std::filesystem::remove(path); }
   std::filesystem::path path;
 };
 
-Terms read(const std::string& text, Curve curve, const std::string& ending = "",
-           Trust trust = Trust::nothing) {
-  const TemporaryFile file(text, ending);
+Terms read_terms(const std::string& text, Curve curve, const std::string& ending = "",
+                 Trust trust = Trust::nothing) {
+  const TermsFile file(text, ending);
   return terms_from_file(file.path, curve, trust, 2);
 }
 
-// What refusing `text` says.
-std::string refusal_of(const std::string& text, Curve curve = Curve::bn254,
-                       const std::string& ending = "", Trust trust = Trust::nothing) {
-  try {
-    read(text, curve, ending, trust);
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::input);
-    return error.what();
+// What refusing `text` says; empty: it was not refused.
+std::string why(const std::string& text, Curve curve = Curve::bn254, const std::string& ending = "",
+                Trust trust = Trust::nothing) {
+  const std::string said =
+      test::refusal([&] { read_terms(text, curve, ending, trust); }, ErrorKind::input);
+  CHECK_FALSE(has(said, "\n"));
+  return said;
+}
+
+struct Refused {
+  std::string text;
+  const char* fact;  // of the line that refuses it
+};
+
+void check_refused(const std::vector<Refused>& all, Curve curve = Curve::bn254,
+                   const std::string& ending = "") {
+  for (const auto& each : all) {
+    const std::string said = why(each.text, curve, ending);
+    INFO(each.text.substr(0, 200), "\n", said);
+    CHECK(has(said, each.fact));
   }
-  return "accepted";
 }
 
 std::string bytes_of(const std::string& digits) {
@@ -54,6 +61,31 @@ std::string bytes_of(const std::string& digits) {
   for (std::size_t i = 0; i < digits.size(); i += 2)
     bytes += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
   return bytes;
+}
+
+// Published vectors of EIP-196 and EIP-2537, whose bytes are digits: a line each of curve, what
+// becomes of it, name, input, and the sum or what our message has to name.
+struct EipVector {
+  Curve curve;
+  bool refused;
+  std::string name, input, answer;
+};
+
+std::vector<EipVector> eip_vectors() {
+  std::vector<EipVector> all;
+  std::ifstream file(MGPU_SOURCE_DIR "/tests/data/eip_vectors.txt");
+  std::string line, curve, what;
+  while (std::getline(file, line)) {
+    EipVector& one = all.emplace_back();
+    std::istringstream words(line);
+    words >> curve >> what >> one.name >> one.input >> std::ws;
+    std::getline(words, one.answer);
+    one.curve = curve == "bn254" ? Curve::bn254 : Curve::bls12_381;
+    one.refused = what == "refuse";
+    if (one.input == "-") one.input.clear();
+  }
+  CHECK(all.size() == 26);
+  return all;
 }
 
 // The sum as EIP-196 and EIP-2537 encode it.
@@ -66,8 +98,7 @@ std::string encoded_sum(const Terms& terms) {
 
 }  // namespace
 
-TEST_CASE(
-    "JSON and CSV files of the same terms are read alike, scalars reduced by the group order") {
+TEST_CASE("msm files: JSON and CSV of the same terms are read alike, scalars reduced") {
   Terms random = Terms::random(Curve::bls12_381, 3, Scalars::uniform, 1, 1);
   const auto list = testing::text_of(random);
   const std::string wide = "0x" + std::string(64, 'f');
@@ -78,9 +109,8 @@ TEST_CASE(
             "\", \"y\": \"0x" + list[i].y + "\"}";
     csv += "0x" + list[i].x + ", \"" + scalar + "\" ,0x" + list[i].y + "\r\n";
   }
-  json += "]}";
-  for (const std::string& text : {json, csv}) {
-    const Terms terms = read(text, Curve::bls12_381);
+  for (const std::string& text : {json + "]}", csv}) {
+    const Terms terms = read_terms(text, Curve::bls12_381);
     REQUIRE(terms.count() == 3);
     CHECK(std::equal(terms.point_bytes(0, 3).begin(), terms.point_bytes(0, 3).end(),
                      random.point_bytes(0, 3).begin()));
@@ -92,221 +122,174 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("numbers of files are decimal, or hexadecimal with 0x") {
-  const auto scalar_of = [](const std::string& text) {
-    const Terms terms = read("scalar,x,y\n" + text + ",1,2\n", Curve::bn254);
-    return terms.scalars()[0];
-  };
-  CHECK(scalar_of("10") == Scalar{10, 0, 0, 0});
-  CHECK(scalar_of("0x10") == Scalar{16, 0, 0, 0});
-  CHECK(scalar_of("0X0010") == Scalar{16, 0, 0, 0});
-  CHECK(scalar_of("0") == Scalar{});
-  CHECK(scalar_of("18446744073709551616") == Scalar{0, 1, 0, 0});
-  CHECK(parse_number<4>(
-            "115792089237316195423570985008687907853269984665640564039457584007913129639935") ==
-        parse_hex<4>(std::string(64, 'f')));  // 2^256 - 1
-  for (const std::string bad :
-       {"115792089237316195423570985008687907853269984665640564039457584007913129639936", "ff",
-        "010", "00", "+1", "-1", "1e3", "1.0", "", "0x", "0xfg", "1 2", "1_000", "\"1", "'1'"}) {
-    CHECK(has(refusal_of("scalar,x,y\n" + bad + ",1,2\n"), "term 0 (line 2): scalar "));
-  }
-  CHECK(has(refusal_of("scalar,x,y\n0x1" + std::string(64, '0') + ",1,2\n"), "up to 256 bits"));
+TEST_CASE("msm files: numbers are decimal, or hexadecimal with 0x") {
+  const std::string limit =
+      "11579208923731619542357098500868790785326998466564056403945758400791"
+      "3129639935";  // 2^256 - 1
+  CHECK(parse_number<4>(limit) == parse_hex<4>(std::string(64, 'f')));
+  for (const auto& [text, expected] :
+       std::vector<std::pair<std::string, Scalar>>{{"10", {10, 0, 0, 0}},
+                                                   {"0x10", {16, 0, 0, 0}},
+                                                   {"0X0010", {16, 0, 0, 0}},
+                                                   {"0", {}},
+                                                   {"18446744073709551616", {0, 1, 0, 0}}})
+    CHECK(read_terms("scalar,x,y\n" + text + ",1,2\n", Curve::bn254).scalars()[0] == expected);
+  for (const std::string& bad : std::vector<std::string>{
+           limit.substr(0, 77) + "6", "ff", "010", "00", "+1", "-1", "1e3", "1.0", "", "0x", "0xfg",
+           "1 2", "1_000", "\"1", "'1'", "0x1" + std::string(64, '0')})
+    CHECK(has(why("scalar,x,y\n" + bad + ",1,2\n"), "term 0 (line 2): scalar"));
 }
 
-TEST_CASE("a CSV file that was cut short anywhere within a line is refused") {
+TEST_CASE("msm files: a CSV file that was cut short anywhere within a line is refused") {
   const std::string whole = "scalar,x,y\n17,1,2\n123456789,1,2\n";
-  CHECK(read(whole, Curve::bn254).count() == 2);
-  for (std::size_t size = 0; size < whole.size(); ++size) {
-    const bool at_end_of_first_term = size == whole.find("123");
-    CHECK((refusal_of(whole.substr(0, size)) == "accepted") == at_end_of_first_term);
-  }
-  CHECK(has(refusal_of("y,x,scalar\n2,1,17\n2,1,1234"), "term 1 (line 3): the line does not end"));
-  CHECK(has(refusal_of("scalar,x,y\r\n17,1,2\r"), "term 0 (line 2): the line does not end"));
+  CHECK(read_terms(whole, Curve::bn254).count() == 2);
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    CHECK(why(whole.substr(0, size)).empty() == (size == whole.find("123")));
+  check_refused({{"y,x,scalar\n2,1,17\n2,1,1234", "line 3"}, {"scalar,x,y\r\n17,1,2\r", "line 2"}});
 }
 
-TEST_CASE(
-    "columns of a CSV file are there once, each line has all of them, and nothing is skipped") {
-  CHECK(has(refusal_of("scalar,x,y,scalar\n1,1,2,5\n"), "column scalar is there twice"));
-  CHECK(has(refusal_of("scalar,x,y,curve,curve\n1,1,2,bn254,bn254\n"),
-            "column curve is there twice"));
-  CHECK(has(refusal_of("scalar,x\n1,1\n"), "column y is missing"));
-  CHECK(has(refusal_of("scalar,x,y,z\n"), "column \"z\" is unknown"));
-  CHECK(has(refusal_of("Scalar,x,y\n"), "column \"Scalar\" is unknown"));
-  CHECK(has(refusal_of("1,1,2\n"), "column \"1\" is unknown"));
-  CHECK(has(refusal_of("scalar,x,y\n1,1,2\n1,1\n"), "term 1 (line 3): 2 fields instead of 3"));
-  CHECK(has(refusal_of("scalar,x,y\n1,1,2\n1,1,2,\n"), "term 1 (line 3): 4 fields instead of 3"));
-  CHECK(has(refusal_of("scalar,x,y\n1,1,2\n\n1,1,2\n"), "term 1 (line 3): the line is empty"));
-  CHECK(
-      has(refusal_of("scalar,x,y\n1,1,2\n1,1,5\n"), "term 1 (line 3): the point is not on bn254"));
-  CHECK(has(refusal_of("scalar,x,y,curve\n1,1,2,bn254\n1,1,2,bn255\n"),
-            "term 1 (line 3): two curves"));
-  CHECK(has(refusal_of("scalar,x,y\n"), "holds no terms"));
-  CHECK(has(refusal_of(""), "is empty"));
-  CHECK(has(refusal_of("\nscalar,x,y\n1,1,2\n"), "begins with white space"));
+TEST_CASE("msm files: columns of CSV are there once, and each line has all of them") {
+  check_refused({{"scalar,x,y,scalar\n1,1,2,5\n", "scalar is there twice"},
+                 {"scalar,x,y,curve,curve\n1,1,2,bn254,bn254\n", "curve is there twice"},
+                 {"scalar,x\n1,1\n", "column y"},
+                 {"scalar,x,y,z\n", "\"z\""},
+                 {"Scalar,x,y\n", "\"Scalar\""},
+                 {"1,1,2\n", "\"1\""},
+                 {"scalar,x,y\n1,1,2\n1,1\n", "line 3): 2 fields"},
+                 {"scalar,x,y\n1,1,2\n1,1,2,\n", "line 3): 4 fields"},
+                 {"scalar,x,y\n1,1,2\n\n1,1,2\n", "line 3"},
+                 {"scalar,x,y\n1,1,2\n1,1,5\n", "line 3): the point is not on bn254"},
+                 {"scalar,x,y,curve\n1,1,2,bn254\n1,1,2,bn255\n", "line 3): two curves"},
+                 {"scalar,x,y\n", "no terms"},
+                 {"", "empty"},
+                 {"\nscalar,x,y\n1,1,2\n", "white space"}});
 }
 
-TEST_CASE(
-    "keys of a JSON file are there once and known, values are texts, and numbers that overflow are "
-    "no internal error") {
+TEST_CASE("msm files: JSON keys are there once and known, values texts, each term is checked") {
   const auto terms = [](const std::string& list) {
-    return "{\"curve\": \"bn254\", \"terms\": " + list + "}";
+    return "{\"curve\": \"bn254\", \"terms\": [" + list + "]}";
   };
-  const std::string term = "{\"scalar\": \"1\", \"x\": \"1\", \"y\": \"2\"}";
-  CHECK(refusal_of(" \n" + terms("[" + term + "]") + "\n") == "accepted");
-  CHECK(refusal_of("{\"terms\": [" + term + "], \"curve\": \"bn254\"}") == "accepted");
-  CHECK(has(refusal_of(terms("[" + term + ", {\"scalar\": 1e999, \"x\": \"1\", \"y\": \"2\"}]")),
-            "term 1: \"scalar\" is not text"));
-  CHECK(has(refusal_of(terms("[" + term + ", 1e999]")), "term 1: is not an object"));
-  CHECK(has(refusal_of(terms("1e999")), "\"terms\" is not an array"));
-  CHECK(has(refusal_of("{\"curve\": 1e999}"), "\"curve\" is not text"));
-  CHECK(has(refusal_of(terms("[{\"scalar\": 5, \"x\": \"1\", \"y\": \"2\"}]")),
-            "term 0: \"scalar\" is not text"));
-  CHECK(has(refusal_of(terms("[{\"scalar\": {}, \"x\": \"1\", \"y\": \"2\"}]")),
-            "term 0: \"scalar\" is not text"));
-  CHECK(has(refusal_of(terms("[{\"scalar\": \"1\", \"x\": \"1\", \"y\": \"2\", \"x\": \"1\"}]")),
-            "term 0: \"x\" is given twice"));
-  CHECK(has(refusal_of(terms("[{\"scalar\": \"1\", \"x\": \"1\", \"y\": \"2\", \"z\": \"1\"}]")),
-            "term 0: \"z\" is unknown"));
-  CHECK(has(refusal_of("{\"curve\": \"bn254\", \"curve\": \"bn254\", \"terms\": [" + term + "]}"),
-            "\"curve\" is given twice"));
-  CHECK(has(refusal_of("{\"curve\": \"bn254\", \"terms\": [" + term + "], \"terms\": []}"),
-            "\"terms\" is given twice"));
-  CHECK(has(refusal_of("{\"curve\": \"bn254\", \"points\": []}"), "\"points\" is unknown"));
-  CHECK(has(refusal_of(terms("[[" + term + "]]")), "term 0: is not an object"));
-  CHECK(has(refusal_of(terms("[" + term + "]") + "x"), "is not JSON"));
-  CHECK(has(refusal_of("{\"curve\": \"bn254\"}"), "\"terms\" is missing"));
-  CHECK(has(refusal_of(terms("[]")), "holds no terms"));
-  CHECK(has(refusal_of(terms(std::string(100'000, '['))), "term 0: is not an object"));
+  const auto term = [](const std::string& scalar, const std::string& x, const std::string& y) {
+    return "{\"scalar\": \"" + scalar + "\", \"x\": \"" + x + "\", \"y\": \"" + y + "\"}";
+  };
+  const std::string one = term("1", "1", "2"), xy = "\"x\": \"1\", \"y\": \"2\"",
+                    p = "0x30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd4";
+  for (const std::string& good :
+       {" \n" + terms(one) + "\n", "{\"terms\": [" + one + "], \"curve\": \"bn254\"}",
+        terms(one + ", " + term("0x5", "1", "2")), terms(one + ", " + term("5", "0", "0"))})
+    CHECK(why(good) == "");
+  check_refused({{terms(one + ", {\"scalar\": 1e999, " + xy + "}"), "term 1: \"scalar\""},
+                 {terms(one + ", 1e999"), "term 1"},
+                 {"{\"curve\": \"bn254\", \"terms\": 1e999}", "\"terms\""},
+                 {"{\"curve\": 1e999}", "\"curve\""},
+                 {terms("{\"scalar\": 5, " + xy + "}"), "term 0: \"scalar\""},
+                 {terms("{\"scalar\": {}, " + xy + "}"), "term 0: \"scalar\""},
+                 {terms("{\"scalar\": \"1\", " + xy + ", \"x\": \"1\"}"), "term 0: \"x\""},
+                 {terms("{\"scalar\": \"1\", " + xy + ", \"z\": \"1\"}"), "term 0: \"z\""},
+                 {"{\"curve\": \"bn254\", \"curve\": \"bn254\", \"terms\": [" + one + "]}",
+                  "\"curve\" is given twice"},
+                 {"{\"curve\": \"bn254\", \"terms\": [" + one + "], \"terms\": []}",
+                  "\"terms\" is given twice"},
+                 {"{\"curve\": \"bn254\", \"points\": []}", "\"points\""},
+                 {terms("[" + one + "]"), "term 0"},
+                 {terms(one) + "x", "not JSON"},
+                 {"{\"curve\": \"bn254\"}", "\"terms\""},
+                 {"{\"terms\": []}", "\"curve\""},
+                 {terms(""), "no terms"},
+                 {terms(std::string(100'000, '[')), "term 0"},
+                 {terms(one + ", ").substr(0, 80), "not JSON"},
+                 {terms(one + ", " + term("0x5", "1", "3")), "term 1: the point is not on bn254"},
+                 {terms(one + ", " + term("0xzz", "1", "2")), "term 1: scalar"},
+                 {terms(one + ", " + term("0x1" + std::string(64, '0'), "1", "2")), "256 bits"},
+                 {terms(one + ", " + term("1", p + "7", "2")), "term 1: x"},
+                 {terms(one + ", " + term("1", "2", p + "8")), "below the modulus"},
+                 {terms(one + ", " + term("1", "1", "")), "term 1: y"},
+                 {terms(one + ", {\"scalar\": \"1\", \"x\": \"1\"}"), "term 1: \"y\""},
+                 {terms(one + ", 7"), "term 1"}});
+  check_refused({{terms(one), "\"bn254\""}}, Curve::bls12_381);
+  CHECK_THROWS_AS(terms_from_file("/nowhere/at/all", Curve::bn254, Trust::nothing, 1), Error);
 }
 
-TEST_CASE(
-    "what EIP-2537 and EIP-196 sum is summed alike from bytes and digits, and what they refuse is "
-    "refused") {
-  const auto check = [](Curve curve, std::span<const testing::EipVector> sums,
-                        std::span<const testing::EipVector> refused) {
-    for (const testing::EipVector& vector : sums) {
-      CAPTURE(vector.name);
-      CHECK(encoded_sum(read(bytes_of(vector.input), curve, ".bin")) == vector.answer);
-      CHECK(encoded_sum(read("0x" + vector.input + "\n", curve, ".hex")) == vector.answer);
+TEST_CASE("msm files: what the EIPs sum is summed alike from bytes and digits, else refused") {
+  for (const EipVector& vector : eip_vectors()) {
+    CAPTURE(vector.name);
+    if (vector.refused) {
+      CHECK(has(why(bytes_of(vector.input), vector.curve, ".bin"), vector.answer));
+      CHECK(has(why(vector.input, vector.curve, ".hex"), vector.answer));
+    } else {
+      CHECK(encoded_sum(read_terms(bytes_of(vector.input), vector.curve, ".bin")) == vector.answer);
+      CHECK(encoded_sum(read_terms("0x" + vector.input + "\n", vector.curve, ".hex")) ==
+            vector.answer);
     }
-    for (const testing::EipVector& vector : refused) {
-      CAPTURE(vector.name);
-      CHECK(has(refusal_of(bytes_of(vector.input), curve, ".bin"), vector.answer));
-      CHECK(has(refusal_of(vector.input, curve, ".hex"), vector.answer));
-    }
-  };
-  check(Curve::bls12_381, testing::summed_by_eip2537, testing::refused_by_eip2537);
-  check(Curve::bn254, testing::summed_by_eip196, testing::refused_by_eip196);
+  }
 }
 
-TEST_CASE("digits of bytes may be in lines, and must be whole bytes of whole terms") {
-  const std::string term = testing::summed_by_eip196[0].input;
-  CHECK(read("0x" + term.substr(0, 66) + "\r\n" + term.substr(66) + "\n\n0x" + term, Curve::bn254,
-             ".hex")
+TEST_CASE("msm files: digits of bytes may be in lines, and must be whole bytes of whole terms") {
+  // The generator, (1, 2), and 0.
+  const std::string term =
+      std::string(63, '0') + "1" + std::string(63, '0') + "2" + std::string(64, '0');
+  CHECK(read_terms("0x" + term.substr(0, 66) + "\r\n" + term.substr(66) + "\n\n0x" + term,
+                   Curve::bn254, ".hex")
             .count() == 2);
-  CHECK(has(refusal_of(term + "\n" + term.substr(0, 191), Curve::bn254, ".hex"),
-            "line 2: 191 hexadecimal digits"));
-  CHECK(
-      has(refusal_of(term + "\n" + term.substr(0, 190), Curve::bn254, ".hex"), "holds 191 bytes"));
-  CHECK(has(refusal_of("0x" + term.substr(0, 190) + "zz", Curve::bn254, ".hex"),
-            "line 1: \"zz\" are not two hexadecimal digits"));
-  CHECK(has(refusal_of(term.substr(0, 64) + " " + term.substr(64), Curve::bn254, ".hex"),
-            "line 1: 193 hexadecimal digits"));
-  CHECK(has(refusal_of(bytes_of(term) + "\n", Curve::bn254, ".bin"),
-            "holds 97 bytes, which is not a multiple of the 96"));
-  const std::string padded = std::string(128, '0') + std::string(32, '0') + "01" +
-                             std::string(94, '0') + std::string(64, '0');
-  CHECK(has(refusal_of(std::string(320, '0') + std::string(128, '0') + "01" + std::string(190, '0'),
-                       Curve::bls12_381, ".hex"),
-            "term 1 (byte 160): y does not begin with 16 zero bytes"));
-  CHECK(has(refusal_of(padded, Curve::bls12_381, ".hex"),
-            "term 0 (byte 0): the point is not on bls12_381"));
+  check_refused({{term + "\n" + term.substr(0, 191), "line 2: 191"},
+                 {term + "\n" + term.substr(0, 190), "191 bytes"},
+                 {"0x" + term.substr(0, 190) + "zz", "line 1: \"zz\""},
+                 {term.substr(0, 64) + " " + term.substr(64), "line 1: 193"}},
+                Curve::bn254, ".hex");
+  check_refused({{bytes_of(term) + "\n", "97 bytes"}}, Curve::bn254, ".bin");
+  const auto zeros = [](std::size_t count) { return std::string(count, '0'); };
+  check_refused({{zeros(320 + 128) + "01" + zeros(190), "term 1 (byte 160): y"},
+                 {zeros(128 + 32) + "01" + zeros(94 + 64), "term 0 (byte 0)"}},
+                Curve::bls12_381, ".hex");
 }
 
-TEST_CASE(
-    "points outside the subgroup are refused unless they are trusted, and scalars of trusted "
-    "points are below the order") {
+TEST_CASE("msm files: points outside the subgroup are refused unless they are trusted") {
   const auto outside = testing::oracle(Curve::bls12_381).some_point(5);
   const auto file = [&](const std::string& scalar) {
     return "curve,scalar,x,y\nbls12_381,7,0,0\nbls12_381," + scalar + ",0x" + outside.x + ",0x" +
            outside.y + "\n";
   };
   const std::string r = "0x" + to_hex(order_of(Curve::bls12_381));
-  CHECK(has(refusal_of(file("1"), Curve::bls12_381),
-            "term 1 (line 3): the point is on bls12_381, but not in its subgroup of order " + r));
-  CHECK(has(refusal_of(file("1"), Curve::bls12_381), "--trust-input"));
-  CHECK(read(file("1"), Curve::bls12_381, "", Trust::subgroup).count() == 2);
-  CHECK(has(refusal_of(file(r), Curve::bls12_381, "", Trust::subgroup),
-            "term 1 (line 3): scalar " + r + " is not below the group order"));
-  CHECK(has(refusal_of("scalar,x,y\n1,1,3\n", Curve::bls12_381, "", Trust::subgroup),
-            "not on bls12_381"));
+  for (const std::string& fact : {std::string("term 1 (line 3)"), r, std::string("--trust-input")})
+    CHECK(has(why(file("1"), Curve::bls12_381), fact));
+  CHECK(read_terms(file("1"), Curve::bls12_381, "", Trust::subgroup).count() == 2);
+  CHECK(has(why(file(r), Curve::bls12_381, "", Trust::subgroup), "term 1 (line 3): scalar " + r));
+  CHECK(has(why("scalar,x,y\n1,1,3\n", Curve::bls12_381, "", Trust::subgroup), "not on bls12_381"));
   // BN254 has no outside.
   const std::string bn254 = "scalar,x,y\n0x" + to_hex(order_of(Curve::bn254)) + ",1,2\n";
   for (const Trust trust : {Trust::nothing, Trust::subgroup})
-    CHECK(read(bn254, Curve::bn254, "", trust).scalars()[0] == Scalar{});
+    CHECK(read_terms(bn254, Curve::bn254, "", trust).scalars()[0] == Scalar{});
 }
 
-TEST_CASE("a bad file is refused in one line that names the term and what is wrong with it") {
-  const std::string head =
-      "{\"curve\": \"bn254\", \"terms\": [{\"scalar\": \"1\", \"x\": \"1\", \"y\": \"2\"}, ";
-  const auto second = [&](const std::string& scalar, const std::string& x, const std::string& y) {
-    return refusal_of(head + "{\"scalar\": \"" + scalar + "\", \"x\": \"" + x + "\", \"y\": \"" +
-                      y + "\"}]}");
-  };
-  CHECK(second("0x5", "1", "2") == "accepted");
-  CHECK(second("5", "0", "0") == "accepted");  // infinity
-  CHECK(has(second("0x5", "1", "3"), "term 1: the point is not on bn254"));
-  CHECK(has(second("0xzz", "1", "2"), "term 1: scalar \"0xzz\""));
-  CHECK(has(second("0x1" + std::string(64, '0'), "1", "2"), "up to 256 bits"));
-  CHECK(has(second("1", "0x30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd47", "2"),
-            "term 1: x = 0x3"));
-  CHECK(has(second("1", "2", "0x30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd48"),
-            "is not below the modulus"));
-  CHECK(has(second("1", "1", ""), "term 1: y \"\" is not a number of up to 256 bits"));
-  CHECK(has(refusal_of(head + "{\"scalar\": \"1\", \"x\": \"1\"}]}"), "term 1: \"y\" is missing"));
-  CHECK(has(refusal_of(head + "7]}"), "term 1: is not an object"));
-  CHECK(has(refusal_of(head), "is not JSON"));
-  CHECK(has(refusal_of("{\"terms\": []}"), "\"curve\" is missing"));
-  CHECK(
-      has(refusal_of(head + "{\"scalar\": \"1\", \"x\": \"1\", \"y\": \"2\"}]}", Curve::bls12_381),
-          "its curve is \"bn254\""));
-  CHECK_THROWS_AS(terms_from_file("/nowhere/at/all", Curve::bn254, Trust::nothing, 1), Error);
-}
-
-TEST_CASE("an empty sum is infinity, and the result is written as a file gives it") {
+TEST_CASE("msm files: an empty sum is infinity, and the result is written as a file gives it") {
   MsmWorkload workload(Terms(Curve::bn254, 0), {});
   CHECK(workload.shape().items == 1);
   workload.begin_sample();
   workload.merge();
   CHECK(workload.digest() == std::string(128, '0'));
   CHECK(workload.verify(VerifyLevel::full, 1).status == Verdict::Status::passed);
-  const TemporaryFile file("");
+  const TermsFile file("");
   workload.write_result(file.path);
   std::ifstream in(file.path);
-  const std::string text((std::istreambuf_iterator<char>(in)), {});
-  CHECK(text == "{\"curve\": \"bn254\", \"x\": \"0x" + std::string(64, '0') + "\", \"y\": \"0x" +
-                    std::string(64, '0') + "\"}\n");
+  const std::string text((std::istreambuf_iterator<char>(in)), {}), zero(64, '0');
+  CHECK(text == "{\"curve\": \"bn254\", \"x\": \"0x" + zero + "\", \"y\": \"0x" + zero + "\"}\n");
 }
 
-TEST_CASE("a file's terms are read once: what gives the size gives the workload") {
-  SuiteParams params;
-  for (const SuiteInfo& info : all_suites()) {
-    if (info.name != "msm") continue;
-    for (const SuiteOption& option : info.options)
-      params.options[option.name] = option.values.front();
-    {
-      const TemporaryFile file("scalar,x,y\n5,1,2\n");
-      params.input = file.path;
-      params.size = info.size_of_input(params);
-    }
-    CHECK(params.size == 1);
-    info.resolve(params);
-    CHECK_FALSE(params.options.contains("scalars"));  // nothing is known of those of a file
-    const auto workload = info.make(params);          // the file is gone
-    CHECK(workload->shape().items == 1);
-    params.options["scalars"] = "witness";
-    CHECK(has(test::refusal([&] { info.check(params); }), "--scalars"));
-    return;
+TEST_CASE("msm files: terms are read once: what gives the size gives the workload") {
+  const SuiteInfo& info = test::suite_named("msm");
+  SuiteParams params = test::suite_params("msm", 0);
+  {
+    const TermsFile file("scalar,x,y\n5,1,2\n");
+    params.input = file.path;
+    params.size = info.size_of_input(params);
   }
-  FAIL("no suite msm");
+  CHECK(params.size == 1);
+  info.resolve(params);
+  CHECK_FALSE(params.options.contains("scalars"));  // nothing is known of those of a file
+  const auto workload = info.make(params);          // the file is gone
+  CHECK(workload->shape().items == 1);
+  params.options["scalars"] = "witness";
+  CHECK(has(test::refusal([&] { info.check(params); }), "--scalars"));
 }
+
+}  // namespace mgpu::msm

@@ -8,10 +8,8 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <numbers>
-#include <numeric>
 #include <set>
 
 #include "suites/pac/host_data.hpp"
@@ -19,23 +17,20 @@
 #include "suites/pac/pac_workload.hpp"
 #include "suites/pac/reference.hpp"
 #include "suites/pac/tables.hpp"
-#include "tests/support/pac_problem.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/suite_params.hpp"
 
-using namespace mgpu;
-using namespace mgpu::pac;
-using mgpu::testing::pac_params;
-
+namespace mgpu::pac {
 namespace {
 
-Problem problem_with(const std::map<std::string, std::string>& given = {},
-                     std::uint64_t batch = 2) {
+using namespace mgpu::test;
+
+Problem problem_with(const Options& given = {}, std::uint64_t batch = 2) {
   return problem_of(pac_params(batch, given));
 }
 
-DeviceTraits gpu() {
+DeviceTraits pac_gpu() {
   DeviceTraits traits;
-  traits.id = "gpu";
   traits.compute_units = 132;
   traits.max_work_group = 1024;
   traits.local_memory = 48 << 10;
@@ -46,9 +41,7 @@ DeviceTraits gpu() {
 
 }  // namespace
 
-TEST_CASE(
-    "bands pass what is around their centres, half of it at their half width, and nothing beyond a "
-    "quarter more") {
+TEST_CASE("pac: bands pass their middle, half at the half width, nothing a quarter beyond") {
   const Problem problem =
       problem_with({{"pha", "2:20:10"}, {"amp", "60:100:5"}, {"length", "1024"}});
   CHECK(problem.phase.centre(0) == 2);
@@ -63,9 +56,7 @@ TEST_CASE(
   CHECK(response(problem.amplitude, 2, 90) == doctest::Approx(0.5));
 }
 
-TEST_CASE(
-    "shifts are a function of seed and number, none is 0, and all lengths below that of a series "
-    "come up") {
+TEST_CASE("pac: shifts are a function of seed and number, none is 0, and every length comes up") {
   const Problem problem = problem_with({{"length", "250"}, {"perm", "30000"}});
   std::set<std::uint64_t> seen;
   for (std::uint64_t n = 0; n < problem.surrogates; ++n) seen.insert(shift_of(problem, n));
@@ -76,9 +67,7 @@ TEST_CASE(
   CHECK(shift_of(fewer, 7) == shift_of(problem, 7));
 }
 
-TEST_CASE(
-    "each shift is in the list once, with how often it was drawn, and any range of classes is made "
-    "of nodes of one rest each") {
+TEST_CASE("pac: each shift is listed once with its draws, and classes are nodes of one rest") {
   const Problem problem = problem_with({{"perm", "1000"}});
   const ShiftList list = shift_list(problem);
   std::uint64_t drawn = 0, observed = 0;
@@ -106,8 +95,7 @@ TEST_CASE(
   CHECK(nodes_of(list, 0, 4).front().modulus == 2);
 }
 
-TEST_CASE(
-    "the transforms' roots are of the orders that their butterflies need, and their inverses") {
+TEST_CASE("pac: the transforms' roots have the orders that butterflies need, and inverses") {
   for (const unsigned log2_length : {5u, 8u, 11u, 12u}) {
     const auto down = transform_roots(log2_length, false), up = transform_roots(log2_length, true);
     REQUIRE(down.size() == up.size());
@@ -126,7 +114,7 @@ TEST_CASE(
   CHECK(transform_factor(2048) * 2048 % prime == (std::uint64_t{1} << 32) % prime);
 }
 
-TEST_CASE("means, deviations and z come of exact sums") {
+TEST_CASE("pac: means, deviations and z come of exact sums") {
   Moments moments;
   const std::uint64_t steps = 1 << 24, values[] = {steps / 4, steps / 2, steps / 2, steps};
   for (const std::uint64_t v : values) {
@@ -147,9 +135,7 @@ TEST_CASE("means, deviations and z come of exact sums") {
   CHECK(result_of(same, 32767).mean == 1);
 }
 
-TEST_CASE(
-    "Tort's index is 0 where amplitudes do not depend on the phase, and 1 where all are in one "
-    "bin") {
+TEST_CASE("pac: Tort's index is 0 for amplitudes that ignore the phase, 1 for those of one bin") {
   const Problem problem = problem_with();
   const std::vector<float> series(problem.input_bytes() / sizeof(float));
   const Reference reference(problem, series);
@@ -167,7 +153,7 @@ TEST_CASE(
   CHECK(reference.index(bins, std::vector<double>(256), counts, 0) == 0);
 }
 
-TEST_CASE("the analytic signal of a cosine that a band passes has its amplitude and its phase") {
+TEST_CASE("pac: the analytic signal of a cosine in a band has its amplitude and phase") {
   Problem problem = problem_with({{"length", "240"}, {"fs", "240"}}, 1);
   problem.channels = 1;
   std::vector<float> series(240);
@@ -183,8 +169,7 @@ TEST_CASE("the analytic signal of a cosine that a band passes has its amplitude 
 }
 
 TEST_CASE(
-    "a result of which fp32 can tell no pair is not verified; of one of which it can tell some, "
-    "wrong ones are found") {
+    "pac: if fp32 can tell no pair nothing is verified; of some pairs, wrong ones are found") {
   const auto file =
       std::filesystem::temp_directory_path() / ("mgpu-pac-" + std::to_string(getpid()) + ".f32");
   // Oscillations between the bands, which let nothing of them pass, and in the first series in a
@@ -210,9 +195,7 @@ TEST_CASE(
     return workload.verify(VerifyLevel::full, 1);
   };
   const Verdict none = verdict_of(0, 0);
-  CHECK(none.status == Verdict::Status::off);
-  CHECK(none.method ==
-        "not verified: of all 18 pairs that were looked at fp32 cannot tell phase or amplitude");
+  CHECK((none.status == Verdict::Status::off && has(none.method, "18 pairs")));
   CHECK(verdict_of(0, 1).status ==
         Verdict::Status::failed);  // a sum of surrogates, of which there are none
   CHECK(verdict_of(1, 0).status == Verdict::Status::failed);  // no index where there is one
@@ -220,7 +203,7 @@ TEST_CASE(
 }
 
 #ifdef MGPU_WITH_FFTW
-TEST_CASE("the reference's analytic signals are those of FFTW, for lengths even, odd and prime") {
+TEST_CASE("pac: analytic signals are those of FFTW, for lengths even, odd and prime") {
   for (const char* length : {"256", "375", "251"}) {
     const Problem problem = problem_with({{"length", length}}, 1);
     const SuiteParams params = pac_params(1, {{"length", length}});
@@ -250,11 +233,9 @@ TEST_CASE("the reference's analytic signals are those of FFTW, for lengths even,
 }
 #endif
 
-TEST_CASE(
-    "by transforms where series are long enough a power of two and surrogates many, else one by "
-    "one; CPUs one by one") {
-  DeviceTraits device = gpu();
-  const auto first = [&](const std::map<std::string, std::string>& given) {
+TEST_CASE("pac: transforms for long powers of two and many surrogates, else one by one") {
+  DeviceTraits device = pac_gpu();
+  const auto first = [&](const Options& given) {
     return methods(device, problem_with(given)).front();
   };
   CHECK(first({{"length", "2048"}, {"perm", "1000"}}) == Method::transform);
@@ -269,30 +250,25 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "what a device allocates fits it, in both modes, and where nothing fits the reason says how "
-    "much it takes") {
-  DeviceTraits device = gpu();
+    "pac: what a device allocates fits it, in both modes, or a reason says how much it takes") {
+  DeviceTraits device = pac_gpu();
   device.global_memory = Bytes{2} << 30;
   device.max_allocation = Bytes{512} << 20;
   const Problem problem =
       problem_with({{"length", "2048"}, {"channels", "64"}, {"perm", "1000"}}, 256);
   for (const Mode& mode : {Mode::resident, Mode::end_to_end}) {
     const Capacity all = capacity(device, problem, Method::transform, mode);
-    CHECK(all.fits > 0);
-    CHECK(all.resident <= device.global_memory);
+    CHECK((all.fits > 0 && all.resident <= device.global_memory));
     CHECK(layout(device, problem, Method::transform, mode, all.fits).largest() <=
           device.max_allocation);
   }
   device.global_memory = Bytes{100} << 20;
   const Capacity none = capacity(device, problem, Method::transform, Mode::resident);
-  CHECK(none.fits == 0);
-  CHECK(none.reason.find("MiB") != std::string::npos);
+  CHECK((none.fits == 0 && has(none.reason, "MiB")));
   CHECK(capacity(device, problem, Method::transform, Mode::end_to_end).fits > 0);
 }
 
-TEST_CASE(
-    "options that no series can be computed with are refused, each in words that name it and what "
-    "is accepted") {
+TEST_CASE("pac: options that no series can be computed with are refused by name") {
   const std::tuple<const char*, const char*, const char*> refused[] = {
       {"pha", "8", "LO:HI:N"},        {"pha", "8:4:2", "LO:HI:N"},
       {"pha", "0:4:2", "LO:HI:N"},    {"pha", "4:8:0", "LO:HI:N"},
@@ -306,16 +282,13 @@ TEST_CASE(
       {"planted", "10", "10:80"},     {"planted", "10:200", "10:80"},
   };
   for (const auto& [option, value, accepted] : refused) {
-    CAPTURE(option);
-    CAPTURE(value);
-    const std::string message = mgpu::test::refusal([&] { problem_with({{option, value}}); });
-    CHECK(mgpu::test::has(message, std::string("--") + option));
-    CHECK(mgpu::test::has(message, accepted));
-    CHECK(mgpu::test::has(message, "accepted: "));
+    INFO(option, " ", value);
+    const std::string message = refusal([&] { problem_with({{option, value}}); });
+    CHECK((has(message, std::string("--") + option) && has(message, accepted)));
   }
-  CHECK(mgpu::test::has(mgpu::test::refusal([] { problem_with({}, 0); }), "--size"));
-  CHECK(mgpu::test::has(mgpu::test::refusal([] {
-                          problem_with({{"length", "300"}, {"sums", "transform"}});
-                        }),
-                        "--sums"));
+  CHECK(has(refusal([] { problem_with({}, 0); }), "--size"));
+  const Options odd{{"length", "300"}, {"sums", "transform"}};
+  CHECK(has(refusal([&] { problem_with(odd); }), "--sums"));
 }
+
+}  // namespace mgpu::pac

@@ -1,164 +1,129 @@
-// Every strategy file and every suite folder is in its table: nothing that was added can be
-// missing, and nothing else is there.
+// Every strategy file and every suite folder is in its table, and every suite says of its problems
+// what the command line needs to know before they are made.
 #include <doctest/doctest.h>
 
 #include <filesystem>
 #include <set>
-#include <string>
 
 #include "lib/plan/strategy.hpp"
 #include "lib/predict/suite_rates.hpp"
-#include "suites/suites.hpp"
+#include "tests/support/suite_params.hpp"
 
-using namespace mgpu;
-namespace fs = std::filesystem;
-
-TEST_CASE(
-    "the table of strategies holds one entry for each file in lib/plan/strategies, called by its "
-    "name") {
-  std::set<std::string> files, names;
-  for (const auto& entry : fs::directory_iterator(MGPU_SOURCE_DIR "/lib/plan/strategies"))
-    files.insert(entry.path().stem().string());
-  for (const StrategyInfo& info : all_strategies()) names.insert(info.name);
-  CHECK_FALSE(files.empty());
-  CHECK(files == names);
-  CHECK(all_strategies().size() == names.size());
-}
-
-TEST_CASE(
-    "the table of suites holds one entry for each folder in suites but what they share, called by "
-    "its name") {
-  std::set<std::string> folders, names;
-  for (const auto& entry : fs::directory_iterator(MGPU_SOURCE_DIR "/suites")) {
-    if (entry.is_directory() && entry.path().filename() != "common")
-      folders.insert(entry.path().filename().string());
-  }
-  for (const SuiteInfo& info : all_suites()) names.insert(info.name);
-  CHECK_FALSE(folders.empty());
-  CHECK(folders == names);
-}
-
-TEST_CASE("every suite says what the command line needs to know of it") {
-  for (const SuiteInfo& info : all_suites()) {
-    CAPTURE(info.name);
-    CHECK_FALSE(info.summary.empty());
-    CHECK_FALSE(info.size_name.empty());
-    CHECK_FALSE(info.input.empty());
-    CHECK(info.default_size > 0);
-    CHECK(info.quick_size > 0);
-    for (const Mode& universal : {Mode::resident, Mode::end_to_end})
-      CHECK(std::find(info.modes.begin(), info.modes.end(), universal) != info.modes.end());
-    for (const Mode& mode :
-         info.modes) {  // a name that files and --mode can have, of a mode that is nobody else's
-      CHECK(mode_named(mode.name) == mode);
-      CHECK(mode.name != "both");
-      CHECK(mode.name != "all");
-      for (const SuiteInfo& other : all_suites()) {
-        for (const Mode& same : other.modes) {
-          if (same == mode)
-            CHECK((same.inputs_resident == mode.inputs_resident &&
-                   same.outputs_resident == mode.outputs_resident));
-        }
-      }
-    }
-    CHECK((info.shape != nullptr));
-    CHECK((info.host_bytes != nullptr));
-    CHECK((info.size_of_input != nullptr));
-    CHECK((info.check != nullptr));
-    CHECK((info.make != nullptr));
-  }
-}
-
+namespace mgpu::test {
 namespace {
 
-// All values of each option in turn, the others as they come; counts are left alone.
-std::vector<SuiteParams> variations_of(const SuiteInfo& info) {
-  SuiteParams standard;
-  standard.size = 96;
-  standard.seed = 1;
-  for (const SuiteOption& option : info.options) {
-    if (option.kind != SuiteOption::Kind::flag)
-      standard.options[option.name] = option.values.front();
-  }
-  std::vector<SuiteParams> all{standard};
+using Names = std::set<std::string>;
+
+// Of folders and files, without endings.
+Names names_in(const std::string& folder) {
+  Names found;
+  for (const auto& entry : std::filesystem::directory_iterator(MGPU_SOURCE_DIR "/" + folder))
+    if (entry.is_directory() || folder != "suites") found.insert(entry.path().stem().string());
+  found.erase("common");
+  CHECK_FALSE(found.empty());
+  return found;
+}
+
+// Calls f with the parameters of a suite that it can do: all values of each option in turn, the
+// others as they come; counts are left alone. Returns how many there were.
+std::size_t for_variations(const SuiteInfo& info, const auto& f) {
+  std::vector<SuiteParams> all{suite_params(info.name, 96, {}, 1)};
   for (const SuiteOption& option : info.options) {
     if (option.kind != SuiteOption::Kind::name) continue;
-    for (const std::string& value : option.values) {
-      all.push_back(standard);
-      all.back().options[option.name] = value;
-    }
+    for (const std::string& value : option.values)
+      all.push_back(suite_params(info.name, 96, {{option.name, value}}, 1));
   }
-  return all;
+  std::size_t tried = 0;
+  for (SuiteParams& params : all) {
+    std::string given = info.name;
+    for (const auto& [option, value] : params.options) given += ' ' + option + '=' + value;
+    CAPTURE(given);
+    try {
+      info.check(params);
+    } catch (const Error&) {
+      continue;  // not with the other options as they come
+    }
+    tried += f(params);
+  }
+  return tried;
 }
 
 }  // namespace
 
-TEST_CASE("the shape of a problem is known before it is made") {
+TEST_CASE("registration: the tables hold one strategy per file and one suite per folder") {
+  Names strategies, suites;
+  for (const StrategyInfo& info : all_strategies()) strategies.insert(info.name);
+  CHECK(strategies == names_in("lib/plan/strategies"));
+  CHECK(all_strategies().size() == strategies.size());
+  for (const SuiteInfo& info : all_suites()) suites.insert(info.name);
+  CHECK(suites == names_in("suites"));
+  CHECK(all_suites().size() == suites.size());
+}
+
+TEST_CASE("registration: every suite says what the command line needs to know of it") {
   for (const SuiteInfo& info : all_suites()) {
-    std::size_t tried = 0;
-    for (SuiteParams& params : variations_of(info)) {
-      try {
-        if (info.check != nullptr) info.check(params);
-      } catch (const Error&) {
-        continue;  // not with the other options as they come
-      }
-      if (info.resolve != nullptr) info.resolve(params);
-      for (const auto& [name, value] : params.options) CAPTURE(name + "=" + value);
-      const Shape before = info.shape(params);
-      const auto workload = info.make(params);
-      const Shape& made = workload->shape();
-      CHECK(before.items == made.items);
-      CHECK(before.bytes_in == made.bytes_in);
-      CHECK(before.bytes_out == made.bytes_out);
-      CHECK(before.cost.ops == made.cost.ops);
-      CHECK(before.ops == made.ops);
-      ++tried;
+    CAPTURE(info.name);
+    CHECK_FALSE((info.summary.empty() || info.size_name.empty() || info.input.empty()));
+    CHECK((info.default_size > 0 && info.quick_size > 0));
+    CHECK((info.shape != nullptr && info.host_bytes != nullptr && info.size_of_input != nullptr &&
+           info.check != nullptr && info.make != nullptr));
+    for (const Mode& universal : {Mode::resident, Mode::end_to_end})
+      CHECK(std::find(info.modes.begin(), info.modes.end(), universal) != info.modes.end());
+    // Names that files and --mode can have, of a mode that is nobody else's.
+    for (const Mode& mode : info.modes) {
+      CHECK((mode_named(mode.name) == mode && mode.name != "both" && mode.name != "all"));
+      for (const SuiteInfo& other : all_suites())
+        for (const Mode& same : other.modes)
+          CHECK((!(same == mode) || (same.inputs_resident == mode.inputs_resident &&
+                                     same.outputs_resident == mode.outputs_resident)));
     }
-    CHECK(tried > 1);
   }
 }
 
-TEST_CASE(
-    "what a problem takes of the host is known of any size, up to the largest that a host with 8 "
-    "TiB has room for") {
+TEST_CASE("registration: the shape of a problem is known before it is made") {
+  for (const SuiteInfo& info : all_suites()) {
+    const std::size_t tried = for_variations(info, [&](SuiteParams& params) {
+      if (info.resolve != nullptr) info.resolve(params);
+      const Shape before = info.shape(params);
+      const auto workload = info.make(params);
+      const Shape& made = workload->shape();
+      CHECK((before.items == made.items && before.ops == made.ops));
+      CHECK((before.bytes_in == made.bytes_in && before.bytes_out == made.bytes_out));
+      CHECK(before.cost.ops == made.cost.ops);
+      return true;
+    });
+    CHECK_MESSAGE(tried > 1, info.name);
+  }
+}
+
+TEST_CASE("registration: host memory is known of any size, up to what a host with 8 TiB holds") {
   for (const SuiteInfo& info : all_suites()) {
     if (info.own != nullptr) continue;  // sizes are the descriptor's
-    for (SuiteParams params : variations_of(info)) {
-      CAPTURE(info.name);
-      try {
-        info.check(params);
-      } catch (const Error&) {
-        continue;  // not with the other options as they come
-      }
-      std::string given;
-      for (const auto& [option, value] : params.options) given += option + '=' + value + ' ';
-      CAPTURE(given);
+    for_variations(info, [&](SuiteParams& params) {
       for (params.size = 1; params.size <= std::uint64_t{1} << 40; params.size *= 2) {
-        CAPTURE(params.size);
         Bytes bytes = 0;
         CHECK_NOTHROW(bytes = info.host_bytes(params));
         if (bytes > Bytes{1} << 43) break;
       }
-    }
+      return true;
+    });
   }
 }
 
-TEST_CASE("what CPUs are measured with before a run is small, whatever options name") {
+TEST_CASE("registration: what CPUs are measured with before a run is small, whatever is asked") {
   for (const SuiteInfo& info : all_suites()) {
-    CAPTURE(info.name);
-    std::size_t tried = 0;
-    for (const SuiteParams& params : variations_of(info)) {
-      Problem reference;
+    const std::size_t tried = for_variations(info, [&](const SuiteParams& params) {
       try {
-        reference = problem_of_reference_size({&info, params}, true);
+        const Problem reference = problem_of_reference_size({&info, params}, true);
         info.check(reference.params);
+        CHECK(info.host_bytes(reference.params) <= Bytes{256} << 20);
       } catch (const Error&) {
-        continue;  // not with the other options as they come
+        return false;  // not with the other options as they come
       }
-      for (const auto& [name, value] : reference.params.options) CAPTURE(name + "=" + value);
-      CHECK(info.host_bytes(reference.params) <= Bytes{256} << 20);
-      ++tried;
-    }
-    CHECK(tried > 1);
+      return true;
+    });
+    CHECK_MESSAGE(tried > 1, info.name);
   }
 }
+
+}  // namespace mgpu::test

@@ -1,75 +1,82 @@
-// The stencil suite's own program and workload on the fake backend, whose kernels are plain loops:
-// whatever the shares, the depth of halos, the order of a round and the path, every cell is that of
-// the reference.
+// The stencil suite's own programs and workload on the fake backend, whose kernels are plain loops:
+// whatever the shares, the halo depth, the order of a round and the path, every cell is that of the
+// reference.
 #include <doctest/doctest.h>
 
 #include <random>
 #include <set>
 
 #include "suites/stencil/stencil_workload.hpp"
-#include "tests/support/stencil_sample.hpp"
+#include "tests/support/fake_sample.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/stencil_kernels.hpp"
+#include "tests/support/suite_params.hpp"
+#include "tests/support/thorough.hpp"
 
-using namespace mgpu;
-using namespace mgpu::test;
-
+namespace mgpu::stencil {
 namespace {
 
-void check(stencil::StencilWorkload& workload, const std::vector<Items>& shares, Mode mode,
-           PeerPath path) {
-  StencilSample sample(workload, shares, mode, path);
-  REQUIRE_FALSE(sample.raw.failure);
-  CHECK(sample.raw.slices.size() == shares.size() - static_cast<std::size_t>(std::count(
-                                                        shares.begin(), shares.end(), Items{0})));
-  const Verdict verdict = workload.verify(VerifyLevel::full, 0);
-  CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
+using namespace mgpu::test;
+
+SuiteParams params_with(std::uint64_t n, unsigned steps, Options more = {},
+                        std::size_t devices = 1) {
+  more.insert({"iterations", std::to_string(steps)});
+  SuiteParams params = suite_params("stencil", n, more, 11);
+  params.devices = devices;
+  return params;
 }
 
-// Shares of n layers for so many devices, uneven, none smaller than `least`.
-std::vector<Items> uneven(std::size_t devices, Items n, Items least) {
-  std::vector<Items> shares(devices, least);
-  Items left = n - devices * least;
-  for (std::size_t i = 0; left > 0; i = (i + 1) % devices) {
-    const Items more = std::min<Items>(left, 1 + i % 3);
-    shares[i] += more;
-    left -= more;
-  }
-  return shares;
+struct Sample : FakeSample {
+  Sample(StencilWorkload& workload, const std::vector<Items>& shares, Mode mode = Mode::resident,
+         PeerPath path = PeerPath::direct, const Planted& planted = {})
+      : FakeSample(workload,
+                   workload.problem().wide() ? stencil_kernels<double>(workload.problem().radius)
+                                             : stencil_kernels<float>(workload.problem().radius),
+                   shares, mode, path, planted) {}
+};
+
+void check(StencilWorkload& workload, const std::vector<Items>& shares, Mode mode, PeerPath path) {
+  INFO(shares.size(), " shares from ", shares.front(), " ", to_string(mode), " ", to_string(path));
+  const Sample sample(workload, shares, mode, path);
+  check_right(sample, workload);
+  CHECK(sample.raw.slices.size() ==
+        shares.size() - static_cast<std::size_t>(std::count(shares.begin(), shares.end(), 0U)));
+}
+
+bool fails(StencilWorkload& workload) {
+  return workload.verify(VerifyLevel::full, 0).status == Verdict::Status::failed;
 }
 
 }  // namespace
 
-TEST_CASE(
-    "every cell is that of a plain loop, on 1 to 8 devices, whatever the depth, the order of a "
-    "round and the path") {
+TEST_CASE("stencil rows: cells of the reference for any depth, overlap, devices, mode and path") {
   struct Tried {
-    StencilAsked asked;
+    std::uint64_t n;
+    unsigned steps;
+    Options options;
     std::vector<unsigned> depths;
   };
-  const std::vector<Tried> all = {
-      {{"jacobi2d", 43, 11}, {1, 2, 3, 5}},
-      {{"jacobi2d", 43, 11, 1, {{"precision", "fp64"}, {"check-every", "3"}}}, {1, 4}},
-      {{"heat3d", 26, 11}, {1, 2, 3}},
-      {{"heat3d", 20, 7, 1, {{"precision", "fp64"}}}, {1, 2}},
-      {{"star", 43, 11, 1, {{"radius", "1"}}}, {1}},
-      {{"star", 43, 11, 1, {{"radius", "3"}, {"precision", "fp64"}}}, {1}},
-      {{"star", 43, 11, 1, {{"radius", "4"}, {"initial", "uniform"}}}, {1}}};
-  for (const Tried& tried : all) {
+  auto chosen = testing::one_in(17);
+  for (const Tried& tried :
+       {Tried{43, 11, {}, {1, 2, 3, 5}},
+        Tried{43, 11, {{"precision", "fp64"}, {"check-every", "3"}}, {1, 4}},
+        Tried{26, 11, {{"kind", "heat3d"}}, {1, 2, 3}},
+        Tried{20, 7, {{"kind", "heat3d"}, {"precision", "fp64"}}, {1, 2}},
+        Tried{43, 11, {{"kind", "star"}, {"radius", "1"}}, {1}},
+        Tried{43, 11, {{"kind", "star"}, {"radius", "3"}, {"precision", "fp64"}}, {1}},
+        Tried{43, 11, {{"kind", "star"}, {"radius", "4"}, {"initial", "uniform"}}, {1}}}) {
     for (const unsigned depth : tried.depths) {
       for (const char* overlap : {"on", "off"}) {
-        StencilAsked asked = tried.asked;
-        asked.depth = depth;
-        asked.more["overlap"] = overlap;
-        stencil::StencilWorkload workload(stencil_params(asked));
+        Options options = tried.options;
+        options.insert({{"depth", std::to_string(depth)}, {"overlap", overlap}});
+        StencilWorkload workload(params_with(tried.n, tried.steps, options));
         for (std::size_t devices = 1; devices <= 8; ++devices) {
           for (const Mode& mode : {Mode::resident, Mode::end_to_end}) {
             for (const PeerPath path : {PeerPath::direct, PeerPath::staged}) {
-              CAPTURE(asked.kind);
-              CAPTURE(depth);
-              CAPTURE(overlap);
-              CAPTURE(devices);
-              CAPTURE(to_string(mode));
-              CAPTURE(to_string(path));
-              check(workload, uneven(devices, asked.n, workload.problem().halo()), mode, path);
+              if (!chosen()) continue;
+              INFO(options["kind"], " depth ", depth, " overlap ", overlap);
+              check(workload, uneven_shares(devices, tried.n, workload.problem().halo()), mode,
+                    path);
             }
           }
         }
@@ -78,70 +85,59 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "each command bears the number of its round, and none before the first and after the last, nor "
-    "of checkpoints") {
-  stencil::StencilWorkload workload(
-      stencil_params({"jacobi2d", 24, 5, 1, {{"checkpoint-rounds", "2"}}}));
-  StencilSample sample(workload, {10, 14}, Mode::end_to_end, PeerPath::direct);
-  REQUIRE_FALSE(sample.raw.failure);
-  const std::vector<ClockMap> clocks(2);
-  std::map<std::pair<std::uint32_t, std::optional<std::uint32_t>>, std::set<std::string>>
-      labels;                                                 // by device and round
+TEST_CASE("stencil: commands bear the number of their round, checkpoints none") {
+  StencilWorkload workload(params_with(24, 5, {{"checkpoint-rounds", "2"}}));
+  const Sample sample(workload, {10, 14}, Mode::end_to_end);
+  check_right(sample, workload);
+  using Labels = std::set<std::string>;
+  std::map<std::pair<std::uint32_t, std::optional<std::uint32_t>>, Labels> labels;
   std::map<std::uint32_t, std::vector<std::uint32_t>> order;  // of the kernels' rounds
-  for (const Command& command : to_timeline(sample.raw, clocks).commands) {
+  for (const Command& command : sample.commands()) {
     labels[{command.device.value, command.round}].insert(
         command.label.empty() ? to_string(command.kind) : command.label.text());
     if (command.label == Name("jacobi2d"))
       order[command.device.value].push_back(command.round.value());
   }
   for (std::uint32_t device = 0; device < 2; ++device) {
-    CAPTURE(device);
     CHECK(std::is_sorted(order[device].begin(), order[device].end()));
     CHECK(labels[{device, std::nullopt}] ==
-          std::set<std::string>{"upload", "signal", "wait", "copy_part", "download"});
-    for (std::uint32_t round = 0; round < 4; ++round) {
-      CHECK(labels[{device, round}] == std::set<std::string>{"jacobi2d", "put", "signal", "wait"});
-    }
-    CHECK(labels[{device, 4}] == std::set<std::string>{"jacobi2d", "download"});
+          Labels{"upload", "signal", "wait", "copy_part", "download"});
+    for (std::uint32_t round = 0; round < 4; ++round)
+      CHECK(labels[{device, round}] == Labels{"jacobi2d", "put", "signal", "wait"});
+    CHECK(labels[{device, 4}] == Labels{"jacobi2d", "download"});
   }
   CHECK(labels.size() == 12);
 }
 
-TEST_CASE(
-    "blocks have the cells of a plain loop, on 1 to 8 devices, whatever the shares, the depth and "
-    "the path") {
-  const std::vector<StencilAsked> all = {
-      {"jacobi2d", 29, 7},
-      {"jacobi2d", 29, 7, 2},
-      {"jacobi2d", 23, 7, 3, {{"precision", "fp64"}}},
-      {"jacobi2d", 5, 4},
-      {"heat3d", 14, 5, 1, {{"overlap", "off"}}},
-      {"heat3d", 13, 5, 2, {{"precision", "fp64"}}},
-      {"star", 29, 6, 1, {{"radius", "4"}}},
-      {"star", 29, 6, 1, {{"radius", "1"}, {"overlap", "off"}, {"precision", "fp64"}}}};
-  for (const StencilAsked& asked : all) {
+TEST_CASE("stencil blocks: cells of the reference for any shares, depth, devices, mode and path") {
+  struct Tried {
+    std::uint64_t n;
+    unsigned steps;
+    Options options;
+  };
+  auto chosen = testing::one_in(13);
+  for (const Tried& tried :
+       {Tried{29, 7, {}}, Tried{29, 7, {{"depth", "2"}}},
+        Tried{23, 7, {{"depth", "3"}, {"precision", "fp64"}}}, Tried{5, 4, {}},
+        Tried{14, 5, {{"kind", "heat3d"}, {"overlap", "off"}}},
+        Tried{13, 5, {{"kind", "heat3d"}, {"depth", "2"}, {"precision", "fp64"}}},
+        Tried{29, 6, {{"kind", "star"}, {"radius", "4"}}},
+        Tried{29, 6, {{"kind", "star"}, {"radius", "1"}, {"overlap", "off"}}}}) {
     for (std::size_t devices = 1; devices <= 8; ++devices) {
-      SuiteParams of_blocks = stencil_params(asked);
-      of_blocks.options["split"] = "blocks";
-      of_blocks.devices = devices;
-      stencil::StencilWorkload workload(of_blocks);
-      const Items items = workload.shape().items, n = asked.n, columns = workload.problem().columns;
-      CHECK(items == n * columns);
+      Options options = tried.options;
+      options["split"] = "blocks";
+      StencilWorkload workload(params_with(tried.n, tried.steps, options, devices));
+      const Items items = workload.shape().items, columns = workload.problem().columns;
+      CHECK(items == tried.n * columns);
       CHECK((columns * columns >= devices && devices % columns == 0));
-      std::vector<Items> equal(devices, items / devices), greedy(devices, 0);
+      std::vector<Items> equal(devices, items / devices);
       equal.back() += items % devices;
-      greedy.front() = items / 2 + 1;  // a part of a column beside whole ones
-      greedy.back() += items - greedy.front();
-      for (const std::vector<Items>& shares : {equal, uneven(devices, items, 1), greedy}) {
+      for (const auto& shares :
+           {equal, uneven_shares(devices, items, 1), greedy_shares(devices, items)}) {
         for (const Mode& mode : {Mode::resident, Mode::end_to_end}) {
           for (const PeerPath path : {PeerPath::direct, PeerPath::staged}) {
-            CAPTURE(asked.kind);
-            CAPTURE(asked.depth);
-            CAPTURE(devices);
-            CAPTURE(shares.front());
-            CAPTURE(to_string(mode));
-            CAPTURE(to_string(path));
+            if (!chosen()) continue;
+            INFO(options["kind"], " depth ", options["depth"]);
             check(workload, shares, mode, path);
           }
         }
@@ -150,284 +146,252 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("what blocks exchange is all that lies around them, and has room where it lands") {
+TEST_CASE("stencil blocks: what is exchanged is all that lies around them, and has room") {
   std::mt19937_64 random(7);
-  for (unsigned round = 0; round < 400; ++round) {
-    stencil::Problem problem;
-    problem.kind = static_cast<stencil::Kind>(random() % 3);
+  for (unsigned round = 0; round < (testing::is_thorough() ? 400 : 80); ++round) {
+    Problem problem;
+    problem.kind = static_cast<Kind>(random() % 3);
     problem.n = 5 + random() % 20;
     problem.columns = 1 + random() % 5;
-    problem.depth = problem.kind == stencil::Kind::star ? 1 : 1 + random() % 3;
-    problem.radius = problem.kind == stencil::Kind::star ? 2 : 1;
+    problem.depth = problem.kind == Kind::star ? 1 : 1 + random() % 3;
+    problem.radius = problem.kind == Kind::star ? 2 : 1;
     std::vector<Owner> owners;
     for (Items begin = 0; begin < problem.items();) {
       const Items end = std::min(problem.items(), begin + 1 + random() % problem.items());
       owners.push_back({{static_cast<std::uint32_t>(owners.size())}, {begin, end}});
       begin = end;
     }
-    std::map<std::uint32_t, std::set<std::pair<std::uint64_t, std::uint64_t>>>
-        known;  // to each device
-    const auto know = [&](std::uint32_t device, const stencil::Patch& patch) {
+    std::map<std::uint32_t, std::set<std::pair<std::uint64_t, std::uint64_t>>> known;  // by device
+    const auto know = [&](std::uint32_t device, const Patch& patch) {
       for (std::uint64_t layer = patch.first; layer < patch.end; ++layer)
         for (std::uint64_t x = patch.left; x < patch.right; ++x) known[device].insert({layer, x});
     };
     for (const Owner& owner : owners)
-      for (const stencil::Patch& patch : stencil::patches_of(problem, owner.items))
-        know(owner.device.value, patch);
+      for (const Patch& patch : patches_of(problem, owner.items)) know(owner.device.value, patch);
     std::uint64_t owned = 0;
     for (const auto& [device, cells] : known) owned += cells.size();
     CHECK(owned == problem.n * problem.n);  // each cell once
-    for (const stencil::Transfer& transfer : stencil::transfers_among(problem, owners)) {
-      const stencil::Patch& patch = transfer.patch;
+    for (const Transfer& transfer : transfers_among(problem, owners)) {
+      const Patch& patch = transfer.patch;
       know(transfer.to.value, patch);
       const std::uint64_t cells =
           (patch.end - patch.first) * (patch.right - patch.left) * problem.unit();
-      CHECK((!transfer.packed || transfer.landing + cells <= stencil::most_landing(problem)));
+      CHECK((!transfer.packed || transfer.landing + cells <= most_landing(problem)));
     }
-    const auto reach = static_cast<std::int64_t>(problem.halo()),
-               n = static_cast<std::int64_t>(problem.n);
+    using Signed = std::int64_t;
+    const auto reach = static_cast<Signed>(problem.halo()), n = static_cast<Signed>(problem.n);
     for (const Owner& owner : owners) {
-      for (const stencil::Patch& patch : stencil::patches_of(problem, owner.items)) {
-        for (auto layer = static_cast<std::int64_t>(patch.first) - reach;
-             layer < static_cast<std::int64_t>(patch.end) + reach; ++layer) {
+      for (const Patch& patch : patches_of(problem, owner.items)) {
+        const auto first = static_cast<Signed>(patch.first), end = static_cast<Signed>(patch.end);
+        for (Signed layer = first - reach; layer < end + reach; ++layer) {
           if (!problem.periodic() && (layer < 0 || layer >= n)) continue;
-          const bool beside = layer >= static_cast<std::int64_t>(patch.first) &&
-                              layer < static_cast<std::int64_t>(patch.end);
-          const std::int64_t aside = beside || problem.depth > 1 ? reach : 0;
-          for (auto x = std::max<std::int64_t>(0, static_cast<std::int64_t>(patch.left) - aside);
-               x < std::min(n, static_cast<std::int64_t>(patch.right) + aside); ++x)
-            REQUIRE(known[owner.device.value].contains(
-                {static_cast<std::uint64_t>((layer + n) % n), static_cast<std::uint64_t>(x)}));
+          const Signed aside = (layer >= first && layer < end) || problem.depth > 1 ? reach : 0;
+          for (Signed x = std::max<Signed>(0, static_cast<Signed>(patch.left) - aside);
+               x < std::min(n, static_cast<Signed>(patch.right) + aside); ++x)
+            REQUIRE(known[owner.device.value].contains({(layer + n) % n, x}));
         }
       }
     }
   }
 }
 
-TEST_CASE("devices without layers take no part, and their neighbours are those that have some") {
-  stencil::StencilWorkload workload(stencil_params({"jacobi2d", 20, 6}));
+TEST_CASE("stencil: devices without layers take no part, few steps exchange less or nothing") {
+  StencilWorkload workload(params_with(20, 6));
   check(workload, {0, 7, 0, 12, 1, 0}, Mode::resident, PeerPath::direct);
   check(workload, {0, 20, 0}, Mode::end_to_end, PeerPath::direct);
-}
-
-TEST_CASE(
-    "halos are hidden where kernels of steps exchange them and nothing is measured in between") {
-  const auto hides = [](const StencilAsked& asked) {
-    SuiteParams for_two = stencil_params(asked);
-    for_two.devices = 2;
-    return stencil::StencilWorkload(for_two).exchanged(Mode::resident).hides_halos;
-  };
-  CHECK(hides({}));
-  CHECK(hides({"heat3d"}));
-  CHECK(hides({.more = {{"exchange", "kernels"}}}));
-  CHECK_FALSE(hides({.more = {{"exchange", "puts"}}}));
-  CHECK_FALSE(hides({.more = {{"overlap", "off"}}}));
-  CHECK_FALSE(hides({.more = {{"check-every", "3"}}}));
-  CHECK_FALSE(hides({.depth = 2}));
-  CHECK_FALSE(hides({"heat3d", 24, 9, 1, {{"split", "blocks"}}}));
-}
-
-TEST_CASE("one step exchanges nothing, and steps need not be a multiple of the depth") {
   for (const unsigned steps : {1U, 2U, 3U, 4U, 5U, 7U}) {
-    CAPTURE(steps);
-    stencil::StencilWorkload workload(stencil_params({"jacobi2d", 24, steps, 4}));
-    check(workload, {9, 11, 4}, Mode::resident, PeerPath::direct);
+    StencilWorkload few(params_with(24, steps, {{"depth", "4"}}));
+    check(few, {9, 11, 4}, Mode::resident, PeerPath::direct);
   }
 }
 
-TEST_CASE("a halo that is stale once, in one row of one step, is found") {
-  stencil::StencilWorkload workload(stencil_params({.more = {{"overlap", "off"}}}));
-  for (const unsigned launch : {0U, 7U, 8U, 17U}) {
-    CAPTURE(launch);
-    StencilPlanted planted;
-    planted.stale_launch = launch;
-    StencilSample sample(workload, {12, 12}, Mode::resident, PeerPath::direct, planted);
-    REQUIRE_FALSE(sample.raw.failure);
-    const Verdict verdict = workload.verify(VerifyLevel::full, 0);
-    CHECK((verdict.status == Verdict::Status::failed) == (launch > 0));
-    CHECK((verdict.message.find("cells are wrong, the first in layer") != std::string::npos) ==
-          (launch > 0));
-  }
+TEST_CASE("stencil: halos are hidden where kernels exchange them and nothing is measured") {
+  const auto hides = [](const Options& options) {
+    return StencilWorkload(params_with(24, 9, options, 2)).exchanged(Mode::resident).hides_halos;
+  };
+  CHECK((hides({}) && hides({{"kind", "heat3d"}}) && hides({{"exchange", "kernels"}})));
+  for (const auto& [option, value] :
+       {std::pair{"exchange", "puts"}, {"overlap", "off"}, {"check-every", "3"}, {"depth", "2"}})
+    CHECK_FALSE_MESSAGE(hides({{option, value}}), option);
+  CHECK_FALSE(hides({{"kind", "heat3d"}, {"split", "blocks"}}));
 }
 
-TEST_CASE(
-    "a put that does not happen is found, whatever the kind, also where a mean would not see it") {
-  for (const StencilAsked& asked : {StencilAsked{}, StencilAsked{"heat3d"}, StencilAsked{"star"},
-                                    StencilAsked{"jacobi2d", 24, 9, 2},
-                                    StencilAsked{"heat3d", 24, 9, 1, {{"split", "blocks"}}}}) {
-    CAPTURE(asked.kind);
-    CAPTURE(asked.depth);
-    SuiteParams for_two = stencil_params(asked);
-    for_two.devices = 2;
-    stencil::StencilWorkload workload(for_two);
+TEST_CASE("stencil: a put that does not happen is found, also where a mean would not see it") {
+  for (const Options& options : {Options{},
+                                 {{"kind", "heat3d"}},
+                                 {{"kind", "star"}},
+                                 {{"depth", "2"}},
+                                 {{"kind", "heat3d"}, {"split", "blocks"}}}) {
+    StencilWorkload workload(params_with(24, 9, options, 2));
     const Items half = workload.shape().items / 2;
-    StencilSample(workload, {half, half}, Mode::resident, PeerPath::direct);
-    REQUIRE(workload.verify(VerifyLevel::full, 0).status == Verdict::Status::passed);
-    StencilPlanted planted;  // a put of each of them, in the same round
-    const unsigned each = asked.kind == "jacobi2d" ? 2 : 1;
+    check_right(Sample(workload, {half, half}), workload);
+    Planted planted;  // a put of each of them, in the same round
+    const Kind kind = workload.problem().kind;
+    const unsigned each = kind == Kind::jacobi2d ? 2 : 1;
     planted.forgotten = {{0, {3 * each}}, {1, {3 * each - each + 1}}};
-    StencilSample(workload, {half, half}, Mode::resident, PeerPath::direct, planted);
-    const Verdict verdict = workload.verify(VerifyLevel::full, 0);
-    CHECK(verdict.status == Verdict::Status::failed);
-    CHECK(verdict.message.find("cells are wrong") != std::string::npos);
-    if (asked.kind != "star") continue;
+    Sample(workload, {half, half}, Mode::resident, PeerPath::direct, planted);
+    CHECK(fails(workload));
+    if (kind != Kind::star) continue;
     double sum = 0;  // of the Parallel Research Kernels' check, which is content with these
     const auto* const sums = reinterpret_cast<const float*>(workload.result().data());
     for (std::uint64_t i = 0; i < workload.problem().cells(); ++i)
       sum += static_cast<double>(sums[i]);
-    CHECK(sum / (20 * 20) == doctest::Approx(2.0 * asked.steps));
+    CHECK(sum / (20 * 20) == doctest::Approx(2.0 * 9));
   }
 }
 
-TEST_CASE(
-    "norms of the change are the host's, are told, and a wrong one is found beside right cells") {
-  // The multi-GPU example of NVIDIA prints 22.626 for the first step of its initial state on 8192 x
-  // 8192 cells, which is the square root of 8191 / 16.
-  stencil::StencilWorkload workload(
-      stencil_params({"jacobi2d", 65, 6, 1, {{"check-every", "1"}, {"initial", "sine"}}}));
-  StencilSample(workload, {20, 45}, Mode::end_to_end, PeerPath::direct);
-  const Verdict verdict = workload.verify(VerifyLevel::full, 0);
-  CHECK(verdict.status == Verdict::Status::passed);
-  CHECK_MESSAGE(verdict.method.find("norm of the change: 2 in step 1, ") != std::string::npos,
-                verdict.method);
-  CHECK(stencil::norm_of(workload.problem(), workload.changes().data()) == doctest::Approx(2.0));
+// The multi-GPU example of NVIDIA prints 22.626 for the first step of its initial state on
+// 8192 x 8192 cells, which is the square root of 8191 / 16.
+TEST_CASE("stencil: norms of the change are the host's, and a wrong one is found") {
+  StencilWorkload workload(params_with(65, 6, {{"check-every", "1"}, {"initial", "sine"}}));
+  check_right(Sample(workload, {20, 45}, Mode::end_to_end), workload);
+  CHECK(norm_of(workload.problem(), workload.changes().data()) == doctest::Approx(2.0));
   const std::string digest = workload.digest();
   workload.changes()[4 * (3 * 65 + 7)] ^= std::byte{1};
   CHECK(workload.digest() != digest);
-  const Verdict wrong = workload.verify(VerifyLevel::full, 0);
-  CHECK(wrong.status == Verdict::Status::failed);
-  CHECK(wrong.message.find("norm") != std::string::npos);
+  CHECK(fails(workload));
 }
 
-TEST_CASE("an eigenmode decays as it must, and a ramp gives two a step") {
-  for (const char* precision : {"fp32", "fp64"}) {
-    for (const char* kind : {"jacobi2d", "heat3d", "star"}) {
-      CAPTURE(precision);
-      CAPTURE(kind);
-      const bool star = kind == std::string("star");
-      stencil::StencilWorkload workload(stencil_params({kind,
-                                                        24,
-                                                        40,
-                                                        1,
-                                                        {{"precision", precision},
-                                                         {"initial", star ? "ramp" : "eigenmode"},
-                                                         {"radius", star ? "3" : "2"}}}));
-      StencilSample(workload, {12, 12}, Mode::resident, PeerPath::direct);
-      const Verdict verdict = workload.verify(VerifyLevel::full, 0);
-      CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
-      CHECK(verdict.method.find(star ? "closed form, 80 in each inner cell"
-                                     : "decay of the eigenmode") != std::string::npos);
-      // What a plain loop would not tell: results of one step more, or with another cell, are no
-      // decay of forty steps.
-      stencil::Problem other = workload.problem();
-      other.steps += 1;
-      CHECK_FALSE(stencil::compare_closed_form(other, workload.result(), 2)->wrong.empty());
-      const std::uint64_t inner =
-          workload.problem().cells() / 2 + workload.problem().cells_of_layer() / 2 + 12;
-      workload.result()[(inner + 1) * workload.problem().element - 1] ^= std::byte{0x40};
-      CHECK_FALSE(
-          stencil::compare_closed_form(workload.problem(), workload.result(), 2)->wrong.empty());
-    }
+TEST_CASE("stencil: an eigenmode decays as it must, and a ramp gives two a step") {
+  for (const auto& [kind, precision, initial] : {std::tuple{"jacobi2d", "fp32", "eigenmode"},
+                                                 {"heat3d", "fp64", "eigenmode"},
+                                                 {"star", "fp32", "ramp"}}) {
+    CAPTURE(kind);
+    StencilWorkload workload(params_with(
+        24, 40, {{"kind", kind}, {"precision", precision}, {"initial", initial}}));
+    check_right(Sample(workload, {12, 12}), workload);
+    REQUIRE(compare_closed_form(workload.problem(), workload.result(), 2));
+    CHECK(compare_closed_form(workload.problem(), workload.result(), 2)->wrong.empty());
+    // What a plain loop would not tell: results of one step more, or with another cell, are not the
+    // closed form.
+    Problem other = workload.problem();
+    other.steps += 1;
+    CHECK_FALSE(compare_closed_form(other, workload.result(), 2)->wrong.empty());
+    const std::uint64_t inner =
+        workload.problem().cells() / 2 + workload.problem().cells_of_layer() / 2 + 12;
+    workload.result()[(inner + 1) * workload.problem().element - 1] ^= std::byte{0x40};
+    CHECK_FALSE(compare_closed_form(workload.problem(), workload.result(), 2)->wrong.empty());
   }
 }
 
-TEST_CASE(
-    "a problem larger than a device is done by several, whose memory has room for their shares") {
-  SuiteParams asked = stencil_params({"jacobi2d", 128, 9, 2});
+TEST_CASE("stencil: a problem larger than a device is done by several that have room for it") {
+  SuiteParams params = params_with(128, 9, {{"depth", "2"}});
   const Bytes row = 128 * sizeof(float);
-  const Bytes memory =
-      3 * 90 * row * 10 / 9 + 100;  // for three states of 90 rows, four of them halos
-  asked.memory.assign(2, {memory, memory});
-  stencil::StencilWorkload workload(asked);
+  const Bytes memory = 3 * 90 * row * 10 / 9 + 100;  // three states of 90 rows, four are halos
+  params.memory.assign(2, {memory, memory});
+  StencilWorkload workload(params);
   DeviceTraits traits;
   traits.global_memory = traits.max_allocation = memory;
   CHECK(workload.capacity(traits, Mode::end_to_end).fits == 86);
-  CHECK(workload.capacity(traits, Mode::resident).fits == 0);
-  CHECK(workload.capacity(traits, Mode::resident).reason.find("--mode end-to-end") !=
-        std::string::npos);
-  StencilPlanted planted;
+  const Capacity resident = workload.capacity(traits, Mode::resident);
+  CHECK((resident.fits == 0 && has(resident.reason, "end-to-end")));
+  Planted planted;
   planted.memory = memory;
-  StencilSample sample(workload, {42, 86}, Mode::end_to_end, PeerPath::direct, planted);
-  REQUIRE_FALSE(sample.raw.failure);
-  CHECK(workload.verify(VerifyLevel::full, 0).status == Verdict::Status::passed);
-  asked.memory.push_back({2 * memory, 2 * memory});
-  asked.memory[0] = {
-      memory / 5, memory / 5};  // as one device has room for all, none is held back by the smallest
-  CHECK(stencil::StencilWorkload(asked).state_bytes() == 132 * row);
+  check_right(Sample(workload, {42, 86}, Mode::end_to_end, PeerPath::direct, planted), workload);
+  params.memory.push_back({2 * memory, 2 * memory});
+  params.memory[0] = {memory / 5, memory / 5};  // one device has room for all: no limit for others
+  CHECK(StencilWorkload(params).state_bytes() == 132 * row);
 }
 
-TEST_CASE(
-    "a share with fewer layers than its neighbours need is refused, and says which option asks for "
-    "them") {
-  for (const char* kind : {"jacobi2d", "star"}) {
-    stencil::StencilWorkload workload(
-        stencil_params({kind,
-                        24,
-                        9,
-                        kind == std::string("star") ? 1U : 4U,
-                        {{"radius", kind == std::string("star") ? "4" : "2"}}}));
-    StencilSample sample(workload, {21, 3}, Mode::resident, PeerPath::direct);
+TEST_CASE("stencil: a share with fewer layers than its neighbours need is refused by option") {
+  for (const auto& [kind, option] : {std::pair{"jacobi2d", "depth"}, {"star", "radius"}}) {
+    StencilWorkload workload(params_with(24, 9, {{"kind", kind}, {option, "4"}}));
+    const Sample sample(workload, {21, 3});
     REQUIRE(sample.raw.failure);
     CHECK(sample.raw.failure->kind() == ErrorKind::unsupported);
-    CHECK(std::string(sample.raw.failure->what())
-              .find(kind == std::string("star") ? "--radius" : "--depth") != std::string::npos);
+    CHECK(has(sample.raw.failure->what(), std::string("--") + option));
   }
 }
 
-TEST_CASE(
-    "a device that is lost between rounds takes its state along: the sample has no result, and "
-    "nobody hangs") {
-  stencil::StencilWorkload workload(stencil_params({"jacobi2d", 24, 30}));
-  StencilPlanted planted;
-  planted.scripts = {{}, fails_from(FakeCall::launch, 12, FakeFault::Kind::error)};
-  StencilSample sample(workload, {8, 8, 8}, Mode::resident, PeerPath::direct, planted);
-  REQUIRE(sample.raw.failure);
-  REQUIRE(sample.raw.faults.size() == 1);
-  CHECK(sample.raw.faults[0].device == DeviceIndex{1});
-}
-
-TEST_CASE(
-    "borders that move between rounds change no cell, and devices are then busy for as long") {
+TEST_CASE("stencil: a partition that moves between rounds changes no cell, of star it stays") {
+  Planted planted;
+  planted.moves = true;  // devices 0, 1 and 2 are as fast as 1, 2 and 3
+  auto chosen = testing::one_in(5);
   for (const char* kind : {"jacobi2d", "heat3d"}) {
-    for (const unsigned depth : {1U, 2U, 3U}) {
+    for (const char* depth : {"1", "2", "3"}) {
       for (const PeerPath path : {PeerPath::direct, PeerPath::staged}) {
         for (const char* every : {"none", "4"}) {
-          CAPTURE(kind);
-          CAPTURE(depth);
-          CAPTURE(to_string(path));
-          CAPTURE(every);
-          stencil::StencilWorkload workload(
-              stencil_params({.kind = kind,
-                              .n = 45,
-                              .steps = 21,
-                              .depth = depth,
-                              .more = {{"checkpoint-rounds", every}}}));
-          StencilPlanted planted;
-          planted.moves = true;  // devices 0, 1 and 2 are as fast as 1, 2 and 3
-          StencilSample sample(workload, {15, 15, 15}, Mode::resident, path, planted);
-          REQUIRE_FALSE(sample.raw.failure);
-          const Verdict verdict = workload.verify(VerifyLevel::full, 0);
-          CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
+          if (!chosen()) continue;
+          INFO(kind, " depth ", depth, " ", to_string(path), " checkpoints ", every);
+          StencilWorkload workload(params_with(
+              45, 21, {{"kind", kind}, {"depth", depth}, {"checkpoint-rounds", every}}));
+          const Sample sample(workload, {15, 15, 15}, Mode::resident, path, planted);
+          check_right(sample, workload);
           REQUIRE_FALSE(sample.raw.moves.empty());
           CHECK(sample.raw.moves.front().round == 4);
           const std::vector<Items>& shares = sample.raw.moves.back().shares;
-          CHECK(shares[0] < shares[1]);
-          CHECK(shares[1] < shares[2]);
+          CHECK((shares[0] < shares[1] && shares[1] < shares[2]));
           CHECK(shares[0] + shares[1] + shares[2] == 45);
-          const SampleShare share = share_of(sample.raw, 3);
-          CHECK(share.items == shares);
+          CHECK(share_of(sample.raw, 3).items == shares);
         }
       }
     }
   }
+  StencilWorkload star(params_with(45, 21, {{"kind", "star"}}));
+  const Sample sample(star, {15, 15, 15}, Mode::resident, PeerPath::direct, planted);
+  check_right(sample, star);
+  CHECK(sample.raw.moves.empty());
 }
 
-TEST_CASE("what cannot be moved stays where it is") {
-  stencil::StencilWorkload workload(stencil_params({.kind = "star", .n = 45, .steps = 21}));
-  StencilPlanted planted;
-  planted.moves = true;
-  StencilSample sample(workload, {15, 15, 15}, Mode::resident, PeerPath::direct, planted);
-  REQUIRE_FALSE(sample.raw.failure);
-  CHECK(sample.raw.moves.empty());
-  CHECK(workload.verify(VerifyLevel::full, 0).status == Verdict::Status::passed);
+namespace {
+
+const Planted kRoom = [] {  // for a group of a persistent kernel on each compute unit
+  Planted planted;
+  planted.large_groups = true;
+  return planted;
+}();
+
+SuiteParams persistent(unsigned steps, Options more = {}, std::uint64_t n = 43) {
+  more.insert({"steps", "persistent"});
+  return params_with(n, steps, more);
 }
+
+using Rounds = std::vector<std::uint32_t>;
+
+// The rounds that launches of each kernel began with.
+std::map<std::string, Rounds> rounds_of(const SuiteParams& params, Mode mode = Mode::resident) {
+  StencilWorkload workload(params);
+  const Sample sample(workload, {params.size}, mode, PeerPath::direct, kRoom);
+  check_right(sample, workload);
+  std::map<std::string, Rounds> rounds;
+  for (const Command& command : sample.commands())
+    if (command.kind == CommandKind::compute && command.round)
+      rounds[command.label.text()].push_back(*command.round);
+  return rounds;
+}
+
+}  // namespace
+
+TEST_CASE("stencil: a persistent launch does all steps up to what is looked at, 256 at most") {
+  const char* const many = "jacobi2d_persistent";
+  for (const auto& [mode, precision] :
+       {std::pair{Mode::resident, "fp32"}, {Mode::end_to_end, "fp64"}}) {
+    const std::pair<const std::string, std::string> cells{"precision", precision};
+    CHECK(rounds_of(persistent(11, {cells}), mode).at(many) == Rounds{0});
+    auto found = rounds_of(persistent(11, {cells, {"check-every", "4"}}), mode);
+    CHECK((found[many] == Rounds{0, 4, 8} && found["jacobi2d"] == Rounds{3, 7}));
+    found = rounds_of(persistent(11, {cells, {"checkpoint-rounds", "5"}}), mode);
+    CHECK((found[many] == Rounds{0, 5} && found["jacobi2d"] == Rounds{10}));
+  }
+  CHECK(rounds_of(persistent(600)).at(many) == Rounds{0, 256, 512});
+  // Nobody knows better: one after another, and nothing else is compiled.
+  const auto by_auto = rounds_of(params_with(43, 5));
+  CHECK((by_auto.size() == 1 && by_auto.contains("jacobi2d")));
+}
+
+TEST_CASE("stencil: persistent steps are refused where work-groups or devices cannot meet") {
+  const auto refused = [](const SuiteParams& params, const std::vector<Items>& shares,
+                          const Planted& planted, const char* fact) {
+    StencilWorkload workload(params);
+    const Sample sample(workload, shares, Mode::resident, PeerPath::direct, planted);
+    REQUIRE(sample.raw.failure);
+    CHECK(sample.raw.failure->kind() == ErrorKind::unsupported);
+    CHECK(has(sample.raw.failure->what(), "--steps persistent"));
+    CHECK(has(sample.raw.failure->what(), fact));
+  };
+  refused(persistent(5), {43}, {}, "work-groups");               // too few work-items in a group
+  refused(persistent(5, {}, 300), {300}, kRoom, "work-groups");  // more tiles than the two
+  refused(persistent(5), {21, 22}, kRoom, "these devices");  // flags of fake devices: the host's
+}
+
+}  // namespace mgpu::stencil

@@ -1,41 +1,33 @@
-// The tropical suite on the host: what its references say, what they find, which files and options
-// are refused.
+// The tropical suite on the host: what its references say and find, which files and options are
+// refused, and the order in which devices send each other panels of shortest paths.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <deque>
 #include <filesystem>
 #include <fstream>
+#include <random>
 
-#include "suites/suites.hpp"
 #include "suites/tropical/graph_file.hpp"
+#include "suites/tropical/panel_order.hpp"
 #include "suites/tropical/paths_workload.hpp"
 #include "suites/tropical/weights.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/suite_params.hpp"
+#include "tests/support/thorough.hpp"
 
-using namespace mgpu;
-using namespace mgpu::tropical;
-
+namespace mgpu::tropical {
 namespace {
 
-SuiteParams params_of(std::uint64_t size, const std::map<std::string, std::string>& given = {}) {
-  SuiteParams params;
-  params.size = size;
-  params.seed = 3;
-  params.host_threads = 2;
-  for (const SuiteInfo& info : all_suites()) {
-    if (info.name != "tropical") continue;
-    for (const SuiteOption& option : info.options)
-      if (option.kind != SuiteOption::Kind::flag)
-        params.options[option.name] = option.values.front();
-  }
-  for (const auto& [name, value] : given) params.options[name] = value;
-  return params;
+using namespace mgpu::test;
+
+SuiteParams params_with(std::uint64_t size, const Options& given = {}) {
+  return suite_params("tropical", size, given, 3);
 }
 
-Problem graph_problem(std::uint64_t n, const std::map<std::string, std::string>& more = {}) {
-  std::map<std::string, std::string> given{{"op", "apsp"}, {"paths", "yes"}};
-  given.insert(more.begin(), more.end());
-  return problem_of(params_of(n, given));
+Problem graph_problem(std::uint64_t n, Options given = {}) {
+  given.insert({{"op", "apsp"}, {"paths", "yes"}});
+  return problem_of(params_with(n, given));
 }
 
 // Lengths and vertices before the last, as Floyd and Warshall have it.
@@ -72,44 +64,26 @@ struct Plain {
   std::vector<std::int32_t> before;
 };
 
-struct Scratch {
-  explicit Scratch(const char* end)
-      : file(std::filesystem::temp_directory_path() /
-             ("mgpu-graph-" + std::to_string(::getpid()) + end)) {}
-  ~Scratch() { std::filesystem::remove(file); }
-  std::filesystem::path file;
-};
-
-std::vector<std::int32_t> read_text(const char* end, const std::string& text, std::uint64_t n) {
-  const Scratch scratch(end);
-  std::ofstream(scratch.file) << text;
+// What the graph of a file with this text and ending is.
+std::vector<std::int32_t> read_text(const std::string& end, const std::string& text,
+                                    std::uint64_t n) {
+  const auto file =
+      std::filesystem::temp_directory_path() / ("mgpu-graph-" + std::to_string(::getpid()) + end);
+  std::ofstream(file) << text;
+  const struct Removed {
+    ~Removed() { std::filesystem::remove(path); }
+    std::filesystem::path path;
+  } removed{file};
   Problem problem = graph_problem(n, {{"precision", "int32"}});
-  REQUIRE(vertices_of_file(scratch.file, problem) == n);
+  REQUIRE(vertices_of_file(file, problem) == n);
   std::vector<std::int32_t> weights(n * n);
-  read_graph<std::int32_t>(scratch.file, problem, weights);
+  read_graph<std::int32_t>(file, problem, weights);
   return weights;
-}
-
-std::string refusal_of_text(const char* end, const std::string& text) {
-  const Scratch scratch(end);
-  std::ofstream(scratch.file) << text;
-  const Problem problem = graph_problem(3, {{"precision", "int32"}});
-  try {
-    const std::uint64_t n = vertices_of_file(scratch.file, problem);
-    std::vector<std::int32_t> weights(n * n);
-    read_graph<std::int32_t>(scratch.file, problem, weights);
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::input);
-    CHECK(std::string(error.what()).find('\n') == std::string::npos);
-    return error.what();
-  }
-  return "";
 }
 
 }  // namespace
 
-TEST_CASE(
-    "Dijkstra's lengths and paths are Floyd's, in both semirings, with weights of either sign") {
+TEST_CASE("tropical: Dijkstra's lengths and paths are Floyd's, in both semirings") {
   for (const char* semiring : {"min-plus", "max-plus"}) {
     for (const char* data : {"integers", "negative"}) {
       for (const char* density : {"1", "0.05"}) {
@@ -117,36 +91,32 @@ TEST_CASE(
             graph_problem(60, {{"semiring", semiring}, {"data", data}, {"density", density}});
         const Finding in_fp32 = Plain<float>(problem).check(problem),
                       in_int32 = Plain<std::int32_t>(problem).check(problem);
-        CHECK(in_fp32.message == "");
-        CHECK(in_int32.message == "");
-        CHECK(in_int32.method ==
-              "lengths and paths from all vertices, bit for bit, with Dijkstra's on the host");
+        CHECK((in_fp32.message == "" && in_int32.message == ""));
+        CHECK(has(in_int32.method, "bit for bit"));
       }
     }
   }
   const Problem uniform = graph_problem(60, {{"data", "uniform"}});
   const Finding finding = Plain<float>(uniform).check(uniform);
   CHECK(finding.message == "");
-  CHECK(test::has(finding.method, "within roundings"));
+  CHECK(has(finding.method, "within roundings"));
 }
 
-TEST_CASE(
-    "a length that is one off, a path that does not lead there and one in a circle are found") {
+TEST_CASE("tropical: a length that is off, a path that leads elsewhere or in a circle are found") {
   const Problem problem = graph_problem(40, {{"density", "0.2"}});
   const Plain<std::int32_t> right(problem);
   Plain<std::int32_t> wrong = right;
   wrong.lengths[7 * 40 + 9] -= 1;
-  CHECK(test::has(wrong.check(problem).message, "the length from 7 to 9 is"));
+  CHECK(has(wrong.check(problem).message, "length from 7 to 9"));
   wrong = right;
   wrong.before[7 * 40 + 9] = 9;
-  CHECK(test::has(wrong.check(problem).message,
-                  "on the path from 7 to 9 vertex 9 cannot be the last but one"));
+  CHECK(has(wrong.check(problem).message, "path from 7 to 9"));
   wrong = right;
   wrong.before[7 * 40 + 9] = -1;
-  CHECK(test::has(wrong.check(problem).message, "on the path from 7 to 9 vertex -1"));
+  CHECK(has(wrong.check(problem).message, "vertex -1"));
 }
 
-TEST_CASE("two vertices that hang on each other by edges of no length are a circle, not a path") {
+TEST_CASE("tropical: two vertices that hang on each other by edges of length 0 are a circle") {
   const Problem problem = graph_problem(3);
   const float none = nothing<float>(false);
   const std::vector<float> weights{none, 1, 1, none, none, 0, none, 0, none},
@@ -160,10 +130,10 @@ TEST_CASE("two vertices that hang on each other by edges of no length are a circ
   CHECK(check() == "");
   before[1] = 2;
   before[2] = 1;
-  CHECK(test::has(check(), "goes round in a circle"));
+  CHECK(has(check(), "goes round in a circle"));
 }
 
-TEST_CASE("a cycle that gains is named, one of length 0 is not refused, in both semirings") {
+TEST_CASE("tropical: a cycle that gains is named, one of length 0 is not refused") {
   for (const bool maximum : {false, true}) {
     const Problem problem = graph_problem(4, {{"semiring", maximum ? "max-plus" : "min-plus"}});
     const int sign = maximum ? -1 : 1;
@@ -174,26 +144,17 @@ TEST_CASE("a cycle that gains is named, one of length 0 is not refused, in both 
     weights[3 * 4 + 1] = 2 * sign;
     CHECK_NOTHROW(potentials_of<std::int32_t>(problem, weights));
     weights[3 * 4 + 1] = 1 * sign;
-    try {
-      potentials_of<std::int32_t>(problem, weights);
-      FAIL("it was not refused");
-    } catch (const Error& error) {
-      CHECK(error.kind() == ErrorKind::input);
-      CHECK(test::has(error.what(), maximum ? "has length 1, so that paths get longer"
-                                            : "has length -1, so that paths get shorter"));
-      CHECK((test::has(error.what(), "1 -> 2 -> 3 -> 1") ||
-             test::has(error.what(), "2 -> 3 -> 1 -> 2") ||
-             test::has(error.what(), "3 -> 1 -> 2 -> 3")));
-    }
+    const std::string what =
+        refusal([&] { potentials_of<std::int32_t>(problem, weights); }, ErrorKind::input);
+    CHECK(has(what, maximum ? "length 1" : "length -1"));
+    CHECK((has(what, "1 -> 2 -> 3") || has(what, "2 -> 3 -> 1") || has(what, "3 -> 1 -> 2")));
     weights[3 * 4 + 1] = 2 * sign;
     weights[2 * 4 + 2] = -1 * sign;
     CHECK_THROWS_AS(potentials_of<std::int32_t>(problem, weights), Error);  // a vertex alone
   }
 }
 
-TEST_CASE(
-    "graphs are read from DIMACS and Matrix Market files, the best of several edges and both ways "
-    "of a symmetric one") {
+TEST_CASE("tropical: graphs are read from DIMACS and Matrix Market files, best of several edges") {
   constexpr std::int32_t none = 2147483647;
   CHECK(read_text(".gr", "c a comment\np sp 3 3\na 1 2 7\na 1 2 -4\na 3 1 9\n", 3) ==
         std::vector<std::int32_t>{none, -4, none, none, none, none, 9, none, none});
@@ -205,49 +166,223 @@ TEST_CASE(
         std::vector<std::int32_t>{none, none, 1, none});
 }
 
-TEST_CASE("what a graph file does not clearly say is refused with its line") {
+TEST_CASE("tropical: what a graph file does not clearly say is refused with its line") {
   const std::string mtx = "%%MatrixMarket matrix coordinate ";
   for (const auto& [end, text, words] : std::vector<std::array<std::string, 3>>{
-           {".gr", "", "ends without a problem line"},
-           {".gr", "a 1 2 3\n", "before the first arc"},
+           {".gr", "", "problem line"},
+           {".gr", "a 1 2 3\n", "first arc"},
            {".gr", "p sp 3\n", "\"p sp VERTICES ARCS\""},
-           {".gr", "p sp 3 1\na 1 4 2\n", "line 2: \"4\"; accepted: a vertex from 1 to 3"},
+           {".gr", "p sp 3 1\na 1 4 2\n", "line 2: \"4\""},
            {".gr", "p sp 3 1\na 0 1 2\n", "\"0\""},
-           {".gr", "p sp 3 1\na 1 2 1.5\n", "an integer of 32 bits"},
-           {".gr", "p sp 3 2\na 1 2 1\n", "ends after 1 of 2 edges"},
+           {".gr", "p sp 3 1\na 1 2 1.5\n", "1.5"},
+           {".gr", "p sp 3 2\na 1 2 1\n", "1 of 2"},
            {".gr", "p sp 3 1\nb 1 2 1\n", "\"a FROM TO WEIGHT\""},
            {".gr", "p sp 3 1\na 1 2\n", "3 words"},
-           {".mtx", "3 3 1\n", "no Matrix Market header"},
-           {".mtx", "%%MatrixMarket matrix array real general\n",
-            "\"array\"; accepted: coordinate"},
+           {".mtx", "3 3 1\n", "header"},
+           {".mtx", "%%MatrixMarket matrix array real general\n", "\"array\""},
            {".mtx", mtx + "complex general\n3 3 0\n", "\"complex\""},
            {".mtx", mtx + "real hermitian\n3 3 0\n", "\"hermitian\""},
-           {".mtx", mtx + "real general\n3 4 0\n", "as many columns as rows"},
+           {".mtx", mtx + "real general\n3 4 0\n", "columns"},
            {".mtx", mtx + "integer general\n3 3 1\n1 2 x\n", "\"x\""},
-           {".txt", "1\n", "files named .gr, .mtx or .npy"}}) {
-    CAPTURE(text);
-    CHECK(test::has(refusal_of_text(end.c_str(), text), words));
+           {".txt", "1\n", ".gr, .mtx"}}) {
+    INFO(end, ": ", text);
+    const std::string what =
+        refusal([&, &end = end, &text = text] { read_text(end, text, 3); }, ErrorKind::input);
+    CHECK((has(what, words) && !has(what, "\n")));
   }
 }
 
-TEST_CASE("options that do not go together are refused, and sizes beyond what is numbered") {
-  const auto why = [](std::uint64_t size, const std::map<std::string, std::string>& given) {
-    return test::refusal([&] { problem_of(params_of(size, given)); });
+TEST_CASE("tropical: options that do not go together, and sizes beyond limits, are refused") {
+  struct Refused {
+    std::uint64_t size;
+    Options options;
+    const char* fact;
   };
-  CHECK(test::has(why(8, {{"op", "apsp"}, {"axis", "tiles"}}),
-                  "--axis: \"tiles\"; accepted: with --op apsp: rows"));
-  CHECK(test::has(why(8, {{"op", "apsp"}, {"cols", "9"}}), "--cols: \"9\""));
-  CHECK(test::has(why(0, {{"op", "apsp"}}), "1 to 65536"));
-  CHECK(test::has(why(65537, {{"op", "apsp"}}), "1 to 65536"));
-  CHECK(test::has(why(8, {{"route", "1:2"}}), "--route: \"1:2\"; accepted: with --op apsp"));
-  CHECK(test::has(why(8, {{"op", "apsp"}, {"route", "1-2"}}), "FROM:TO"));
-  CHECK(test::has(why(8, {{"precision", "int32"}, {"data", "uniform"}}), "--data: \"uniform\""));
-  CHECK(test::has(why(8, {{"kernel", "fast"}}),
-                  "--kernel: \"fast\"; accepted: auto, portable, or a variant"));
-  CHECK(test::has(why(8, {{"density", "0"}}), "--density: \"0\"; accepted: above 0"));
-  CHECK(test::has(why(8, {{"density", "1.5"}}), "--density"));
-  CHECK(test::has(why((1 << 21) + 1, {}), "0 to 2097152"));
-  CHECK(test::refusal([] {
-          check_route(graph_problem(8, {{"route", "1:8"}}));
-        }) == "--route: \"1:8\"; accepted: vertices from 0 to 7");
+  for (const Refused& refused :
+       {Refused{8, {{"op", "apsp"}, {"axis", "tiles"}}, "--axis: \"tiles\""},
+        {8, {{"op", "apsp"}, {"cols", "9"}}, "--cols: \"9\""},
+        {0, {{"op", "apsp"}}, "1 to 65536"},
+        {65537, {{"op", "apsp"}}, "1 to 65536"},
+        {8, {{"route", "1:2"}}, "--route: \"1:2\""},
+        {8, {{"op", "apsp"}, {"route", "1-2"}}, "--route"},
+        {8, {{"precision", "int32"}, {"data", "uniform"}}, "--data: \"uniform\""},
+        {8, {{"kernel", "fast"}}, "--kernel: \"fast\""},
+        {8, {{"density", "0"}}, "--density: \"0\""},
+        {8, {{"density", "1.5"}}, "--density"},
+        {(1 << 21) + 1, {}, "0 to 2097152"}})
+    CHECK(has(refusal([&] { problem_of(params_with(refused.size, refused.options)); }),
+              refused.fact));
+  const auto beyond = [] { check_route(graph_problem(8, {{"route", "1:8"}})); };
+  CHECK(has(refusal(beyond), "0 to 7"));
 }
+
+namespace {
+
+std::vector<Owner> owners_of(Items items, const std::vector<Items>& ends) {
+  std::vector<Owner> owners;
+  Items begin = 0;
+  for (std::uint32_t i = 0; i < ends.size(); ++i) {
+    const Items end = i + 1 == ends.size() ? items : ends[i];
+    if (end > begin) owners.push_back({{i}, {begin, end}});
+    begin = std::max(begin, end);
+  }
+  return owners;
+}
+
+// What a device does, in order. Whether a signal that ends a wait is the one that was meant is told
+// by its words.
+struct PanelStep {
+  enum class Kind { signal, wait, begin_read, end_read, put } kind;
+  DeviceIndex other{};
+  std::uint32_t block = 0;
+  std::string words{};
+};
+
+// As PathsProgram has it.
+std::deque<PanelStep> steps_of(const Blocks& blocks, const std::vector<Owner>& owners,
+                               DeviceIndex self) {
+  using Kind = PanelStep::Kind;
+  const PanelOrder order(blocks, owners, self);
+  const auto count = static_cast<std::uint32_t>(blocks.count());
+  std::deque<PanelStep> steps;
+  const auto put = [&](std::uint32_t block) {
+    for (const DeviceIndex other : order.others()) steps.push_back({Kind::put, other, block});
+  };
+  const auto there = [](std::uint32_t block) {
+    return "panel " + std::to_string(block) + " is there";
+  };
+  const auto free = [](std::uint32_t block) {
+    return "panel " + std::to_string(block) + " was read";
+  };
+  if (order.owns(0)) put(0);
+  const PanelOrder::Signals first = order.before_first_round();
+  for (const DeviceIndex to : first.give) steps.push_back({Kind::signal, to, 0, there(0)});
+  CHECK(first.await_readers.empty());
+  if (first.await_panel) steps.push_back({Kind::wait, *first.await_panel, 0, there(0)});
+  for (std::uint32_t round = 0; round < count; ++round) {
+    steps.push_back({Kind::begin_read, {}, round});
+    if (round + 1 < count && order.owns(round + 1)) {
+      put(round + 1);
+      for (const DeviceIndex to : order.others())
+        steps.push_back({Kind::signal, to, 0, there(round + 1)});
+    }
+    steps.push_back({Kind::end_read, {}, round});
+    const PanelOrder::Signals after = order.after_round(round);
+    for (const DeviceIndex to : after.give) steps.push_back({Kind::signal, to, 0, free(round)});
+    for (const DeviceIndex from : after.await_readers)
+      steps.push_back({Kind::wait, from, 0, free(round - 1)});
+    if (after.await_panel) steps.push_back({Kind::wait, *after.await_panel, 0, there(round + 1)});
+  }
+  return steps;
+}
+
+// Devices that go on in a random order, some of them more often than others: none is ever stuck,
+// reads a panel that is not there or has one overwritten that it reads.
+void run_all(const Blocks& blocks, const std::vector<Owner>& owners, std::size_t devices,
+             std::mt19937_64& random) {
+  std::vector<std::deque<PanelStep>> steps(devices);
+  for (const Owner& owner : owners)
+    steps[owner.device.value] = steps_of(blocks, owners, owner.device);
+  std::vector<std::vector<std::deque<std::string>>> signals(
+      devices, std::vector<std::deque<std::string>>(devices));
+  std::vector<std::vector<std::uint32_t>> panels(devices,
+                                                 std::vector<std::uint32_t>(panels_at_once, ~0u));
+  std::vector<std::optional<std::uint32_t>> reading(devices);
+  std::vector<double> eager(devices);
+  for (double& each : eager) each = std::uniform_real_distribution(0.05, 1.0)(random);
+  std::discrete_distribution<std::size_t> pick(eager.begin(), eager.end());
+  std::size_t left = 0, in_vain = 0;
+  for (const auto& each : steps) left += each.size();
+  while (left > 0) {
+    const std::size_t device = pick(random);
+    if (steps[device].empty()) continue;
+    const PanelStep step = steps[device].front();
+    if (step.kind == PanelStep::Kind::wait) {
+      auto& sent = signals[step.other.value][device];
+      if (sent.empty()) {
+        REQUIRE_MESSAGE(++in_vain < 100000, "stuck");
+        continue;
+      }
+      REQUIRE(sent.front() == step.words);
+      sent.pop_front();
+    } else if (step.kind == PanelStep::Kind::signal) {
+      signals[device][step.other.value].push_back(step.words);
+    } else if (step.kind == PanelStep::Kind::put) {
+      const std::uint32_t place = step.block % panels_at_once;
+      REQUIRE((!reading[step.other.value] || *reading[step.other.value] % panels_at_once != place));
+      panels[step.other.value][place] = step.block;
+    } else {
+      const bool own =
+          PanelOrder(blocks, owners, {static_cast<std::uint32_t>(device)}).owns(step.block);
+      REQUIRE((own || panels[device][step.block % panels_at_once] == step.block));
+      reading[device] =
+          step.kind == PanelStep::Kind::begin_read ? std::optional(step.block) : std::nullopt;
+    }
+    in_vain = 0;
+    steps[device].pop_front();
+    --left;
+  }
+  for (const auto& of : signals)
+    for (const auto& to : of) CHECK(to.empty());  // or the next sample's would be taken for others
+}
+
+}  // namespace
+
+TEST_CASE("tropical: blocks cover all vertices, in whole tiles of what is closed at once") {
+  for (const std::uint64_t n :
+       {1u, 31u, 33u, 255u, 256u, 300u, 2047u, 2048u, 4095u, 4096u, 5000u}) {
+    const Blocks blocks = Blocks::of(n);
+    CHECK(blocks.edge % blocks.inner == 0);
+    std::uint64_t sum = 0;
+    for (std::uint64_t block = 0; block < blocks.count(); ++block) {
+      CHECK(blocks.size(block) > 0);
+      CHECK(blocks.order[blocks.places[block]] == block);
+      sum += blocks.size(block);
+    }
+    CHECK(sum == n);
+    CHECK(blocks.stride() >= n);
+  }
+}
+
+TEST_CASE("tropical: items are blocks in bit-reversed order: shares have one of each few rounds") {
+  CHECK(Blocks::of(32 * 6).order == std::vector<std::uint32_t>{0, 4, 2, 1, 5, 3});
+  CHECK(Blocks::of(4096 * 2).order[16] == 1);
+  for (const std::uint64_t n : {32u * 8, 64u * 32, 256u * 64}) {
+    const Blocks blocks = Blocks::of(n);
+    for (const std::uint64_t shares : {2u, 4u}) {
+      for (std::uint64_t block = 0; block < blocks.count(); block += shares) {
+        std::vector<std::uint64_t> share;
+        for (std::uint64_t i = block; i < block + shares; ++i)
+          share.push_back(blocks.places[i] * shares / blocks.count());
+        std::sort(share.begin(), share.end());
+        for (std::uint64_t i = 0; i < shares; ++i) CHECK(share[i] == i);
+      }
+    }
+  }
+}
+
+TEST_CASE("tropical: panels come when needed and where nobody reads, however fast devices are") {
+  std::mt19937_64 random(7);
+  for (const std::uint64_t vertices : {1u, 33u, 65u, 97u, 129u, 300u, 1000u}) {
+    const Blocks blocks = Blocks::of(vertices);
+    for (std::size_t devices = 1; devices <= 5; ++devices) {
+      for (int times = 0; times < (testing::is_thorough() ? 20 : 4); ++times) {
+        INFO(vertices, " ", devices);
+        std::vector<Items> ends(devices);
+        for (Items& end : ends) end = random() % (blocks.count() + 1);
+        std::sort(ends.begin(), ends.end());
+        run_all(blocks, owners_of(blocks.count(), ends), devices, random);
+      }
+    }
+  }
+}
+
+TEST_CASE("tropical: who shares nothing with others signals nobody") {
+  const Blocks blocks = Blocks::of(300);
+  const auto owners = owners_of(blocks.count(), {3, 5});
+  CHECK(PanelOrder(blocks, owners, {2}).others().empty());
+  CHECK(PanelOrder(blocks, owners_of(blocks.count(), {5}), {0}).others().empty());
+  CHECK(PanelOrder(blocks, owners, {1}).others().front() == DeviceIndex{0});
+}
+
+}  // namespace mgpu::tropical

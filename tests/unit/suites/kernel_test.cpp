@@ -1,5 +1,5 @@
-// Descriptors: expressions, keys, sizes that follow from them, and which bytes a slice has of an
-// array.
+// The kernel suite: descriptors, the sizes that follow from them, which bytes a slice has of an
+// array, and parts of buffers.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -11,13 +11,16 @@
 
 #include "suites/kernel/examples.hpp"
 #include "suites/kernel/layout.hpp"
+#include "suites/kernel/parts.hpp"
 #include "suites/kernel/skeleton.hpp"
 #include "suites/kernel/tree.hpp"
+#include "tests/support/refusal.hpp"
 
-using namespace mgpu;
-using namespace mgpu::kernel;
-
+namespace mgpu::kernel {
 namespace {
+
+using test::has;
+using test::refusal;
 
 const Names kNames{{"n", Number::of(std::int64_t{100})},
                    {"a", Number::of(2.5)},
@@ -32,23 +35,17 @@ std::int64_t integer(const char* text, const SliceNumbers& slice = {}) {
   return number.i;
 }
 
-std::string why(const auto& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::input);
-    return error.what();
-  }
-  return "";
+// The message of the Error(input) that it throws; none: empty.
+std::string why(const auto& f) { return refusal(f, ErrorKind::input); }
+
+// A descriptor up to its second argument, with other text for the global size.
+std::string start_with(const std::string& global) {
+  return "kernel = 'k.cl'\nentry = 'k'\nn = 100\n[launch]\nglobal = " + global +
+         "\n[[args]]\nname = 'out'\ntype = 'float'\nmap = 'split'\naccess = 'write'\n";
 }
 
-constexpr const char* kStart =
-    "kernel = 'k.cl'\nentry = 'k'\nn = 100\n[launch]\nglobal = ['count']\n[[args]]\nname = "
-    "'out'\ntype = 'float'\nmap = 'split'\n"
-    "access = 'write'\n";
-
 Problem problem_with(const std::string& argument, std::uint64_t n = 100,
-                     const std::string& start = kStart) {
+                     const std::string& start = start_with("['count']")) {
   SuiteParams params;
   params.size = n;
   return problem_of(descriptor_of(parse_tree(start + argument, "k.toml", false), "k.toml", ""),
@@ -62,17 +59,18 @@ std::vector<Move> moves(const Problem& problem, std::size_t argument, Slice slic
 
 }  // namespace
 
-TEST_CASE("expressions compute as C does, and stay integers as long as they can") {
-  CHECK(integer("1 + 2 * 3") == 7);
-  CHECK(integer("(1 + 2) * 3") == 9);
-  CHECK(integer("7 / 2") == 3);
-  CHECK(integer("-7 % 3") == -1);
-  CHECK(integer("--3") == 3);
-  CHECK(integer("-2 * -3") == 6);
-  CHECK(integer("10 - 4 - 3") == 3);
-  CHECK(integer("ceil_div(n, width)") == 15);
-  CHECK(integer("round_up(n, 64)") == 128);
-  CHECK(integer("min(n, 3) + max(n, 3)") == 103);
+TEST_CASE("kernel: expressions compute as C does, and stay integers as long as they can") {
+  for (const auto& [text, expected] : {std::pair{"1 + 2 * 3", 7},
+                                       {"(1 + 2) * 3", 9},
+                                       {"7 / 2", 3},
+                                       {"-7 % 3", -1},
+                                       {"--3", 3},
+                                       {"-2 * -3", 6},
+                                       {"10 - 4 - 3", 3},
+                                       {"ceil_div(n, width)", 15},
+                                       {"round_up(n, 64)", 128},
+                                       {"min(n, 3) + max(n, 3)", 103}})
+    CHECK_MESSAGE(integer(text) == expected, text);
   CHECK(value("n * a").d == doctest::Approx(250));
   CHECK_FALSE(value("n / 8.0").integer);
   CHECK(integer("end - begin - count", {10, 5, 15}) == 0);
@@ -80,25 +78,23 @@ TEST_CASE("expressions compute as C does, and stay integers as long as they can"
   CHECK_FALSE(Expression("key", "n * 2", kNames, true).depends_on_slice());
 }
 
-TEST_CASE("what is no expression, and what has no value, is refused by key and text") {
+TEST_CASE("kernel: what is no expression, and what has no value, is refused by key") {
   for (const char* text : {"", "1 +", "(1", "1)", "1 2", "* 2", "n n", "min(1)", "min(1, 2",
                            "sqrt(2)", "1e999", "a..b", "$"})
     CHECK_MESSAGE(why([&] { value(text); }).starts_with("key: "), text);
   for (const char* text :
        {"1 / 0", "1 % 0", "ceil_div(1, 0)", "9223372036854775807 + 1", "n * 9223372036854775807"})
     CHECK_MESSAGE(why([&] { value(text); }).starts_with("key: "), text);
-  CHECK(why([] { value("widht"); }).find("did you mean \"width\"?") != std::string::npos);
-  CHECK(why([] { Expression("key", "count", kNames, false); }).find("no parameter") !=
-        std::string::npos);
-  CHECK(why([] { value(std::string(1000, '(').c_str()); }).find("nested too deeply") !=
-        std::string::npos);
+  CHECK(has(why([] { value("widht"); }), "\"width\""));
+  CHECK(has(why([] { Expression("key", "count", kNames, false); }), "no parameter"));
+  CHECK(has(why([] { value(std::string(1000, '(').c_str()); }), "nested"));
   const Expression negative("key", "0 - n", kNames, false),
       fraction("key", "n / 8.0", kNames, false);
-  CHECK(why([&] { static_cast<void>(negative.count()); }).find("-100") != std::string::npos);
-  CHECK(why([&] { static_cast<void>(fraction.count()); }).find("12.5") != std::string::npos);
+  CHECK(has(why([&] { static_cast<void>(negative.count()); }), "-100"));
+  CHECK(has(why([&] { static_cast<void>(fraction.count()); }), "12.5"));
 }
 
-TEST_CASE("types are known by both of their names, vectors by their lanes") {
+TEST_CASE("kernel: types are known by both of their names, vectors by their lanes") {
   CHECK(element_type("float")->size == 4);
   CHECK(element_type("float3")->size == 16);
   CHECK(element_type("double16")->size == 128);
@@ -111,7 +107,7 @@ TEST_CASE("types are known by both of their names, vectors by their lanes") {
   CHECK_FALSE(fits_base(Base::i32, Number::of(2.5)));
 }
 
-TEST_CASE("every example is a descriptor, and its slices are what its granularity allows") {
+TEST_CASE("kernel: every example is a descriptor, and its slices are what its granularity allows") {
   CHECK(example_names().front() == "saxpy");
   CHECK(example_names().size() >= 6);
   for (const std::string& name : example_names()) {
@@ -127,7 +123,7 @@ TEST_CASE("every example is a descriptor, and its slices are what its granularit
   }
 }
 
-TEST_CASE("a halo has items beside its slice, beyond the array by its edge") {
+TEST_CASE("kernel: a halo has items beside its slice, beyond the array by its edge") {
   const auto of = [](const char* edge) {
     return problem_with(std::string("[[args]]\nname = 'in'\ntype = 'float'\nmap = { kind = 'halo', "
                                     "radius = [2, 1], edge = '") +
@@ -148,7 +144,7 @@ TEST_CASE("a halo has items beside its slice, beyond the array by its edge") {
   CHECK(moves(of("zero"), 1, {0, 100})[1].zeros);
 }
 
-TEST_CASE("columns, ranges and the rows of a sparse matrix") {
+TEST_CASE("kernel: columns, ranges and the rows of a sparse matrix") {
   const Problem columns = problem_with(
       "[[args]]\nname = 'm'\ntype = 'int'\nmap = { kind = 'slice', per_item = 2 }\nsize = 'n * 2 * "
       "5'\n");
@@ -163,7 +159,7 @@ TEST_CASE("columns, ranges and the rows of a sparse matrix") {
   const Problem beyond = problem_with(
       "[[args]]\nname = 'm'\ntype = 'int'\nmap = { kind = 'fixed', start = 'begin', length = "
       "'count' }\nsize = 50\n");
-  CHECK(why([&] { moves(beyond, 1, {40, 60}); }).find("args[1].map") != std::string::npos);
+  CHECK(has(why([&] { moves(beyond, 1, {40, 60}); }), "args[1].map"));
   const Problem sparse = problem_with(
       "[[args]]\nname = 'rows'\ntype = 'uint'\nmap = 'replicate'\nsize = 'n + 1'\n[[args]]\nname = "
       "'m'\ntype = 'int'\nmap = { kind "
@@ -178,7 +174,7 @@ TEST_CASE("columns, ranges and the rows of a sparse matrix") {
   CHECK((entries[0].host == 70 * 4 && entries[0].length == 70 * 4));
 }
 
-TEST_CASE("accumulators begin with what changes nothing, and combine by their operation") {
+TEST_CASE("kernel: accumulators begin with what changes nothing, and combine by their operation") {
   for (const auto& [op, a, b, expected] : {std::tuple{"add", 5, -7, -2},
                                            {"min", 5, -7, -7},
                                            {"max", 5, -7, 5},
@@ -198,7 +194,7 @@ TEST_CASE("accumulators begin with what changes nothing, and combine by their op
   }
 }
 
-TEST_CASE("sums of floats are of blocks, which slices are made of; integers need none") {
+TEST_CASE("kernel: sums of floats are of blocks, which slices are made of; integers need none") {
   const auto of = [](const char* type) {
     return problem_with(
         std::string("[[args]]\nname = 's'\nsize = 1\naccess = 'write'\nmap = 'reduce'\ntype = '") +
@@ -212,9 +208,7 @@ TEST_CASE("sums of floats are of blocks, which slices are made of; integers need
   CHECK(floats.blocks() > 32);
 }
 
-TEST_CASE(
-    "what a kernel combines is of blocks whatever its type, begins as it is filled, and is "
-    "compared as what it consists of") {
+TEST_CASE("kernel: what a kernel combines is of blocks, begins as filled, compares as its parts") {
   Problem problem = problem_with(
       "[[args]]\nname = 's'\nsize = 3\naccess = 'write'\ntype = 'struct'\nbytes = 12\n"
       "map = { kind = 'reduce', combine = 'both', tolerance = { rel = 1e-5, of = 'float' } }\n",
@@ -235,17 +229,14 @@ TEST_CASE(
                   .combines());  // 100 items are one block
 }
 
-TEST_CASE("slices are whole work-groups where these are given") {
-  const std::string start = std::string(kStart).replace(std::string(kStart).find("['count']"), 9,
-                                                        "['count * 3']\nlocal = [32]");
+TEST_CASE("kernel: slices are whole work-groups where these are given") {
+  const std::string start = start_with("['count * 3']\nlocal = [32]");
   CHECK(problem_with("", 128, start).granularity % 32 == 0);
-  CHECK(why([&] { problem_with("", 100, start); }).find("no multiple of local, 32") !=
-        std::string::npos);
+  CHECK(has(why([&] { problem_with("", 100, start); }), "local, 32"));
 }
 
-TEST_CASE("a launch by a global offset begins where the slice does") {
-  const std::string start = std::string(kStart).replace(
-      std::string(kStart).find("['count']"), 9, "[8, 'count * 2']\noffset = 'global_work_offset'");
+TEST_CASE("kernel: a launch by a global offset begins where the slice does") {
+  const std::string start = start_with("[8, 'count * 2']\noffset = 'global_work_offset'");
   const Problem problem = problem_with("", 100, start);
   const Grid grid = problem.grid(problem.stages[0], {10, 30});
   CHECK(grid.offset == std::array<std::size_t, 3>{0, 20, 0});
@@ -254,20 +245,19 @@ TEST_CASE("a launch by a global offset begins where the slice does") {
   CHECK_FALSE(problem.args[0].rebased());
 }
 
-TEST_CASE("kernels of a file are found by their names, whatever stands around them") {
+TEST_CASE("kernel: kernels of a file are found by their names, whatever stands around them") {
   CHECK(kernels_in("// __kernel void no()\n__kernel void a(int b) {}\n/* kernel void c() */ kernel "
                    "__attribute__((reqd_work_group_size(8, 1, 1))) "
                    "void d(void) {}\nvoid e() {}\n") == std::vector<std::string>{"a", "d"});
   CHECK(kernels_in("int kernel_size;").empty());
 }
 
-TEST_CASE("of rounds, the items beside a share wrap around where the array is periodic") {
+TEST_CASE("kernel: of rounds, items beside a share wrap around where the array is periodic") {
   const Problem problem = problem_with(
       "[[args]]\nname = 'in'\ntype = 'float'\nmap = { kind = 'halo', radius = [2, 3], edge = "
       "'periodic' }\n",
       100,
-      std::string(kStart).replace(
-          std::string(kStart).find("['count']"), 9,
+      start_with(
           "['count']\noffset = 'global_work_offset'\n[repeat]\nrounds = 4\nswap = ['in', 'out']"));
   CHECK(problem.rounds == 4);
   CHECK(shape_of(problem).rounds == 4);
@@ -280,8 +270,7 @@ TEST_CASE("of rounds, the items beside a share wrap around where the array is pe
   CHECK(extents({0, 100}) == std::vector<Slice>{{0, 100}, {98, 100}, {0, 3}});
 }
 
-TEST_CASE(
-    "records are in the order of their numbers, with zeros behind, whoever appended them first") {
+TEST_CASE("kernel: records are in the order of their numbers, whoever appended them first") {
   const Problem problem = problem_with(
       "[[args]]\nname = 'found'\ntype = 'uint'\naccess = 'write'\nsize = 1\nmap = "
       "'reduce'\n[[args]]\nname = 'r'\ntype = 'float2'\n"
@@ -310,7 +299,74 @@ TEST_CASE(
   Records many;
   for (int i = 0; i < 3; ++i) many.add(one, std::as_bytes(std::span(first)), 2);
   std::vector<float> room(10);
-  CHECK(why([&] {
-          many.put(one, std::as_writable_bytes(std::span(room)));
-        }).find("args[2].size is 5") != std::string::npos);
+  CHECK(has(why([&] { many.put(one, std::as_writable_bytes(std::span(room))); }), "args[2].size"));
 }
+
+namespace {
+
+struct Log {
+  std::vector<Bytes> made, freed;  // where they begin
+};
+
+class NotedPart final : public Buffer {
+ public:
+  NotedPart(Log& log, Bytes offset, Bytes size) : log_(log), offset_(offset), size_(size) {
+    log_.made.push_back(offset);
+  }
+  ~NotedPart() override { log_.freed.push_back(offset_); }
+  Bytes size() const override { return size_; }
+
+ private:
+  Log& log_;
+  Bytes offset_, size_;
+};
+
+class PartsOnly final : public DeviceResources {
+ public:
+  explicit PartsOnly(Log& log) : log_(log) {}
+  const DeviceTraits& traits() const override { return traits_; }
+  std::unique_ptr<Buffer> allocate(Bytes size) override {
+    return std::make_unique<NotedPart>(log_, 0, size);
+  }
+  std::unique_ptr<Kernel> kernel(std::string_view, std::string_view, const std::string&) override {
+    return nullptr;
+  }
+  std::unique_ptr<Buffer> part(Buffer&, Bytes offset, Bytes size) override {
+    return std::make_unique<NotedPart>(log_, offset, size);
+  }
+
+ private:
+  Log& log_;
+  DeviceTraits traits_;
+};
+
+}  // namespace
+
+TEST_CASE("kernel parts: those that overlap are made once and freed from the youngest on") {
+  Log log, others;
+  PartsOnly device(log);
+  const std::unique_ptr<Buffer> whole = PartsOnly(others).allocate(1 << 20);
+  {
+    Parts parts(device);
+    for (const Bytes offset : {2048, 512, 4096, 512})
+      CHECK(parts.of(*whole, offset, 8192).size() == 8192);
+    CHECK(log.made == std::vector<Bytes>{2048, 512, 4096});
+    parts.forget_many();
+    CHECK(log.freed.empty());
+  }
+  CHECK(log.freed == std::vector<Bytes>{4096, 512, 2048});
+}
+
+TEST_CASE("kernel parts: too many are all freed, the youngest first, when none is in use") {
+  Log log, others;
+  PartsOnly device(log);
+  const std::unique_ptr<Buffer> whole = PartsOnly(others).allocate(1 << 20);
+  Parts parts(device);
+  for (Bytes i = 0; i <= Parts::kMany; ++i) parts.of(*whole, i * 512, 512);
+  parts.forget_many();
+  REQUIRE(log.freed.size() == Parts::kMany + 1);
+  CHECK(log.freed.front() == Parts::kMany * 512);
+  CHECK(log.freed.back() == 0);
+}
+
+}  // namespace mgpu::kernel

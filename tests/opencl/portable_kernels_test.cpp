@@ -1,0 +1,64 @@
+// Kernels of the tropical, geometric and pipeline suites that GPUs of other vendors than NVIDIA are
+// given, on the devices there are: those of CPUs and of NVIDIA are run by the tests of the command
+// line.
+#include <doctest/doctest.h>
+
+#include "tests/support/machine.hpp"
+#include "tests/support/suite_params.hpp"
+
+namespace mgpu::testing {
+namespace {
+
+std::unique_ptr<Workload> workload_with(const char* suite, std::uint64_t size,
+                                        const test::Options& given) {
+  return test::suite_named(suite).make(test::suite_params(suite, size, given));
+}
+
+const How kAsGpu{.path = Path::gpu, .devices = 1};
+
+}  // namespace
+
+TEST_CASE(
+    "portable kernels: tropical products are those of a plain loop, and which k they are of") {
+  digest_of(*workload_with("tropical", 70,
+                           {{"cols", "37"},
+                            {"inner", "45"},
+                            {"paths", "yes"},
+                            {"data", "negative"},
+                            {"density", "0.3"}}),
+            {.path = Path::gpu});
+}
+
+// With blocks that are closed in two steps.
+TEST_CASE("portable kernels: rounds of shortest paths give Dijkstra's lengths and paths") {
+  digest_of(*workload_with("tropical", 290,
+                           {{"op", "apsp"},
+                            {"precision", "int32"},
+                            {"paths", "yes"},
+                            {"data", "negative"},
+                            {"density", "0.03"}}),
+            kAsGpu);
+}
+
+TEST_CASE("portable kernels: multivectors by way of local memory or not have the same bits") {
+  const auto workload = workload_with("geometric", 700, {{"algebra", "2,1,1"}, {"op", "sandwich"}});
+  const DeviceTraits traits = AsGpu(machine().open.front()->resources()).traits();
+  const auto names = workload->kernel_variants(traits);
+  REQUIRE((names.front() == "staged 64 large" && names.back() == "direct 32 large"));
+  const std::string staged = digest_of(*workload, kAsGpu);
+  REQUIRE(workload->prefer(traits, names.back()));
+  CHECK(digest_of(*workload, kAsGpu) == staged);
+}
+
+TEST_CASE("portable kernels: batches go through stages in whole groups and ragged ones") {
+  const auto workload = workload_with("pipeline", 150,
+                                      {{"stages", "hash,transform:2,product:2,reduction"},
+                                       {"place", "data"},
+                                       {"width", "32"},
+                                       {"batch", "70"}});
+  const Programs made(*workload, kAsGpu);
+  CHECK(made.programs.front()->kernel_variant() == "groups of 64");
+  digest_of(*workload, kAsGpu);
+}
+
+}  // namespace mgpu::testing

@@ -1,0 +1,186 @@
+// Whole sessions of suites that go in rounds on the fake backend, with a device that is lost in the
+// middle of a sample, which the others begin again, from a checkpoint where there is one; and with
+// devices that are slowed down on purpose.
+#include <doctest/doctest.h>
+
+#include "lib/workload/checkpoints.hpp"
+#include "tests/support/lbm_kernels.hpp"
+#include "tests/support/rounds_session.hpp"
+#include "tests/support/stencil_kernels.hpp"
+#include "tests/support/thorough.hpp"
+
+namespace mgpu::test {
+namespace {
+
+FakeKernels kernels_of_rounds(const RoundsAsked& asked) {
+  if (asked.suite == "stencil") return stencil_kernels<float>(2);
+  return lbm_cl::kernels_of(asked.options.at("case") == "cavity" ? lbm::Flow::cavity
+                                                                 : lbm::Flow::taylor_green);
+}
+
+// Device 1 is lost at one launch after another.
+void lose_at_any_launch(RoundsAsked asked, const std::string& every, std::uint64_t from) {
+  asked.kernels = kernels_of_rounds(asked);
+  asked.options["checkpoint-rounds"] = every;
+  std::size_t begun_again = 0, from_a_checkpoint = 0;
+  for (std::uint64_t launch = from; launch < 900; launch += 97) {
+    INFO(asked.suite, " ", asked.options.begin()->second, " ", every, " launch ", launch);
+    asked.scripts = {{}, fails_at_launch(launch)};
+    const auto fault = fault_of(run_rounds(asked));
+    if (!fault) continue;
+    REQUIRE((fault->round && fault->begun_again));
+    ++begun_again;
+    const std::uint32_t round = fault->begun_again->round;
+    CHECK((round <= *fault->round && *fault->round <= kRounds));
+    CHECK((every == "none" ? round == 0 : round % 7 == 0));
+    CHECK(fault->begun_again->after >= Nanos{});
+    CHECK(fault->items_redone == fault->items_lost);
+    CHECK(fault->recovery.value_or(Nanos{}) >= fault->begun_again->after);
+    from_a_checkpoint += round > 0;
+  }
+  CHECK(begun_again > 2);
+  CHECK((from_a_checkpoint > 0) == (every != "none"));
+}
+
+Report run_stencil(Options options, std::vector<FakeScript> scripts) {
+  return run_rounds({"stencil", stencil_kernels<float>(2), std::move(options), Mode::resident,
+                     std::move(scripts)});
+}
+
+}  // namespace
+
+TEST_CASE("rounds: a sample that loses a device is begun again, whenever, and its result right") {
+  // Of each product those in which every two choices meet.
+  const auto left_out = [](bool a, bool b, bool c) {
+    return !testing::is_thorough() && (a != b) != c;
+  };
+  for (const std::string every : {"none", "7"}) {
+    for (const char* kind : {"jacobi2d", "heat3d", "star"}) {
+      for (const Mode& mode : {Mode::resident, Mode::end_to_end}) {
+        if (left_out(every == "7", kind == std::string("heat3d"), mode == Mode::resident)) continue;
+        RoundsAsked asked{"stencil", {}, {{"kind", kind}}, mode};
+        if (kind == std::string("jacobi2d")) asked.options["check-every"] = "3";
+        if (kind == std::string("heat3d")) asked.size = 12;
+        lose_at_any_launch(asked, every, 20);
+      }
+    }
+    for (const std::string lattices : {"one", "two"}) {
+      for (const std::string flow : {"taylor-green", "cavity"}) {
+        if (left_out(lattices == "two", every == "7", flow == "cavity")) continue;
+        RoundsAsked asked{"lbm", {}, {{"case", flow}, {"lattices", lattices}, {"planes", "12"}}};
+        asked.size = 4;
+        lose_at_any_launch(asked, every, 60);
+      }
+    }
+  }
+}
+
+TEST_CASE("rounds: two devices lost in one sample, the last begins it again; all: no result") {
+  std::size_t both = 0;
+  for (std::uint64_t second = 300; second < 700; second += 50) {
+    CAPTURE(second);
+    const Report report = run_stencil({{"checkpoint-rounds", "5"}},
+                                      {{}, fails_at_launch(300), fails_at_launch(second)});
+    REQUIRE(report.runs.size() == 1);
+    const RunRecord& record = report.runs.front();
+    CHECK(record.status == Status::ok);
+    for (const DisturbedSample& sample : record.disturbed)
+      CHECK(sample.verify == VerifyStatus::passed);
+    both += record.disturbed.size() == 1 && record.faults.size() == 2;
+  }
+  CHECK(both > 0);
+  const Report none =
+      run_stencil({{"checkpoint-rounds", "5"}}, std::vector<FakeScript>(3, fails_at_launch(300)));
+  REQUIRE(none.runs.size() == 1);
+  CHECK(none.runs.front().status != Status::ok);
+  CHECK_FALSE(none.runs.front().reason.value_or("").empty());
+}
+
+TEST_CASE(
+    "rounds: a checkpoint counts when all of it arrived, and keeps its place until the next") {
+  Checkpoints checkpoints(10, 4);
+  checkpoints.begin_sample();
+  CHECK(checkpoints.may_take(4));
+  checkpoints.arrived({0, 6}, 4);
+  CHECK(checkpoints.complete() == 0);
+  CHECK_FALSE(checkpoints.may_take(8));
+  checkpoints.arrived({6, 10}, 4);
+  CHECK(checkpoints.complete() == 4);
+  CHECK((checkpoints.may_take(8) && !checkpoints.may_take(12)));
+  CHECK(checkpoints.place(4) != checkpoints.place(8));
+  checkpoints.arrived({0, 9}, 8);
+  checkpoints.forget_incomplete();  // begun again: every item comes again
+  checkpoints.arrived({0, 9}, 8);
+  CHECK(checkpoints.complete() == 4);
+  checkpoints.arrived({9, 10}, 8);
+  CHECK(checkpoints.complete() == 8);
+}
+
+namespace {
+
+constexpr std::uint64_t kSlowedSide = 120;
+
+RunRecord run_slowed(const FakeKernels& kernels, const Options& options, std::uint64_t side,
+                     const std::string& strategy, const std::vector<Handicap>& handicaps) {
+  const Report report =
+      run_rounds({"stencil", kernels, options, Mode::resident, {}, side, strategy, handicaps});
+  REQUIRE(report.runs.size() == 1);
+  CHECK(report.runs.front().status == Status::ok);
+  CHECK(report.runs.front().verify.status == VerifyStatus::passed);
+  return report.runs.front();
+}
+
+// Three devices, the last of which takes twice as long from this fraction of its rounds on.
+RunRecord run_slowed(const std::string& strategy, double from) {
+  Handicap twice;
+  twice.slow = 2;
+  twice.slow_from_fraction = from;
+  return run_slowed(stencil_kernels<float>(2), {}, kSlowedSide, strategy, {{}, {}, twice});
+}
+
+}  // namespace
+
+TEST_CASE("rounds: a slow-down from a fraction on begins at that fraction of the rounds") {
+  const auto time = [](double from) { return seconds(run_slowed("equal", from).samples.front()); };
+  const double always = time(0);
+  CHECK(time(0.5) / always == doctest::Approx(0.75).epsilon(0.08));
+  CHECK(time(0.9) / always == doctest::Approx(0.55).epsilon(0.08));
+}
+
+TEST_CASE("rounds: adaptive finds within 20 rounds the shares of devices that are not alike") {
+  const RunRecord run = run_slowed("adaptive:start=equal", 0);
+  REQUIRE(run.borders.size() >= 1);
+  const MovedBordersRecord& moved = run.borders.front();
+  CHECK(moved.sample == 0);
+  CHECK(moved.first == std::vector<Items>(3, kSlowedSide / 3));
+  // A row takes 1 us and the three launches of a round 15, the slowed device twice as long: 51
+  // rows, 51 and 18 end together.
+  std::vector<Items> found;
+  for (const MovedBordersRecord::Move& move : moved.moves)
+    if (move.round <= 20) found = move.shares;
+  REQUIRE(found.size() == 3);
+  CHECK(std::abs(static_cast<double>(found[2]) - 18) <= 1);
+}
+
+TEST_CASE("rounds: hundreds that take seconds are not done a second time to warm up, fewer are") {
+  constexpr std::size_t rounds = 300;
+  const auto launches = [](double slow) {
+    std::size_t count = 0;
+    FakeKernels kernels = stencil_kernels<float>(2);
+    for (auto& [name, code] : kernels)
+      code.run = [&count, run = code.run](const Grid& grid, std::span<const FakeArg> args) {
+        ++count;
+        run(grid, args);
+      };
+    Handicap slower;
+    slower.slow = slow;
+    const RunRecord run = run_slowed(kernels, {{"iterations", std::to_string(rounds)}}, 30, "equal",
+                                     std::vector<Handicap>(3, slower));
+    CHECK((seconds(run.samples.front()) > 1) == (slow > 1));
+    return count;
+  };
+  const std::size_t fewer = launches(200);
+  CHECK(launches(1) > fewer + rounds);
+}
+
+}  // namespace mgpu::test
