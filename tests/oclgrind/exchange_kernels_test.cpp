@@ -12,9 +12,7 @@
 #include "tests/oclgrind/simulator.hpp"
 #include "tests/support/collective_check.hpp"
 
-using namespace mgpu;
-using namespace mgpu::test;
-
+namespace mgpu::test {
 namespace {
 
 constexpr std::size_t kMost = 8;        // devices that kernels have arguments for
@@ -88,10 +86,7 @@ Bytestring expected(const Call& call, const std::vector<Bytestring>& in) {
 
 // The result goes to the memory of `outs` devices.
 void combine(const Call& call, std::uint32_t outs) {
-  CAPTURE(call.options());
-  CAPTURE(call.devices);
-  CAPTURE(call.count);
-  CAPTURE(call.offset);
+  INFO(call.options(), " ", call.devices, " ", call.count, " ", call.offset);
   Disguised resources(simulator(), call.cpu);
   const std::vector<Bytestring> in = call.inputs();
   const Bytes begin = call.offset * call.size(), size = begin + call.count * call.size() + kGuard;
@@ -119,9 +114,7 @@ void combine(const Call& call, std::uint32_t outs) {
 // Call `number` of the kernel that exchanges as well, in two work-groups; the others' data and
 // flags are there already.
 void exchange_at_once(const Call& call, std::uint32_t number) {
-  CAPTURE(call.devices);
-  CAPTURE(call.self);
-  CAPTURE(call.count);
+  INFO(call.devices, " ", call.self, " ", call.count);
   constexpr std::size_t kGroups = 2, kGroup = 8;
   Disguised resources(simulator(), false);
   const std::vector<Bytestring> in = call.inputs();
@@ -149,35 +142,21 @@ void exchange_at_once(const Call& call, std::uint32_t number) {
     f[k] = flags[k < call.devices ? k : 0].get();
   }
   const auto kernel = resources.kernel(kCollectiveKernels, "at_once", call.options());
-  simulator().stream().launch(*kernel, {{kGroups * kGroup, 1, 1}, {kGroup, 1, 1}},
-                              {out.get(),
-                               call.offset,
-                               mine.get(),
-                               call.offset,
-                               call.count,
-                               call.self,
-                               call.devices,
-                               static_cast<std::uint32_t>(call.aligned()),
-                               call.slot() / call.size(),
-                               number,
-                               status.get(),
-                               ~std::uint64_t{0},
-                               l[0],
-                               l[1],
-                               l[2],
-                               l[3],
-                               l[4],
-                               l[5],
-                               l[6],
-                               l[7],
-                               f[0],
-                               f[1],
-                               f[2],
-                               f[3],
-                               f[4],
-                               f[5],
-                               f[6],
-                               f[7]});
+  std::vector<KernelArg> args{out.get(),
+                              call.offset,
+                              mine.get(),
+                              call.offset,
+                              call.count,
+                              call.self,
+                              call.devices,
+                              static_cast<std::uint32_t>(call.aligned()),
+                              call.slot() / call.size(),
+                              number,
+                              status.get(),
+                              ~std::uint64_t{0}};
+  args.insert(args.end(), l.begin(), l.end());
+  args.insert(args.end(), f.begin(), f.end());
+  simulator().stream().launch(*kernel, {{kGroups * kGroup, 1, 1}, {kGroup, 1, 1}}, args);
   finish(simulator());
   check_output(call, *out, expected(call, in));
   CHECK(words(fetched(*status)) == std::vector<std::uint32_t>{0});
@@ -227,8 +206,7 @@ TEST_CASE("peers: bytes that a kernel puts into another device's memory") {
                                              {8, 4, 3},
                                              {1, 0, 17},
                                              {3, 3, 1}}) {
-    CAPTURE(to_at);
-    CAPTURE(size);
+    INFO(to_at, " ", size);
     const auto to = resources.allocate(kSize);
     simulator().stream().launch(*kernel, {{8, 1, 1}, {4, 1, 1}},
                                 {to.get(), to_at, from.get(), from_at, size});
@@ -275,3 +253,5 @@ TEST_CASE("peers: signals, and one that does not come") {
   CHECK(sync(3, 0, 0b00100000) == 6);  // 5 never signalled
   CHECK(sync(3, 0, 0b01000000) == 6);  // who was missed first is kept
 }
+
+}  // namespace mgpu::test

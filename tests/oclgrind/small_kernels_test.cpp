@@ -3,35 +3,18 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <vector>
-
 #include "lib/exec/calibration.hpp"
-#include "suites/fisher/gram_workload.hpp"
-#include "suites/fisher/points_workload.hpp"
-#include "suites/lbm/lbm_workload.hpp"
-#include "suites/matrix/matrix_workload.hpp"
-#include "suites/merkle/merkle_workload.hpp"
 #include "suites/msm/msm_workload.hpp"
-#include "suites/pac/pac_workload.hpp"
-#include "suites/pipeline/pipeline_workload.hpp"
-#include "suites/stencil/stencil_workload.hpp"
-#include "suites/suites.hpp"
 #include "tests/oclgrind/simulator.hpp"
-#include "tests/support/fisher_problem.hpp"
-#include "tests/support/lbm_params.hpp"
-#include "tests/support/pac_problem.hpp"
+#include "tests/support/suite_params.hpp"
 
-using namespace mgpu;
-using namespace mgpu::test;
-
+namespace mgpu::test {
 namespace {
 
 // What a worker does, on this thread: Oclgrind 21.10 crashes when another one launches while it
 // looks for uninitialised values.
 void compute(Workload& workload, Mode mode, bool cpu, Items slice = 0) {
-  CAPTURE(to_string(mode));
-  CAPTURE(cpu);
+  INFO(to_string(mode), cpu ? " as on CPUs" : " as on GPUs");
   OpenDevice& device = simulator();
   Stream& stream = device.stream();
   Disguised resources(device, cpu);
@@ -75,33 +58,37 @@ void compute(Workload& workload, Mode mode, bool cpu, Items slice = 0) {
   CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
 }
 
-void compute_trees(bool cpu) {
-  using merkle::TreeKind;
-  for (const TreeKind kind : {TreeKind::plain, TreeKind::rfc6962, TreeKind::rfc6962_digests}) {
-    for (const std::uint64_t leaves : {1, 3, 6}) {
-      merkle::MerkleWorkload workload(kind, merkle::Leaves::random(leaves, 11 + leaves, 1), 1);
-      compute(workload, leaves % 2 ? Mode::resident : Mode::end_to_end, cpu);
-    }
-  }
-  merkle::MerkleWorkload workload(TreeKind::plain, merkle::Leaves::random(21, 5, 1), 1);
-  compute(workload, Mode::end_to_end, cpu, 3);
+constexpr bool kAsGpu = false, kAsCpu = true;
+
+std::unique_ptr<Workload> workload_of(const char* suite, std::uint64_t size, const Options& given,
+                                      std::size_t devices = 1) {
+  std::string text = suite;
+  for (const auto& [name, value] : given) text += ' ' + name + '=' + value;
+  CAPTURE(text);
+  SuiteParams params = suite_params(suite, size, given);
+  params.host_threads = 1;
+  params.devices = devices;
+  return suite_named(suite).make(params);
 }
 
-void compute_fisher(std::uint64_t points, const std::map<std::string, std::string>& options,
-                    const std::vector<bool>& on_cpus = {false, true}) {
-  for (const auto& [name, value] : options) CAPTURE(name + "=" + value);
-  for (const bool cpu : on_cpus) {
-    for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
-      const SuiteParams params = testing::fisher_params(points, options);
-      if (params.options.at("regime") == "empirical") {
-        fisher::GramWorkload workload(params);
-        compute(workload, mode, cpu);
-      } else {
-        fisher::PointsWorkload workload(params);
-        compute(workload, mode, cpu);
-      }
-    }
-  }
+void compute(const char* suite, std::uint64_t size, const Options& given, Mode mode, bool cpu,
+             Items slice = 0) {
+  compute(*workload_of(suite, size, given), mode, cpu, slice);
+}
+
+void compute_trees(bool cpu) {
+  for (const char* tree : {"plain", "rfc6962", "rfc6962-digests"})
+    for (const std::uint64_t leaves : {1, 3, 6})
+      compute("merkle", leaves, {{"tree", tree}}, leaves % 2 ? Mode::resident : Mode::end_to_end,
+              cpu);
+  compute("merkle", 21, {}, Mode::end_to_end, cpu, 3);
+}
+
+void compute_fisher(std::uint64_t points, const Options& options,
+                    const std::vector<bool>& on_cpus = {kAsGpu, kAsCpu}) {
+  for (const bool cpu : on_cpus)
+    for (const Mode mode : {Mode::resident, Mode::end_to_end})
+      compute("fisher", points, options, mode, cpu);
 }
 
 void compute_models(bool cpu) {
@@ -114,181 +101,97 @@ void compute_models(bool cpu) {
                    {cpu});
 }
 
-SuiteParams stencil_params(std::uint64_t size, std::map<std::string, std::string> options) {
-  SuiteParams params;
-  params.size = size;
-  params.seed = 5;
-  params.options = {{"iterations", "2"},
-                    {"depth", "1"},
-                    {"split", "auto"},
-                    {"overlap", "on"},
-                    {"rate", "0.1"},
-                    {"radius", "2"},
-                    {"steps", "auto"},
-                    {"exchange", "auto"},
-                    {"initial", "auto"},
-                    {"check-every", "never"},
-                    {"checkpoint-rounds", "none"}};
-  options.merge(params.options);
-  params.options = std::move(options);
-  return params;
-}
-
-// Of one work-group, which is its own neighbour: others would only begin when it ends.
-void compute_persistent(bool cpu) {
-  for (const char* precision : {"fp32", "fp64"}) {
-    stencil::StencilWorkload workload(stencil_params(37, {{"kind", "jacobi2d"},
-                                                          {"precision", precision},
-                                                          {"iterations", "4"},
-                                                          {"steps", "persistent"}}));
-    compute(workload, Mode::resident, cpu);
-    CHECK(workload.verify(VerifyLevel::full, 0).method.find("by persistent kernels") !=
-          std::string::npos);
-  }
-}
-
 void compute_stencils(bool cpu) {
   for (const char* precision : {"fp32", "fp64"}) {
     for (const auto& [kind, radius, size] : {std::tuple{"jacobi2d", "2", 37},
                                              {"heat3d", "2", 9},
                                              {"star", "1", 37},
                                              {"star", "4", 37}}) {
-      CAPTURE(kind);
-      CAPTURE(radius);
-      CAPTURE(precision);
-      SuiteParams params = stencil_params(static_cast<std::uint64_t>(size),
-                                          {{"kind", kind},
-                                           {"precision", precision},
-                                           {"radius", radius},
-                                           {"check-every", *kind == 'j' ? "1" : "never"}});
-      for (const char* split : {"auto", "blocks"}) {
-        params.options["split"] = split;
-        if (*split == 'b') params.options["check-every"] = "never";
-        params.devices = *split == 'b' ? 2 : 1;  // one of which does it all
-        stencil::StencilWorkload workload(params);
-        compute(workload, cpu ? Mode::resident : Mode::end_to_end, cpu);
+      for (const bool split : {false, true}) {
+        Options options{{"kind", kind}, {"precision", precision}, {"iterations", "2"}};
+        if (*kind == 's') options["radius"] = radius;
+        if (split) options["split"] = "blocks";
+        if (!split && *kind == 'j') options["check-every"] = "1";
+        // Of two devices one does it all.
+        compute(*workload_of("stencil", static_cast<std::uint64_t>(size), options, split ? 2 : 1),
+                cpu ? Mode::resident : Mode::end_to_end, cpu);
       }
     }
   }
 }
 
 void compute_stages(bool cpu) {
-  for (const char* place : {"data", "pipeline"}) {
-    SuiteParams params;
-    params.size = 5;
-    params.seed = 2;
-    params.host_threads = 1;
-    params.options = {{"stages", "hash,transform,product:2,reduction:2,hash"},
-                      {"place", place},
-                      {"width", "32"},
-                      {"batch", "3"}};
-    const pipeline::Problem problem = pipeline::problem_of(params);
-    if (problem.place == pipeline::Place::data) {
-      pipeline::DataWorkload workload(problem, params);
-      compute(workload, Mode::end_to_end, cpu);
-    } else {
-      pipeline::ChainWorkload workload(problem, params);
-      compute(workload, Mode::resident, cpu);
-    }
-  }
-}
-
-void compute_flows(bool cpu) {
-  for (const char* flow : {"taylor-green", "cavity", "channel"}) {
-    for (const char* lattices : {"two", "one"}) {
-      CAPTURE(flow);
-      CAPTURE(lattices);
-      lbm::LbmWorkload workload(lbm_params({flow, 5, 4, 3, {{"lattices", lattices}}}));
-      compute(workload, cpu ? Mode::resident : Mode::end_to_end, cpu);
-    }
-  }
-}
-
-// Of options that are not given the first values, which are their defaults.
-std::unique_ptr<Workload> workload_of(const char* suite, std::uint64_t size,
-                                      const std::map<std::string, std::string>& given) {
-  SuiteParams params;
-  params.size = size;
-  params.seed = 5;
-  params.host_threads = 1;
-  params.options = given;
-  for (const SuiteInfo& info : all_suites()) {
-    if (info.name != suite) continue;
-    for (const SuiteOption& option : info.options)
-      if (option.kind != SuiteOption::Kind::flag)
-        params.options.insert({option.name, option.values.front()});
-    return info.make(params);
-  }
-  FAIL("there is no suite " << suite);
-  return nullptr;
+  for (const auto& [place, mode] :
+       {std::pair{"data", Mode::end_to_end}, {"pipeline", Mode::resident}})
+    compute("pipeline", 5,
+            {{"stages", "hash,transform,product:2,reduction:2,hash"},
+             {"place", place},
+             {"width", "32"},
+             {"batch", "3"}},
+            mode, cpu);
 }
 
 void compute_tropical(bool cpu) {
   for (const bool is_first : {true, false}) {
-    const std::map<std::string, std::string> numbers{
-        {"precision", is_first ? "fp32" : "int32"},
-        {"semiring", is_first ? "min-plus" : "max-plus"},
-        {"data", "negative"},
-        {"density", "0.4"}};
+    const Options numbers{{"precision", is_first ? "fp32" : "int32"},
+                          {"semiring", is_first ? "min-plus" : "max-plus"},
+                          {"data", "negative"},
+                          {"density", "0.4"}};
     auto product = numbers, graph = numbers;
     product.insert({{"cols", "37"}, {"inner", "11"}, {"axis", cpu ? "tiles" : "cols"}});
     graph.insert({"op", "apsp"});
     (is_first ? product : graph)["paths"] = "yes";
-    compute(*workload_of("tropical", 35, product), cpu ? Mode::end_to_end : Mode::resident, cpu);
-    compute(*workload_of("tropical", 35, graph), cpu ? Mode::resident : Mode::end_to_end, cpu);
+    compute("tropical", 35, product, cpu ? Mode::end_to_end : Mode::resident, cpu);
+    compute("tropical", 35, graph, cpu ? Mode::resident : Mode::end_to_end, cpu);
   }
 }
 
 }  // namespace
+}  // namespace mgpu::test
 
 // Instead of the loader's, which it calls.
 extern "C" cl_int CL_API_CALL clBuildProgram(cl_program program, cl_uint count,
                                              const cl_device_id* devices, const char* options,
                                              void(CL_CALLBACK* notify)(cl_program, void*),
                                              void* data) {
-  let_this_thread_write();
+  mgpu::test::let_this_thread_write();
   static const auto real =
       reinterpret_cast<decltype(&clBuildProgram)>(::dlsym(RTLD_NEXT, "clBuildProgram"));
   return real(program, count, devices, options, notify, data);
 }
 
-TEST_CASE("merkle, as on GPUs") { compute_trees(false); }
-TEST_CASE("merkle, as on CPUs") { compute_trees(true); }
+namespace mgpu::test {
+
+TEST_CASE("merkle, as on GPUs") { compute_trees(kAsGpu); }
+TEST_CASE("merkle, as on CPUs") { compute_trees(kAsCpu); }
 
 TEST_CASE("msm") {
-  using namespace msm;
-  std::size_t turn = 0;
-  for (const Curve curve : {Curve::bn254, Curve::bls12_381}) {
-    for (const Mode mode : {Mode::resident, scalars_mode, Mode::end_to_end}) {
-      MsmOptions options;
-      options.axis = mode == scalars_mode ? Axis::windows : Axis::points;
-      options.window_bits = 4;
-      options.devices = 1;
-      MsmWorkload workload(
-          Terms::random(curve, 5, mode == Mode::resident ? Scalars::witness : Scalars::uniform, 8,
-                        1),
-          options);
-      compute(workload, mode, turn++ % 2 == 1);
+  bool cpu = false;
+  for (const char* curve : {"bn254", "bls12_381"}) {
+    for (const Mode mode : {Mode::resident, msm::scalars_mode, Mode::end_to_end}) {
+      compute("msm", 5,
+              {{"curve", curve},
+               {"axis", mode == msm::scalars_mode ? "windows" : "points"},
+               {"scalars", mode == Mode::resident ? "witness" : "uniform"},
+               {"window", "4"}},
+              mode, cpu);
+      cpu = !cpu;
     }
   }
 }
 
 TEST_CASE("matrix") {
-  for (const bool cpu : {false, true}) {
-    for (const char* precision : {"fp32", "fp64"}) {
-      for (const char* axis : {"rows", "cols", "tiles"}) {
-        SuiteParams params;
-        params.size = 37;
-        params.seed = 5;
-        params.host_threads = 1;
-        params.options = {{"precision", precision}, {"axis", axis},    {"cols", "41"},
-                          {"inner", "19"},          {"alpha", "1.5"},  {"beta", "2"},
-                          {"data", "uniform"},      {"kernel", "auto"}};
-        matrix::MatrixWorkload workload(params);
-        compute(workload, *axis == 'c' ? Mode::resident : Mode::end_to_end, cpu);
-      }
-    }
-  }
+  for (const bool cpu : {kAsGpu, kAsCpu})
+    for (const char* precision : {"fp32", "fp64"})
+      for (const char* axis : {"rows", "cols", "tiles"})
+        compute("matrix", 37,
+                {{"precision", precision},
+                 {"axis", axis},
+                 {"cols", "41"},
+                 {"inner", "19"},
+                 {"alpha", "1.5"},
+                 {"beta", "2"}},
+                *axis == 'c' ? Mode::resident : Mode::end_to_end, cpu);
 }
 
 TEST_CASE("fisher, one matrix from scores") {
@@ -299,10 +202,10 @@ TEST_CASE("fisher, one matrix from scores") {
 }
 
 TEST_CASE("fisher, a matrix at each point from scores drawn there, as on GPUs") {
-  compute_models(false);
+  compute_models(kAsGpu);
 }
 TEST_CASE("fisher, a matrix at each point from scores drawn there, as on CPUs") {
-  compute_models(true);
+  compute_models(kAsCpu);
 }
 
 TEST_CASE("fisher, closed forms") {
@@ -317,31 +220,37 @@ TEST_CASE("fisher, closed forms") {
   }
 }
 
-TEST_CASE("stencil, as on GPUs") { compute_stencils(false); }
-TEST_CASE("stencil, as on CPUs") { compute_stencils(true); }
-TEST_CASE("persistent stencil, as on GPUs") { compute_persistent(false); }
+TEST_CASE("stencil, as on GPUs") { compute_stencils(kAsGpu); }
+TEST_CASE("stencil, as on CPUs") { compute_stencils(kAsCpu); }
 
-TEST_CASE("lbm, as on GPUs") { compute_flows(false); }
+// Of one work-group, which is its own neighbour: others would only begin when it ends.
+TEST_CASE("persistent stencil, as on GPUs") {
+  for (const char* precision : {"fp32", "fp64"})
+    compute("stencil", 37, {{"precision", precision}, {"iterations", "4"}, {"steps", "persistent"}},
+            Mode::resident, kAsGpu);
+}
+
+TEST_CASE("lbm, as on GPUs") {
+  for (const char* flow : {"taylor-green", "cavity", "channel"})
+    for (const char* lattices : {"two", "one"})
+      compute("lbm", 5,
+              {{"case", flow}, {"planes", "4"}, {"iterations", "3"}, {"lattices", lattices}},
+              Mode::end_to_end, kAsGpu);
+}
 
 TEST_CASE("phase-amplitude coupling") {
-  using testing::pac_params;
-  const std::map<std::string, std::string> bands{
-      {"channels", "1"}, {"pha", "8:8:1"}, {"amp", "60:60:1"}, {"bins", "4"}, {"perm", "5"}};
   for (const auto& [length, sums, axis] : {std::tuple{"64", "direct", "batch"},
                                            {"63", "direct", "permutation"},
                                            {"256", "transform", "permutation"}}) {
-    auto options = bands;
-    options.insert({{"length", length}, {"sums", sums}, {"axis", axis}});
+    Options options{{"channels", "1"}, {"pha", "8:8:1"},   {"amp", "60:60:1"}, {"bins", "4"},
+                    {"perm", "5"},     {"length", length}, {"sums", sums},     {"axis", axis}};
     if (*sums == 'd') options["fs"] = "128", options["amp"] = "40:40:1";
-    for (const bool cpu : {false, true}) {
-      pac::PacWorkload workload(pac_params(1, options));
-      compute(workload, Mode::end_to_end, cpu, 5);
-    }
+    for (const bool cpu : {kAsGpu, kAsCpu}) compute("pac", 1, options, Mode::end_to_end, cpu, 5);
   }
 }
 
-TEST_CASE("tropical, as on GPUs") { compute_tropical(false); }
-TEST_CASE("tropical, as on CPUs") { compute_tropical(true); }
+TEST_CASE("tropical, as on GPUs") { compute_tropical(kAsGpu); }
+TEST_CASE("tropical, as on CPUs") { compute_tropical(kAsCpu); }
 
 TEST_CASE("geometric") {
   for (const char* precision : {"fp32", "fp64"}) {
@@ -349,10 +258,9 @@ TEST_CASE("geometric") {
                                              {"2,0,1", "sandwich"},
                                              {"1,1,0", "outer"},
                                              {"0,0,0", "inner"}}) {
-      const std::map<std::string, std::string> options{
-          {"algebra", algebra}, {"op", operation}, {"precision", precision}};
-      for (const bool cpu : {false, true}) {
-        const auto workload = workload_of("geometric", 70, options);
+      for (const bool cpu : {kAsGpu, kAsCpu}) {
+        const auto workload = workload_of(
+            "geometric", 70, {{"algebra", algebra}, {"op", operation}, {"precision", precision}});
         const DeviceTraits traits = Disguised(simulator(), cpu).traits();
         for (const std::string& variant : workload->kernel_variants(traits)) {
           CAPTURE(variant);
@@ -391,5 +299,8 @@ TEST_CASE("calibration") {
   device.stream().launch(*spin, {{1, 1, 1}, {1, 1, 1}}, {out.get(), std::uint32_t{2}});
   finish(device);
 }
-TEST_CASE("pipeline, as on GPUs") { compute_stages(false); }
-TEST_CASE("pipeline, as on CPUs") { compute_stages(true); }
+
+TEST_CASE("pipeline, as on GPUs") { compute_stages(kAsGpu); }
+TEST_CASE("pipeline, as on CPUs") { compute_stages(kAsCpu); }
+
+}  // namespace mgpu::test

@@ -281,10 +281,13 @@ TEST_CASE("handicap: a slow-down that has not begun holds nothing back, and begi
   handicap.slow_from_fraction = 0.5;
   SlowedDevice bench(handicap);
   bench.open->slow_down().begin_sample(bench.backend->now());
-  const auto before = bench.finish(bench.slice(0, 1 << 20));
-  REQUIRE(before.size() == 2);
-  CHECK(length(before[1]) <
-        50 * length(before[0]));  // some 50 ms: more than a busy machine takes to look
+  bool held = true;  // a busy machine may look late, but not every time
+  for (int i = 0; held && i < 20; ++i) {
+    const auto before = bench.finish(bench.slice(0, 1 << 20));
+    REQUIRE(before.size() == 2);
+    held = length(before[1]) >= 50 * length(before[0]);
+  }
+  CHECK_FALSE(held);
   bench.open->slow_down().reached(0.5, bench.backend->now());
   const auto after = bench.finish(bench.slice(0, 1 << 20));
   CHECK(length(after[1]) > 90 * length(after[0]));

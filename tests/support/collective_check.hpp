@@ -63,10 +63,13 @@ inline Bytestring random_elements(Element element, Bytes bytes, std::uint64_t se
   return with_type(element, [&](auto zero) {
     using T = decltype(zero);
     std::mt19937_64 random(seed);
-    std::vector<T> values(bytes / sizeof(T));
+    // Many are a row that is repeated, of a length that no piece is a multiple of.
+    std::vector<T> values(std::min<std::size_t>(bytes / sizeof(T), 8191));
     for (T& value : values) value = any_value<T>(random);
+    const Bytes row = values.size() * sizeof(T);
     Bytestring result(bytes);
-    if (bytes > 0) std::memcpy(result.data(), values.data(), bytes);
+    for (Bytes at = 0; at < bytes; at += row)
+      std::memcpy(result.data() + at, values.data(), std::min(row, bytes - at));
     return result;
   });
 }
@@ -86,14 +89,11 @@ inline std::vector<Bytestring> expected_outputs(const CollectiveCall& call,
   const auto reduced = [&](std::size_t to, std::uint64_t at, const Part& elements) {
     with_type(call.element, [&](auto zero) {
       using T = decltype(zero);
-      for (std::uint64_t i = elements.begin; i < elements.end; ++i) {
-        T sum{}, next{};
-        std::memcpy(&sum, in[0].data() + i * size, size);
-        for (std::size_t k = 1; k < n; ++k) {
-          std::memcpy(&next, in[k].data() + i * size, size);
-          sum = combined(call.reduction, sum, next);
-        }
-        std::memcpy(out[to].data() + (at + i - elements.begin) * size, &sum, size);
+      T* const sums = reinterpret_cast<T*>(out[to].data()) + at;
+      for (std::size_t k = 0; k < n; ++k) {
+        const T* const next = reinterpret_cast<const T*>(in[k].data()) + elements.begin;
+        for (std::uint64_t i = 0; i < elements.size(); ++i)
+          sums[i] = k == 0 ? next[i] : combined(call.reduction, sums[i], next[i]);
       }
     });
   };

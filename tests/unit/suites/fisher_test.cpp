@@ -410,13 +410,6 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("fisher: one device with everything combines 1024 blocks in three launches at most") {
-  NodeForest forest(1024);
-  for (Items i = 0; i < 1024; ++i) forest.add({0, i});
-  CHECK(forest.combine().size() <= 3);
-  CHECK(forest.nodes() == std::vector<block_tree::TreeNode>{{10, 0}});
-}
-
 TEST_CASE("fisher: units hold every tile on and above the diagonal once, two with a common block") {
   auto chosen = testing::one_in(5);
   for (std::uint64_t dim = 1; dim <= most_models_dim; ++dim) {

@@ -86,14 +86,6 @@ TEST_CASE("matrix: a range of tiles is covered by few rectangles of the right ar
   CHECK(geometry.cover(0, geometry.items()) == std::vector<Rect>{{0, 1300, 0, 900}});
 }
 
-TEST_CASE("matrix: a range of tiles is compact: 64 of them lie in a square of 8 x 8") {
-  const Geometry geometry = Geometry::of(2000, 2000, Axis::tiles);
-  const auto rects = geometry.cover(64, 128);
-  REQUIRE(rects.size() == 1);
-  CHECK(rects.front().rows == 8 * geometry.edge());
-  CHECK(rects.front().columns == 8 * geometry.edge());
-}
-
 TEST_CASE(
     "matrix: the table of tiles has every tile of the kernel once, those of an item together") {
   for (const Axis axis : {Axis::rows, Axis::cols, Axis::tiles}) {

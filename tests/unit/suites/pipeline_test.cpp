@@ -155,8 +155,10 @@ TEST_CASE("pipeline: the transform is the sum that defines it, twice it turns wo
   constexpr std::uint64_t p = 998244353;
   for (const std::uint32_t n : {8u, 64u}) {
     const auto x = words_up_to(n), found = through("transform", x);
-    std::uint64_t root = 1;
-    for (std::uint64_t i = 0; i < (p - 1) / n; ++i) root = root * 3 % p;
+    std::uint64_t root = 1;  // 3 to the power of (p - 1) / n
+    for (std::uint64_t bits = (p - 1) / n, power = 3; bits > 0;
+         bits /= 2, power = power * power % p)
+      if (bits % 2 == 1) root = root * power % p;
     for (std::uint32_t k = 0; k < n; ++k) {
       std::uint64_t sum = 0, w = 1, step = 1;
       for (std::uint32_t i = 0; i < k; ++i) step = step * root % p;

@@ -257,8 +257,8 @@ TEST_CASE("stencil: an eigenmode decays as it must, and a ramp gives two a step"
                                                  {"heat3d", "fp64", "eigenmode"},
                                                  {"star", "fp32", "ramp"}}) {
     CAPTURE(kind);
-    StencilWorkload workload(params_with(
-        24, 40, {{"kind", kind}, {"precision", precision}, {"initial", initial}}));
+    StencilWorkload workload(
+        params_with(24, 40, {{"kind", kind}, {"precision", precision}, {"initial", initial}}));
     check_right(Sample(workload, {12, 12}), workload);
     REQUIRE(compare_closed_form(workload.problem(), workload.result(), 2));
     CHECK(compare_closed_form(workload.problem(), workload.result(), 2)->wrong.empty());

@@ -377,12 +377,4 @@ TEST_CASE("tropical: panels come when needed and where nobody reads, however fas
   }
 }
 
-TEST_CASE("tropical: who shares nothing with others signals nobody") {
-  const Blocks blocks = Blocks::of(300);
-  const auto owners = owners_of(blocks.count(), {3, 5});
-  CHECK(PanelOrder(blocks, owners, {2}).others().empty());
-  CHECK(PanelOrder(blocks, owners_of(blocks.count(), {5}), {0}).others().empty());
-  CHECK(PanelOrder(blocks, owners, {1}).others().front() == DeviceIndex{0});
-}
-
 }  // namespace mgpu::tropical
