@@ -63,8 +63,9 @@ TEST_CASE("exchange: collectives on every path equal plain loops, the same bits 
 // One device, opened often: what a device sends to all others at once does not fit into its slots,
 // pieces of one put to each of four, and puts to each of nine.
 TEST_CASE("exchange: more devices than slots, staged, also with several calls enqueued together") {
-  for (const auto& [count, elements] :
-       {std::pair<std::size_t, std::uint64_t>{4, 1'200'001}, {9, 300'007}}) {
+  for (const auto& sizes : {std::pair<std::size_t, std::uint64_t>{4, 1'200'001}, {9, 300'007}}) {
+    const std::size_t count = sizes.first;
+    const std::uint64_t elements = sizes.second;
     CAPTURE(count);
     std::vector<std::unique_ptr<OpenDevice>> often;
     for (std::size_t i = 0; i < count; ++i)

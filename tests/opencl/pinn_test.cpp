@@ -89,9 +89,10 @@ TEST_CASE("pinn: shards in local memory and layers in tiles compute the bits dif
     const char *equation, *layers, *shards;
   };
   // Steps of 2 x 32 are one launch where shards are; of 32 shards they are added in two turns.
-  for (const auto& [equation, layers, shards] :
+  for (const Training& training :
        testing::first_when_quick(1, {Training{"burgers", "3", "4"}, {"helmholtz", "2", "32"}})) {
-    INFO(equation, " ", layers);
+    const auto [equation, layers, shards] = training;
+    INFO(training.equation, " ", training.layers);
     // A width of 32: no neuron is there for the tiles alone, so that digests are of the same
     // parameters.
     const SuiteParams params = params_with(150, {{"problem", equation},
@@ -116,8 +117,8 @@ TEST_CASE("pinn: shards in local memory and layers in tiles compute the bits dif
       }
     }
     CHECK(digests.size() >= 2);
-    for (const auto& [name, digest] : digests)
-      CHECK_MESSAGE(digest == digests.begin()->second, name);
+    for (const auto& made : digests)
+      CHECK_MESSAGE(made.second == digests.begin()->second, made.first);
   }
 }
 
