@@ -89,7 +89,8 @@ TEST_CASE("fisher: differences of trigamma have all their digits however small t
       {0.25, 1e-20, 1.2932773993753691323e-18L},       {1e18, 1e-3, 1.0000000000000000218e-39L},
       {0x1p-60, 0x1p-70, 2.5923504231893326578e+33L}};
   for (const auto& [x, d, expected] : differences) {
-    CAPTURE(x);
+    const auto& this_x = x;
+    CAPTURE(this_x);
     CHECK(std::abs(trigamma_difference(x, d) / expected - 1) < 4e-18L);
   }
   CHECK(trigamma_difference(2.5L, 0) == 0);
@@ -99,7 +100,8 @@ TEST_CASE("fisher: differences of trigamma have all their digits however small t
       {20.0, 1.2708229352031198315e-03L}, {1e8, 5.0000000166666666667e-17L},
       {1e30, 4.9999999999999998012e-61L}};
   for (const auto& [x, expected] : distances) {
-    CAPTURE(x);
+    const auto& this_x = x;
+    CAPTURE(this_x);
     CHECK(std::abs(trigamma_less_reciprocal(x) / expected - 1) < 1e-17L);
   }
 }
@@ -179,7 +181,8 @@ TEST_CASE("fisher: points whose matrices the precision cannot hold are named, ot
       {"binomial", {1e-38}},
       {"categorical-free", {0.5, 0.5 - 0x1p-25}}};
   for (const auto& [family, theta] : beyond_fp32) {
-    CAPTURE(family);
+    const auto& this_family = family;
+    CAPTURE(this_family);
     const std::string message = said({{"family", family}}, theta);
     CHECK((has(message, "x.npy, row 0") && has(message, "fp32")));
     CHECK(has(message, "--precision fp64"));
@@ -191,7 +194,8 @@ TEST_CASE("fisher: points whose matrices the precision cannot hold are named, ot
       {"categorical", {-1e38, 1e38}}, {"categorical-free", {0.5, 0.49}},
       {"dirichlet", {1e30, 2e-19}},   {"geometric", {0.9999}}};
   for (const auto& [family, theta] : within_fp32) {
-    CAPTURE(family);
+    const auto& this_family = family;
+    CAPTURE(this_family);
     CHECK(said({{"family", family}}, theta) == "");
   }
   const std::string never = said({{"family", "gamma"}, {"precision", "fp64"}}, {7e-155, 1});

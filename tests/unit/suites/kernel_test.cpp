@@ -70,7 +70,7 @@ TEST_CASE("kernel: expressions compute as C does, and stay integers as long as t
                                        {"ceil_div(n, width)", 15},
                                        {"round_up(n, 64)", 128},
                                        {"min(n, 3) + max(n, 3)", 103}})
-    CHECK_MESSAGE(integer(text) == expected, text);
+    CHECK(integer(text) == expected);
   CHECK(value("n * a").d == doctest::Approx(250));
   CHECK_FALSE(value("n / 8.0").integer);
   CHECK(integer("end - begin - count", {10, 5, 15}) == 0);
@@ -190,7 +190,7 @@ TEST_CASE("kernel: accumulators begin with what changes nothing, and combine by 
     const auto bytes = std::as_writable_bytes(std::span(&sum, 1));
     put_identity(one, bytes);
     for (const std::int32_t& each : {a, b}) combine(one, std::as_bytes(std::span(&each, 1)), bytes);
-    CHECK_MESSAGE(sum == expected, op);
+    CHECK(sum == expected);
   }
 }
 

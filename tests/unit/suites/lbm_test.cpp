@@ -68,7 +68,11 @@ TEST_CASE("lbm slabs: cells of a plain loop for any flow, lattices, depth, share
         for (const Mode& mode : {Mode::resident, Mode::end_to_end}) {
           for (const PeerPath path : {PeerPath::direct, PeerPath::staged}) {
             if (!chosen()) continue;
-            INFO(flow, " ", lattices, " depth ", depth, " overlap ", overlap);
+            const auto& this_lattices = lattices;
+            const auto& this_depth = depth;
+            const auto& this_overlap = overlap;
+            INFO(flow, " ", this_lattices, " this_depth ", this_depth, " this_overlap ",
+                 this_overlap);
             check(workload, shares, mode, path);
           }
         }

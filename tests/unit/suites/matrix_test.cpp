@@ -52,7 +52,9 @@ TEST_CASE("matrix: every element of C is in exactly one item, by every axis, for
   for (const Axis axis : {Axis::rows, Axis::cols, Axis::tiles}) {
     for (const auto& [rows, columns] :
          {std::pair{97u, 135u}, {1u, 1000u}, {1000u, 1u}, {32u, 32u}, {700u, 530u}, {33u, 2000u}}) {
-      INFO(rows, " ", columns);
+      const auto& this_rows = rows;
+      const auto& this_columns = columns;
+      INFO(this_rows, " ", this_columns);
       const Geometry geometry = Geometry::of(rows, columns, axis);
       std::vector<int> seen(std::size_t{rows} * columns, 0);
       for (Items item = 0; item < geometry.items(); ++item) {
@@ -364,7 +366,7 @@ struct HostProduct {
     return sampled.empty() ? reference.check_all(3).message : sampled;
   }
 
-  // Right as it is, and seen if any of the kRows that is not sampled has one element that is not.
+  // Right as it is, and seen if any of the rows that is not sampled has one element that is not.
   void check() {
     compute();
     const std::string message = wrong();
@@ -490,7 +492,7 @@ TEST_CASE("matrix: products that overflow or are subnormal are right as IEEE has
   check_everywhere<double>();
 }
 
-TEST_CASE("matrix: one wrong element is seen in any row, whatever the magnitude of B's kColumns") {
+TEST_CASE("matrix: one wrong element is seen in any row, whatever the magnitude of B's columns") {
   HostProduct<double> product;
   for (std::uint64_t j = 0; j < kColumns; ++j) {
     for (std::uint64_t k = 0; k < kInner; ++k)

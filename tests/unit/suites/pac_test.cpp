@@ -282,8 +282,8 @@ TEST_CASE("pac: options that no series can be computed with are refused by name"
       {"planted", "10", "10:80"},     {"planted", "10:200", "10:80"},
   };
   for (const auto& [option, value, accepted] : refused) {
-    INFO(option, " ", value);
-    const std::string message = refusal([&] { problem_with({{option, value}}); });
+    const Options given{{option, value}};
+    const std::string message = refusal([&] { problem_with(given); });
     CHECK((has(message, std::string("--") + option) && has(message, accepted)));
   }
   CHECK(has(refusal([] { problem_with({}, 0); }), "--size"));

@@ -185,9 +185,10 @@ TEST_CASE("tropical: what a graph file does not clearly say is refused with its 
            {".mtx", mtx + "real general\n3 4 0\n", "columns"},
            {".mtx", mtx + "integer general\n3 3 1\n1 2 x\n", "\"x\""},
            {".txt", "1\n", ".gr, .mtx"}}) {
-    INFO(end, ": ", text);
-    const std::string what =
-        refusal([&, &end = end, &text = text] { read_text(end, text, 3); }, ErrorKind::input);
+    const auto& this_end = end;
+    const auto& this_text = text;
+    INFO(this_end, ": ", this_text);
+    const std::string what = refusal([&] { read_text(this_end, this_text, 3); }, ErrorKind::input);
     CHECK((has(what, words) && !has(what, "\n")));
   }
 }
