@@ -28,6 +28,11 @@ inline std::string golden(const std::string& name, std::string_view now) {
   return file_text(file);
 }
 
+// What is in a golden file.
+inline std::string golden_text(const std::string& name) {
+  return file_text(std::filesystem::path(MGPU_SOURCE_DIR) / "tests/golden" / name);
+}
+
 // A fresh folder, removed with everything in it at the end.
 class TemporaryFolder {
  public:

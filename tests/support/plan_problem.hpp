@@ -3,19 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/pairs.hpp"
 #include "tests/support/plan_driver.hpp"
+#include "tests/support/simulated_set.hpp"
 
 namespace mgpu::test {
-
-// So many alike devices, of 1 item/ns each, which hold all items and are handed them in pieces.
-inline std::vector<DeviceEstimate> alike_devices(std::size_t count, Items items, Items piece) {
-  DeviceEstimate device;
-  device.items_per_s = 1e9;
-  device.score = 50;
-  device.fits = items;
-  device.pipeline = piece;
-  return std::vector<DeviceEstimate>(count, device);
-}
 
 // Devices of these rates; everything fits and is handed out in one piece unless a test changes it.
 struct Problem {
@@ -57,5 +49,29 @@ struct Problem {
   std::vector<DrivenDevice> real;
   PlanRequest request;
 };
+
+// Checks what each device has done in the end. A row has a strategy, how many devices, how many
+// items, words as of SimulatedSet, and behind "=" the shares. Rates that are not known are one.
+inline void check_driven_shares(std::string_view table) {
+  for (const auto& [given, expected] : pairs_of(table)) {
+    CAPTURE(given);
+    std::istringstream in(given);
+    std::string strategy, words, shares;
+    std::size_t devices = 0;
+    Items items = 0;
+    in >> strategy >> devices >> items;
+    std::getline(in, words);
+    SimulatedSet set(devices, items, items, words);
+    std::vector<DrivenDevice> real;
+    for (const DeviceEstimate& e : set.estimates)
+      real.push_back({e.items_per_s > 0 ? e.items_per_s : kOnePerNs, e.fits});
+    const StrategyChoice choice = parse_strategies(strategy).front();
+    const Driven result = drive(*choice.info->make(choice.params), set.asked(), real);
+    CHECK(result.failure == "");
+    for (const Items share : result.items)
+      shares += (shares.empty() ? "" : " ") + std::to_string(share);
+    CHECK(shares == expected);
+  }
+}
 
 }  // namespace mgpu::test

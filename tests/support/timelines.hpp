@@ -6,7 +6,11 @@
 #include <cstdint>
 #include <optional>
 #include <random>
+#include <sstream>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lib/profile/timeline.hpp"
@@ -78,6 +82,104 @@ class TimelineBuilder {
  private:
   Timeline timeline_;
 };
+
+// A number of nanoseconds, or of us or ms: "5", "-7", "10ms".
+inline std::int64_t drawn_time(const std::string& text) {
+  std::size_t end = 0;
+  const std::int64_t number = std::stoll(text, &end);
+  const std::string unit = text.substr(end);
+  if (unit == "us") return number * 1000;
+  if (unit == "ms") return number * 1'000'000;
+  if (!unit.empty()) throw std::invalid_argument("no time: " + text);
+  return number;
+}
+
+// One item of a picture, see below: the words after the device's.
+inline void draw_item(TimelineBuilder& b, std::uint32_t device,
+                      const std::vector<std::string>& words) {
+  const std::string& what = words.at(0);
+  const auto slice = [](const std::string& of) -> std::int32_t {
+    if (of == "prep") return kPrepare;
+    if (of == "collect") return kCollect;
+    return of == "merge" ? kMerge : static_cast<std::int32_t>(std::stol(of));
+  };
+  const auto times = [&](std::size_t word) {
+    const std::string& text = words.at(word);
+    const std::size_t dots = text.find("..");
+    if (dots == std::string::npos) throw std::invalid_argument("no times: " + text);
+    return std::pair(drawn_time(text.substr(0, dots)), drawn_time(text.substr(dots + 2)));
+  };
+  // What follows the times: bytes, and the number of a round.
+  Bytes bytes = 0;
+  std::optional<std::uint32_t> round;
+  for (std::size_t word = 2; word < words.size(); ++word) {
+    const std::string& text = words[word];
+    if (text.front() == '@') round = static_cast<std::uint32_t>(std::stoul(text.substr(1)));
+    if (text.back() == 'B') bytes = std::stoull(text);
+  }
+  const bool timed_second = what == "up" || what == "run" || what == "down" || what == "items";
+  const auto [begin, end] = times(timed_second ? 2 : 1);
+  const std::uint32_t number =
+      what.find_first_of(">@") == std::string::npos
+          ? 0
+          : static_cast<std::uint32_t>(std::stoul(what.substr(what.find_first_of(">@") + 1)));
+  if (what == "up") {
+    b.upload(device, slice(words[1]), begin, end, bytes);
+  } else if (what == "run") {
+    b.compute(device, slice(words[1]), begin, end);
+  } else if (what == "down") {
+    b.download(device, slice(words[1]), begin, end, bytes);
+  } else if (what.starts_with("put>") || what.starts_with("wait>")) {
+    b.exchange(device, number, what.starts_with("wait"), begin, end, bytes);
+  } else if (what == "fly" || what == "sync" || what == "idle") {
+    b.span(device,
+           what == "fly"    ? HostState::in_flight
+           : what == "sync" ? HostState::sync
+                            : HostState::idle,
+           begin, end);
+  } else if (what == "items") {
+    const auto [enqueued, finished] =
+        words.size() > 3 ? times(3) : std::pair<std::int64_t, std::int64_t>{};
+    b.slice(device, slice(words[1]), static_cast<Items>(begin), static_cast<Items>(end), enqueued,
+            finished);
+  } else if (what == "merge") {
+    b.merge(begin, end);
+  } else if (what.starts_with("merge@")) {
+    b.merge(begin, end, DeviceIndex{number});
+  } else {
+    throw std::invalid_argument("no item of a picture: " + what);
+  }
+  if (round) b.of_round(*round);
+}
+
+// A timeline as a picture in words: "0: up 0 5..25 64B, run 0 30..60, fly 0..70 1: put>0 10..40".
+// A device's number and a colon, and what it does, with commas between: up, run and down of a slice
+// (a number, prep, collect, merge); put>1 and wait>1, to and from another device; fly, sync and
+// idle of its worker; items of a slice, and when they were enqueued and finished; merge, or merge@0
+// on a device. "64B" are bytes, "@3" is a round.
+inline Timeline drawn(std::size_t devices, const std::string& makespan, std::string_view picture) {
+  TimelineBuilder b(devices, drawn_time(makespan));
+  std::uint32_t device = 0;
+  std::vector<std::string> item;
+  const auto end_item = [&] {
+    if (!item.empty()) draw_item(b, device, item);
+    item.clear();
+  };
+  std::istringstream words{std::string(picture)};
+  for (std::string word; words >> word;) {
+    if (word.back() == ':') {
+      end_item();
+      device = static_cast<std::uint32_t>(std::stoul(word));
+    } else if (word.back() == ',') {
+      item.push_back(word.substr(0, word.size() - 1));
+      end_item();
+    } else {
+      item.push_back(word);
+    }
+  }
+  end_item();
+  return b.get();
+}
 
 // A pipeline as three in-order queues per device would run it, two slices in flight, with random
 // lengths and launch gaps; merged on the host or on a device, or not at all. Consistent: every

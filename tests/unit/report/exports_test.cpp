@@ -8,6 +8,7 @@
 #include <set>
 
 #include "lib/report/case_name.hpp"
+#include "tests/support/golden.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/sample_report.hpp"
 
@@ -16,12 +17,6 @@ using namespace mgpu::test;
 using Json = nlohmann::ordered_json;
 
 namespace {
-
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t n = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
-  return n;
-}
 
 constexpr std::size_t kOk = 5;  // cases of sample_report() that are
 
@@ -45,8 +40,7 @@ TEST_CASE("a name belongs to one case only") {
   CHECK(case_name(run) == "merkle/leaves:100000/tree:plain/dynamic/devices:3/resident");
 }
 
-TEST_CASE(
-    "Google Benchmark JSON has one entry a case, or one a sample, and nothing that is not finite") {
+TEST_CASE("Google Benchmark JSON has an entry per case, or per sample, of finite figures") {
   const Report report = sample_report();
   const Json one = Json::parse(exported("googlecpp", report, {}));
   CHECK(one["context"]["caches"] == Json::array());
@@ -70,9 +64,7 @@ TEST_CASE(
         static_cast<double>(report.runs[0].samples[3].count()));
 }
 
-TEST_CASE(
-    "dashboards get every measure once, with bounds around the value, in the direction it is "
-    "better") {
+TEST_CASE("dashboards get every measure once, with bounds, in the direction it is better") {
   const Report report = sample_report();
   const Json bmf = Json::parse(exported("bmf", report, {}));
   REQUIRE(bmf.size() == kOk);
@@ -96,39 +88,17 @@ TEST_CASE(
   CHECK(names.size() == kOk * 5);
 }
 
-TEST_CASE(
-    "CSV and Markdown have a line for each case, as many cells as the header, and quote what would "
-    "break them") {
+TEST_CASE("CSV, Markdown and JUnit are the golden ones, and quote what would break them") {
   Report report = sample_report();
   report.runs[0].params["tree"] = std::string("a,\"b\"|c");
-  const std::string csv = exported("csv", report, {});
-  CHECK(count(csv, "\r\n") == kOk + 1);
-  CHECK(csv.starts_with(
-      "started,suite,mode,param_leaves,param_tree,strategy,strategy_chunks,chosen,devices,"));
-  CHECK(csv.find("2026-07-28T09:30:00Z,merkle,resident,100000,\"a,\"\"b\"\"|c\",single,,,2,") !=
-        std::string::npos);
-  CHECK(csv.find("inf") == std::string::npos);
-  const std::string markdown = exported("markdown", report, {});
-  CHECK(count(markdown, "| passed |") == kOk);
-  CHECK(count(csv, ",devices_asked,faults,disturbed\r\n") == 1);
-  CHECK(count(csv, ",passed,2,0,0\r\n") == kOk - 1);
-  CHECK(count(csv, ",passed,3,1,1\r\n") == 1);
-  CHECK(count(markdown, "| passed | 0 | 0 |") == kOk - 1);
-  CHECK(count(markdown, "| dynamic:chunks=64 | 2 | 3 |") == 1);
-  CHECK(count(markdown, "| passed | 1 | 1 |") == 1);
-  CHECK(markdown.find("a,\"b\"\\|c") != std::string::npos);
-}
-
-TEST_CASE(
-    "JUnit has a test for each case; failures, skips and missed requirements are what they are") {
-  Report report = sample_report();
   report.runs[4].reason = "5 < 6 & \"bad\" \x01";
+  report.runs[4].time.median = Nanos{1'000'000'000};  // of a case that is not ok
   const auto missed =
       misses(report, parse_requirements("--require", "equal:speedup>=100,stealing:time<1s"));
-  const std::string xml = exported("junit", report, missed);
-  CHECK(xml.find("tests=\"8\" failures=\"3\" errors=\"0\" skipped=\"1\"") != std::string::npos);
-  CHECK(count(xml, "<testcase ") == 8);
-  CHECK(xml.find("5 &lt; 6 &amp; &quot;bad&quot; \\x01") != std::string::npos);
+  const std::string text = exported("csv", report, {}) + "\n" + exported("markdown", report, {}) +
+                           "\n" + exported("junit", report, missed) + "\n" +
+                           exported("junit", report, {{std::size_t{3}, "device 0:1 hung"}});
+  CHECK(golden("exports.txt", text) == text);
 }
 
 TEST_CASE("a requirement holds for every case in its scope or names those that miss it") {
@@ -138,11 +108,8 @@ TEST_CASE("a requirement holds for every case in its scope or names those that m
   CHECK(missed_of(report, "time<=1us").size() == kOk);
   CHECK(missed_of(report, "dynamic:time<=1us").size() == 3);
   CHECK(missed_of(report, "best:time<=1us").size() == 2);  // two tables
-  CHECK(missed_of(report, "single:speedup>=2") ==
-        std::vector<std::string>{"merkle/leaves:100000/tree:plain/single/devices:2/resident: "
-                                 "speedup is 0.9901, required is single:speedup>=2"});
-  CHECK(missed_of(report, "stealing:time<1s") ==
-        std::vector<std::string>{"no case was measured that stealing:time<1s is about"});
+  CHECK(missed_of(report, "single:speedup>=2").at(0).starts_with("merkle/leaves:100000/"));
+  CHECK(missed_of(report, "stealing:time<1s").size() == 1);  // no such case was measured
   Report undefined = report;
   undefined.runs[0].metrics.efficiency.reset();
   CHECK(missed_of(undefined, "single:efficiency<2").size() == 1);
@@ -154,9 +121,7 @@ TEST_CASE("what is not a requirement is refused in one line that says what is ac
     CHECK(refusal([&] { parse_requirements("--require", bad); }).find("--require: \"") == 0);
 }
 
-TEST_CASE(
-    "a case measured on fewer devices than asked for is another series, and its label says what "
-    "happened") {
+TEST_CASE("a case measured on fewer devices than asked for is another series, and labelled") {
   const Report report = sample_report();
   const std::string name =
       "merkle/leaves:100000/tree:plain/dynamic:chunks=64/devices:2of3/resident";
@@ -164,10 +129,7 @@ TEST_CASE(
   CHECK(series_name(report.runs[2]) == case_name(report.runs[2]));
   const Json google = Json::parse(exported("googlecpp", report, {}))["benchmarks"][3];
   CHECK(google["name"] == name + "/real_time");
-  CHECK(google["label"] ==
-        "dynamic:chunks=64 on 2 of 3 devices; device 0:1 hung; 1 sample that a fault disturbed is "
-        "not counted; measured on 2 of 3 "
-        "devices");
+  CHECK(has(google["label"].get<std::string>(), "device 0:1 hung"));
   CHECK(Json::parse(exported("bmf", report, {})).contains(name));
   bool said = false;
   for (const Json& entry : Json::parse(exported("gha-smaller", report, {})))
@@ -176,32 +138,12 @@ TEST_CASE(
   CHECK(said);
 }
 
-TEST_CASE(
-    "JUnit tells a fault that was survived with the test that passed, and gives cases that are not "
-    "ok no time") {
-  Report report = sample_report();
-  report.runs[4].time.median = Nanos{1'000'000'000};
-  const std::string xml = exported("junit", report, {});
-  CHECK(has(xml, "failures=\"1\""));
-  CHECK(count(xml, "<system-out>") == 2);  // of a case, and of the devices that none had
-  CHECK(has(xml, "\"><system-out>device 0:1 hung in the 3rd sample (did not answer for 0.2 ms)"));
-  CHECK(has(xml, "    <system-out>device 0:2 failed at set-up"));
-  CHECK(count(xml, "time=\"0.000000000\"") == 2);
-  const std::string strict = exported("junit", report, {{std::size_t{3}, "device 0:1 hung"}});
-  CHECK(has(strict, "failures=\"2\""));
-  CHECK(has(strict, "><failure message=\"device 0:1 hung\"/><system-out>"));
-}
-
 TEST_CASE("no fault and no disturbed sample can be required") {
   Report report = sample_report();
+  CHECK(missed_of(report, "faults<=0").size() == 2);  // one is of no case
   report.faults.clear();
   CHECK(missed_of(report, "equal:faults<=0,equal:disturbed<1").empty());
-  CHECK(missed_of(report, "faults<=0") ==
-        std::vector<std::string>{"merkle/leaves:100000/tree:plain/dynamic:chunks=64/devices:3/"
-                                 "resident: faults is 1, required is faults<=0"});
-  CHECK(missed_of(report, "disturbed<=0").size() == 1);
+  for (const char* one : {"faults<=0", "disturbed<=0"})
+    CHECK(has(missed_of(report, one).at(0), "dynamic:chunks=64"));
   CHECK(missed_of(report, "faults<=1").empty());
-  report = sample_report();
-  CHECK(missed_of(report, "faults<=0").front() == "faults of no case are 1, required is faults<=0");
-  CHECK(missed_of(report, "faults<=0").size() == 2);
 }

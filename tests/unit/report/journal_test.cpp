@@ -10,6 +10,7 @@
 #include "tests/support/golden.hpp"
 
 using namespace mgpu;
+using test::golden;
 
 namespace {
 
@@ -61,7 +62,7 @@ std::string refusal_of_journal(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a journal comes back in each of its parts") {
+TEST_CASE("a journal is written as the golden one is, and comes back in each of its parts") {
   Fault fault{"0:1", "hang", "sample", "no answer"};
   fault.sample = 0;
   fault.items_lost = 7;
@@ -72,41 +73,19 @@ TEST_CASE("a journal comes back in each of its parts") {
       journal_line(JournalFault{2, fault}) +
       journal_line(JournalFault{std::nullopt, {"0:0", "error", "probe", "it broke"}}) +
       journal_line(JournalFailure{1, "wrong", {VerifyStatus::failed, "a loop", "d", 0, 4}});
-  const Journal read = journal_from_text(text);
+  CHECK(golden("journal.txt", text) == text);
+  Journal read = journal_from_text(text);
   CHECK(read.intact == text.size());
-  CHECK(read.header.id == header().id);
   CHECK(read.header.run == 4);
-  CHECK(read.header.groups == 2);
-  CHECK(read.header.rows == 6);
-  CHECK(read.header.faults == 1);
-  CHECK(read.header.argv == header().argv);
-  CHECK(read.header.configuration == header().configuration);
   REQUIRE(read.groups.size() == 1);
+  read.header.run = header().run;
   const GroupJournal& mine = read.groups.at(2);
-  CHECK(mine.group == std::get<JournalGroup>(group()));
-  REQUIRE(mine.samples.size() == 1);
-  const JournalSample &is = mine.samples.front(), was = sample();
-  CHECK(is.of_case == was.of_case);
-  CHECK(is.devices == was.devices);
-  CHECK(is.run == was.run);
-  CHECK(is.time == was.time);
-  CHECK(is.decision == was.decision);
-  CHECK(is.share.items == was.share.items);
-  CHECK(is.share.busy == was.share.busy);
-  CHECK(is.share.first == was.share.first);
-  CHECK(is.share.makespan == was.share.makespan);
-  CHECK(is.recomputed == was.recomputed);
-  CHECK(is.digest == was.digest);
-  CHECK(is.chosen == was.chosen);
-  CHECK(is.uses == was.uses);
-  CHECK(journal_line(is) == journal_line(was));  // byte for byte
-  CHECK(mine.disturbed.at(0).reason == "why");
-  CHECK(mine.disturbed.at(0).verify == VerifyStatus::passed);
-  CHECK(mine.faults.at(0).fault.items_lost == 7);
-  CHECK(mine.faults.at(0).fault.sample == 0u);
-  CHECK_FALSE(mine.faults.at(1).of_case);
-  CHECK(mine.failures.at(0).verify.status == VerifyStatus::failed);
-  CHECK(mine.failures.at(0).verify.checked == 4);
+  std::string again = journal_line(read.header) + journal_run_line(4) + journal_line(mine.group);
+  for (const JournalSample& one : mine.samples) again += journal_line(one);
+  for (const JournalDisturbed& one : mine.disturbed) again += journal_line(one);
+  for (const JournalFault& one : mine.faults) again += journal_line(one);
+  for (const JournalFailure& one : mine.failures) again += journal_line(one);
+  CHECK(again == text);
 }
 
 TEST_CASE("wherever a journal is cut off, the whole lines before are read") {
@@ -148,22 +127,20 @@ TEST_CASE("any byte that is not what was written is found, and the line named") 
 }
 
 TEST_CASE("a journal that refers to what it has not is refused") {
-  JournalSample bad = sample();
-  const std::string begin = journal_line(header());
-  CHECK(refusal_of_journal(begin + journal_line(bad) + journal_line(group())).find("no group") !=
-        std::string::npos);
-  bad.of_case = 3;
-  const std::string end = journal_line(sample());
-  CHECK(refusal_of_journal(begin + journal_line(group()) + journal_line(bad) + end)
-            .find("no such case") != std::string::npos);
-  bad = sample();
-  bad.devices = {0, 2};
-  CHECK(refusal_of_journal(begin + journal_line(group()) + journal_line(bad) + end)
-            .find("no such device") != std::string::npos);
-  bad = sample();
-  bad.share.busy.pop_back();
-  CHECK(refusal_of_journal(begin + journal_line(group()) + journal_line(bad) + end).find("lists") !=
-        std::string::npos);
+  JournalSample no_case = sample(), no_device = sample(), short_list = sample();
+  no_case.of_case = 3;
+  no_device.devices = {0, 2};
+  short_list.share.busy.pop_back();
+  const auto refused = [](const std::string& lines, const char* part) {
+    const std::string message = refusal_of_journal(journal_line(header()) + lines);
+    CAPTURE(message);
+    CHECK(message.find(part) != std::string::npos);
+  };
+  const std::string begin = journal_line(group()), end = journal_line(sample());
+  refused(end + begin, "no group");
+  refused(begin + journal_line(no_case) + end, "case");
+  refused(begin + journal_line(no_device) + end, "device");
+  refused(begin + journal_line(short_list) + end, "lists");
 }
 
 TEST_CASE("the first difference of two configurations is named, with what was and what is") {
@@ -178,7 +155,7 @@ TEST_CASE("the first difference of two configurations is named, with what was an
   CHECK(first_difference({{"tool", "1"}}, was)->was.empty());
 }
 
-TEST_CASE("a journal on disk is gone on with behind its last whole line, begun anew, and removed") {
+TEST_CASE("a journal on disk is continued behind its last whole line, begun anew, removed") {
   const test::TemporaryFolder folder;
   const auto file = journal_of(folder.path() / "r.json");
   CHECK(file.filename() == "r.json.journal");
@@ -207,9 +184,7 @@ TEST_CASE("a journal on disk is gone on with behind its last whole line, begun a
   CHECK_FALSE(std::filesystem::exists(file));
 }
 
-TEST_CASE(
-    "what was settled when devices were there comes back with its group, and groups that settled "
-    "otherwise are others") {
+TEST_CASE("what was settled comes back with its group; settled otherwise it is another") {
   JournalGroup begins{2, "pipeline resident", {"0:0"}, {"alone 0:0"}, {{"place", "data"}}};
   const Journal read = journal_from_text(journal_line(header()) + journal_line(begins));
   REQUIRE(read.groups.size() == 1);

@@ -21,9 +21,8 @@ namespace {
 const std::filesystem::path kData = std::filesystem::path(MGPU_SOURCE_DIR) / "tests/data";
 
 Json scenario() {
-  return Json::parse(
-      R"({"devices": [{"items_per_s": 1e9, "launch_ns": 5000, "crowd_ns": 11, "least_ns": 12, "spared_ns": 13}],
-                         "work": {"items": 1000, "merge_further_ns": 14}})");
+  return Json::parse(R"({"work": {"items": 1000, "merge_further_ns": 14}, "devices": [{
+    "items_per_s": 1e9, "launch_ns": 5000, "crowd_ns": 11, "least_ns": 12, "spared_ns": 13}]})");
 }
 
 }  // namespace
@@ -34,8 +33,7 @@ TEST_CASE("a result that version 0.1 wrote reads like the one that is written of
   CHECK(report.defaults.empty());
   report.started = test::sample_report().started;  // which version 0.1 did not write
   report.defaults = test::sample_report().defaults;
-  CHECK(to_json_text(report) ==
-        test::file_text(std::filesystem::path(MGPU_SOURCE_DIR) / "tests/golden/report.json"));
+  CHECK(to_json_text(report) == test::golden_text("report.json"));
 }
 
 TEST_CASE("names of before are names of today in version 1 only") {
@@ -71,14 +69,18 @@ TEST_CASE("a scenario that uses an old name and today's is refused") {
 TEST_CASE("every renamed place of a result is brought up to date, and nothing else") {
   Json before =
       Json::parse(R"({"schema_version": 1, "environment": {"way": "x", "s_max": "y"}, "runs": [{
-    "params": {"ceiling": 1}, "work": {"ceiling": "memory", "items": 5}, "per_device": [{"way": "tile 8"}, {}],
+    "params": {"ceiling": 1}, "work": {"ceiling": "memory", "items": 5},
+    "per_device": [{"way": "tile 8"}, {}],
     "metrics": {"s_max": 2.0, "ceiling_share": 0.5, "speedup": 1.9},
-    "plan": {"estimates": [{"crowd_ns": 1, "least_ns": 2, "spared_ns": 3, "fixed_ns": 4}], "request": {"merge_further_ns": 5}}}]})");
+    "plan": {"estimates": [{"crowd_ns": 1, "least_ns": 2, "spared_ns": 3, "fixed_ns": 4}],
+             "request": {"merge_further_ns": 5}}}]})");
   const Json now =
       Json::parse(R"({"schema_version": 2, "environment": {"way": "x", "s_max": "y"}, "runs": [{
-    "params": {"ceiling": 1}, "work": {"items": 5, "roof": "memory"}, "per_device": [{"kernel_variant": "tile 8"}, {}],
+    "params": {"ceiling": 1}, "work": {"items": 5, "roof": "memory"},
+    "per_device": [{"kernel_variant": "tile 8"}, {}],
     "metrics": {"speedup": 1.9, "ideal_speedup": 2.0, "roofline_fraction": 0.5},
-    "plan": {"estimates": [{"fixed_ns": 4, "per_peer_contention_ns": 1, "minimum_slice_ns": 2, "first_slice_discount_ns": 3}],
+    "plan": {"estimates": [{"fixed_ns": 4, "per_peer_contention_ns": 1, "minimum_slice_ns": 2,
+                            "first_slice_discount_ns": 3}],
              "request": {}}}]})");
   bring_result_up_to_date(before);
   CHECK(before == now);

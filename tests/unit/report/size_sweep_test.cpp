@@ -82,9 +82,7 @@ TEST_CASE("what the noise does not tell apart does not pay; nor is a failed case
                                  "times as long as fewer."});
 }
 
-TEST_CASE(
-    "a strategy that leaves all to one device says nothing of more, and a parameter that some lack "
-    "is no error") {
+TEST_CASE("a strategy that leaves all to one device says nothing of more devices") {
   Report report = report_of(DeviceType::gpu, 1);
   for (const int exponent : {10, 12, 14})
     add(report, exponent, microseconds(100), microseconds(100));
@@ -96,9 +94,7 @@ TEST_CASE(
   CHECK(sweep_sentences(size_sweeps(report)[0]).empty());
 }
 
-TEST_CASE(
-    "GPUs that are not there are predicted for resident samples, and marked; over a host link they "
-    "are not") {
+TEST_CASE("GPUs that are not there are predicted for resident samples, and not over a link") {
   Report report = report_of(DeviceType::gpu, 1);
   for (const int exponent : {6, 12, 18}) {
     const Nanos time = microseconds(100 + (1 << exponent));

@@ -1,19 +1,16 @@
-// The checker of traces sees each kind of breach.
+// The checker of traces sees each kind of breach, and names the event.
 #include <doctest/doctest.h>
 
-#include <functional>
-#include <nlohmann/json.hpp>
-
 #include "lib/report/trace_writer.hpp"
+#include "tests/support/json_texts.hpp"
 
 using namespace mgpu;
-using Json = nlohmann::ordered_json;
+using namespace mgpu::test;
 
 namespace {
 
-// Two nested slices with an arrow to a third: obeys every rule.
-Json good_events() {
-  return Json::parse(R"([
+// Two nested slices with an arrow to a third, and an instant: obeys every rule.
+const std::string kGood = R"([
     {"ph":"M","name":"process_name","pid":1,"tid":1,"args":{"name":"run"}},
     {"ph":"M","name":"process_sort_index","pid":1,"tid":1,"args":{"sort_index":0}},
     {"ph":"X","name":"outer","pid":1,"tid":1,"ts":0,"dur":10,"args":{}},
@@ -21,137 +18,89 @@ Json good_events() {
     {"ph":"X","name":"other","pid":2,"tid":2,"ts":10.001,"dur":5},
     {"ph":"s","name":"slice","cat":"slice","id":1,"pid":1,"tid":1,"ts":9.999},
     {"ph":"f","bp":"e","name":"slice","cat":"slice","id":1,"pid":2,"tid":2,"ts":10.001},
-    {"ph":"C","name":"in flight","pid":2,"ts":1,"args":{"gpu0":1}}
-  ])");
-}
-
-std::string breach_of(const std::function<void(Json&)>& change) {
-  Json trace = {{"traceEvents", good_events()}};
-  change(trace["traceEvents"]);
-  const auto breaches = check_chrome_trace(trace.dump());
-  CHECK(breaches.size() == 1);
-  return breaches.empty() ? "" : breaches.front();
-}
+    {"ph":"C","name":"in flight","pid":2,"ts":1,"args":{"gpu0":1}},
+    {"ph":"i","name":"fault","pid":1,"tid":1,"ts":3,"s":"t"}])";
 
 }  // namespace
 
 TEST_CASE("the checker accepts a trace that obeys, as an object and as a list") {
-  CHECK(check_chrome_trace(Json{{"traceEvents", good_events()}}.dump()).empty());
-  CHECK(check_chrome_trace(good_events().dump()).empty());
+  CHECK(check_chrome_trace("{\"traceEvents\": " + kGood + "}").empty());
+  CHECK(check_chrome_trace(kGood).empty());
 }
 
 TEST_CASE("the checker refuses what is not a trace") {
-  REQUIRE(check_chrome_trace("{\"traceEvents\":[").size() == 1);
-  CHECK(check_chrome_trace("{\"traceEvents\":[").front().starts_with("not JSON, or cut off"));
-  CHECK(check_chrome_trace(std::string(100'000, '[') + std::string(100'000, ']'))
-            .front()
-            .find("nested deeper than 100") != std::string::npos);
-  CHECK(check_chrome_trace("{}").size() == 1);
-  CHECK(check_chrome_trace("3").size() == 1);
-  CHECK(breach_of([](Json& e) { e.push_back(7); }) == "event 8: is not an object");
-}
-
-TEST_CASE("the checker sees wrong types of the common fields") {
-  CHECK(breach_of([](Json& e) { e[3]["ph"] = "XX"; }) == "event 3: ph is not one character");
-  CHECK(breach_of([](Json& e) { e[3]["ph"] = "?"; }) ==
-        "event 3: ph \"?\" is none of M X C s f i b e");
-  CHECK(breach_of([](Json& e) { e[3]["name"] = ""; }) ==
-        "event 3: name is missing, empty or not a string");
-  CHECK(breach_of([](Json& e) { e[3].erase("name"); }) ==
-        "event 3: name is missing, empty or not a string");
-  CHECK(breach_of([](Json& e) { e[3]["args"] = 1; }) == "event 3: args is not an object");
-  for (const Json& bad : {Json("1"), Json(0), Json(-1), Json(1.5), Json(4294967296)}) {
-    CAPTURE(bad.dump());
-    CHECK(breach_of([&](Json& e) { e[3]["pid"] = bad; }) ==
-          "event 3: pid is not an integer from 1 to 2^32-1");
-    CHECK(breach_of([&](Json& e) { e[3]["tid"] = bad; }) ==
-          "event 3: tid is not an integer from 1 to 2^32-1");
+  const std::string levels = std::string(100'000, '[') + std::string(100'000, ']');
+  for (const auto& [text, part] :
+       {std::pair<std::string, const char*>{"{\"traceEvents\":[", "cut off"},
+        {levels, "deeper than 100"},
+        {"{}", ""},
+        {"3", ""}}) {
+    const auto breaches = check_chrome_trace(text);
+    REQUIRE(breaches.size() == 1);
+    CHECK(breaches.front().find(part) != std::string::npos);
   }
-  CHECK(breach_of([](Json& e) { e[3].erase("tid"); }) ==
-        "event 3: tid is not an integer from 1 to 2^32-1");
-  CHECK(breach_of([](Json& e) { e[3]["pid"] = 2; }) ==
-        "event 3: tid 1 belongs to another pid already");
 }
 
-TEST_CASE("the checker sees times that are negative, missing, strings or not zero-based") {
-  CHECK(breach_of([](Json& e) { e[3]["dur"] = -0.001; }) == "event 3: dur is negative");
-  CHECK(breach_of([](Json& e) { e[3].erase("dur"); }) == "event 3: dur is not a number");
-  CHECK(breach_of([](Json& e) { e[3]["ts"] = "1"; }) == "event 3: ts is not a number");
-  CHECK(breach_of([](Json& e) { e[7]["ts"] = -1; }) == "event 7: ts is negative");
-  CHECK(breach_of([](Json& e) { e[7]["ts"] = 1.79e15; }) ==
-        "event 7: ts is too large to hold nanoseconds: not zero-based");
-}
-
-TEST_CASE("the checker sees metadata that importers refuse") {
-  CHECK(breach_of([](Json& e) { e[0]["args"]["name"] = ""; }) ==
-        "event 0: process_name is empty or not a string");
-  CHECK(breach_of([](Json& e) { e[1]["args"]["sort_index"] = "0"; }) ==
-        "event 1: sort_index is not a number");
-}
-
-TEST_CASE("the checker sees instants of an unknown scope") {
-  Json instant = {{"ph", "i"}, {"name", "fault"}, {"pid", 1}, {"tid", 1}, {"ts", 3}, {"s", "t"}};
-  Json e = good_events();
-  e.push_back(instant);
-  CHECK(check_chrome_trace(e.dump()).empty());
-  instant["s"] = "q";
-  CHECK(breach_of([&](Json& events) { events.push_back(instant); }) ==
-        "event 8: an instant's s is none of t p g");
-}
-
-TEST_CASE("the checker sees slices of a thread that overlap without nesting") {
-  CHECK(breach_of([](Json& e) { e[3]["dur"] = 7.501; }) ==
-        "event 3: overlaps event 2 on tid 1 without nesting");
-}
-
-TEST_CASE(
-    "the checker sees counters that are no numbers, have no series or share one between "
-    "processes") {
-  CHECK(breach_of([](Json& e) { e[7]["args"]["gpu0"] = "1"; }) ==
-        "event 7: counter \"gpu0\" is not a number");
-  CHECK(breach_of([](Json& e) { e[7]["args"] = Json::object(); }) ==
-        "event 7: a counter without a series");
-  CHECK(breach_of([](Json& e) {
-          e.push_back(e[7]);
-          e[8]["pid"] = 1;
-        }) == "event 8: series \"gpu0\" belongs to another pid already");
-}
-
-TEST_CASE("the checker sees arrows that do not bind") {
-  CHECK(breach_of([](Json& e) { e[5]["ts"] = 10; }) == "event 5: a flow start outside any slice");
-  CHECK(breach_of([](Json& e) { e[6]["ts"] = 15.001; }) == "event 6: a flow end outside any slice");
-  CHECK(breach_of([](Json& e) { e.erase(6); }) == "event 5: a flow start without an end");
-  CHECK(breach_of([](Json& e) { e.erase(5); }) == "event 5: a flow end without a start");
-  CHECK(breach_of([](Json& e) { e[6].erase("bp"); }).find("without bp \"e\"") != std::string::npos);
-  CHECK(breach_of([](Json& e) { e.push_back(e[5]); }) == "event 8: flow id 1 is used twice");
-  CHECK(breach_of([](Json& e) {
-          e[5]["id"] = e[6]["id"] = "0xab";
-          e[5]["ts"] = 10;
-        }) == "event 5: a flow start outside any slice");
-  CHECK(breach_of([](Json& e) {
-          e[4]["ts"] = 0;
-          e[4]["dur"] = 20;
-          e[6]["ts"] = 1;
-        }) == "event 6: a flow end before its start");
+TEST_CASE("every breach is named with its event") {
+  // The event, a word of what is said of it, and what was changed, with ";" between several.
+  for (const std::string& row : rows_of(R"(
+    9 object       /- 7
+    3 character    /3/ph "XX"
+    3 none         /3/ph "?"
+    3 name         /3/name ""
+    3 name         /3/name
+    3 args         /3/args 1
+    3 pid          /3/pid "1"
+    3 pid          /3/pid 0
+    3 pid          /3/pid -1
+    3 pid          /3/pid 1.5
+    3 pid          /3/pid 4294967296
+    3 tid          /3/tid "1"
+    3 tid          /3/tid 4294967296
+    3 tid          /3/tid
+    3 another      /3/pid 2
+    3 negative     /3/dur -0.001
+    3 dur          /3/dur
+    3 ts           /3/ts "1"
+    7 negative     /7/ts -1
+    7 zero-based   /7/ts 1.79e15
+    0 process_name /0/args/name ""
+    1 sort_index   /1/args/sort_index "0"
+    8 instant      /8/s "q"
+    3 nesting      /3/dur 7.501
+    7 gpu0         /7/args/gpu0 "1"
+    7 series       /7/args {}
+    9 another      /- {"ph": "C", "name": "in flight", "pid": 1, "ts": 1, "args": {"gpu0": 1}}
+    5 outside      /5/ts 10
+    6 outside      /6/ts 15.001
+    5 end          /6
+    5 start        /5
+    6 bp           /6/bp
+    9 twice        /- {"ph":"s","name":"slice","cat":"slice","id":1,"pid":1,"tid":1,"ts":9.999}
+    5 outside      /5/id "0xab" ; /6/id "0xab" ; /5/ts 10
+    6 before       /4/ts 0 ; /4/dur 20 ; /6/ts 1)")) {
+    CAPTURE(row);
+    const std::size_t word = row.find(' '), blanks = row.find(' ', word + 1);
+    std::string changes = row.substr(blanks);
+    for (std::size_t at; (at = changes.find(';')) != std::string::npos;) changes[at] = '\n';
+    const auto breaches = check_chrome_trace(edited(kGood, changes));
+    REQUIRE(breaches.size() == 1);
+    CHECK(breaches[0].starts_with("event " + row.substr(0, word) + ": "));
+    CHECK(breaches[0].find(row.substr(word + 1, blanks - word - 1)) != std::string::npos);
+  }
+  CHECK(check_chrome_trace(edited(kGood, "/5/id \"xyz\"\n/6/id \"xyz\"")).size() == 2);
   // The same arrow, but written before the slice that begins at its time: importers find nothing
   // open.
-  CHECK(breach_of([](Json& e) { std::swap(e[4], e[6]); }) ==
-        "event 4: a flow end outside any slice");
-}
-
-TEST_CASE("the checker sees flow ids that are neither integers nor hexadecimal") {
-  const auto breaches = check_chrome_trace([] {
-    Json e = good_events();
-    e[5]["id"] = e[6]["id"] = "xyz";
-    return e.dump();
-  }());
-  CHECK(breaches.size() == 2);
+  const auto swapped = check_chrome_trace(
+      edited(kGood, "/4 " + json_at(kGood, "/6") + "\n/6 " + json_at(kGood, "/4")));
+  REQUIRE(swapped.size() == 1);
+  CHECK(swapped[0].starts_with("event 4: "));
 }
 
 TEST_CASE("a file full of breaches is answered with a hundred of them and a count") {
-  Json e = Json::array();
-  for (int k = 0; k < 250; ++k) e.push_back(k);
-  const auto breaches = check_chrome_trace(e.dump());
+  std::string events = "[0";
+  for (int k = 1; k < 250; ++k) events += "," + std::to_string(k);
+  const auto breaches = check_chrome_trace(events + "]");
   REQUIRE(breaches.size() == 101);
   CHECK(breaches.back() == "and 150 more");
 }
