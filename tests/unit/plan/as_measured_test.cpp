@@ -7,10 +7,10 @@
 #include <functional>
 
 #include "lib/base/error.hpp"
-#include "lib/plan/simulator.hpp"
-#include "lib/plan/strategy.hpp"
+#include "tests/support/simulated_set.hpp"
 
 using namespace mgpu;
+using test::SimulatedSet;
 
 namespace {
 
@@ -47,56 +47,35 @@ class Recorder final : public SliceSource {
   std::vector<std::size_t> finished_;
 };
 
-struct Set {
-  explicit Set(std::size_t count, Mode mode = Mode::resident) : devices(count) {
-    request.items = 60'000;
-    request.mode = mode;
-    request.merge = {Nanos{1000}, Nanos{200}, false};
-    for (DeviceEstimate& device : devices) {
-      device.items_per_s = 1e9;
-      device.score = 50;
-      device.launch = Nanos{50};
-      device.fixed = Nanos{400};
-      device.fits = request.items;
-      device.pipeline = request.items / 4;
-    }
-    if (mode == Mode::resident) return;
-    request.cost.in_bytes = 32;
-    for (DeviceEstimate& device : devices) device.up = 50e9;
-    request.link_up = LinkRate({50e9, 80e9, 90e9});
-  }
-  PlanRequest as_estimated() {
-    request.devices = devices;
-    return request;
-  }
-  // What is "measured" where these devices are the truth.
-  MeasuredSample measured(const std::string& strategy) {
-    const PlanRequest truth = as_estimated();
-    const StrategyChoice choice = parse_strategies(strategy).front();
-    const auto source = choice.info->make(choice.params)->begin(truth, {});
-    Recorder recorder(*source, devices.size());
-    const Simulation simulation = simulate(truth, recorder);
-    MeasuredSample sample = std::move(recorder.sample);
-    for (std::size_t i = 0; i < devices.size(); ++i)
-      sample.devices[i].finish = simulation.devices[i].finish;
-    sample.merge = simulation.merge;
-    sample.makespan = simulation.makespan;
-    return sample;
-  }
+SimulatedSet measured_set(std::size_t count, bool end_to_end = false) {
+  SimulatedSet set(count, 60'000, 15'000, "launch=50 fixed=400 merge=1000 per_slice=200");
+  if (end_to_end) set.set("end-to-end in=32 up=50");
+  if (end_to_end) set.request.link_up = LinkRate({50e9, 80e9, 90e9});
+  return set;
+}
 
-  std::vector<DeviceEstimate> devices;
-  PlanRequest request;
-};
-
-Nanos time_under(const Set& estimated, const SetEstimates& corrected, const std::string& strategy) {
-  PlanRequest request = estimated.request;
-  request.devices = corrected.devices;
-  request.link_up = corrected.link_up;
-  request.link_down = corrected.link_down;
-  request.merge = corrected.merge;
-  request.exchange = corrected.exchange;
+// What is "measured" where these devices are the truth.
+MeasuredSample measured(SimulatedSet& truth, const std::string& strategy) {
+  const PlanRequest& request = truth.asked();
   const StrategyChoice choice = parse_strategies(strategy).front();
-  return simulate(request, *choice.info->make(choice.params)->begin(request, {})).makespan;
+  const auto source = choice.info->make(choice.params)->begin(request, {});
+  Recorder recorder(*source, request.devices.size());
+  const Simulation simulation = simulate(request, recorder);
+  MeasuredSample sample = std::move(recorder.sample);
+  for (std::size_t i = 0; i < request.devices.size(); ++i)
+    sample.devices[i].finish = simulation.devices[i].finish;
+  sample.merge = simulation.merge;
+  sample.makespan = simulation.makespan;
+  return sample;
+}
+
+Nanos time_under(SimulatedSet set, const SetEstimates& corrected, const std::string& strategy) {
+  set.estimates = corrected.devices;
+  set.request.link_up = corrected.link_up;
+  set.request.link_down = corrected.link_down;
+  set.request.merge = corrected.merge;
+  set.request.exchange = corrected.exchange;
+  return set.under(strategy).makespan;
 }
 
 bool near(Nanos a, Nanos b, double share = 0.01) {
@@ -106,11 +85,10 @@ bool near(Nanos a, Nanos b, double share = 0.01) {
 }  // namespace
 
 TEST_CASE("estimates that said how long a sample takes stay as they are") {
-  for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
+  for (const bool end_to_end : {false, true}) {
     for (const char* strategy : {"equal", "dynamic", "guided", "stealing"}) {
-      Set estimated(3, mode);
-      const SetEstimates corrected =
-          as_measured(estimated.as_estimated(), estimated.measured(strategy));
+      SimulatedSet estimated = measured_set(3, end_to_end);
+      const SetEstimates corrected = as_measured(estimated.asked(), measured(estimated, strategy));
       for (const DeviceEstimate& device : corrected.devices) {
         CHECK(device.items_per_s == doctest::Approx(1e9).epsilon(1e-3));
         CHECK(near(device.fixed, Nanos{400}));
@@ -123,31 +101,29 @@ TEST_CASE("estimates that said how long a sample takes stay as they are") {
   }
 }
 
-TEST_CASE(
-    "a device that took twice as long as it was estimated to has half the rate, and what others "
-    "would take is known") {
-  Set estimated(2), truth(2);
-  truth.devices[1].items_per_s /= 2;
-  truth.devices[1].launch *= 2;
-  truth.devices[1].fixed *= 2;
+TEST_CASE("a device that took twice as long has half the rate, also under other strategies") {
+  SimulatedSet estimated = measured_set(2), truth = estimated;
+  truth.estimates[1].items_per_s /= 2;
+  truth.estimates[1].launch *= 2;
+  truth.estimates[1].fixed *= 2;
   truth.request.merge.fixed *= 3;
   truth.request.merge.per_slice *= 3;
   for (const char* strategy : {"equal", "dynamic", "guided"}) {
-    const SetEstimates corrected = as_measured(estimated.as_estimated(), truth.measured(strategy));
+    const SetEstimates corrected = as_measured(estimated.asked(), measured(truth, strategy));
     CHECK(corrected.devices[0].items_per_s == doctest::Approx(1e9).epsilon(1e-3));
     CHECK(corrected.devices[1].items_per_s == doctest::Approx(0.5e9).epsilon(1e-3));
     CHECK(near(corrected.merge.per_slice, Nanos{600}));
     for (const char* other : {"equal", "capability", "latency", "dynamic"}) {
-      CHECK(near(time_under(estimated, corrected, other), truth.measured(other).makespan));
+      CHECK(near(time_under(estimated, corrected, other), measured(truth, other).makespan));
     }
   }
 }
 
 TEST_CASE("where the link is what took longer, the link is slower") {
-  Set estimated(3, Mode::end_to_end), truth(3, Mode::end_to_end);
+  SimulatedSet estimated = measured_set(3, true), truth = estimated;
   truth.request.link_up = LinkRate({50e9, 60e9, 60e9});
-  const MeasuredSample sample = truth.measured("equal");
-  const SetEstimates corrected = as_measured(estimated.as_estimated(), sample);
+  const MeasuredSample sample = measured(truth, "equal");
+  const SetEstimates corrected = as_measured(estimated.asked(), sample);
   CHECK(corrected.link_up.of(3) < 75e9);
   CHECK(near(time_under(estimated, corrected, "equal"), sample.makespan));
 }
@@ -155,8 +131,8 @@ TEST_CASE("where the link is what took longer, the link is slower") {
 TEST_CASE("links between devices are slower where everything was, and where combining was") {
   for (const bool combines : {false, true}) {
     CAPTURE(combines);
-    Set estimated(3, Mode::end_to_end), truth(3, Mode::end_to_end);
-    for (Set* set : {&estimated, &truth}) {
+    SimulatedSet estimated = measured_set(3, true), truth = estimated;
+    for (SimulatedSet* set : {&estimated, &truth}) {
       set->request.cost.replicated = 8 << 20;
       set->request.exchange = {PeerLinks(3, {PeerPath::direct, 1e11, Nanos{500}}), !combines,
                                combines ? 8u << 20 : 0};
@@ -164,35 +140,33 @@ TEST_CASE("links between devices are slower where everything was, and where comb
     for (std::size_t from = 0; from < 3; ++from)
       for (std::size_t to = 0; to < 3; ++to)
         truth.request.exchange.links.of(from, to).bytes_per_s = 1e10;
-    const MeasuredSample sample = truth.measured("equal");
-    const SetEstimates corrected = as_measured(estimated.as_estimated(), sample);
+    const MeasuredSample sample = measured(truth, "equal");
+    const SetEstimates corrected = as_measured(estimated.asked(), sample);
     CHECK(corrected.exchange.links.of(0, 1).bytes_per_s < 8e10);
     CHECK(near(time_under(estimated, corrected, "equal"), sample.makespan));
   }
 }
 
-TEST_CASE(
-    "a device without a part was as slow as all the others, and what the host saw late is part of "
-    "the sample") {
-  Set estimated(2), truth(2);
-  for (DeviceEstimate& device : truth.devices)
+TEST_CASE("a device without a part was as slow as all the others; what came late counts") {
+  SimulatedSet estimated = measured_set(2), truth = estimated;
+  for (DeviceEstimate& device : truth.estimates)
     device.items_per_s /= 3, device.launch *= 3, device.fixed *= 3;
-  MeasuredSample sample = truth.measured("single");
-  const SetEstimates corrected = as_measured(estimated.as_estimated(), sample);
+  MeasuredSample sample = measured(truth, "single");
+  const SetEstimates corrected = as_measured(estimated.asked(), sample);
   for (const DeviceEstimate& device : corrected.devices)
     CHECK(device.items_per_s == doctest::Approx(1e9 / 3).epsilon(1e-3));
   const Nanos late = sample.makespan;
   sample.makespan += late;  // twice as long, though the device did not
-  CHECK(near(time_under(estimated, as_measured(estimated.as_estimated(), sample), "single"),
+  CHECK(near(time_under(estimated, as_measured(estimated.asked(), sample), "single"),
              sample.makespan, 0.02));
 }
 
 TEST_CASE("times that are no measurement end in figures that can be used") {
-  Set estimated(2);
-  MeasuredSample sample = estimated.measured("equal");
+  SimulatedSet estimated = measured_set(2);
+  MeasuredSample sample = measured(estimated, "equal");
   sample.devices[0].finish = sample.makespan = Nanos::max();
   sample.devices[1].finish = Nanos{1};
-  for (const DeviceEstimate& device : as_measured(estimated.as_estimated(), sample).devices) {
+  for (const DeviceEstimate& device : as_measured(estimated.asked(), sample).devices) {
     CHECK(device.items_per_s > 0);
     CHECK(std::isfinite(device.items_per_s));
     CHECK(device.fixed >= Nanos{});
@@ -201,14 +175,14 @@ TEST_CASE("times that are no measurement end in figures that can be used") {
 }
 
 TEST_CASE("a sample that is not every item once says nothing") {
-  Set estimated(2);
-  const MeasuredSample right = estimated.measured("equal");
+  SimulatedSet estimated = measured_set(2);
+  const MeasuredSample right = measured(estimated, "equal");
   const auto refused = [&](const std::function<void(MeasuredSample&)>& change) {
     MeasuredSample wrong = right;
     change(wrong);
-    CHECK_THROWS_AS(as_measured(estimated.as_estimated(), wrong), Error);
+    CHECK_THROWS_AS(as_measured(estimated.asked(), wrong), Error);
   };
-  CHECK_NOTHROW(as_measured(estimated.as_estimated(), right));
+  CHECK_NOTHROW(as_measured(estimated.asked(), right));
   refused([](MeasuredSample& sample) { sample.devices[1].slices.pop_back(); });
   refused([](MeasuredSample& sample) {
     sample.devices[0].slices.push_back(sample.devices[1].slices.front());

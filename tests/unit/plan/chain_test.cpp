@@ -13,8 +13,8 @@ using namespace mgpu;
 
 namespace {
 
-struct Request {
-  Request(std::vector<StageTimes> devices, std::uint32_t batches) : estimates(devices.size()) {
+struct ChainRequest {
+  ChainRequest(std::vector<StageTimes> devices, std::uint32_t batches) : estimates(devices.size()) {
     const std::size_t stages = devices.front().keeps.size();
     chain = {std::move(devices), std::vector<Bytes>(stages, 1000)};
     for (DeviceEstimate& estimate : estimates) {
@@ -52,7 +52,7 @@ void for_each_partition(std::size_t devices, Items stages, std::vector<Items>& s
   }
 }
 
-std::vector<Items> shares_of(const char* strategy, const PlanRequest& request) {
+std::vector<Items> chain_shares(const char* strategy, const PlanRequest& request) {
   const StrategyChoice choice = parse_strategies(strategy).front();
   return begin_strategy(*choice.info, choice.params, request, {})->first_shares();
 }
@@ -61,27 +61,25 @@ std::vector<Items> shares_of(const char* strategy, const PlanRequest& request) {
 
 TEST_CASE("stages are cut where the slowest device takes least, and the heavy one is by itself") {
   const StageTimes times{{4, 1, 1, 1}, {4, 1, 1, 1}};
-  const Request request({times, times}, 100);
+  const ChainRequest request({times, times}, 100);
   CHECK(balanced_chain(request.plan) == std::vector<Items>{1, 3});
   CHECK(seconds_of(request.plan, {1, 3}) == doctest::Approx(7 + 99 * 4));
   CHECK(seconds_of(request.plan, {2, 2}) == doctest::Approx(7 + 99 * 5));
 }
 
-TEST_CASE(
-    "a cut where much goes over the link is left for one where less does, and for none where all "
-    "do") {
+TEST_CASE("a cut where much goes over the link is left for one where less does, or for none") {
   StageTimes times{{2, 2, 2}, {20, 2, 2}};
-  CHECK(balanced_chain(Request({times, times}, 50).plan) == std::vector<Items>{2, 1});
+  CHECK(balanced_chain(ChainRequest({times, times}, 50).plan) == std::vector<Items>{2, 1});
   times.hands_over = {20, 20, 2};
-  CHECK(balanced_chain(Request({times, times}, 50).plan) == std::vector<Items>{3, 0});
+  CHECK(balanced_chain(ChainRequest({times, times}, 50).plan) == std::vector<Items>{3, 0});
 }
 
 TEST_CASE("one batch stays on the fastest device, and unequal devices have what each does well") {
   const StageTimes slow{{3, 3, 3}, {3, 3, 3}}, fast{{1, 1, 1}, {1, 1, 1}};
-  CHECK(balanced_chain(Request({slow, fast}, 1).plan) == std::vector<Items>{0, 3});
-  CHECK(balanced_chain(Request({fast, slow}, 1).plan) == std::vector<Items>{3, 0});
+  CHECK(balanced_chain(ChainRequest({slow, fast}, 1).plan) == std::vector<Items>{0, 3});
+  CHECK(balanced_chain(ChainRequest({fast, slow}, 1).plan) == std::vector<Items>{3, 0});
   const StageTimes first{{1, 9, 9}, {1, 9, 9}}, others{{9, 1, 1}, {9, 1, 1}};
-  CHECK(balanced_chain(Request({first, others}, 20).plan) == std::vector<Items>{1, 2});
+  CHECK(balanced_chain(ChainRequest({first, others}, 20).plan) == std::vector<Items>{1, 2});
 }
 
 TEST_CASE("no partition of small chains on unequal devices takes less than the one that is found") {
@@ -95,7 +93,7 @@ TEST_CASE("no partition of small chains on unequal devices takes less than the o
         of.hands_over.push_back(of.keeps.back() + static_cast<double>(random() % 6));
       }
     }
-    const Request request(times, static_cast<std::uint32_t>(1 + random() % 12));
+    const ChainRequest request(times, static_cast<std::uint32_t>(1 + random() % 12));
     double best = 1e9;
     std::vector<Items> so_far;
     for_each_partition(devices, stages, so_far, [&](const std::vector<Items>& shares) {
@@ -114,22 +112,18 @@ TEST_CASE("a batch takes the sum of all devices' times, and each one more the lo
   CHECK(seconds_of_batches({}, 4) == 0);
 }
 
-TEST_CASE(
-    "where kernels do not reach the next device, the link between them says what a batch takes "
-    "there") {
+TEST_CASE("where kernels do not reach the next device, the link says what a batch takes there") {
   const StageTimes times{{2, 2}, {}};
-  Request request({times, times}, 10);
+  ChainRequest request({times, times}, 10);
   request.plan.exchange.links = PeerLinks(2, {PeerPath::staged, 500, std::chrono::seconds(1)});
   CHECK(seconds_of_part(request.plan, 0, {0, 1}, 1) == doctest::Approx(2 + 2 + 1));
   CHECK(seconds_of_part(request.plan, 1, {1, 2}, std::nullopt) == doctest::Approx(2));
   CHECK(balanced_chain(request.plan) == std::vector<Items>{2, 0});
 }
 
-TEST_CASE(
-    "records that come up and results that go down at their own rate may be what the ends wait "
-    "for") {
+TEST_CASE("records that go up and results that go down may be what the ends wait for") {
   const StageTimes times{{2, 2}, {2, 2}};
-  Request request({times, times}, 10);
+  ChainRequest request({times, times}, 10);
   request.plan.mode = Mode::end_to_end;
   request.plan.cost.in_bytes = 500;  // of a stage and all batches: 100 a batch
   request.plan.cost.out_bytes = 50;
@@ -138,14 +132,12 @@ TEST_CASE(
   CHECK(seconds_of_part(request.plan, 1, {1, 2}, std::nullopt) == doctest::Approx(2));
 }
 
-TEST_CASE(
-    "strategies that go by rates balance stages, equal counts them, and a set without room is "
-    "refused") {
+TEST_CASE("strategies that go by rates balance stages, equal counts them; all need room") {
   const StageTimes times{{4, 1, 1, 1}, {4, 1, 1, 1}};
-  Request request({times, times}, 100);
+  ChainRequest request({times, times}, 100);
   for (const char* strategy : {"capability", "latency", "adaptive"})
-    CHECK(shares_of(strategy, request.plan) == std::vector<Items>{1, 3});
-  CHECK(shares_of("equal", request.plan) == std::vector<Items>{2, 2});
+    CHECK(chain_shares(strategy, request.plan) == std::vector<Items>{1, 3});
+  CHECK(chain_shares("equal", request.plan) == std::vector<Items>{2, 2});
   for (DeviceEstimate& estimate : request.estimates) estimate.fits = 0;
   CHECK_THROWS_AS(balanced_chain(request.plan), Error);
 }

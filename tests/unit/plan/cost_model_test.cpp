@@ -11,8 +11,8 @@ namespace {
 
 using Rates = std::vector<double>;
 
-struct Plan {
-  explicit Plan(std::vector<DeviceEstimate> list) : devices(std::move(list)) {
+struct CostPlan {
+  explicit CostPlan(std::vector<DeviceEstimate> list) : devices(std::move(list)) {
     request.items = 1000;
     for (DeviceEstimate& device : devices) device.fits = 1000;
     request.devices = devices;
@@ -21,7 +21,7 @@ struct Plan {
   PlanRequest request;
 };
 
-DeviceEstimate device(double rate, double score = 0) {
+DeviceEstimate rated_device(double rate, double score = 0) {
   DeviceEstimate e;
   e.items_per_s = rate;
   e.score = score;
@@ -31,7 +31,7 @@ DeviceEstimate device(double rate, double score = 0) {
 }  // namespace
 
 TEST_CASE("the slowest of upload, compute and download decides the pipelined rate") {
-  Plan plan({device(100)});
+  CostPlan plan({rated_device(100)});
   DeviceEstimate& d = plan.devices[0];
   d.up = 400;
   d.down = 600;
@@ -48,20 +48,21 @@ TEST_CASE("the slowest of upload, compute and download decides the pipelined rat
 }
 
 TEST_CASE("an unknown rate is put beside the known ones by its score") {
-  CHECK(estimated_speeds(Plan({device(100, 50), device(300, 50), device(0, 25)}).request).rates ==
+  const auto rates = [](std::vector<DeviceEstimate> devices) {
+    return estimated_speeds(CostPlan(std::move(devices)).request).rates;
+  };
+  CHECK(rates({rated_device(100, 50), rated_device(300, 50), rated_device(0, 25)}) ==
         Rates{100, 300, 100});
-  CHECK(estimated_speeds(Plan({device(100), device(300), device(0)}).request).rates ==
-        Rates{100, 300, 100});
-  CHECK(estimated_speeds(Plan({device(100, 50), device(0)}).request).rates == Rates{100, 100});
-  CHECK(estimated_speeds(Plan({device(0, 95), device(0, 80), device(0)}).request).rates ==
-        Rates{95, 80, 80});
-  CHECK(estimated_speeds(Plan({device(0), device(0)}).request).rates == Rates{1, 1});
-  CHECK(estimated_speeds(Plan({device(100), device(0)}).request).timed);
-  CHECK_FALSE(estimated_speeds(Plan({device(0, 95), device(0, 80)}).request).timed);
+  CHECK(rates({rated_device(100), rated_device(300), rated_device(0)}) == Rates{100, 300, 100});
+  CHECK(rates({rated_device(100, 50), rated_device(0)}) == Rates{100, 100});
+  CHECK(rates({rated_device(0, 95), rated_device(0, 80), rated_device(0)}) == Rates{95, 80, 80});
+  CHECK(rates({rated_device(0), rated_device(0)}) == Rates{1, 1});
+  CHECK(estimated_speeds(CostPlan({rated_device(100), rated_device(0)}).request).timed);
+  CHECK_FALSE(estimated_speeds(CostPlan({rated_device(0, 95), rated_device(0, 80)}).request).timed);
 }
 
 TEST_CASE("devices in reserve have no rate as long as another can work") {
-  Plan plan({device(100), device(300)});
+  CostPlan plan({rated_device(100), rated_device(300)});
   plan.devices[1].reserve = true;
   CHECK(estimated_speeds(plan.request).rates == Rates{100, 0});
   plan.devices[0].fits = 0;
@@ -89,7 +90,7 @@ TEST_CASE("the more devices differ, the more launches are worth") {
 }
 
 TEST_CASE("a slice costs its launch where compute decides, and its transfer where that does") {
-  Plan plan({device(100)});
+  CostPlan plan({rated_device(100)});
   DeviceEstimate& d = plan.devices[0];
   d.launch = Nanos{30};
   d.transfer = Nanos{70};
@@ -101,7 +102,7 @@ TEST_CASE("a slice costs its launch where compute decides, and its transfer wher
 }
 
 TEST_CASE("memory holds what is free, in whole granules, and never more than fits") {
-  Plan plan({device(1)});
+  CostPlan plan({rated_device(1)});
   plan.request.granularity = 8;
   plan.request.cost = {6, 4, 0, 100};
   DeviceEstimate& d = plan.devices[0];
@@ -117,31 +118,24 @@ TEST_CASE("memory holds what is free, in whole granules, and never more than fit
   CHECK(memory_holds(plan.request, d) == 72);
 }
 
-TEST_CASE("water-filling drops the device that would start too late") {
-  const WaterTerm terms[] = {{1, 0.01}, {1, 0.02}, {50, 0.05}};
-  const WaterLevel level = water_fill(1000, terms);
-  CHECK(level.amounts[0] == doctest::Approx(666.67).epsilon(1e-5));
-  CHECK(level.amounts[1] == doctest::Approx(333.33).epsilon(1e-5));
-  CHECK(level.amounts[2] == 0);
-  CHECK(level.end == doctest::Approx(7.6667).epsilon(1e-5));
-}
-
-TEST_CASE("water-filling clips the device that is full") {
-  const WaterTerm terms[] = {{1, 0.01, 400}, {1, 0.02}, {1, 0.05}};
-  const WaterLevel level = water_fill(1000, terms);
-  CHECK(level.amounts[0] == 400);
-  CHECK(level.amounts[1] == doctest::Approx(428.57).epsilon(1e-5));
-  CHECK(level.amounts[2] == doctest::Approx(171.43).epsilon(1e-5));
-  CHECK(level.end == doctest::Approx(9.5714).epsilon(1e-5));
-}
-
-TEST_CASE(
-    "water-filling brings a late starter back when the others are full, and ends when all are") {
-  const WaterTerm terms[] = {{0, 1, 10}, {100, 1}};
-  const WaterLevel level = water_fill(50, terms);
-  CHECK(level.amounts == std::vector<double>{10, 40});
-  CHECK(level.end == 140);
-  const WaterTerm small[] = {{0, 1, 10}, {0, 1, 5}};
+TEST_CASE("water-filling ends all at once, but for who starts too late or is full") {
+  struct Known {
+    double amount;
+    std::vector<WaterTerm> terms;
+    std::vector<double> amounts;
+    double end;
+  };
+  for (const Known& known :
+       {Known{1000, {{1, 0.01}, {1, 0.02}, {50, 0.05}}, {666.67, 333.33, 0}, 7.6667},
+        {1000, {{1, 0.01, 400}, {1, 0.02}, {1, 0.05}}, {400, 428.57, 171.43}, 9.5714},
+        {50, {{0, 1, 10}, {100, 1}}, {10, 40}, 140},  // brought back when the others are full
+        {0, {{0, 1, 10}, {100, 1}}, {0, 0}, -1}}) {
+    const WaterLevel level = water_fill(known.amount, known.terms);
+    REQUIRE(level.amounts.size() == known.amounts.size());
+    for (std::size_t i = 0; i < known.amounts.size(); ++i)
+      CHECK(level.amounts[i] == doctest::Approx(known.amounts[i]).epsilon(1e-5));
+    if (known.end >= 0) CHECK(level.end == doctest::Approx(known.end).epsilon(1e-5));
+  }
+  const WaterTerm small[] = {{0, 1, 10}, {0, 1, 5}};  // all are full
   CHECK(water_fill(50, small).amounts == std::vector<double>{10, 5});
-  CHECK(water_fill(0, terms).amounts == std::vector<double>{0, 0});
 }

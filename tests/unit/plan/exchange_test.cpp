@@ -98,9 +98,7 @@ TEST_CASE("data is exchanged where every path is direct, or as asked for, and ne
   CHECK(paths_of(PeerLinks(3)) == direct);
 }
 
-TEST_CASE(
-    "who has a share exchanges data; where none are set apart, who may be given work; never one "
-    "alone") {
+TEST_CASE("who has a share, or may be given work, exchanges data; never one alone") {
   Problem problem = gathering(4, 1e10);
   const auto who = [&](std::string_view strategy) {
     const auto source = problem.begin(strategy);
@@ -115,9 +113,7 @@ TEST_CASE(
   CHECK(who("dynamic") == std::vector{true, false, false, true});
 }
 
-TEST_CASE(
-    "an input is uploaded once, a part by each, and what comes over the links hides behind "
-    "uploads") {
+TEST_CASE("an input is uploaded once, a part by each; links hide behind uploads") {
   Problem problem = gathering(2, 0, 0ns);  // links without limit
   const double whole = 64.0 * kMiB / 1e9, computing = 0.05;
   CHECK(seconds(makespan(problem, "equal")) ==
@@ -153,9 +149,7 @@ TEST_CASE("the closed form takes gathering for as long as the simulator does") {
   }
 }
 
-TEST_CASE(
-    "parts of the result are combined among the devices, at the same time, instead of on the "
-    "host") {
+TEST_CASE("parts of the result are combined among the devices instead of on the host") {
   Problem problem = combining(2, 1e9);
   const double part = 32.0 * kMiB / 1e9;  // what of a part goes to the other
   CHECK(seconds(makespan(problem, "equal")) ==
@@ -167,7 +161,7 @@ TEST_CASE(
   CHECK(nobody.share_of(0) == 1);
 }
 
-TEST_CASE("what each does a part of is less the more exchange, and the same without an exchange") {
+TEST_CASE("what each does a part of is less the more exchange, the same without an exchange") {
   Problem problem = combining(4, 0);
   for (DeviceEstimate& device : problem.devices) {
     device.fixed = 5ms;
@@ -188,8 +182,7 @@ TEST_CASE("a part more costs its puts, on devices that combine at the same time"
   CHECK(merge_per_part(problem.request) == 10ms);
 }
 
-TEST_CASE(
-    "latency and auto take fewer devices where links are slow, and those that have fast ones") {
+TEST_CASE("latency and auto take fewer devices where links are slow, those with fast links") {
   const auto used = [](Problem problem) {
     problem.request.devices = problem.devices;
     const CompletionPlan plan =
@@ -220,12 +213,11 @@ TEST_CASE(
 
 TEST_CASE("auto says what devices exchange") {
   const auto says = [](const Problem& problem, const char* words) {
-    const PlanChoice choice = choose_plan(problem.request);
-    return std::any_of(
-        choice.reasons.begin(), choice.reasons.end(),
-        [&](const std::string& reason) { return reason.find(words) != std::string::npos; });
+    std::string all;
+    for (const std::string& reason : choose_plan(problem.request).reasons) all += reason + "\n";
+    return all.find(words) != std::string::npos;
   };
-  CHECK(says(gathering(2, 1e11), "64.0 MiB that every device needs come over the host link once"));
-  CHECK(says(combining(2, 1e11), "results are combined between the devices"));
-  CHECK_FALSE(says(gathering(2, 1e7), "host link once"));
+  CHECK(says(gathering(2, 1e11), "64.0 MiB"));
+  CHECK(says(combining(2, 1e11), "combined between"));
+  CHECK_FALSE(says(gathering(2, 1e7), "64.0 MiB"));
 }

@@ -9,8 +9,8 @@ using namespace mgpu;
 
 namespace {
 
-struct Request {
-  explicit Request(std::size_t count) : devices(count) {
+struct RoundsRequest {
+  explicit RoundsRequest(std::size_t count) : devices(count) {
     for (std::size_t i = 0; i < count; ++i) {
       devices[i].items_per_s = 100.0 * static_cast<double>(i + 1);
       devices[i].score = 50;
@@ -25,22 +25,20 @@ struct Request {
   PlanRequest plan;
 };
 
-std::unique_ptr<SliceSource> begin(const std::string& strategy, const PlanRequest& request) {
+std::unique_ptr<SliceSource> begin_rounds(const std::string& strategy, const PlanRequest& request) {
   const StrategyChoice choice = parse_strategies(strategy).front();
   return begin_strategy(*choice.info, choice.params, request, {});
 }
 
 }  // namespace
 
-TEST_CASE(
-    "every strategy with rounds gives each device one slice, and all of them cover the items, or "
-    "is refused by name") {
+TEST_CASE("every strategy with rounds gives each device one slice, or is refused by name") {
   for (const StrategyInfo& info : all_strategies()) {
     CAPTURE(info.name);
-    const Request request(3);
+    const RoundsRequest request(3);
     std::unique_ptr<SliceSource> source;
     try {
-      source = begin(info.name, request.plan);
+      source = begin_rounds(info.name, request.plan);
     } catch (const Error& error) {
       CHECK(error.kind() == ErrorKind::unsupported);
       CHECK(std::string(error.what()).rfind(info.name, 0) == 0);
@@ -65,9 +63,9 @@ TEST_CASE(
 }
 
 TEST_CASE("a share that does not fit its device is refused") {
-  Request request(2);
+  RoundsRequest request(2);
   request.devices[0].fits = 299;
-  CHECK_THROWS_AS(begin("equal", request.plan), Error);
+  CHECK_THROWS_AS(begin_rounds("equal", request.plan), Error);
 }
 
 TEST_CASE("who loses a device with a share loses the sample; one without takes nothing along") {
@@ -77,9 +75,8 @@ TEST_CASE("who loses a device with a share loses the sample; one without takes n
   CHECK_THROWS_AS(source->joined({3}), Error);
 }
 
-TEST_CASE(
-    "borders move to where all are busy for as long, and stay when that gains less than it costs") {
-  Request request(2);
+TEST_CASE("borders move to where all are busy for as long, if that gains more than it costs") {
+  RoundsRequest request(2);
   request.plan.rounds = 100;
   request.plan.cost.in_bytes = request.plan.cost.out_bytes = 1;
   Borders borders(request.plan, {300, 300});
@@ -106,7 +103,7 @@ TEST_CASE(
 // Rows of 8192 cells of which two GPUs hold half each, one of them slowed down: by way of the host
 // 1365 rows would take 90 ms, over a direct link 0.1, and the rounds to come gain 9.
 TEST_CASE("what moving borders costs goes by the links between the devices") {
-  Request request(2);
+  RoundsRequest request(2);
   request.plan.items = 8192;
   request.plan.rounds = 200;
   request.plan.cost.in_bytes = request.plan.cost.out_bytes = 32768;
@@ -124,10 +121,8 @@ TEST_CASE("what moving borders costs goes by the links between the devices") {
   CHECK_FALSE(meet());
 }
 
-TEST_CASE(
-    "borders leave no device without a share that had one, give none to one that had none, and "
-    "none more than fits") {
-  Request request(3);
+TEST_CASE("borders leave a share to all that had one and to no other, and no more than fits") {
+  RoundsRequest request(3);
   request.plan.rounds = 100;
   Borders all(request.plan, {300, 0, 300});
   using namespace std::chrono_literals;

@@ -8,7 +8,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-Scenario pair() {
+Scenario slow_and_fast() {
   Scenario scenario;
   ScenarioDevice slow, fast;
   slow.name = "slow";
@@ -26,10 +26,8 @@ Scenario pair() {
 
 }  // namespace
 
-TEST_CASE(
-    "devices beyond those of a scenario are like its last one, and the links to them like that of "
-    "its last two") {
-  Scenario scenario = pair();
+TEST_CASE("devices beyond a scenario's are like its last, links to them like its last") {
+  Scenario scenario = slow_and_fast();
   grow(scenario, 4);
   REQUIRE(scenario.devices.size() == 4);
   CHECK(scenario.devices[0].name == "slow");
@@ -49,7 +47,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a scenario does not shrink, and one device alone says nothing of links") {
-  Scenario scenario = pair();
+  Scenario scenario = slow_and_fast();
   grow(scenario, 1);
   CHECK(scenario.devices.size() == 2);
   CHECK(scenario.devices[1].estimate.fixed == 20us);

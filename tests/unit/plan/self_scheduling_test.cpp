@@ -1,5 +1,5 @@
-// Published sequences of the self-scheduling rules, each for N = 1000 over p = 4 unless it says
-// otherwise.
+// Published sequences of the self-scheduling rules. Those of guided and trapezoid are asked of the
+// strategy, in balancing_test.cpp.
 #include "lib/plan/self_scheduling.hpp"
 
 #include <doctest/doctest.h>
@@ -37,13 +37,6 @@ Sizes batches(std::vector<Items> each) {
 
 }  // namespace
 
-TEST_CASE("HGuided with K = 1 on equal devices is guided self-scheduling") {
-  CHECK(sequence(ChunkRule::hguided, 1, 1000, kFour) ==
-        Sizes{250, 188, 141, 106, 79, 59, 45, 33, 25, 19, 14, 11, 8, 6, 4, 3, 3, 2, 1, 1, 1, 1});
-  CHECK(sequence(ChunkRule::hguided, 1, 1000, kFour, {10, 10, 10, 10}) ==
-        Sizes{250, 188, 141, 106, 79, 59, 45, 33, 25, 19, 14, 11, 10, 10, 10});
-}
-
 TEST_CASE("HGuided gives the packages of EngineCL for 65,536 items over 0.5, 0.3 and 0.2") {
   // In granules of 64, with minimum packages of 4, 2 and 1.
   Sizes all = sequence(ChunkRule::hguided, 2, 65536 / 64, {0.5, 0.3, 0.2}, {4, 2, 1});
@@ -54,22 +47,11 @@ TEST_CASE("HGuided gives the packages of EngineCL for 65,536 items over 0.5, 0.3
   CHECK(all == Sizes{16384, 7424, 4224, 9408, 4224, 2432, 5376, 2432, 1408, 3072, 1408, 832});
 }
 
-TEST_CASE("factoring hands out half of what is left in batches of equal chunks") {
-  CHECK(sequence(ChunkRule::factoring, 2, 1000, kFour) == batches({125, 63, 31, 16, 8, 4, 2, 1}));
-}
-
-TEST_CASE(
-    "weighted factoring is factoring when all devices are alike, and follows their speed when "
-    "not") {
-  CHECK(sequence(ChunkRule::weighted_factoring, 2, 1000, kFour) ==
-        batches({125, 63, 31, 16, 8, 4, 2, 1}));
+TEST_CASE("weighted factoring follows the speed of devices, and is factoring on alike ones") {
+  for (const ChunkRule rule : {ChunkRule::factoring, ChunkRule::weighted_factoring})
+    CHECK(sequence(rule, 2, 1000, kFour) == batches({125, 63, 31, 16, 8, 4, 2, 1}));
   const Sizes uneven = sequence(ChunkRule::weighted_factoring, 2, 1000, {0.4, 0.3, 0.2, 0.1});
   CHECK(Sizes(uneven.begin(), uneven.begin() + 4) == Sizes{200, 150, 100, 50});
-}
-
-TEST_CASE("trapezoid goes down in even steps") {
-  CHECK(sequence(ChunkRule::trapezoid, 2, 1000, kFour) ==
-        Sizes{125, 116, 108, 100, 91, 83, 75, 67, 58, 50, 42, 34, 25, 17, 9});
 }
 
 TEST_CASE("rules begin anew with what is left when work comes back or devices leave") {

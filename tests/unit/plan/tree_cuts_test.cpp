@@ -15,10 +15,10 @@ using std::chrono::microseconds;
 
 namespace {
 
-struct Problem {
+struct TreeProblem {
   std::vector<DeviceEstimate> devices;
   PlanRequest request;
-  Problem(Items items, std::vector<double> rates, Nanos part, bool tree) {
+  TreeProblem(Items items, std::vector<double> rates, Nanos part, bool tree) {
     for (const double rate : rates) {
       DeviceEstimate device;
       device.items_per_s = rate;
@@ -87,16 +87,15 @@ TEST_CASE("the evenest cut is a multiple of the largest power of two, and of the
   CHECK(even_end(16, 1, 1, 1) == 17);
 }
 
-TEST_CASE(
-    "chunks end evenly where results are combined along a tree, and every item is given out once") {
+TEST_CASE("chunks end evenly where results are combined along a tree, each item once") {
   for (const std::string_view strategy : {"dynamic:chunks=10", "guided", "stealing", "adaptive"}) {
     CAPTURE(strategy);
     for (const Items items : {128, 127, 1000}) {
       CAPTURE(items);
       std::size_t nodes[2] = {0, 0};
       for (const bool tree : {false, true}) {
-        const Problem problem(items, {100, 100, 90}, std::chrono::milliseconds(20),
-                              tree);  // two items' time
+        const TreeProblem problem(items, {100, 100, 90}, std::chrono::milliseconds(20),
+                                  tree);  // two items' time
         std::vector<Slice> slices = slices_of(problem.request, strategy);
         for (const Slice& slice : slices) nodes[tree] += nodes_that_cover(slice, items);
         std::sort(slices.begin(), slices.end());
@@ -114,11 +113,11 @@ TEST_CASE(
   // tree.
   for (const auto& [part, cut] : {std::pair{std::chrono::milliseconds(100), Items{64}},
                                   {std::chrono::milliseconds(1), Items{61}}}) {
-    const Problem two(128, {61, 67}, part, true);
+    const TreeProblem two(128, {61, 67}, part, true);
     CHECK(slices_of(two.request, "guided:min=61").front() == Slice{0, cut});
   }
   // Chunks of six of 128 items are some of eight, each a node, but for the last.
-  const Problem problem(128, {1, 1}, microseconds(1), true);
+  const TreeProblem problem(128, {1, 1}, microseconds(1), true);
   const std::vector<Slice> slices = slices_of(problem.request, "dynamic:chunks=11");
   REQUIRE(slices.size() >= 14);
   for (std::size_t i = 0; i < 12; ++i) CHECK(slices[i] == Slice{8 * i, 8 * i + 8});
@@ -126,33 +125,33 @@ TEST_CASE(
 
 TEST_CASE("shares are cut evenly where that saves more of the merge than it costs") {
   const auto shares = [](Nanos part, bool tree) {
-    const Problem problem(64, {33, 31}, part, tree);  // an item takes 30 ms
+    const TreeProblem problem(64, {33, 31}, part, tree);  // an item takes 30 ms
     return shares_by_weight(problem.request, {33, 31});
   };
   CHECK(shares(std::chrono::seconds(1), false) == std::vector<Items>{33, 31});
   CHECK(shares(std::chrono::seconds(1), true) == std::vector<Items>{32, 32});
   CHECK(shares(microseconds(1), true) == std::vector<Items>{33, 31});
   // Never by more than a sixteenth of the smaller share.
-  const Problem far(64, {36, 28}, std::chrono::seconds(1), true);
+  const TreeProblem far(64, {36, 28}, std::chrono::seconds(1), true);
   CHECK(shares_by_weight(far.request, {36, 28}) == std::vector<Items>{36, 28});
 }
 
 TEST_CASE("latency weighs the nodes that shares leave to merge") {
   // Four shares of 32 are four nodes, three of 42 or 43 are 14: a node takes as long as 15 items.
-  const Problem tree(128, {1000, 1000, 1000, 1000}, std::chrono::milliseconds(15), true);
+  const TreeProblem tree(128, {1000, 1000, 1000, 1000}, std::chrono::milliseconds(15), true);
   const std::vector<Slice> quarters = slices_of(tree.request, "latency");
   CHECK(quarters == std::vector<Slice>{{0, 32}, {32, 64}, {64, 96}, {96, 128}});
   // Where parts cost as much however long they are, three devices have one less.
-  const Problem parts(128, {1000, 1000, 1000, 1000}, std::chrono::milliseconds(15), false);
+  const TreeProblem parts(128, {1000, 1000, 1000, 1000}, std::chrono::milliseconds(15), false);
   CHECK(slices_of(parts.request, "latency").size() == 3);
   // The root is not a part.
-  const Problem dear(128, {1000, 1000, 1000, 1000}, std::chrono::milliseconds(50), true);
+  const TreeProblem dear(128, {1000, 1000, 1000, 1000}, std::chrono::milliseconds(50), true);
   CHECK(slices_of(dear.request, "latency") == std::vector<Slice>{{0, 128}});
 }
 
 TEST_CASE("what is simulated merges the nodes") {
   for (const bool tree : {false, true}) {
-    Problem problem(64, {33, 31}, microseconds(100), tree);
+    TreeProblem problem(64, {33, 31}, microseconds(100), tree);
     const auto merge = [&] {
       return simulate(problem.request,
                       *make_static_source(problem.request, std::vector<Items>{33, 31}))
@@ -162,8 +161,7 @@ TEST_CASE("what is simulated merges the nodes") {
   }
 }
 
-TEST_CASE(
-    "merging the root of a tree costs nothing, a single part of anything else what is fixed") {
+TEST_CASE("merging the root of a tree costs nothing, a part of anything else what is fixed") {
   using std::chrono::microseconds;
   CHECK(MergeEstimate{microseconds(10), microseconds(5), true}.of(1) == Nanos{});
   CHECK(MergeEstimate{microseconds(10), microseconds(5), false}.of(1) == microseconds(10));
