@@ -3,15 +3,9 @@
 
 using namespace mgpu;
 
-TEST_CASE("inputs that a fuzzer kept are read or refused: config files") {
-  fuzz::replay("config", fuzz::config);
-}
-TEST_CASE("inputs that a fuzzer kept are read or refused: command lines") {
-  fuzz::replay("command", fuzz::command);
-}
-TEST_CASE("inputs that a fuzzer kept are read or refused: inputs of suites") {
-  fuzz::replay("terms", fuzz::terms);
-}
-TEST_CASE("inputs that a fuzzer kept are read or refused: descriptors of kernels") {
-  fuzz::replay("descriptor", fuzz::descriptor);
+TEST_CASE("inputs that a fuzzer kept are read or refused by options and suites") {
+  SUBCASE("config") { fuzz::replay("config", fuzz::config); }
+  SUBCASE("command") { fuzz::replay("command", fuzz::command); }
+  SUBCASE("terms") { fuzz::replay("terms", fuzz::terms); }
+  SUBCASE("descriptor") { fuzz::replay("descriptor", fuzz::descriptor); }
 }

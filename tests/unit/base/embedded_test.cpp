@@ -7,9 +7,7 @@
 
 using namespace mgpu;
 
-TEST_CASE(
-    "an included text is put in place of its line, with the lines around it still known by their "
-    "numbers") {
+TEST_CASE("an included text is put in place of its line, and line numbers stay known") {
   const EmbeddedText texts[] = {{"a.cl", "first\n#include \"b.cl\"\nthird\n"},
                                 {"b.cl", "#include \"c.cl\"\nb"},
                                 {"c.cl", "c\n"}};

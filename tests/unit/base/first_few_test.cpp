@@ -7,8 +7,7 @@
 
 using namespace mgpu;
 
-TEST_CASE(
-    "a few names are all in a sentence, of many the first three and how many more there are") {
+TEST_CASE("few names are all in a sentence, of many the first three and the number of others") {
   std::vector<std::string> names;
   CHECK(first_few(names) == "");
   for (const char* name : {"a", "b", "c", "d", "e", "f"}) names.emplace_back(name);

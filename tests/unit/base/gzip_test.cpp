@@ -29,7 +29,7 @@ std::string gunzip(std::string_view file, std::size_t piece = kMuch, std::size_t
 
 // The message of the refusal; empty: there was none.
 template <typename F>
-std::string refusal(F read) {
+std::string gzip_refusal(F read) {
   try {
     read();
   } catch (const Error& error) {
@@ -58,7 +58,7 @@ constexpr std::string_view kForeign(
 }  // namespace
 
 TEST_CASE("what is compressed comes back, whatever it is and in whatever pieces it arrives") {
-  const std::string everything = noise(3'000'000) + std::string(3'000'000, 'x');
+  const std::string everything = noise(300'000) + std::string(300'000, 'x');
   for (const std::string& text :
        {std::string(), std::string("{}"), std::string(1, '\0'), everything}) {
     const std::string packed = gzip(text);
@@ -93,8 +93,10 @@ TEST_CASE("a file that was cut off is refused wherever that was") {
     if (size == one.size()) {
       CHECK((gunzip(two.substr(0, size)) == text));  // nobody can tell
     } else {
-      CHECK(refusal([&] { gunzip(two.substr(0, size)); }) == "is a gzip file that was cut off");
-      CHECK(refusal([&] { gunzip(two.substr(0, size), 1); }) == "is a gzip file that was cut off");
+      CHECK(gzip_refusal([&] { gunzip(two.substr(0, size)); }) ==
+            "is a gzip file that was cut off");
+      CHECK(gzip_refusal([&] { gunzip(two.substr(0, size), 1); }) ==
+            "is a gzip file that was cut off");
     }
   }
 }
@@ -109,50 +111,48 @@ TEST_CASE("damage is refused, or changes nothing of what is read") {
       CAPTURE(at);
       CAPTURE(bit);
       std::string read = text;
-      refused += !refusal([&] { read = gunzip(damaged); }).empty();
+      refused += !gzip_refusal([&] { read = gunzip(damaged); }).empty();
       CHECK((read == text));
     }
   }
   // Not the time in the header, nor how a run of one letter is told.
   CHECK(refused > 8 * (whole.size() - 10));
-  CHECK(refusal([&] {
+  CHECK(gzip_refusal([&] {
           gunzip(whole.substr(0, 12) + "\xff\xff" + whole.substr(14));
         }).starts_with("is a damaged gzip file: "));
-  CHECK(refusal([] { gunzip("{\"schema\": 1}"); }) ==
-        "is a damaged gzip file: incorrect header check");
-  CHECK(refusal([] { gunzip("\x1f\x8b\x07 and so on"); }) ==
-        "is a damaged gzip file: unknown compression method");
+  for (const char* bytes : {"{\"schema\": 1}", "\x1f\x8b\x07 and so on"})
+    CHECK(gzip_refusal([&] { gunzip(bytes); }).starts_with("is a damaged gzip file: "));
 }
 
 TEST_CASE("what follows a member is another member, or refused") {
   for (const std::string_view after :
        {std::string_view("{}"), std::string_view("\0\0", 2), std::string_view("\x1f\x8c")}) {
     for (const std::size_t piece : {std::size_t{1}, kMuch})
-      CHECK(refusal([&] { gunzip(gzip("x") + std::string(after), piece); }) ==
+      CHECK(gzip_refusal([&] { gunzip(gzip("x") + std::string(after), piece); }) ==
             "is a gzip file with something else after its end");
   }
   std::string second = gzip("two");
   second[2] = 7;
-  CHECK(refusal([&] { gunzip(gzip("one") + second); }) ==
-        "is a damaged gzip file: unknown compression method");
+  CHECK_FALSE(gzip_refusal([&] { gunzip(gzip("one") + second); }).empty());
 }
 
 TEST_CASE("more than the limit is refused before it is held, also in several members") {
   const std::string member = gzip(std::string(1000, 'x'));
   CHECK(gunzip(member, kMuch, 1000).size() == 1000);
-  CHECK(refusal([&] { gunzip(member, kMuch, 999); }) == "is larger than 999 B when decompressed");
-  CHECK(refusal([&] { gunzip(member + member, 1, 1999); }) ==
+  CHECK(gzip_refusal([&] { gunzip(member, kMuch, 999); }) ==
+        "is larger than 999 B when decompressed");
+  CHECK(gzip_refusal([&] { gunzip(member + member, 1, 1999); }) ==
         "is larger than 1.95 KiB when decompressed");
   CHECK(gunzip(member + member, 1, 2000).size() == 2000);
   // A bomb: each piece holds a thousand times its size.
-  const std::string bomb = gzip(std::string(std::size_t{1} << 23, '0'));
+  const std::string bomb = gzip(std::string(std::size_t{1} << 22, '0'));
   Gunzip limited(std::size_t{1} << 20);
-  CHECK(refusal([&] { limited.take(bomb); }) == "is larger than 1.00 MiB when decompressed");
+  CHECK(gzip_refusal([&] { limited.take(bomb); }) == "is larger than 1.00 MiB when decompressed");
 }
 
 TEST_CASE("a file is decompressed by what it holds, and compressed by its name") {
   const test::TemporaryFolder folder;
-  const std::string text(3'000'000, 'x');
+  const std::string text(300'000, 'x');
   const std::filesystem::path packed = folder.path() / "r.json.gz",
                               plain = folder.path() / "r.json";
   write_file_atomically(packed, text);
@@ -168,8 +168,8 @@ TEST_CASE("a file is decompressed by what it holds, and compressed by its name")
   as_it_is.write("no gzip");
   as_it_is.commit();
   CHECK(read_text_file(packed) == "no gzip");
-  write_file_atomically(plain, gzip(text).substr(0, 1000));
-  CHECK(refusal([&] { read_text_file(plain); }) == "is a gzip file that was cut off");
+  write_file_atomically(plain, gzip(text).substr(0, 100));
+  CHECK(gzip_refusal([&] { read_text_file(plain); }) == "is a gzip file that was cut off");
   write_file_atomically(plain, "");
   CHECK(read_text_file(plain).empty());
 }

@@ -4,15 +4,17 @@
 #include <doctest/doctest.h>
 
 #include "lib/base/error.hpp"
+#include "tests/support/pairs.hpp"
 #include "tests/support/refusal.hpp"
 
 using namespace mgpu;
+using test::pairs_of;
 
 namespace {
 
 using Indices = std::vector<std::size_t>;
 
-Device device(std::string id, DeviceType type, std::string name, double score) {
+Device listed(std::string id, DeviceType type, std::string name, double score) {
   Device d;
   d.id = std::move(id);
   d.type = type;
@@ -23,12 +25,12 @@ Device device(std::string id, DeviceType type, std::string name, double score) {
 
 // Two H200, one older GPU, two sub-devices of a CPU and an accelerator, best first.
 std::vector<Device> machine() {
-  std::vector<Device> list{device("0:0", DeviceType::gpu, "NVIDIA H200", 100),
-                           device("0:1", DeviceType::gpu, "NVIDIA H200", 100),
-                           device("2:0", DeviceType::gpu, "Radeon Pro", 90),
-                           device("10:0", DeviceType::accelerator, "FPGA", 40),
-                           device("1:0.0", DeviceType::cpu, "pthread-Xeon", 20),
-                           device("1:0.1", DeviceType::cpu, "pthread-Xeon", 20)};
+  std::vector<Device> list{listed("0:0", DeviceType::gpu, "NVIDIA H200", 100),
+                           listed("0:1", DeviceType::gpu, "NVIDIA H200", 100),
+                           listed("2:0", DeviceType::gpu, "Radeon Pro", 90),
+                           listed("10:0", DeviceType::accelerator, "FPGA", 40),
+                           listed("1:0.0", DeviceType::cpu, "pthread-Xeon", 20),
+                           listed("1:0.1", DeviceType::cpu, "pthread-Xeon", 20)};
   list[0].uuid = "0a1b2c3d-0000-0000-0000-000000000001";
   list[1].uuid = "0a1b2c3d-0000-0000-0000-000000000002";
   list[0].pci = "0000:1a:00.0";
@@ -44,32 +46,28 @@ std::string refused_selector(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("terms choose by rank, identifier, kind, name, UUID and PCI address") {
-  CHECK(chosen("3") == Indices{3});
-  CHECK(chosen("0:1") == Indices{1});
-  CHECK(chosen("1:0.1") == Indices{5});
-  CHECK(chosen("0:*") == Indices{0, 1});
-  CHECK(chosen("1:*") == Indices{4, 5});  // not platform 10
-  CHECK(chosen("gpu") == Indices{0, 1, 2});
-  CHECK(chosen("cpu") == Indices{4, 5});
-  CHECK(chosen("accelerator") == Indices{3});
-  CHECK(chosen("all") == Indices{0, 1, 2, 3, 4, 5});
-  CHECK(chosen("gpu:2") == Indices{0, 1});
-  CHECK(chosen("gpu:9") == Indices{0, 1, 2});
-  CHECK(chosen("all:4") == Indices{0, 1, 2, 3});
-  CHECK(chosen("name~h200") == Indices{0, 1});
-  CHECK(chosen("name~Pro") == Indices{2});
-  CHECK(chosen("uuid=0A1B2C3D-0000-0000-0000-000000000002") == Indices{1});
-  CHECK(chosen("uuid=GPU-0a1b") == Indices{0, 1});
-  CHECK(chosen("pci=0000:1A") == Indices{0});
-  CHECK(chosen("00:01") == Indices{1});
-  CHECK(chosen("003") == Indices{3});
+TEST_CASE("terms choose by rank, identifier, kind, name, UUID and PCI address, in their order") {
+  for (const auto& [text, expected] : pairs_of(R"(
+         3 = 3; 003 = 3; 0:1 = 1; 00:01 = 1; 1:0.1 = 5; 0:* = 0 1; 1:* = 4 5; gpu = 0 1 2
+         cpu = 4 5; accelerator = 3; all = 0 1 2 3 4 5; gpu:2 = 0 1; gpu:9 = 0 1 2
+         all:4 = 0 1 2 3; name~h200 = 0 1; name~Pro = 2; uuid=GPU-0a1b = 0 1; pci=0000:1A = 0
+         uuid=0A1B2C3D-0000-0000-0000-000000000002 = 1
+         2,0 = 2 0; 2 , 0 = 2 0; cpu,gpu = 4 5 0 1 2; 1,gpu,0:1 = 1 0 2
+         gpu,!0 = 1 2; !0,gpu = 1 2; all,!cpu,!name~h200 = 2 3; !cpu = 0 1 2 3
+         !gpu:2 = 2 3 4 5; gpu,!all = )")) {
+    CAPTURE(text);
+    std::string found;
+    for (const std::size_t index : chosen(text))
+      found += (found.empty() ? "" : " ") + std::to_string(index);
+    CHECK(found == expected);
+  }
+  CHECK(chosen(" 2 , 0\t") == Indices{2, 0});
 }
 
 TEST_CASE("devices of other nodes have theirs before the identifier") {
   std::vector<Device> list = machine();
   for (const char* id : {"2/0:0", "2/0:1", "12/0:0"}) {
-    list.push_back(device(id, DeviceType::gpu, "NVIDIA H200", 100));
+    list.push_back(listed(id, DeviceType::gpu, "NVIDIA H200", 100));
     list.back().node = DeviceNode{list.back().id.front() == '2' ? 2u : 12u, "host"};
     list.back().uuid = list[0].uuid;
   }
@@ -83,25 +81,9 @@ TEST_CASE("devices of other nodes have theirs before the identifier") {
     CHECK(!refused_selector(text).empty());
   // The same number on another node is another device.
   CHECK(default_selection(list) == Indices{0, 1, 2, 6, 7, 8});
-  const std::vector<Device> cpus{device("0:0", DeviceType::cpu, "cpu", 20),
-                                 device("1/0:0", DeviceType::cpu, "cpu", 20)};
+  const std::vector<Device> cpus{listed("0:0", DeviceType::cpu, "cpu", 20),
+                                 listed("1/0:0", DeviceType::cpu, "cpu", 20)};
   CHECK(default_selection(cpus) == Indices{0, 1});
-}
-
-TEST_CASE("the order of the terms is the order of the devices, and nothing is chosen twice") {
-  CHECK(chosen("2,0") == Indices{2, 0});
-  CHECK(chosen("cpu,gpu") == Indices{4, 5, 0, 1, 2});
-  CHECK(chosen("1,gpu,0:1") == Indices{1, 0, 2});
-  CHECK(chosen(" 2 , 0\t") == Indices{2, 0});
-}
-
-TEST_CASE("a term with ! takes devices away, wherever it stands") {
-  CHECK(chosen("gpu,!0") == Indices{1, 2});
-  CHECK(chosen("!0,gpu") == Indices{1, 2});
-  CHECK(chosen("all,!cpu,!name~h200") == Indices{2, 3});
-  CHECK(chosen("!cpu") == Indices{0, 1, 2, 3});
-  CHECK(chosen("!gpu:2") == Indices{2, 3, 4, 5});
-  CHECK(chosen("gpu,!all").empty());
 }
 
 TEST_CASE("well-formed terms that match nothing are told, as they were written") {
@@ -115,43 +97,44 @@ TEST_CASE("well-formed terms that match nothing are told, as they were written")
 }
 
 TEST_CASE("a malformed term is an error that names it and says in one line what is accepted") {
-  for (const std::string_view term : {"",
-                                      "!",
-                                      "!!gpu",
-                                      "gpu:",
-                                      "gpu:0",
-                                      "gpu:x",
-                                      "gpu:-1",
-                                      "gpu:1:2",
-                                      "gpu:99999999999",
-                                      "cpu: 2",
-                                      "all:",
-                                      "name~",
-                                      "uuid=",
-                                      "pci=",
-                                      "uuid=GPU-",
-                                      "0:",
-                                      ":0",
-                                      "0:x",
-                                      "0:1.",
-                                      "0:1.x",
-                                      "0:.1",
-                                      "0:**",
-                                      "0:*.1",
-                                      "0:1:2",
-                                      "-1",
-                                      "+1",
-                                      "1.5",
-                                      "0x1",
-                                      "1e3",
-                                      "4294967296",
-                                      "99999999999999999999999",
-                                      "0:99999999999",
-                                      "gpus",
-                                      "GPU",
-                                      "name=H200",
-                                      "*",
-                                      "gpu\ncpu"}) {
+  const std::string_view terms[] = {"",
+                                    "!",
+                                    "!!gpu",
+                                    "gpu:",
+                                    "gpu:0",
+                                    "gpu:x",
+                                    "gpu:-1",
+                                    "gpu:1:2",
+                                    "gpu:99999999999",
+                                    "cpu: 2",
+                                    "all:",
+                                    "name~",
+                                    "uuid=",
+                                    "pci=",
+                                    "uuid=GPU-",
+                                    "0:",
+                                    ":0",
+                                    "0:x",
+                                    "0:1.",
+                                    "0:1.x",
+                                    "0:.1",
+                                    "0:**",
+                                    "0:*.1",
+                                    "0:1:2",
+                                    "-1",
+                                    "+1",
+                                    "1.5",
+                                    "0x1",
+                                    "1e3",
+                                    "4294967296",
+                                    "99999999999999999999999",
+                                    "0:99999999999",
+                                    "gpus",
+                                    "GPU",
+                                    "name=H200",
+                                    "*",
+                                    "gpu\ncpu"};
+  for (const std::string_view term : terms) {
     CAPTURE(term);
     const std::string message = refused_selector(term);
     CHECK(test::has(message, "--devices: bad term"));
@@ -166,33 +149,33 @@ TEST_CASE("a malformed term is an error that names it and says in one line what 
 
 TEST_CASE("by default all graphics are used, else all processors, never both") {
   CHECK(default_selection(machine()) == Indices{0, 1, 2});
-  const std::vector<Device> no_gpu{device("5:0", DeviceType::accelerator, "FPGA", 40),
-                                   device("1:0", DeviceType::cpu, "Xeon", 20)};
+  const std::vector<Device> no_gpu{listed("5:0", DeviceType::accelerator, "FPGA", 40),
+                                   listed("1:0", DeviceType::cpu, "Xeon", 20)};
   CHECK(default_selection(no_gpu) == Indices{1});
   CHECK(default_selection({}).empty());
 }
 
 TEST_CASE("two clones of one processor on one platform are two devices") {
-  std::vector<Device> clones{device("0:0", DeviceType::cpu, "pthread", 20),
-                             device("0:1", DeviceType::cpu, "pthread", 20)};
+  std::vector<Device> clones{listed("0:0", DeviceType::cpu, "pthread", 20),
+                             listed("0:1", DeviceType::cpu, "pthread", 20)};
   clones[0].uuid = clones[1].uuid = "same";
   CHECK(default_selection(clones) == Indices{0, 1});
 }
 
 TEST_CASE("a processor seen through two platforms is used through the better-scored one") {
-  const std::vector<Device> cpus{device("1:0", DeviceType::cpu, "Xeon", 30),
-                                 device("0:0", DeviceType::cpu, "Xeon", 20),
-                                 device("0:1", DeviceType::cpu, "Xeon", 20)};
+  const std::vector<Device> cpus{listed("1:0", DeviceType::cpu, "Xeon", 30),
+                                 listed("0:0", DeviceType::cpu, "Xeon", 20),
+                                 listed("0:1", DeviceType::cpu, "Xeon", 20)};
   CHECK(default_selection(cpus) == Indices{0});
-  const std::vector<Device> unsorted{device("0:0", DeviceType::cpu, "Xeon", 20),
-                                     device("1:0", DeviceType::cpu, "Xeon", 30)};
+  const std::vector<Device> unsorted{listed("0:0", DeviceType::cpu, "Xeon", 20),
+                                     listed("1:0", DeviceType::cpu, "Xeon", 30)};
   CHECK(default_selection(unsorted) == Indices{1});
 }
 
 TEST_CASE("a GPU seen through two platforms is used once, through its vendor's") {
-  std::vector<Device> list{device("1:0", DeviceType::gpu, "pocl-cuda H200", 90),
-                           device("0:0", DeviceType::gpu, "H200", 100),
-                           device("0:1", DeviceType::gpu, "H200", 100)};
+  std::vector<Device> list{listed("1:0", DeviceType::gpu, "pocl-cuda H200", 90),
+                           listed("0:0", DeviceType::gpu, "H200", 100),
+                           listed("0:1", DeviceType::gpu, "H200", 100)};
   list[0].pci = list[2].pci = "0000:3b:00.0";
   list[1].pci = "0000:1a:00.0";
   CHECK(default_selection(list) == Indices{1, 2});
@@ -203,8 +186,8 @@ TEST_CASE("a GPU seen through two platforms is used once, through its vendor's")
 }
 
 TEST_CASE("parts of one GPU on one platform are all used, though they share its address") {
-  std::vector<Device> parts{device("0:0", DeviceType::gpu, "MIG 1g", 80),
-                            device("0:1", DeviceType::gpu, "MIG 1g", 80)};
+  std::vector<Device> parts{listed("0:0", DeviceType::gpu, "MIG 1g", 80),
+                            listed("0:1", DeviceType::gpu, "MIG 1g", 80)};
   parts[0].pci = parts[1].pci = "0000:1a:00.0";
   CHECK(default_selection(parts) == Indices{0, 1});
 }

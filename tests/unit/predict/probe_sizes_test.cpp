@@ -10,37 +10,42 @@
 using namespace mgpu;
 using std::chrono::microseconds;
 
-TEST_CASE("a probe takes a power of two of granules, and no more than its share") {
+namespace {
+
+FakeDevice plain_device(const std::string& id = "0:0", double ops_per_s = 0) {
   FakeDevice device;
-  device.facts.id = "0:0";
+  device.facts.id = id;
   device.facts.global_memory = device.facts.max_allocation = Bytes{1} << 30;
-  device.ops_per_s = 1e6;
-  FakeBackend backend({device}, test::sum_kernels());
-  Executor executor(backend, 1);
-  for (const auto& [of, most] :
-       {std::pair<Items, Items>{1000, 32}, {1280, 64}, {1279, 32}, {60, 2}, {30, 1}, {3, 1}}) {
-    const Items items = of;  // CAPTURE is a lambda, and clang 14 captures no structured binding
-    CAPTURE(items);
-    test::SumWorkload workload(items);
-    const auto open = backend.open(backend.enumerate().devices.front());
-    const Capacity capacity = workload.capacity(open->resources().traits(), Mode::resident);
-    const auto program = workload.program(open->resources(), Mode::resident, capacity);
-    program->load(open->stream());
-    finish_batch(backend, *open, open->submit());
-    const Member member{open.get(), program.get()};
-    const Probe probe =
-        run_probe(backend, executor, workload, {&member, 1}, {0.05, capacity.fits, {}});
-    CHECK(probe.items == most);
-    REQUIRE(probe.devices.size() == 1);
-    if (most >= 4)
-      CHECK(probe.devices[0].compute.per_item_s == doctest::Approx(1e-6).epsilon(1e-3));
-    // Where all is asked for, all is executed.
-    CHECK(run_probe(backend, executor, workload, {&member, 1}, {1, capacity.fits, {}}).items ==
-          items);
-  }
+  if (ops_per_s > 0) device.ops_per_s = ops_per_s;
+  return device;
 }
 
-namespace {
+std::vector<FakeDevice> two_devices() { return {plain_device("0:0"), plain_device("0:1")}; }
+
+// Devices that are open, with the programs of a workload.
+struct OpenedPrograms {
+  OpenedPrograms(FakeBackend& in, Workload& workload, Mode mode, bool loads = true)
+      : backend(in), executor(in, in.enumerate().devices.size()), of(workload) {
+    for (const Device& device : backend.enumerate().devices) {
+      open.push_back(backend.open(device));
+      const Capacity capacity = workload.capacity(open.back()->resources().traits(), mode);
+      programs.push_back(workload.program(open.back()->resources(), mode, capacity));
+      if (loads && mode == Mode::resident) programs.back()->load(open.back()->stream());
+      finish_batch(backend, *open.back(), open.back()->submit());
+      members.push_back({open.back().get(), programs.back().get()});
+    }
+  }
+  Probe probe(double share, Items fits, std::vector<KnownCosts> known = {}) {
+    return run_probe(backend, executor, of, members, {share, fits, std::move(known)});
+  }
+
+  FakeBackend& backend;
+  Executor executor;
+  Workload& of;
+  std::vector<std::unique_ptr<OpenDevice>> open;
+  std::vector<std::unique_ptr<DeviceProgram>> programs;
+  std::vector<Member> members;
+};
 
 // 128 items in a thousand rounds, each of which is the same sum.
 class InRounds final : public Workload {
@@ -93,9 +98,24 @@ class InRounds final : public Workload {
 
 }  // namespace
 
-TEST_CASE(
-    "a probe of a GPU is of as many items as fill it, where the work says so, and of as many "
-    "rounds") {
+TEST_CASE("a probe takes a power of two of granules, and no more than its share") {
+  for (const auto& [of, most] :
+       {std::pair<Items, Items>{1000, 32}, {1280, 64}, {1279, 32}, {60, 2}, {30, 1}, {3, 1}}) {
+    const Items items = of;  // CAPTURE is a lambda, and clang 14 captures no structured binding
+    CAPTURE(items);
+    FakeBackend backend({plain_device("0:0", 1e6)}, test::sum_kernels());
+    test::SumWorkload workload(items);
+    OpenedPrograms opened(backend, workload, Mode::resident);
+    const Probe probe = opened.probe(0.05, items);
+    CHECK(probe.items == most);
+    REQUIRE(probe.devices.size() == 1);
+    if (most >= 4)
+      CHECK(probe.devices[0].compute.per_item_s == doctest::Approx(1e-6).epsilon(1e-3));
+    CHECK(opened.probe(1, items).items == items);  // where all is asked for, all is executed
+  }
+}
+
+TEST_CASE("a probe of a GPU is of as many items as fill it, and as many rounds, as work says") {
   std::map<Items, std::size_t> launched;  // by items
   FakeKernels kernels = test::sum_kernels();
   kernels["sum_slice"].run = [&](const Grid&, std::span<const FakeArg> args) {
@@ -123,19 +143,12 @@ TEST_CASE(
     CAPTURE(expected.items);
     CAPTURE(expected.launches);
     launched.clear();
-    FakeDevice device;
-    device.facts.id = "0:0";
+    FakeDevice device = plain_device("0:0", 1e6);
     device.facts.type = expected.type;
-    device.facts.global_memory = device.facts.max_allocation = Bytes{1} << 30;
-    device.ops_per_s = 1e6;
     FakeBackend backend({device}, kernels);
-    Executor executor(backend, 1);
     InRounds workload(expected.fills, expected.rounds, expected.brings);
-    const auto open = backend.open(backend.enumerate().devices.front());
-    const auto program = workload.program(open->resources(), Mode::resident, {128, 128, 0, ""});
-    const Member member{open.get(), program.get()};
-    const Probe probe = run_probe(backend, executor, workload, {&member, 1},
-                                  {0.05, 128, {{.full_per_item_s = 1000 * 1e-6}}});
+    const Probe probe = OpenedPrograms(backend, workload, Mode::resident)
+                            .probe(0.05, 128, {{.full_per_item_s = 1000 * 1e-6}});
     CHECK(probe.items == expected.items);
     CHECK(launched[expected.items] > 0);
     CHECK(launched[expected.items] % expected.launches == 0);
@@ -148,38 +161,22 @@ TEST_CASE(
 }
 
 TEST_CASE("a slice that does not fit ends the probe, and no device is lost for it") {
-  FakeDevice device;
-  device.facts.id = "0:0";
-  device.facts.global_memory = device.facts.max_allocation = Bytes{1} << 30;
-  FakeDevice other = device;
-  other.facts.id = "0:1";
   for (const FakeTime time : {FakeTime::is_virtual, FakeTime::is_real}) {
     for (const Items too_many :
          {Items{0}, Items{20}, Items{63}}) {  // every slice, all but the small ones, the large one
-      FakeBackend backend({device, other}, test::sum_kernels(), time);
-      Executor executor(backend, 2);
+      FakeBackend backend(two_devices(), test::sum_kernels(), time);
       test::SumWorkload workload(1280, {{}, too_many});
-      std::vector<std::unique_ptr<OpenDevice>> open;
-      std::vector<std::unique_ptr<DeviceProgram>> programs;
-      std::vector<Member> members;
-      for (std::uint32_t i = 0; i < 2; ++i) {
-        open.push_back(backend.open(backend.enumerate().devices[i]));
-        const Capacity capacity = workload.capacity(open[i]->resources().traits(), Mode::resident);
-        programs.push_back(workload.program(open[i]->resources(), Mode::resident, capacity));
-        members.push_back({open[i].get(), programs[i].get()});
-      }
-      const Probe probe = run_probe(backend, executor, workload, members, {0.05, 1280, {}});
+      OpenedPrograms opened(backend, workload, Mode::resident, false);
+      const Probe probe = opened.probe(0.05, 1280);
       CHECK(probe.refused);
       CHECK(probe.faults.empty());
       CHECK(probe.devices.empty());
-      for (const auto& each : open) CHECK(try_drain(backend, *each));
+      for (const auto& each : opened.open) CHECK(try_drain(backend, *each));
     }
   }
 }
 
-TEST_CASE(
-    "with slices of one size, a CPU repeats what a full device would not need, a GPU is idle "
-    "meanwhile") {
+TEST_CASE("with slices of one size, a CPU repeats what a full GPU would not need") {
   Probe probe;
   probe.devices.push_back({{},
                            fit_stage(10, microseconds(100), 10, microseconds(100), 100, 4e-6),
@@ -199,31 +196,10 @@ namespace {
 // A probe of both devices at once, of 5 % of the items.
 Probe probe_of(FakeBackend& backend, Mode mode, Items items = 1280,
                std::vector<Slice>* given = nullptr) {
-  Executor executor(backend, 2);
   test::SumFaults notes;
   notes.given = given;
   test::SumWorkload workload(items, notes);
-  std::vector<std::unique_ptr<OpenDevice>> open;
-  std::vector<std::unique_ptr<DeviceProgram>> programs;
-  std::vector<Member> members;
-  for (const Device& device : backend.enumerate().devices) {
-    open.push_back(backend.open(device));
-    const Capacity capacity = workload.capacity(open.back()->resources().traits(), mode);
-    programs.push_back(workload.program(open.back()->resources(), mode, capacity));
-    if (mode == Mode::resident) programs.back()->load(open.back()->stream());
-    finish_batch(backend, *open.back(), open.back()->submit());
-    members.push_back({open.back().get(), programs.back().get()});
-  }
-  return run_probe(backend, executor, workload, members, {0.05, items, {}});
-}
-
-std::vector<FakeDevice> two_devices() {
-  std::vector<FakeDevice> devices(2);
-  for (FakeDevice& device : devices)
-    device.facts.global_memory = device.facts.max_allocation = Bytes{1} << 30;
-  devices[0].facts.id = "0:0";
-  devices[1].facts.id = "0:1";
-  return devices;
+  return OpenedPrograms(backend, workload, mode).probe(0.05, items);
 }
 
 }  // namespace

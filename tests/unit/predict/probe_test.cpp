@@ -48,8 +48,7 @@ TEST_CASE("a line that falls is taken for latency") {
   CHECK(cost.fixed.count() > 0);
 }
 
-TEST_CASE(
-    "an estimate in end-to-end mode knows the links; a CPU's folds its copies into the computing") {
+TEST_CASE("an estimate end to end knows the links; a CPU's folds its copies into computing") {
   Probe probe;
   probe.fixed = microseconds(7);
   probe.replicated = microseconds(2);
@@ -119,8 +118,7 @@ TEST_CASE("what kernels wait for their own uploads is not a work of theirs, othe
   CHECK(kernels_of({}) == Nanos{});
 }
 
-TEST_CASE(
-    "a device that waits for what is not enqueued yet is late; waiting for its own work is not") {
+TEST_CASE("a device that waits for what is not enqueued yet is late, not one that works") {
   const auto at = [](CommandKind kind, std::uint64_t queued, std::uint64_t started,
                      std::uint64_t ended) {
     RawCommand command;
@@ -216,9 +214,7 @@ TEST_CASE("short slices of a CPU are not believed, long ones are") {
   CHECK(whole.fixed == Nanos{});
 }
 
-TEST_CASE(
-    "where work is superlinear, a share is on the line through problems executed whole, or on the "
-    "way there") {
+TEST_CASE("where work is superlinear, a share is on the line through whole problems") {
   const KnownLine known{1000, microseconds(350), {microseconds(100), 0.25e-6}};
   const auto beyond = fit_line(10, microseconds(150), 50, microseconds(160), known, 4000);
   REQUIRE(beyond);

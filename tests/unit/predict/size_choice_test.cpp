@@ -31,6 +31,11 @@ SuiteInfo countable() {
   return suite;
 }
 
+ChosenSize chosen_on(const std::vector<SizedDevice>& devices, const SizeLimits& limits = {}) {
+  const SuiteInfo suite = countable();
+  return choose_size({&suite, {}}, devices, limits);
+}
+
 SizedDevice at_rate(double ops_per_s) {
   SizedDevice device;
   device.rate.ops_per_s = ops_per_s;
@@ -39,8 +44,7 @@ SizedDevice at_rate(double ops_per_s) {
 
 }  // namespace
 
-TEST_CASE(
-    "the size is the one of the grid whose time on the fastest device is nearest to the aim") {
+TEST_CASE("the size is the one of the grid whose time is nearest to the aim") {
   const SuiteInfo suite = countable();
   const SizedDevice slow = at_rate(1e5), fast = at_rate(1e6);
   const ChosenSize chosen = choose_size({&suite, {}}, std::vector{slow, fast}, {});
@@ -50,59 +54,44 @@ TEST_CASE(
   CHECK(chosen.limit == SizeLimit::none);
   // A rate that comes out a little differently gives the same size.
   CHECK(choose_size({&suite, {}}, std::vector{at_rate(1.05e6)}, {}).size == 1 << 17);
+  // What a slice and a sample cost besides counts as well.
+  SizedDevice dear = fast;
+  dear.rate.slice = milliseconds(20);
+  dear.rate.fixed = milliseconds(15);
+  CHECK(chosen_on({dear}).size == 1 << 16);
   SuiteInfo finer = suite;
   finer.sizes_per_doubling = 2;
   CHECK(choose_size({&finer, {}}, std::vector{fast}, {}).size == 3 << 15);  // 98 ms
 }
 
-TEST_CASE("what a slice and a sample cost besides counts as well") {
-  const SuiteInfo suite = countable();
-  SizedDevice device = at_rate(1e6);
-  device.rate.slice = milliseconds(20);
-  device.rate.fixed = milliseconds(15);
-  CHECK(choose_size({&suite, {}}, std::vector{device}, {}).size == 1 << 16);
-}
-
-TEST_CASE("each limit keeps the size down, and is named") {
-  const SuiteInfo suite = countable();
-  const std::vector fast{at_rate(1e9)};
-  CHECK(choose_size({&suite, {}}, fast, {}).size == 1 << 27);
-  SizeLimits limits;
-  limits.input = Bytes{1} << 20;
-  ChosenSize chosen = choose_size({&suite, {}}, fast, limits);
-  CHECK(chosen.size == 1 << 17);
-  CHECK(chosen.limit == SizeLimit::input);
-  limits = {};
-  limits.host_memory = Bytes{1} << 20;
-  chosen = choose_size({&suite, {}}, fast, limits);
-  CHECK(chosen.size == 1 << 16);
-  CHECK(chosen.limit == SizeLimit::host_memory);
-  SizedDevice little = fast.front();
+TEST_CASE("each limit keeps the size down, and is named; the smallest size is below all") {
+  const SizedDevice fast = at_rate(1e9);
+  SizedDevice little = fast, slow_host = fast;
   little.room = Bytes{1} << 15;
-  chosen = choose_size({&suite, {}}, std::vector{fast.front(), little}, {});
-  CHECK(chosen.size == 1 << 12);
-  CHECK(chosen.limit == SizeLimit::device_memory);
-  SizedDevice slow_host = fast.front();
   slow_host.rate.host_ops_per_s = 1e5;
-  chosen = choose_size({&suite, {}}, std::vector{slow_host}, {});
-  CHECK(chosen.size == 1 << 19);  // 5.2 s
-  CHECK(chosen.limit == SizeLimit::host_time);
+  struct Known {
+    std::vector<SizedDevice> devices;
+    SizeLimits limits;
+    std::uint64_t size;
+    SizeLimit limit;
+  };
+  for (const Known& known :
+       {Known{{fast}, {}, 1 << 27, SizeLimit::none},
+        {{fast}, {.input = Bytes{1} << 20}, 1 << 17, SizeLimit::input},
+        {{fast}, {.host_memory = Bytes{1} << 20}, 1 << 16, SizeLimit::host_memory},
+        {{fast, little}, {}, 1 << 12, SizeLimit::device_memory},
+        {{slow_host}, {}, 1 << 19, SizeLimit::host_time},  // 5.2 s
+        {{fast}, {.input = 1}, 4, SizeLimit::input}}) {
+    const ChosenSize chosen = chosen_on(known.devices, known.limits);
+    CHECK(chosen.size == known.size);
+    CHECK(chosen.limit == known.limit);
+  }
+  CHECK(chosen_on({at_rate(1)}).size == 4);
   // Beyond what the suite does there is nothing to choose.
-  CHECK(choose_size({&suite, {}}, std::vector{at_rate(1e12)}, {.input = ~Bytes{0}}).size ==
-        1 << 30);
+  CHECK(chosen_on({at_rate(1e12)}, {.input = ~Bytes{0}}).size == 1 << 30);
 }
 
-TEST_CASE("where even the smallest size is beyond a limit or the aim, that is it") {
-  const SuiteInfo suite = countable();
-  CHECK(choose_size({&suite, {}}, std::vector{at_rate(1)}, {}).size == 4);
-  const ChosenSize chosen = choose_size({&suite, {}}, std::vector{at_rate(1e9)}, {.input = 1});
-  CHECK(chosen.size == 4);
-  CHECK(chosen.limit == SizeLimit::input);
-}
-
-TEST_CASE(
-    "a sweep ends at the largest size and grows four times each step, from where launches are not "
-    "all") {
+TEST_CASE("a sweep ends at the largest size and grows four times each step") {
   const SuiteInfo suite = countable();
   CHECK(sweep_sizes({&suite, {}}, std::vector{at_rate(1e6)}, 1 << 17) ==
         std::vector<std::uint64_t>{1 << 7, 1 << 9, 1 << 11, 1 << 13, 1 << 15, 1 << 17});

@@ -54,23 +54,28 @@ TEST_CASE("where noise hides that, the larger problem stands") {
 
 TEST_CASE("CPUs have a size of their own; their rate is the average of the whole") {
   const SuiteInfo with = sum_suite(true), without = sum_suite(false);
-  CHECK(problem_of_reference_size({&with, {}}, true).params.size == 1 << 10);
-  CHECK(problem_of_reference_size({&without, {}}, true).params.size == 1 << 12);
-  CHECK(problem_of_reference_size({&with, {}}, false).params.size == 1 << 12);
-  SuiteInfo chosen = with;
+  SuiteInfo chosen = with, large = with;
   chosen.full_size_of = [](const SuiteParams& params) -> std::uint64_t {
     return params.cpus ? 96 : 512;
   };
-  CHECK(problem_of_reference_size({&chosen, {}}, true).params.size == 96);
-  CHECK(problem_of_reference_size({&chosen, {}}, false).params.size == 512);
-  SuiteInfo large = with;
   large.host_bytes = [](const SuiteParams& params) { return params.size * 8; };
   large.full_bytes = 100'000;
-  CHECK(problem_of_reference_size({&large, {}}, false).params.size == 1 << 14);
+  struct Known {
+    const SuiteInfo& suite;
+    bool cpu;
+    std::uint64_t size;
+  };
+  for (const Known& known : {Known{with, true, 1 << 10},
+                             {without, true, 1 << 12},
+                             {with, false, 1 << 12},
+                             {chosen, true, 96},
+                             {chosen, false, 512},
+                             {large, false, 1 << 14},
+                             {large, true, 1 << 10}})
+    CHECK(problem_of_reference_size({&known.suite, {}}, known.cpu).params.size == known.size);
   CHECK(problem_of_reference_size({&large, {}}, false, 70'000).params.size == 1 << 13);
-  CHECK(problem_of_reference_size({&large, {}}, false, 100).params.size ==
-        1 << 12);  // enlarged no further, and no smaller than full
-  CHECK(problem_of_reference_size({&large, {}}, true).params.size == 1 << 10);
+  // Enlarged no further, and no smaller than full.
+  CHECK(problem_of_reference_size({&large, {}}, false, 100).params.size == 1 << 12);
   SuiteInfo in_rounds = with;
   in_rounds.shorten = [](SuiteParams& params) { params.options["rounds"] = "8"; };
   for (const bool cpu : {false, true})
@@ -96,9 +101,7 @@ TEST_CASE("CPUs have a size of their own; their rate is the average of the whole
   }
 }
 
-TEST_CASE(
-    "where work is superlinear a GPU has a line through two problems, which knows costs of a "
-    "share, slowed down or not") {
+TEST_CASE("where work is superlinear a GPU has a line through two problems, slowed or not") {
   SuiteInfo suite = sum_suite(false);
   suite.default_size = suite.full_size = 1 << 14;
   suite.make = [](const SuiteParams& params) {

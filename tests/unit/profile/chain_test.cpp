@@ -38,9 +38,7 @@ Timeline two_devices() {
 
 }  // namespace
 
-TEST_CASE(
-    "a chain is full when its last device begins, drains from when its first is done, and beats as "
-    "its slowest device does") {
+TEST_CASE("a chain is full when its last device begins, and beats as its slowest does") {
   const auto found = chain_phases(two_devices());
   REQUIRE(found);
   CHECK(found->filling == Nanos{40});

@@ -25,9 +25,7 @@ TimeWindow window(std::int64_t begin, std::int64_t end) { return {Nanos{begin}, 
 
 }  // namespace
 
-TEST_CASE(
-    "a long sample has the readings inside it, a short one the nearest, one too far from any has "
-    "none") {
+TEST_CASE("a long sample has the readings inside it, a short one the nearest, a far one none") {
   const auto ats = [](const TimeWindow& sample) {
     std::vector<std::int64_t> all;
     for (const TelemetryReading& r : readings_of_sample(track, sample, Nanos{60}))
@@ -43,8 +41,7 @@ TEST_CASE(
   CHECK(readings_of_sample({"0:0", {}}, window(0, 100), Nanos{60}).empty());
 }
 
-TEST_CASE(
-    "figures of a case weigh its samples by their length; energy is the counter's at their ends") {
+TEST_CASE("figures of a case weigh samples by length; energy is the counter's at their ends") {
   const std::vector<TimeWindow> samples{window(150, 350), window(380, 400)};  // readings 20, 30; 40
   const TelemetryFigures figures = summarise_telemetry(track, samples, Nanos{60});
   CHECK(figures.readings == 3);
@@ -59,9 +56,7 @@ TEST_CASE(
   CHECK(figures.throttled_samples == 1);
 }
 
-TEST_CASE(
-    "without readings near there are no figures, and energy is not guessed beyond the counter's "
-    "readings") {
+TEST_CASE("without readings near there are no figures, and energy is not guessed") {
   const TimeWindow far = window(10'000, 20'000), half = window(350, 450);
   const TelemetryFigures none = summarise_telemetry(track, {&far, 1}, Nanos{60});
   CHECK(none.readings == 0);
