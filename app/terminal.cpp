@@ -18,6 +18,10 @@ namespace {
 
 constexpr unsigned kLeastWidth = 40;  // narrower, nothing in a table could be read
 
+CapturedOutput* g_captured = nullptr;
+
+bool is_terminal(int stream) { return g_captured == nullptr && isatty(stream) == 1; }
+
 unsigned width(const Environment& environment) {
   if (const auto columns = environment.get("COLUMNS")) {
     try {
@@ -28,7 +32,7 @@ unsigned width(const Environment& environment) {
     }
   }
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+  if (is_terminal(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
     return std::max<unsigned>(size.ws_col, kLeastWidth);
   return TableStyle{}.width;
 }
@@ -52,25 +56,34 @@ TableStyle table_style(const Settings& settings, const Environment& environment,
   style.width = width(environment);
   const std::string color = choose(settings, "color", {"auto", "always", "never"});
   style.color = color == "always" ||
-                (color == "auto" && isatty(STDOUT_FILENO) && !environment.get("NO_COLOR") &&
+                (color == "auto" && is_terminal(STDOUT_FILENO) && !environment.get("NO_COLOR") &&
                  environment.get("TERM").value_or("dumb") != "dumb");
-  style.wraps = isatty(STDOUT_FILENO);
+  style.wraps = is_terminal(STDOUT_FILENO);
   style.columns = chosen_columns(settings, columns);
   return style;
 }
 
 bool progress_in_place(const Environment& environment) {
-  return isatty(STDERR_FILENO) && !environment.get("CI");
+  return is_terminal(STDERR_FILENO) && !environment.get("CI");
 }
 
 unsigned error_width() {
   winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0
+  return is_terminal(STDERR_FILENO) && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 &&
+                 size.ws_col > 0
              ? std::max<unsigned>(size.ws_col, kLeastWidth)
              : 80;
 }
 
+CapturedOutput::CapturedOutput() { g_captured = this; }
+
+CapturedOutput::~CapturedOutput() { g_captured = nullptr; }
+
 void print_data(std::string_view data) {
+  if (g_captured != nullptr) {
+    g_captured->out += data;
+    return;
+  }
   if (std::fwrite(data.data(), 1, data.size(), stdout) != data.size() || std::fflush(stdout) != 0) {
     throw Error(ErrorKind::output, std::string("standard output: ") + std::strerror(errno));
   }
@@ -83,9 +96,14 @@ void print_json(std::string_view json) { print_data(printable_json(json)); }
 void print_error(std::string_view text) {
   constexpr std::size_t kHang = 2;  // what goes on in a further line
   std::fflush(stdout);              // so that a message comes after what it is about
-  const TableStyle style{.width = error_width(), .wraps = isatty(STDERR_FILENO) == 1};
-  std::fputs(wrapped_prose("mgpu-bench: " + printable_lines(text) + '\n', style, kHang).c_str(),
-             stderr);
+  const TableStyle style{.width = error_width(), .wraps = is_terminal(STDERR_FILENO)};
+  const std::string said =
+      wrapped_prose("mgpu-bench: " + printable_lines(text) + '\n', style, kHang);
+  if (g_captured != nullptr) {
+    g_captured->err += said;
+  } else {
+    std::fputs(said.c_str(), stderr);
+  }
 }
 
 }  // namespace mgpu

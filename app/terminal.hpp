@@ -36,4 +36,15 @@ void print_data(std::string_view data);
 // are indented. Failures are ignored.
 void print_error(std::string_view text);
 
+// What commands print while it exists, instead of on the standard streams, which count as files:
+// for tests that run commands in process.
+class CapturedOutput {
+ public:
+  CapturedOutput();
+  CapturedOutput(const CapturedOutput&) = delete;
+  CapturedOutput& operator=(const CapturedOutput&) = delete;
+  ~CapturedOutput();
+  std::string out, err;
+};
+
 }  // namespace mgpu
