@@ -13,9 +13,8 @@ export MGPU_THOROUGH=1 MGPU_KILLS=20 MGPU_KILL_SEED=${MGPU_KILL_SEED:-$RANDOM}
 for ranks in 2 3 4; do
   echo "== $ranks ranks"
   MGPU_RANKS=$ranks python3 tests/cli/cluster_test.py "$binary"
-  MGPU_RANKS=$ranks python3 tests/cli/cluster_rounds_test.py "$binary"
 done
 for suite in lbm tropical pinn; do
   echo "== ranks that are lost in rounds of $suite"
-  MGPU_CLUSTER_LOSSES=$suite python3 tests/cli/cluster_rounds_test.py "$binary" LossesInRounds
+  MGPU_CLUSTER_LOSSES=$suite python3 tests/cli/cluster_test.py "$binary" LossesInRounds
 done

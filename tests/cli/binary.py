@@ -1,5 +1,7 @@
-"""What all tests of the binary share: running it as a user does, and looking at exit code, standard output, standard error and files.
-They use whatever OpenCL devices there are; small sizes only, and no time is ever asserted on."""
+"""What tests of the program share: running it as a user does, and looking at exit code, standard
+output, standard error and files. They use whatever OpenCL devices there are; small sizes only, and
+no time is ever asserted on. What needs no device of this machine is tested in process, by the
+transcripts of tests/golden/cli."""
 
 import functools
 import json
@@ -7,29 +9,28 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
 BINARY = None
-SCRATCH = None      # of the whole test run: holds the program cache, so that kernels are built once
-DEVICES = []        # options that give two devices where that is possible
+SCRATCH = None  # of the whole program: what it caches, and the state folder
+DEVICES = []  # options that give two devices where that is possible
 DEVICE_COUNT = 0
-# Options that give the first of those, for what one device shows as well as two: before every run CPUs are measured beside each other,
-# which is most of the time that a short run takes.
+# Options that give the first of those, for what one device shows as well as two: before every run
+# CPUs are measured next to each other, which is most of the time that a short run takes.
 ONE_DEVICE = []
+NO_OPENCL = {"OCL_ICD_VENDORS": "/nonexistent"}
 
-# The quick tier of tests, which CI runs at every change, has each kind of thing once; this one repeats them in other sizes and numbers.
+# The quick tier of tests, which CI runs at every change, has each kind of thing once; this one
+# repeats them in other sizes and numbers.
 THOROUGH = os.environ.get("MGPU_THOROUGH", "0") not in ("", "0")
 thorough = unittest.skipUnless(THOROUGH, "thorough: scripts/test.sh --thorough")
 
 # Variables that would change what the binary does behind the tests' back.
 FOREIGN = ("NO_COLOR", "COLUMNS", "CI", "TERM")
-
-
-def first_when_quick(few, every):
-    """All of them in the thorough tier, the first `few` in the quick one."""
-    return list(every) if THOROUGH else list(every)[:few]
 
 
 class Result:
@@ -41,7 +42,8 @@ class Result:
 
 
 def environment(extra=None):
-    env = {k: v for k, v in os.environ.items() if not k.startswith("MGPU_BENCH_") and k not in FOREIGN}
+    env = {k: v for k, v in os.environ.items()
+           if not k.startswith("MGPU_BENCH_") and k not in FOREIGN}
     env["XDG_CACHE_HOME"] = str(Path(SCRATCH) / "cache")
     env["XDG_STATE_HOME"] = str(Path(SCRATCH) / "state")
     env.update(extra or {})
@@ -50,16 +52,38 @@ def environment(extra=None):
 
 def mgpu(*arguments, env=None, cwd=None, given=None):
     """`given`: what it reads from standard input, a pipe; else that is the test's own."""
-    done = subprocess.run([BINARY, *map(str, arguments)], env=environment(env), cwd=cwd, input=given, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([BINARY, *map(str, arguments)], env=environment(env), cwd=cwd,
+                          input=given,
+                          capture_output=True, text=True, timeout=300)
     return Result(done.returncode, done.stdout, done.stderr)
 
 
+def begin(*arguments, env=None, **named):
+    """The program started; what it prints goes to pipes unless `named` says otherwise."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **named}
+    return subprocess.Popen([BINARY, *map(str, arguments)], env=environment(env), text=True,
+                            **pipes)
+
+
+def wait_until(condition, process=None, seconds=120):
+    """False where the process ends before, or time is up."""
+    until = time.monotonic() + seconds
+    while not condition():
+        if (process is not None and process.poll() is not None) or time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
+
+
 @functools.cache
-def python_with_jsonschema():
+def python_with(*modules):
+    """A Python that has them, or none."""
+    look = ("import importlib.util as i, sys\n"
+            "sys.exit(None in map(i.find_spec, sys.argv[1:]))")
     for python in (sys.executable, "/usr/bin/python3"):
-        if subprocess.run([python, "-c", "import jsonschema"], capture_output=True).returncode == 0:
+        if subprocess.run([python, "-c", look, *modules], capture_output=True).returncode == 0:
             return python
-    raise RuntimeError("no python3 here has the module jsonschema (package python3-jsonschema)")
+    return None
 
 
 class Case(unittest.TestCase):
@@ -76,42 +100,54 @@ class Case(unittest.TestCase):
     def refused(self, arguments, code, *names, **named):
         """Nothing on stdout, one line on stderr that holds every one of `names`."""
         result = mgpu(*arguments, **named)
-        self.assertEqual(result.code, code, f"{arguments}: {result}")
-        self.assertEqual(result.out, "", f"{arguments}: {result}")
-        self.assertEqual(len(result.err.splitlines()), 1, f"{arguments}: {result}")
+        self.assertEqual((result.code, result.out, len(result.err.splitlines())), (code, "", 1),
+                         f"{arguments}: {result}")
         for name in names:
             self.assertIn(name, result.err, f"{arguments}: {result}")
         return result
 
     def small(self, *arguments, devices=None, **named):
-        """A quick good run of one sample on DEVICES, unless others are given; its result file, read."""
+        """A quick good run of one sample on DEVICES, unless others are given; its result."""
         file = self.folder / "small.json"
-        self.good("run", "merkle", *(devices or DEVICES), "-n", 1, "--warmup", 0, "-o", file, *defaults(arguments), **named)
+        self.good("run", "merkle", *(devices or DEVICES), "-n", 1, "--warmup", 0, "-o", file,
+                  *defaults(arguments), **named)
         return json.loads(file.read_text())
 
     def assert_schema(self, file, name, *arguments):
-        schema = self.folder / f"{name}.schema.json"
-        schema.write_text(self.good("schema", name).out)
+        schema = Path(SCRATCH) / f"{name}.schema.json"
+        if not schema.exists():
+            schema.write_text(self.good("schema", name).out)
         try:
-            import validate_schema  # here, as it takes half a second to start another python for each file
+            import validate_schema  # here: starting another python for each file takes longer
         except ImportError:
-            done = subprocess.run([python_with_jsonschema(), str(HERE / "validate_schema.py"), str(file), str(schema), *arguments],
+            python = python_with("jsonschema")
+            self.assertIsNotNone(python, "no python3 has the module jsonschema")
+            done = subprocess.run([python, HERE / "validate_schema.py", file, schema, *arguments],
                                   capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         else:
-            self.assertEqual(validate_schema.violations(file, schema, exact="--exact" in arguments), [])
+            found = validate_schema.violations(file, schema, exact="--exact" in arguments)
+            self.assertEqual(found, [])
 
     def assert_exact_schema(self, document, name):
-        """What a command printed says that it is `name`, obeys that schema, and would not if any object lost a key or had another."""
+        """What a command printed says that it is `name`, obeys that schema, and would not if any
+        object lost a key or had another."""
         version = 2 if name in ("calibrate", "compare", "list", "result") else 1
-        self.assertEqual(list(document.items())[:2], [("schema", f"mgpu-bench/{name}"), ("schema_version", version)])
+        self.assertEqual(list(document.items())[:2],
+                         [("schema", f"mgpu-bench/{name}"), ("schema_version", version)])
         file = self.folder / f"{name}.json"
         file.write_text(json.dumps(document))
         self.assert_schema(file, name, "--exact")
 
+    def assert_recomputed(self, file, *arguments):
+        """Every figure of a result follows from its raw samples and events."""
+        done = subprocess.run([sys.executable, ROOT / "scripts/recompute.py", file, *arguments],
+                              capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
 
 def defaults(arguments):
-    """--size 2^10 and --mode resident unless the arguments have them; the strategy too, as only one of them is of interest."""
+    """--size 2^10, --mode resident and -s dynamic unless the arguments have them."""
     arguments = list(arguments)
     given = [str(a) for a in arguments]
     for option, value in (("--size", "2^10"), ("--mode", "resident"), ("-s", "dynamic")):
@@ -121,18 +157,21 @@ def defaults(arguments):
 
 
 def find_devices():
-    """Two sub-devices of the first CPU where there is one that can be split, else the default devices."""
+    """Two sub-devices of the first CPU where there is one that can be split, else the default."""
     split = mgpu("devices", "-d", "cpu:1", "--sub-devices", "2", "--json")
     if split.code == 0:
         return ["-d", "cpu:1", "--sub-devices", "2"], 2
     found = mgpu("devices", "--json")
     if found.code != 0:
-        sys.exit(f"these tests need an OpenCL device (package pocl-opencl-icd makes one of the CPU): {found.err}")
+        sys.exit(
+                "these tests need an OpenCL device (package pocl-opencl-icd makes one of the CPU): "
+                 + found.err)
     return ["-d", "0"], 1
 
 
 def main():
-    """Runs the tests of the program that calls this: other files of tests share everything above."""
+    """Runs the tests of the program that calls this: other files of tests share everything
+    above."""
     global BINARY, SCRATCH, DEVICES, DEVICE_COUNT, ONE_DEVICE
     if len(sys.argv) < 2:
         sys.exit(f"usage: {Path(sys.argv[0]).name} BINARY [unittest arguments]")

@@ -1,5 +1,6 @@
-"""A page in headless Chromium, spoken to through the pipe of its debugging protocol (--remote-debugging-pipe: JSON ended by a zero byte, in
-on descriptor 3, out on 4), so that no WebSocket library is needed. Linux only."""
+"""A page in headless Chromium, spoken to through the pipe of its debugging protocol
+(--remote-debugging-pipe: JSON ended by a zero byte, in on descriptor 3, out on 4), so that no
+WebSocket library is needed. Linux only."""
 
 import base64
 import json
@@ -15,23 +16,28 @@ SECONDS = 60
 
 
 class Browser:
-    """`complaints` holds what the console was told as error or warning, exceptions, and refused or failed loads; `requests` every address
-    that was asked for."""
+    """`complaints` holds what the console was told as error or warning, exceptions, and refused or
+    failed loads; `requests` every address that was asked for."""
 
     def __enter__(self):
         self.profile = tempfile.TemporaryDirectory()
         to_read, self.into = os.pipe()
         self.out, to_write = os.pipe()
-        command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--remote-debugging-pipe",
+        command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu",
+                   "--disable-dev-shm-usage", "--no-first-run", "--remote-debugging-pipe",
                    f"--user-data-dir={self.profile.name}", "about:blank"]
-        # The shell moves the pipe to the descriptors Chromium looks at; 0 and 1 may be taken by the pipes themselves otherwise.
-        self.process = subprocess.Popen(["sh", "-c", f'exec "$@" 3<&{to_read} 4>&{to_write}', "sh", *command], pass_fds=(to_read, to_write),
+        # The shell moves the pipe to the descriptors Chromium looks at; 0 and 1 may be taken by the
+        # pipes themselves otherwise.
+        self.process = subprocess.Popen(["sh", "-c", f'exec "$@" 3<&{to_read} 4>&{to_write}', "sh",
+                                         *command], pass_fds=(to_read, to_write),
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_read)
         os.close(to_write)
         self.rest, self.number, self.session, self.complaints, self.requests = b"", 0, None, [], []
-        target = next(t for t in self.ask("Target.getTargets")["targetInfos"] if t["type"] == "page")
-        self.session = self.ask("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
+        target = next(t for t in self.ask("Target.getTargets")["targetInfos"] if t["type"] ==
+                      "page")
+        self.session = self.ask("Target.attachToTarget", targetId=target["targetId"],
+                                flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.ask(f"{domain}.enable")
         return self
@@ -73,8 +79,10 @@ class Browser:
         return message
 
     def note(self, method, params):
-        if method == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
-            self.complaints.append(" ".join(str(a.get("value", a.get("description"))) for a in params["args"]))
+        if method == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning",
+                "assert"):
+            self.complaints.append(" ".join(str(a.get("value", a.get("description"))) for a
+                                            in params["args"]))
         elif method == "Runtime.exceptionThrown":
             self.complaints.append(str(params["exceptionDetails"]))
         elif method == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
@@ -84,14 +92,17 @@ class Browser:
 
     def prefer(self, scheme):
         """"light" or "dark": what pages are told of the reader's wish."""
-        self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.ask("Emulation.setEmulatedMedia",
+                 features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def open(self, file, width, height=900):
-        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                 deviceScaleFactor=1, mobile=False)
         self.ask("Page.navigate", url=file.resolve().as_uri())
 
     def evaluate(self, expression):
-        found = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        found = self.ask("Runtime.evaluate", expression=expression, returnByValue=True,
+                         awaitPromise=True)
         if "exceptionDetails" in found:
             raise RuntimeError(f"{expression}: {found['exceptionDetails']}")
         return found["result"].get("value")
@@ -105,7 +116,8 @@ class Browser:
 
     def screenshot(self, file):
         """Of the whole page, for a person to look at."""
-        size = self.evaluate("[document.documentElement.clientWidth, document.documentElement.scrollHeight]")
+        size = self.evaluate(
+                "[document.documentElement.clientWidth, document.documentElement.scrollHeight]")
         shot = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=True,
                         clip={"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1})
         file.write_bytes(base64.b64decode(shot["data"]))

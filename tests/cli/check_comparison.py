@@ -1,10 +1,9 @@
-"""Hold a comparison, as compare --json --with-resamples writes it, against SciPy, statsmodels and NumPy: exit 0 and one line, or exit 1
-and a line for each of the first differences.
+"""Hold a comparison, as compare --json --with-resamples writes it, against SciPy, statsmodels and
+NumPy: exit 0 and one line, or exit 1 and a line for each of the first differences.
 
 usage: check_comparison.py COMPARISON
 
-Needs python3-scipy and python3-statsmodels of Debian 12; called by statistics_test.py.
-"""
+Needs python3-scipy and python3-statsmodels of Debian 12; called by statistics_test.py. """
 
 import collections
 import json
@@ -22,10 +21,13 @@ def reference_test(method, base, new):
     """(statistic, p) by SciPy, of the same variant."""
     exact = method.endswith("exact")
     if method.startswith("mann-whitney"):
-        found = scipy.stats.mannwhitneyu(base, new, alternative="two-sided", method="exact" if exact else "asymptotic", use_continuity=True)
+        found = scipy.stats.mannwhitneyu(base, new, alternative="two-sided",
+                                         method="exact" if exact else "asymptotic",
+                                         use_continuity=True)
         return found.statistic, found.pvalue
     differences = numpy.round(numpy.log(new / base), 12)  # 2/1 and 4/2 are ties
-    found = scipy.stats.wilcoxon(differences, mode="exact" if exact else "approx", correction=not exact, zero_method="wilcox")
+    found = scipy.stats.wilcoxon(differences, mode="exact" if exact else "approx",
+                                 correction=not exact, zero_method="wilcox")
     n = numpy.count_nonzero(differences)
     ranks = scipy.stats.rankdata(abs(differences[differences != 0]))
     positive = ranks[differences[differences != 0] > 0].sum()
@@ -39,9 +41,13 @@ def reference_interval(row, interleaved, base, new, level):
         ratios = new / base
         drawn = [numpy.median(ratios[one["pairs"]]) for one in row["resamples"]]
         return numpy.median(ratios), numpy.quantile(drawn, [tail, 1 - tail])
-    drawn = [numpy.median(new[one["new"]]) / numpy.median(base[one["base"]]) for one in row["resamples"]]
-    shown = row["new"]["figure"] / row["base"]["figure"]  # what the tables show; the interval is moved there
-    return shown, numpy.quantile(drawn, [tail, 1 - tail]) * shown / (numpy.median(new) / numpy.median(base))
+    drawn = [numpy.median(new[one["new"]]) / numpy.median(base[one["base"]]) for one
+             in row["resamples"]]
+    shown = row["new"]["figure"] / row["base"][
+            "figure"]  # what the tables show; the interval is moved there
+    return shown, numpy.quantile(drawn, [tail,
+                                         1 - tail]) * shown / (
+            numpy.median(new) / numpy.median(base))
 
 
 def main():

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""The same run over several ranks of MPI on this machine: the results of one process, refusals, ranks that die or stop. Usage:
-cluster_test.py BINARY [unittest arguments]. In the environment: MGPU_RANKS, how many (2); MGPU_MPIS, which launchers (openmpi,mpich:
-those whose plug-in was built); MGPU_KILLS, at how many moments a rank is killed (1); MGPU_KILL_SEED, which moments these are (1);
-MGPU_CLUSTER_SUITES, which suites (fisher). scripts/cluster_test.sh tries more of all."""
+"""The same run over several ranks of MPI on this machine: the results of one process, refusals,
+ranks that die or stop, and what exchanges data. Usage: cluster_test.py BINARY [unittest arguments].
+In the environment: MGPU_RANKS, how many (2); MGPU_MPIS, which launchers (openmpi,mpich: those whose
+plug-in was built); MGPU_KILLS, at how many moments a rank is killed (1); MGPU_KILL_SEED, which
+moments these are (1); MGPU_CLUSTER_SUITES, which suites (fisher); MGPU_CLUSTER_LOSSES, in the
+rounds of which suite ranks are lost (stencil). scripts/cluster_test.sh tries more of all. In the
+quick tier each test is made with one of the MPIs."""
 
 import json
 import os
@@ -16,13 +19,14 @@ import unittest
 from pathlib import Path
 
 import binary
-from binary import Case, Result, environment
-from resume_test import journal_of, kept_samples, lines_of, samples_of
+from binary import THOROUGH, Case, Result, environment
+from run_test import journal_of, lines_of, sample_count, samples_of
 
 RANKS = int(os.environ.get("MGPU_RANKS", "2"))
 KILLS = int(os.environ.get("MGPU_KILLS", "1"))
 SEED = int(os.environ.get("MGPU_KILL_SEED", "1"))
-# A CPU for each rank where there are not enough cores for parts; results are the same however many threads a CPU has.
+# A CPU for each rank where there are not enough cores for parts; results are the same however many
+# threads a CPU has.
 DEVICES = {"POCL_DEVICES": " ".join(["pthread"] * RANKS), "POCL_MAX_PTHREAD_COUNT": "1"}
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 PATIENCE = 2
@@ -33,10 +37,18 @@ TIMEOUT = 120 * (1 + SUITES.count(","))
 
 def launchers():
     """By MPI whose plug-in is there: how its programs are launched."""
-    known = {"openmpi": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none"], "mpich": ["mpiexec.hydra"]}
+    known = {"openmpi": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none"],
+             "mpich": ["mpiexec.hydra"]}
     asked = os.environ.get("MGPU_MPIS", "openmpi,mpich").split(",")
     folder = Path(binary.BINARY).parent
-    return {mpi: known[mpi] for mpi in asked if (folder / f"mgpu-bench-{mpi}.so").exists() and shutil.which(known[mpi][0])}
+    return {mpi: known[mpi] for mpi in asked if (folder / f"mgpu-bench-{mpi}.so").exists() and
+            shutil.which(known[mpi][0])}
+
+
+def share_of(number):
+    """The MPIs with which the test of that number is made."""
+    every = list(launchers())
+    return every if THOROUGH else [every[number % len(every)]]
 
 
 def command(mpi, *programs):
@@ -49,7 +61,9 @@ def command(mpi, *programs):
 
 
 def mpirun(mpi, *programs, env=None):
-    done = subprocess.run(command(mpi, *programs), env=environment({**DEVICES, **AS_ROOT, **(env or {})}), capture_output=True, text=True,
+    done = subprocess.run(command(mpi, *programs),
+                          env=environment({**DEVICES, **AS_ROOT, **(env or {})}),
+                          capture_output=True, text=True,
                           timeout=TIMEOUT)
     return Result(done.returncode, done.stdout, done.stderr)
 
@@ -60,7 +74,8 @@ def own_lines(result):
 
 
 def outcome(report):
-    return [(run["suite"], run["params"], run["mode"], run["strategy"], run["status"], run["verify"]["status"], run["verify"]["digest"])
+    return [(run["suite"], run["params"], run["mode"], run["strategy"], run["status"],
+             run["verify"]["status"], run["verify"]["digest"])
             for run in report["runs"]]
 
 
@@ -70,10 +85,12 @@ def children_of(process):
     for entry in Path("/proc").iterdir():
         try:
             words = (entry / "cmdline").read_bytes().split(b"\0")
-            variables = dict(v.split(b"=", 1) for v in (entry / "environ").read_bytes().split(b"\0") if b"=" in v)
+            variables = dict(v.split(b"=", 1) for v
+                             in (entry / "environ").read_bytes().split(b"\0") if b"=" in v)
         except (OSError, ValueError):
             continue
-        if words[0].decode() != str(binary.BINARY) or variables.get(b"MGPU_TEST_RUN") != str(process).encode():
+        if words[0].decode() != str(binary.BINARY) or variables.get(b"MGPU_TEST_RUN") != str(
+                process).encode():
             continue
         rank = variables.get(b"OMPI_COMM_WORLD_RANK", variables.get(b"PMI_RANK"))
         if rank is not None:
@@ -82,14 +99,16 @@ def children_of(process):
 
 
 def samples_of_all_devices(journal):
-    """What a run that goes on takes up: before the launcher ended it, it may have done without those of the rank that was lost."""
+    """What a run that goes on takes up: before the launcher ended it, it may have done without
+    those of the rank that was lost."""
     kept, group = {}, None
     for line in lines_of(journal):
         group = line.get("group", group)
         if "sample" in line:
             sample, case = line["sample"], group["cases"][line["sample"]["case"]]
             if len(sample["devices"]) == int(case.rpartition(" on ")[2] if " on " in case else 1):
-                kept.setdefault((group["name"], case), []).append([sample["time_ns"], sample["run"]])
+                kept.setdefault((group["name"], case), []).append([sample["time_ns"],
+                        sample["run"]])
     return kept
 
 
@@ -104,33 +123,42 @@ class RanksCase(Case):
 
 class Ranks(RanksCase):
     def test_all_strategies_give_what_one_process_gives(self):
-        words = ["merkle", "--size", "2^10", "-s", "all", "--mode", "both", "-n", "1", "--warmup", "0"]
+        words = ["merkle", "--size", "2^10", "-s", "all", "--mode", "resident", "-n", "1",
+                 "--warmup", "0"]
         alone, _ = self.run_of(None, *words)
-        for number, mpi in enumerate(launchers()):
+        for mpi in share_of(0):
             with self.subTest(mpi):
-                strategies = "all" if number == 0 else "equal,dynamic"  # what differs between MPIs is no matter of strategies
-                report, result = self.run_of(mpi, *[strategies if word == "all" else word for word in words], name=f"{mpi}.json")
-                self.assertEqual(outcome(report), [run for run in outcome(alone) if strategies == "all" or run[3] in strategies])
+                trace = self.folder / "trace.json"
+                report, result = self.run_of(mpi, *words, "--trace", trace, name=f"{mpi}.json")
+                self.check_trace(trace, report)
+                self.assertEqual(outcome(report), outcome(alone))
                 self.assertEqual({run["verify"]["status"] for run in report["runs"]}, {"passed"})
-                self.assertEqual(result.out.count("leaves=2^10, resident\n"), 1, "one table, by rank 0")
-                self.assertEqual(sorted(device["node"] for device in report["devices"]), list(range(RANKS)))
+                self.assertEqual(result.out.count("leaves=2^10, resident\n"), 1,
+                                 "one table, by rank 0")
+                self.assertEqual(sorted(device["node"] for device in report["devices"]),
+                                 list(range(RANKS)))
                 for device in report["devices"]:
-                    self.assertEqual(device["id"].startswith(f"{device['node']}/"), device["node"] > 0)
+                    self.assertEqual(device["id"].startswith(f"{device['node']}/"),
+                                     device["node"] > 0)
                 nodes = report["cluster"]["nodes"]
                 self.assertEqual([node["node"] for node in nodes], list(range(RANKS)))
                 self.assertIn("MPI", report["cluster"]["library"].upper())
-                for node in nodes[1:]:  # one machine has one clock: 0 is what the bounds have to hold
+                for node in nodes[
+                        1:]:  # one machine has one clock: 0 is what the bounds have to hold
                     for low, high in (node["offset_begin_ns"], node["offset_end_ns"]):
                         self.assertLessEqual(low, 0)
                         self.assertGreaterEqual(high, 0)
                 self.assert_schema(self.folder / f"{mpi}.json", "result")
-                simulated = binary.mgpu("simulate", "--from", self.folder / f"{mpi}.json", "-s", "equal,dynamic", "-n", "1")
+                simulated = binary.mgpu("simulate", "--from", self.folder / f"{mpi}.json", "-s",
+                                        "equal,dynamic", "-n", "1")
                 self.assertEqual(simulated.code, 0, str(simulated))
 
+    @binary.thorough
     def test_suites_give_what_one_process_gives(self):
-        words = [SUITES, "--quick", "-s", "equal,dynamic", "--mode", "end-to-end", "-n", "1", "--warmup", "0"]
+        words = [SUITES, "--quick", "-s", "equal,dynamic", "--mode", "end-to-end", "-n", "1",
+                 "--warmup", "0"]
         alone, _ = self.run_of(None, *words)
-        for mpi in list(launchers())[:1]:
+        for mpi in share_of(0):
             trace = self.folder / "trace.json"
             report, _ = self.run_of(mpi, *words, "--trace", trace, name=f"{mpi}.json")
             self.check_trace(trace, report)
@@ -138,20 +166,28 @@ class Ranks(RanksCase):
             self.assertEqual({run["status"] for run in report["runs"]}, {"ok"})
 
     def check_trace(self, file, report):
-        """A process for each node, in which its devices are at work, and the bounds of its clock."""
+        """A process for each node, in which its devices are at work, and the bounds of its
+        clock."""
         self.assert_schema(file, "trace")
         checked = binary.mgpu("trace", "--check", file)
         self.assertEqual(checked.code, 0, str(checked))
         trace = json.loads(file.read_text())
         self.assertEqual(trace["metadata"]["cluster"], report["cluster"])
         events = trace["traceEvents"]
-        processes = {event["pid"]: event["args"]["name"] for event in events if event["name"] == "process_name"}
+        processes = {event["pid"]: event["args"]["name"] for event in events if event["name"] ==
+                     "process_name"}
         for node in report["cluster"]["nodes"]:
-            pids = [pid for pid, name in processes.items() if name.startswith(f"node {node['node']}: {node['host']}")]
+            pids = [pid for pid,
+                    name in processes.items() if
+                    name.startswith(f"node {node['node']}: {node['host']}")]
             self.assertEqual(len(pids), 1, processes)
-            self.assertTrue(any(event["ph"] == "X" and event["pid"] == pids[0] and event["cat"] == "compute" for event in events), node)
-            bound = [event["dur"] for event in events if event.get("cat") == "clock" and event["pid"] == pids[0]]
-            widest = max((high - low for low, high in filter(None, (node["offset_begin_ns"], node["offset_end_ns"]))), default=None)
+            self.assertTrue(any(event["ph"] == "X" and event["pid"] == pids[0] and event["cat"] ==
+                                "compute" for event in events), node)
+            bound = [event["dur"] for event in events if event.get("cat") == "clock" and
+                     event["pid"] == pids[0]]
+            widest = max((high - low for low,
+                          high in filter(None, (node["offset_begin_ns"], node["offset_end_ns"]))),
+                          default=None)
             self.assertEqual(set(bound), {widest / 1000} if widest else set())
         self.assertEqual(len(processes), 1 + len(report["cluster"]["nodes"]))
 
@@ -160,9 +196,11 @@ class Ranks(RanksCase):
         shutil.copy(binary.BINARY, program)
         with program.open("ab") as out:
             out.write(b"x")
-        for mpi in launchers():
+        for mpi in share_of(1):
             shutil.copy(Path(binary.BINARY).parent / f"mgpu-bench-{mpi}.so", self.folder)
-            for what, others in (("arguments", [binary.BINARY, "devices", "--json"]), ("not the same build", [program, "devices"])):
+            for what, others in (("arguments", [binary.BINARY, "devices",
+                                                "--json"]), ("not the same build", [program,
+                    "devices"])):
                 with self.subTest(f"{mpi}: {what}"):
                     result = mpirun(mpi, [binary.BINARY, "devices"], *[others] * (RANKS - 1))
                     self.assertEqual(result.code, 2, str(result))
@@ -173,13 +211,13 @@ class Ranks(RanksCase):
     def test_without_a_plugin_it_says_what_to_install(self):
         program = self.folder / "mgpu-bench"
         shutil.copy(binary.BINARY, program)
-        for mpi in launchers():
+        for mpi in share_of(1):
             result = mpirun(mpi, [program, "devices"])
             self.assertNotEqual(result.code, 0, str(result))
             self.assertIn(f"install the package mgpu-bench-{mpi}", own_lines(result)[0])
 
     def test_what_is_wrong_with_the_command_line_is_said_once(self):
-        for mpi in launchers():
+        for mpi in share_of(1):
             result = mpirun(mpi, [binary.BINARY, "run", "merkle", "--size", "none"])
             self.assertEqual((result.code, len(own_lines(result))), (2, 1), str(result))
             result = mpirun(mpi, [binary.BINARY, "list", "strategies"])
@@ -199,10 +237,12 @@ class Losses(RanksCase):
         self.marks = 0
 
     def campaign(self, file, *more):
-        return [binary.BINARY, "run", *self.WORK, "--mode", "resident", "-n", self.SAMPLES, "-d", "cpu", "--quiet", *(more or ["-o", file])]
+        return [binary.BINARY, "run", *self.WORK, "--mode", "resident", "-n", self.SAMPLES, "-d",
+                "cpu", "--quiet", *(more or ["-o", file])]
 
     def undisturbed(self):
-        """What one process gives, and how long the campaign takes over ranks when nothing happens to it, if moments are to be of that."""
+        """What one process gives, and how long the campaign takes over ranks when nothing happens
+        to it, if moments are to be of that."""
         if type(self) not in Losses.undisturbed_runs:
             alone = self.folder / "alone.json"
             result = binary.mgpu(*self.campaign(alone)[1:], env=DEVICES)
@@ -211,20 +251,24 @@ class Losses(RanksCase):
             if KILLS > 1:
                 result = mpirun(next(iter(launchers())), self.campaign(self.folder / "ranks.json"))
                 self.assertEqual(result.code, 0, str(result))
-            Losses.undisturbed_runs[type(self)] = (outcome(json.loads(alone.read_text())), time.monotonic() - began)
+            Losses.undisturbed_runs[type(self)] = (outcome(json.loads(alone.read_text())),
+                    time.monotonic() - began)
         return Losses.undisturbed_runs[type(self)]
 
     def start(self, mpi, file):
         self.marks += 1
         mark = f"{os.getpid()}-{self.id()}-{self.marks}"
-        started = subprocess.Popen(command(mpi, self.campaign(file)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   env=environment({**DEVICES, **AS_ROOT, "MGPU_TEST_RUN": mark, "MGPU_MPI_PATIENCE": f"{PATIENCE}s"}))
-        self.addCleanup(lambda: [os.kill(pid, signal.SIGKILL) for pid in children_of(mark).values()])
+        started = subprocess.Popen(command(mpi, self.campaign(file)), stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True,
+                                   env=environment({**DEVICES, **AS_ROOT, "MGPU_TEST_RUN": mark,
+                "MGPU_MPI_PATIENCE": f"{PATIENCE}s"}))
+        self.addCleanup(lambda: [os.kill(pid, signal.SIGKILL) for pid
+                                 in children_of(mark).values()])
         return started, mark
 
     @staticmethod
     def samples_in(file):
-        return sum(map(len, kept_samples(journal_of(file)).values()))
+        return sample_count(journal_of(file))
 
     def some_samples(self):
         """A moment of the whole run: each device alone, then two strategies."""
@@ -250,7 +294,8 @@ class Losses(RanksCase):
         return f"after {moment:.2f} s"
 
     def happens(self, mpi, file, rank, what, wait):
-        """The launcher of a run that has ended as this happened to a rank, and what it said; None: all had ended before it could."""
+        """The launcher of a run that has ended as this happened to a rank, and what it said; None:
+        all had ended before it could."""
         started, mark = self.start(mpi, file)
         moment = wait(started)
         pid = children_of(mark).get(rank)
@@ -265,11 +310,13 @@ class Losses(RanksCase):
         began = time.monotonic()
         out, err = started.communicate(timeout=90)
         ended = time.monotonic() - began
-        print(f"{mpi}: {what.name} of rank {rank} of {RANKS} {moment}: ended {ended:.1f} s later, {self.samples_in(file)} samples kept", flush=True)
+        print(f"{mpi}: {what.name} of rank {rank} of {RANKS} {moment}: ended {ended:.1f} s later, "
+              f"{self.samples_in(file)} samples kept", flush=True)
         return started.returncode, err, ended
 
     def goes_on(self, mpi, file, code):
-        """What was finished is kept, and in the end the result is that of a run to which nothing happened."""
+        """What was finished is kept, and in the end the result is that of a run to which nothing
+        happened."""
         expected, _ = self.undisturbed()
         if not file.exists() or not json.loads(file.read_text())["complete"]:
             self.assertNotEqual(code, 0)
@@ -288,10 +335,10 @@ class Losses(RanksCase):
         self.assertFalse(journal_of(file).exists())
 
     def mpis_that_kill(self):
-        return list(launchers())
+        return share_of(0)
 
     def mpis_that_stop(self):
-        return list(launchers())
+        return share_of(1)
 
     def test_a_killed_rank_ends_the_run_and_it_goes_on_later(self):
         print(f"MGPU_KILL_SEED={SEED}", flush=True)
@@ -303,7 +350,8 @@ class Losses(RanksCase):
                 rank, file = (done + 1 + number) % RANKS, self.folder / f"{mpi}-{attempts}.json"
                 by_time = KILLS > 1 and done % 2 == 1
                 count = self.some_samples()
-                wait = (lambda run: self.wait_for_time(self.undisturbed()[1], run)) if by_time else (
+                wait = (lambda run: self.wait_for_time(self.undisturbed()[1],
+                        run)) if by_time else (
                     lambda run: self.wait_for_samples(file, count, run))
                 with self.subTest(f"{mpi}: {done}, rank {rank}"):
                     ended = self.happens(mpi, file, rank, signal.SIGKILL, wait)
@@ -321,7 +369,8 @@ class Losses(RanksCase):
             with self.subTest(mpi):
                 file = self.folder / f"{mpi}.json"
                 count = self.some_samples_before_the_end()
-                ended = self.happens(mpi, file, RANKS - 1, signal.SIGSTOP, lambda run: self.wait_for_samples(file, count, run))
+                ended = self.happens(mpi, file, RANKS - 1, signal.SIGSTOP,
+                                     lambda run: self.wait_for_samples(file, count, run))
                 self.assertIsNotNone(ended, "it ended before anything could happen to it")
                 self.assertIn("gave no sign of life", ended[1])
                 self.assertLess(ended[2], 60)
@@ -337,13 +386,119 @@ class Losses(RanksCase):
             with self.subTest(mpi):
                 file = self.folder / f"{mpi}.json"
                 count = self.some_samples_before_the_end()
-                ended = self.happens(mpi, file, 0, signal.SIGSTOP, lambda run: self.wait_for_samples(file, count, run))
+                ended = self.happens(mpi, file, 0, signal.SIGSTOP,
+                                     lambda run: self.wait_for_samples(file, count, run))
                 self.assertIsNotNone(ended, "it ended before anything could happen to it")
                 self.assertLess(ended[2], MOST_TO_END, ended[1])
                 self.goes_on(mpi, file, ended[0])
 
 
+LOSES = os.environ.get("MGPU_CLUSTER_LOSSES", "stencil")
+# What is exchanged: halos and sums of norms, panels of one device for all others, sums of all;
+# halos of blocks.
+ROUNDS = (["stencil,tropical,pinn", "--size", "100", "--iterations", "6", "--check-every", "4",
+           "--op", "apsp", "--layers", "2", "--width", "8",
+           "--shards", "8"],
+          ["stencil,lbm", "--size", "13", "--iterations", "7", "--split", "blocks", "--kind",
+           "heat3d"])
+QUICK_ROUNDS = ["stencil", "--size", "61", "--iterations", "6"]
+LONGER = {
+    "stencil": ["stencil", "--size", "64", "--iterations", "40", "--checkpoint-rounds", "10"],
+    "lbm": ["lbm", "--size", "11", "--iterations", "30", "--checkpoint-rounds", "10"],
+    "tropical": ["tropical", "--op", "apsp", "--size", "200"],
+    "pinn": ["pinn", "--size", "64", "--layers", "2", "--width", "8", "--shards", "8",
+             "--iterations", "12", "--checkpoint-rounds", "4"],
+}
+
+
+
+class Rounds(RanksCase):
+    def gives_what_one_process_gives(self, mpi, words, *modes, devices=RANKS):
+        words = [*words, "-s", "equal", "--mode", *modes, "-n", "1", "--warmup", "0"]
+        alone, _ = self.run_of(None, *words)
+        report, _ = self.run_of(mpi, *words, name=f"{mpi}.json",
+                                env={"POCL_DEVICES": " ".join(["pthread"] * devices)})
+        self.assertEqual(sorted(device["node"] for device in report["devices"]),
+                         sorted([*range(RANKS)] * (devices // RANKS)))
+        self.assertEqual(outcome(report), outcome(alone))
+        for run in report["runs"]:
+            self.assertEqual((run["status"], run["verify"]["status"], len(run["devices"])), ("ok",
+                    "passed", devices))
+            self.assertGreater(sum(device.get("bytes_received", 0) for device
+                                   in run["per_device"]), 0, run["suite"])
+
+    def test_suites_with_rounds_give_what_one_process_gives(self):
+        for number, words in enumerate(ROUNDS if THOROUGH else (QUICK_ROUNDS,)):
+            for mpi in share_of(number):
+                with self.subTest(f"{mpi}: {words[0]}"):
+                    self.gives_what_one_process_gives(mpi, words,
+                            "resident" if mpi == "openmpi" else "end-to-end")
+
+    @binary.thorough
+    def test_ranks_with_two_devices_each_give_what_one_process_gives(self):
+        words = ROUNDS[0]
+        for mpi in list(launchers())[-1:]:
+            self.gives_what_one_process_gives(mpi, words, "resident", devices=2 * RANKS)
+
+    def test_collectives_over_ranks_are_right(self):
+        for mpi in share_of(1):
+            with self.subTest(mpi):
+                file = self.folder / f"{mpi}.json"
+                result = mpirun(mpi, [binary.BINARY, "links", "--quick", "-d", "cpu", "--op",
+                                      "all" if THOROUGH else "all-reduce,all-gather", "--sizes",
+                                      "4KiB", "-q", "-o", file])
+                self.assertEqual(result.code, 0, str(result))
+                report = json.loads(file.read_text())
+                self.assertTrue(report["complete"])
+                self.assert_schema(file, "links")
+                self.assertEqual({one["wrong"] for one in report["collectives"]}, {0})
+                self.assertEqual({one["path"] for one in report["collectives"]}, {"staged"})
+
+    def test_what_only_devices_of_one_process_have_is_refused(self):
+        mpi = next(iter(launchers()))
+        small = ["stencil", "--size", "16", "--iterations", "3", "--mode", "resident", "-s",
+                 "equal", "-n", "1", "--warmup", "0"]
+        for more, words in ((["--peer", "host"],
+                             "they belong to ranks 0 and 1"), (["--exchange", "kernels"],
+                "reach no memory in common")):
+            report, result = self.run_of(mpi, *small, *more, name="refused.json", code=5)
+            self.assertIn(words, result.err)
+            self.assertEqual({run["status"] for run in report["runs"]}, {"unsupported"})
+
+
+@binary.thorough
+class LossesInRounds(Losses):
+    """What happens to a rank happens while devices exchange, or wait for each other."""
+
+    WORK = [*LONGER[LOSES], "-s", "equal,capability"]
+    SAMPLES = 50 if THOROUGH else 25
+
+    def some_samples(self):
+        """Each device alone comes first."""
+        return self.chance.randrange(RANKS * self.SAMPLES, (2 + RANKS) * self.SAMPLES - 1)
+
+    def some_samples_before_the_end(self):
+        return self.chance.randrange(RANKS * self.SAMPLES + 1, (1 + RANKS) * self.SAMPLES)
+
+    def went_on_without_it(self, report, ended):
+        expected, _ = self.undisturbed()
+        self.assertEqual(outcome(report),
+                         expected, ([run["reason"] for run in report["runs"]], ended[1]))
+        # Where a sample cannot be begun again it does not count, and is not of a run.
+        faults = report["faults"] + [fault for run in report["runs"] for fault in run["faults"]]
+        lost = {device["id"] for device in report["devices"] if device["node"] == RANKS - 1}
+        self.assertEqual({fault["device"] for fault in faults}, lost, ended[1])
+        for fault in faults:
+            self.assertIn("no sign of life", fault["what"])
+            if fault.get("begun_again"):
+                self.assertEqual(fault["items_redone"], fault["items_lost"])
+        self.assertLessEqual({sample["verify"] for run in report["runs"] for sample
+                              in run["disturbed_samples"]}, {"passed"})
+
+
 def main():
+    if len(sys.argv) < 2:
+        sys.exit("usage: cluster_test.py BINARY [unittest arguments]")
     binary.BINARY = sys.argv[1]
     if not launchers():
         print("no plug-in of an MPI was built, or there is no launcher for it: nothing to test")

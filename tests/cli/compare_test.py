@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
-"""`mgpu-bench compare` as users see it. Usage: compare_test.py BINARY [unittest arguments]. The helpers are those of
-binary.py. Results are simulated and their times then set here, so that nothing depends on this machine's."""
+"""`mgpu-bench compare` where it starts programs, and other programs that read what is exported.
+Usage: compare_test.py BINARY [unittest arguments]. Results are simulated and their times then set
+here, so that nothing depends on this machine's. Decisions and tables are in
+tests/golden/cli/compare.txt."""
 
 import copy
+import csv
+import io
 import json
 import os
 import random
@@ -12,17 +16,16 @@ import signal
 import statistics
 import subprocess
 import sys
-import time
+import xml.etree.ElementTree
 from pathlib import Path
 
 import binary
-from binary import Case
+from binary import NO_OPENCL, ROOT, Case, begin, environment, mgpu, python_with, wait_until
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-NO_OPENCL = {"OCL_ICD_VENDORS": "/nonexistent"}
+COMPARE_PY = Path("/usr/share/benchmark/compare.py")  # of the package libbenchmark-tools
 
-# Writes TEMPLATE with times FACTOR as long, a little different every time it is run, to the file of -o.
+# Writes TEMPLATE with times FACTOR as long, a little different every time it is run, to the file of
+# -o. With "lacks", a case is missing.
 FAKE = """#!{python} -IS
 import json, os, random, sys, time
 counter = {counter!r}
@@ -34,40 +37,35 @@ if "--hang" in sys.argv:
     time.sleep(60)
 random.seed(turn)
 report = json.load(open({template!r}))
-drift = 1.15 ** (turn // 2)
+if "lacks" in sys.argv:
+    del report["runs"][1]
+factor = 1.15 ** (turn // 2) * float(os.environ.get("FACTOR", "1"))
 for run in report["runs"]:
-    run["samples_ns"] = [int(t * drift * float(os.environ.get("FACTOR", "1")) * random.uniform(0.999, 1.001)) for t in run["samples_ns"]]
+    run["samples_ns"] = [int(t * factor * random.uniform(0.999, 1.001)) for t in run["samples_ns"]]
     run["sample_index"] = 0
 json.dump(report, open(sys.argv[sys.argv.index("-o") + 1], "w"))
 """
-
-
-def python_with(*modules):
-    """A Python that has them, or none."""
-    look = f"import importlib.util, sys; sys.exit(None in map(importlib.util.find_spec, {modules}))"  # importing them takes a second
-    for python in (sys.executable, "/usr/bin/python3"):
-        if shutil.which(python) and subprocess.run([python, "-c", look], capture_output=True).returncode == 0:
-            return python
-    return None
 
 
 class Results(Case):
     def template(self, strategies="equal,dynamic"):
         """Two simulated devices, a case for each strategy."""
         scenario, file = self.folder / "s.json", self.folder / "template.json"
-        scenario.write_text(json.dumps({"devices": [{"count": 2, "items_per_s": 1e9}], "work": {"items": 1_000_000}}))
-        self.good("simulate", scenario, "-s", strategies, "--mode", "resident", "-n", 1, "-o", file, env=NO_OPENCL)
+        scenario.write_text(json.dumps({"devices": [{"count": 2, "items_per_s": 1e9}],
+                                        "work": {"items": 1_000_000}}))
+        self.good("simulate", scenario, "-s", strategies, "--mode", "resident", "-n", 1, "-o", file,
+                  env=NO_OPENCL)
         return json.loads(file.read_text())
 
-    def saved(self, name, report, factor=1.0, samples=12, seed=1, cases=None):
-        """`report` with random times around 1 ms; `cases` (strategies; default: all) take `factor` as long."""
+    def saved(self, name, report, factor=1.0, seed=1):
+        """`report` with random times around 1 ms, `factor` as long."""
         report, rng = copy.deepcopy(report), random.Random(seed)
         for run in report["runs"]:
-            slower = factor if cases is None or run["strategy"] in cases else 1.0
-            run["samples_ns"] = [int(1e6 * slower * rng.uniform(0.995, 1.005)) for _ in range(samples)]
+            run["samples_ns"] = [int(1e6 * factor * rng.uniform(0.995, 1.005)) for _ in range(12)]
             run["sample_index"] = 0
             for device in run["per_device"]:
-                device["alone_samples_ns"] = [int(2e6 * rng.uniform(0.995, 1.005)) for _ in range(samples)]
+                device["alone_samples_ns"] = [int(2e6 * rng.uniform(0.995, 1.005))
+                                              for _ in range(12)]
                 device["busy_samples_ns"] = [int(t * 0.9) for t in run["samples_ns"]]
         file = self.folder / name
         file.write_text(json.dumps(report))
@@ -76,239 +74,239 @@ class Results(Case):
     def fake_program(self, template):
         file, kept = self.folder / "fake", self.folder / "fake.json"
         kept.write_text(json.dumps(template))
-        file.write_text(FAKE.format(python=sys.executable, counter=str(self.folder / "turns"), template=str(kept)))
+        file.write_text(FAKE.format(python=sys.executable, counter=str(self.folder / "turns"),
+                                    template=str(kept)))
         file.chmod(0o755)
         return file
 
 
-class Compares(Results):
-    def test_a_regression_is_exit_code_3_and_in_table_markdown_and_json(self):
-        report = self.template()
-        base, new = self.saved("base.json", report), self.saved("new.json", report, 1.1, seed=2, cases=["dynamic"])
-        out, summary = self.folder / "c.json", self.folder / "c.md"
-        result = binary.mgpu("compare", base, new, "-o", out, "--markdown", summary, "--with-resamples", "--resamples", 100, env=NO_OPENCL)
-        self.assertEqual(result.code, 3, str(result))
-        self.assertIn("3 regressions", result.out)
-        self.assert_schema(out, "compare")
-        comparison = json.loads(out.read_text())
-        verdicts = {(row["case"].split("/")[-3].split(":")[0], row["metric"]): row["verdict"] for row in comparison["rows"]}
-        self.assertEqual({m for (s, m), v in verdicts.items() if v == "regression"}, {"time", "speedup", "efficiency"})
-        self.assertEqual({s for (s, m), v in verdicts.items() if v == "regression"}, {"dynamic"})
-        self.assertEqual({v for (s, m), v in verdicts.items() if s == "equal"}, {"same"})
-        self.assertIn("**regression**", summary.read_text())
-        printed = binary.mgpu("compare", base, new, "--json", "-", env=NO_OPENCL)
-        self.assertEqual([row["test"] for row in json.loads(printed.out)["rows"]], [row["test"] for row in comparison["rows"]])
-        self.assertEqual(binary.mgpu("compare", base, new, "--fail-on", "nothing", env=NO_OPENCL).code, 0)
-        self.assertIn("3 improvements", self.good("compare", new, base, env=NO_OPENCL).out)
-        self.good("compare", base, new, "--floor", "15%", env=NO_OPENCL)
-        self.good("compare", base, new, "--metrics", "imbalance", env=NO_OPENCL)
+class Interleaves(Results):
+    WORDS = ["--with", "merkle -n 1", "--metrics", "time"]
 
-    def test_every_width_has_base_and_new_and_what_report_shows_of_them(self):
-        report = self.template("equal")
-        base, new = self.saved("base.json", report), self.saved("new.json", report, 1.3, seed=2)
-        for run in (changed := json.loads(new.read_text()))["runs"]:
-            run["warnings"] = ["other programs used about 70 % of the cores"]
-            for device in run["per_device"]:  # medians of these have another ratio than their ratios have a median
-                device["alone_samples_ns"] = [t if k % 3 else 2 * t for k, t in enumerate(reversed(sorted(device["alone_samples_ns"])))]
-                device["alone_ns"] = int(statistics.median(device["alone_samples_ns"]))
-            time_ns, alone = int(statistics.median(run["samples_ns"])), min(device["alone_ns"] for device in run["per_device"])
-            run["time_ns"]["median"], run["metrics"]["speedup"] = time_ns, alone / time_ns
-        new.write_text(json.dumps(changed))
-        for columns in (80, 120):
-            env = {**NO_OPENCL, "COLUMNS": str(columns)}
-            shown = binary.mgpu("compare", base, new, env=env).out
-            header = next(line for line in shown.splitlines() if line.startswith("strategy"))
-            self.assertIn("BASE", header)
-            self.assertIn("NEW", header)
-            self.assertLessEqual(max(map(len, shown.splitlines()[:-1])), columns)  # the last one is broken on a terminal only
-            self.assertEqual(shown.count("other programs used"), 1)
-            speedup = re.search(r"speedup +\S+ x +(\S+) x", shown)[1]
-            row = next(line for line in self.good("report", new, "--columns", "speedup", env=env).out.splitlines() if " equal " in line)
-            self.assertEqual(speedup, row.split()[-1])
-            self.assertRegex(shown, r"efficiency .* [+-]\d+\.\d pp")
-        narrow = {**NO_OPENCL, "COLUMNS": "80"}
-        hidden = re.search(r"(?m)^\d columns? hidden: (.+) \(--columns NAME,.. or all shows them\)$", binary.mgpu("compare", base, new, env=narrow).out)[1]
-        for chosen in (hidden.replace(", ", ","), "all"):
-            shown = binary.mgpu("compare", base, new, "--columns", chosen, env=narrow).out
-            self.assertNotIn("hidden", shown)
-            header = next(line for line in shown.splitlines() if line.startswith("strategy")).split()
-            self.assertLessEqual({"BASE", "NEW", *hidden.split(", ")}, set(header))
-            self.assertEqual("verdict" in header, chosen == "all")
-        self.refused(["compare", base, new, "--columns", "intervals"], 2, "--columns", 'did you mean "interval"?', env=NO_OPENCL)
-
-    def test_too_few_samples_and_lost_cases_are_exit_code_4_when_asked_to_fail_on_it(self):
-        report = self.template()
-        base, few = self.saved("base.json", report), self.saved("few.json", report, samples=3)
-        self.good("compare", base, few, env=NO_OPENCL)
-        self.assertEqual(binary.mgpu("compare", base, few, "--fail-on", "inconclusive", env=NO_OPENCL).code, 4)
-
-    def test_a_case_that_new_lacks_is_exit_code_3_unless_it_may_be_missing(self):
-        report = self.template()
-        base, lost = self.saved("base.json", report), self.saved("lost.json", {**report, "runs": report["runs"][:1]})
-        result = binary.mgpu("compare", base, lost, env=NO_OPENCL)
-        self.assertEqual(result.code, 3, str(result))
-        self.assertIn("NEW lacks a case of BASE", result.err)
-        self.assertIn("--allow-missing", result.err)
-        self.assertIn("only in BASE", result.out)
-        self.assertIn("1 case missing in NEW", result.out)
-        for allowed in (["--allow-missing"], ["--allow-missing", "--fail-on", "inconclusive"], ["--fail-on", "nothing"]):
-            result = self.good("compare", base, lost, *allowed, env=NO_OPENCL)
-            self.assertIn("only in BASE", result.out)
-            self.assertEqual(result.err, "")
-        self.assertEqual(self.good("compare", lost, base, env=NO_OPENCL).err, "")  # a new case is no reason to fail
-
-    def test_cases_of_devices_that_new_has_not_may_be_missing_where_environments_may_differ(self):
-        scenario, files = self.folder / "s.json", {}
-        for count in (2, 1):
-            scenario.write_text(json.dumps({"devices": [{"count": count, "items_per_s": 1e9}], "work": {"items": 1_000_000}}))
-            files[count] = self.folder / f"{count}.json"
-            counts = ",".join(str(n) for n in range(1, count + 1))
-            self.good("simulate", scenario, "-s", "equal", "--mode", "resident", "--device-counts", counts, "-n", 1, "-o", files[count],
-                      env=NO_OPENCL)
-        self.refused(["compare", files[2], files[1]], 2, "number of devices", env=NO_OPENCL)
-        result = self.good("compare", files[2], files[1], "--ignore-environment", env=NO_OPENCL)
-        self.assertIn("only in BASE: it takes 2 devices, NEW has 1", result.out)
-        report = json.loads(files[2].read_text())
-        lacking = self.folder / "lacking.json"
-        lacking.write_text(json.dumps({**report, "runs": [run for run in report["runs"] if len(run["devices"]) == 1]}))
-        result = binary.mgpu("compare", files[2], lacking, "--ignore-environment", env=NO_OPENCL)
-        self.assertEqual(result.code, 3, str(result))  # it had the devices
-
-    def test_a_floor_that_is_noise_of_a_busy_machine_is_not_used_and_said(self):
-        report = self.template("equal")
-        for run in report["runs"]:
-            run["noise_floor"] = 1.18
-        base, new = self.saved("base.json", report), self.saved("new.json", report, 1.88, seed=2)
-        result = binary.mgpu("compare", base, new, "--markdown", self.folder / "c.md", env={**NO_OPENCL, "COLUMNS": "200"})
-        self.assertEqual(result.code, 3, str(result))
-        for said in (result.out, (self.folder / "c.md").read_text()):
-            self.assertIn("its noise of 118 % is not used", said)
-        self.assertEqual({row["floor"] for row in json.loads(binary.mgpu("compare", base, new, "--json", env=NO_OPENCL).out)["rows"]}, {0.02})
-
-    def test_a_case_that_fails_now_is_exit_code_5(self):
-        report = self.template()
-        base = self.saved("base.json", report)
-        broken = json.loads(base.read_text())
-        broken["runs"][1].update(status="failed", reason="hung", samples_ns=[])
-        new = self.folder / "new.json"
-        new.write_text(json.dumps(broken))
-        result = binary.mgpu("compare", base, new, env=NO_OPENCL)
-        self.assertEqual(result.code, 5, str(result))
-        self.assertIn("NEW: failed: hung", result.out)
-
-    def test_another_machine_is_refused_unless_asked_for_and_then_said(self):
-        report = self.template()
-        base = self.saved("base.json", report)
-        report["environment"]["host"] = "elsewhere"
-        new = self.saved("new.json", report)  # alike in all but that
-        self.refused(["compare", base, new], 2, "host: ", " -> elsewhere", "--ignore-environment", env=NO_OPENCL)
-        report["devices"][1]["driver_version"] = "other"
-        new = self.saved("new.json", report)
-        self.refused(["compare", base, new], 2, "driver_version", "other", "--ignore-environment", env=NO_OPENCL)
-        out = self.good("compare", base, new, "--ignore-environment", env=NO_OPENCL).out
-        self.assertIn("host", out)
-        self.assertIn("-> other", out)
-
-    def test_bad_options_and_files_are_one_line(self):
-        file = self.saved("base.json", self.template("equal"))
-        other = self.saved("other.json", self.template("dynamic"))
-        for arguments, names in ((["compare", file], ["BASE", "NEW"]), (["compare", file, file, file], ["BASE"]),
-                                 (["compare", file, other], ["no case in common"]), (["compare", file, "none.json"], ["none.json"]),
-                                 (["compare", file, file, "--floor", "x"], ["--floor", '"x"', "accepted"]),
-                                 (["compare", file, file, "--alpha", "0"], ["--alpha", '"0"']),
-                                 (["compare", file, file, "--metrics", "time,x"], ["--metrics", '"x"', "imbalance"]),
-                                 (["compare", file, file, "--fail-on", "x"], ["--fail-on", "inconclusive"]),
-                                 (["compare", file, file, "--resamples", "5"], ["--resamples", '"5"']),
-                                 (["compare", file, file, "--resamples", "1G"], ["--resamples", '"1G"']),
-                                 (["compare", file, file, "--with", "x"], ["--with", "--interleave"]),
-                                 (["compare", file, file, "--interleave", "9"], ["--interleave", "--with"]),
-                                 (["compare", file, file, "--interleave", "2", "--with", "x"], ["--interleave", '"2"']),
-                                 (["compare", "", self.folder, "--interleave", "9", "--with", "x"], ["cannot be run"]),
-                                 (["compare", "", "'a", "--interleave", "9", "--with", "x"], ["quote"]),
-                                 (["report", file, "--export", "bogus=x"], ["--export", "junit"]),
-                                 (["report", file, "--export", "csv"], ["--export", "KIND=FILE"]),
-                                 (["report", file, "--require", "bogus>1"], ["--require", "efficiency"])):
-            with self.subTest(arguments=arguments):
-                self.refused(arguments, 2, *names, env=NO_OPENCL)
-
-
-class MeasuresInterleaved(Results):
-    def test_a_switch_that_every_round_has_anyway_may_be_asked_for(self):
-        words = " ".join(["merkle", *binary.ONE_DEVICE, "--size 2^10 --mode resident -s equal -n 1 --warmup 0 -q"])
-        self.good("compare", binary.BINARY, binary.BINARY, "--interleave", 5, "--with", words, "--metrics", "time", "--fail-on", "nothing", "-q", "-q")
-
-    def test_two_interleaved_programs_tell_a_small_change_apart_from_a_large_drift(self):
-        fake = self.fake_program(self.template("equal"))
+    def compared(self, code, base, new, *arguments):
         out = self.folder / "c.json"
-        result = binary.mgpu("compare", fake, f"FACTOR=1.04 {fake} '--slow 0=2'", "--interleave", 8, "--with", "merkle -n 1",
-                               "--metrics", "time", "-o", out, env=NO_OPENCL)
-        self.assertEqual(result.code, 3, str(result))
-        self.assert_schema(out, "compare")
-        comparison = json.loads(out.read_text())
-        self.assertEqual([row["verdict"] for row in comparison["rows"]], ["regression"])
-        self.assertEqual({row["test"]["method"] for row in comparison["rows"]}, {"signed-rank exact"})
-        same = self.good("compare", fake, fake, "--interleave", 10, "--with", "merkle", "-q", env=NO_OPENCL)
-        self.assertIn("0 regressions", same.out)
-        self.assertEqual(same.err, "")
+        done = mgpu("compare", base, new, "--interleave", 5, *self.WORDS, "-o", out, *arguments,
+                    env=NO_OPENCL)
+        self.assertEqual(done.code, code, done)
+        return done, json.loads(out.read_text())
 
-    def test_rounds_too_few_to_alarm_become_more(self):
+    def test_a_small_change_is_told_from_a_large_drift_over_more_rounds_if_five_are_too_few(self):
         fake = self.fake_program(self.template("equal"))
-        result = binary.mgpu("compare", fake, f"FACTOR=10 {fake}", "--interleave", 5, "--with", "merkle -n 1", "--metrics", "time", env=NO_OPENCL)
-        self.assertEqual(result.code, 3, str(result))
-        self.assertIn("5 rounds are too few", result.err)
-        self.assertIn("round 8 of 8", result.err)
-        result = self.good("compare", fake, f"FACTOR=10 {fake}", "--interleave", 5, "--with", "merkle -n 1", "--metrics", "time",
-                           "--fail-on", "nothing", env=NO_OPENCL)
-        self.assertIn("round 5 of 5", result.err)
+        done, comparison = self.compared(3, fake, f"FACTOR=1.04 {fake} '--slow 0=2'")
+        self.assert_schema(self.folder / "c.json", "compare")
+        row, = comparison["rows"]
+        self.assertEqual((row["verdict"], row["test"]["method"]), ("regression",
+                "signed-rank exact"))
+        self.assertEqual(len(row["new"]["values"]), 8)
+        self.compared(0, fake, fake, "-q", "--fail-on", "nothing")
+        self.assertEqual(int((self.folder / "turns").read_text()), 2 * 8 + 2 * 5)
 
     def test_a_case_that_new_lacks_is_exit_code_3(self):
         fake = self.fake_program(self.template())
-        lacking = self.folder / "lacking"
-        lacking.write_text(fake.read_text().replace("for run in", "if 'base' not in sys.argv:\n    del report['runs'][1]\nfor run in"))
-        lacking.chmod(0o755)
-        words = ["compare", f"{lacking} base", lacking, "--interleave", 5, "--with", "merkle -n 1", "--metrics", "time", "-q"]
-        result = binary.mgpu(*words, env=NO_OPENCL)
-        self.assertEqual(result.code, 3, str(result))
-        self.assertIn("0 regressions", result.out)
-        self.assertIn("NEW lacks a case of BASE", result.err)
-        self.good(*words, "--allow-missing", env=NO_OPENCL)
+        self.compared(3, fake, f"{fake} lacks", "-q")
+        self.compared(0, fake, f"{fake} lacks", "-q", "--allow-missing")
 
     def test_a_program_that_fails_is_named_with_what_it_said(self):
-        fake = self.fake_program(self.template())
-        result = self.refused(["compare", fake, f"{fake} --break", "--interleave", 5, "--with", "x"], 5, "broken on purpose", env=NO_OPENCL)
-        self.assertIn("ended with 1", result.err)
+        fake = self.fake_program(self.template("equal"))
+        self.refused(["compare", fake, f"{fake} --break", "--interleave", 5, *self.WORDS], 5,
+                     "broken on purpose", "ended with 1", env=NO_OPENCL)
 
     def test_ctrl_c_ends_the_program_that_is_measured_and_the_comparison(self):
-        fake = self.fake_program(self.template("equal"))
-        words = [binary.BINARY, "compare", str(fake), f"{fake} --hang", "--interleave", "5", "--with", "x"]
-        process = subprocess.Popen(words, env=binary.environment(NO_OPENCL), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   start_new_session=True)
-        turns, end = self.folder / "turns", time.monotonic() + 60
-        while (not turns.exists() or turns.read_text() != "2") and time.monotonic() < end:
-            time.sleep(0.02)  # until the second program, NEW, runs
+        fake, turns = self.fake_program(self.template("equal")), self.folder / "turns"
+        process = begin("compare", fake, f"{fake} --hang", "--interleave", 5, *self.WORDS,
+                        env=NO_OPENCL, start_new_session=True)
+        wait_until(lambda: turns.exists() and turns.read_text() == "2", process)  # NEW runs
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=60)
         self.assertEqual((process.returncode, out), (130, ""), err)
-        self.assertIn("interrupted", err)
 
-    def test_alarms_are_measured_anew_and_fall_when_they_do_not_come_back(self):
-        base = self.folder / "base.json"
-        self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 6, "--size", "2^10", "--mode", "resident", "-s", "equal,dynamic:chunks=4",
-                  "-o", base)
+    def test_this_program_is_interleaved_with_an_older_build_that_knows_no_sizes_of(self):
+        older, out = self.folder / "older", self.folder / "c.json"
+        older.write_text('#!/bin/sh\nfor word; do\n  [ "$word" != --sizes-of ] || '
+                         '{ echo "no option --sizes-of" >&2; exit 2; }\ndone\n'
+                         f'exec {binary.BINARY} "$@"\n')
+        older.chmod(0o755)
+        words = " ".join(map(str, ["merkle", *binary.ONE_DEVICE, "--mode", "resident", "--warmup",
+                                   0,
+                                   "-n", 1, "-s", "equal", "-q"]))
+        self.good("compare", f"{binary.BINARY} --size 2^10", older, "--interleave", 5, "--with",
+                  words, "--metrics", "time", "--fail-on", "nothing", "-q", "-q", "-o", out)
+        compared = json.loads(out.read_text())
+        self.assertIn("1024", compared["rows"][0]["case"])
+        self.assertEqual(compared["uncompared"], [])
+
+    def test_alarms_are_measured_again_and_fall_when_they_do_not_come_back(self):
+        base, new = self.folder / "base.json", self.folder / "new.json"
+        self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 6, "--size", "2^10", "--mode",
+                  "resident", "-s", "equal,dynamic:chunks=4", "-o", base)
         report = json.loads(base.read_text())
         for run in report["runs"]:  # without the spread of a machine that others use
             median = statistics.median(run["samples_ns"])
-            run["samples_ns"] = [int(median * (1 + k / 100)) for k in range(len(run["samples_ns"]))]
+            run["samples_ns"] = [int(median * (1 + k / 100)) for k in range(6)]
         base.write_text(json.dumps(report))
-        for run in report["runs"]:
-            factor = 1 if run["strategy"] == "equal" else 50  # slower than anything that runs anew
-            run["samples_ns"] = [t * factor for t in run["samples_ns"]]
-        new = self.folder / "new.json"
+        report["runs"][1]["samples_ns"] = [50 * t for t in report["runs"][1]["samples_ns"]]
         new.write_text(json.dumps(report))
         alarmed = ["compare", base, new, "--metrics", "time", "--floor", "900%"]
-        self.assertEqual(binary.mgpu(*alarmed).code, 3)
-        result = self.good(*alarmed, "--confirm", 1)
-        self.assertIn("not confirmed: 0 of 1", result.out)
+        self.assertEqual(mgpu(*alarmed).code, 3)
+        self.good(*alarmed, "--confirm", 1)
+
+
+class Statistics(Results):
+    """Every test and interval is what SciPy, statsmodels and NumPy find, of random results."""
+    CASES = 200
+
+    def agrees(self, *methods):
+        python = python_with("scipy", "statsmodels", "numpy")
+        if python is None:
+            self.skipTest("python3-scipy or python3-statsmodels is not here")
+        done = subprocess.run([python, binary.HERE / "check_comparison.py", self.folder / "c.json"],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for method in methods:
+            self.assertIn(method, done.stdout)
+
+    def cases(self):
+        """Copies of one case, of different sizes; without events, which nobody asks for."""
+        report = self.template("equal")
+        run = report["runs"][0]
+        run["timeline"].update(commands=[], spans=[], slices=[])
+        report["runs"] = [{**copy.deepcopy(run), "params": {**run["params"], "items": k + 1}}
+                          for k in range(self.CASES)]
+        return report
+
+    def test_samples_against_samples(self):
+        """Of 1 to 60 values a side, shifted or not, many of them equal now and then."""
+        report, rng = self.cases(), random.Random(6)
+        files = [self.folder / "base.json", self.folder / "new.json"]
+        for file in files:
+            for k, run in enumerate(report["runs"]):
+                spread = rng.choice((3, 20, 10**6))
+                shift = rng.choice((0, 0, spread // 3)) if file == files[1] else 0
+                count = rng.randint(1, rng.choice((8, 20, 60)) if k % 20 else 3)
+                run["samples_ns"] = [1000 + shift + rng.randrange(spread) for _ in range(count)]
+                run["sample_index"] = 0
+            file.write_text(json.dumps(report))
+        mgpu("compare", *files, "--metrics", "time", "--resamples", 100, "--with-resamples",
+             "--seed",
+             99, "-o", self.folder / "c.json", env=NO_OPENCL)
+        self.agrees("mann-whitney exact", "mann-whitney normal")
+
+    def test_rounds_in_pairs(self):
+        """Rounds of one sample; in some cases times are so coarse that differences are equal."""
+        report = self.cases()
+        for k, run in enumerate(report["runs"]):
+            run["samples_ns"] = [4 if k % 4 == 0 else 10**9]
+        fake = self.fake_program(report)
+        text = fake.read_text().replace("t * factor * random.uniform(0.999, 1.001)",
+                                        "t * random.uniform(0.5, 1.5)")
+        self.assertIn("random.uniform(0.5, 1.5)", text)
+        fake.write_text(text)
+        mgpu("compare", fake, fake, "--interleave", 9, "--with", "x", "--metrics", "time",
+             "--resamples", 100, "-q", "--with-resamples", "-o", self.folder / "c.json",
+             env=NO_OPENCL)
+        self.agrees("signed-rank exact", "signed-rank normal")
+
+
+class Exports(Results):
+    KINDS = ("googlecpp", "googlecpp-samples", "bmf", "gha-bigger", "gha-smaller", "csv",
+             "markdown",
+             "junit")
+
+    def exported(self, report):
+        """A saved result as every kind; kind -> file."""
+        files = {kind: self.folder / f"{report.stem}.{kind}" for kind in self.KINDS}
+        words = [word for kind, file in files.items() for word in ("--export", f"{kind}={file}")]
+        self.good("report", report, *words, env=NO_OPENCL)
+        return files
+
+    def test_other_readers_of_json_csv_and_xml_take_every_export(self):
+        report = self.template("all")
+        report["runs"][2].update(status="failed", reason='a < b & "c"')
+        report["runs"][3]["metrics"]["speedup"] = None
+        files = self.exported(self.saved("r.json", report))
+        for kind in self.KINDS[:5]:
+            json.loads(files[kind].read_text(),
+                       parse_constant=lambda name, kind=kind: self.fail(f"{kind}: {name}"))
+        rows = list(csv.DictReader(io.StringIO(files["csv"].read_text(), newline="")))
+        self.assertEqual(len(rows), len(report["runs"]) - 1)
+        self.assertEqual({None in row or None in row.values() for row in rows}, {False})
+        self.assertEqual({row["started"] for row in rows}, {report["started"]})
+        for name, value in report["runs"][0]["params"].items():
+            self.assertEqual(rows[0][f"param_{name}"], str(value))
+        date = json.loads(files["googlecpp"].read_text())["context"]["date"]
+        self.assertEqual(date, report["started"])
+        suite = xml.etree.ElementTree.parse(files["junit"]).getroot().find("testsuite")
+        self.assertEqual((suite.get("tests"), suite.get("failures")), (str(len(report["runs"])),
+                "1"))
+        self.assertEqual(suite.find(".//failure").get("message"), 'a < b & "c"')
+
+    @binary.thorough
+    def test_compare_py_of_google_benchmark_sees_the_same_regression(self):
+        python = python_with("numpy", "scipy")
+        if not COMPARE_PY.exists() or python is None:
+            self.skipTest("compare.py is not here (package libbenchmark-tools)")
+        report = self.template()
+        base = self.exported(self.saved("a.json", report))
+        new = self.exported(self.saved("b.json", report, 1.2, seed=2))
+        dump, kind = self.folder / "dump.json", "googlecpp-samples"
+        done = subprocess.run([python, COMPARE_PY, "-d", dump, "benchmarks", base[kind], new[kind]],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for entry in json.loads(dump.read_text()):
+            if entry["run_type"] == "iteration":
+                self.assertAlmostEqual(entry["measurements"][0]["time"], 0.2, delta=0.02)
+
+
+class Gate(Case):
+    """scripts/ci/gate.sh."""
+    SCRIPT = ROOT / "scripts" / "ci" / "gate.sh"
+
+    def gate(self, *arguments, program=None, run="", compare=""):
+        words = ["merkle -s equal --mode resident --size 2^10 -n 6", *binary.ONE_DEVICE, run]
+        variables = {"MGPU_BENCH": str(program or binary.BINARY), "GATE_COMPARE": compare,
+                     "GATE_RUN": run if program else " ".join(words)}
+        if not program:
+            variables["GITHUB_STEP_SUMMARY"] = str(self.folder / "summary.md")
+        done = subprocess.run([self.SCRIPT, *arguments], env=environment(variables),
+                              cwd=self.folder,
+                              capture_output=True, text=True)
+        return done.returncode, done.stderr
+
+    def test_a_baseline_is_made_once_and_then_compared_with(self):
+        base = self.folder / "ci" / "base.json"
+        self.assertEqual(self.gate("baseline", "ci/base.json")[0], 2)  # compares nothing: not green
+        made = base.read_bytes()
+        code, said = self.gate("baseline", "ci/base.json", compare="--fail-on nothing")
+        self.assertEqual((code, base.read_bytes()), (0, made), said)
+        self.assertTrue((self.folder / "ci" / "base.new.json").is_file())
+        self.assertIn("mgpu-bench", (self.folder / "summary.md").read_text())
+        base.write_bytes(re.sub(rb'"host": *"[^"]*"', b'"host": "elsewhere"', made))
+        code, said = self.gate("baseline", "ci/base.json")
+        self.assertEqual((code, "elsewhere" in said), (2, True), said)
+
+    def test_what_it_runs(self):
+        told, program = self.folder / "told", self.folder / "program"
+        (self.folder / "base.json").touch()
+        baseline, two = ("baseline", "base.json"), ("interleaved", "old", "new")
+        best = "--interleave 48 --with {} -n 5 --round-value minimum"
+        for words, found, run, more, expected in (
+                (two, '"gpu"', "merkle", "", "--interleave 12 --with merkle -n 5"),
+                (two, '"gpu"', "merkle -d cpu", "", best.format("merkle -d cpu")),
+                (two, '"cpu"', "merkle", "", best.format("merkle")),
+                (two, '"cpu"', "merkle", "--round-value median",
+                 "--interleave 48 --with merkle -n 5 --round-value median"),
+                (baseline, "", "merkle -s equal", "", "merkle -s equal --sizes-of base.json "),
+                (baseline, "", "merkle --size 2^10", "", "merkle --size 2^10 --strict "),
+                (baseline, "", "merkle --input leaves", "", "merkle --input leaves --strict ")):
+            program.write_text(f"""#!/bin/sh\n[ "$1" = compare ] || echo '"type": {found}'\n"""
+                               f'echo "$*" >>"{told}"\n')
+            program.chmod(0o755)
+            told.unlink(missing_ok=True)
+            code, said = self.gate(*words, program=program, run=run, compare=more)
+            self.assertEqual(code, 0, said)
+            self.assertIn(expected, told.read_text())
+        for arguments in ([], ["baseline"], ["interleaved", "one"], ["bogus"]):
+            self.assertEqual(self.gate(*arguments)[0], 2, arguments)
 
 
 if __name__ == "__main__":

@@ -1,226 +1,343 @@
 #!/usr/bin/env python3
-"""Runs, their results and traces, and how they stop. Usage: run_test.py BINARY [unittest arguments]."""
+"""Runs on devices: what is recorded, how they end, and going on after a kill. Usage: run_test.py
+BINARY [unittest arguments]. In the environment: MGPU_KILLS, at how many moments a run is killed
+(1). What a run says and refuses is in tests/golden/cli/run.txt."""
 
-import hashlib
+import gzip
 import json
+import os
+import random
 import signal
 import subprocess
+import sys
 import time
 
 import binary
-from binary import Case, defaults, environment, mgpu
+from binary import Case, begin, defaults, environment, mgpu, wait_until
 
-def bn254_multiple(p, n):
-    """n times (1, 2) on y^2 = x^3 + 3, n > 0: the schoolbook's chord and tangent."""
-    def add(a, b):
-        if a is None or b is None:
-            return a or b
-        if a[0] == b[0] and (a[1] + b[1]) % p == 0:
-            return None
-        slope = 3 * a[0] * a[0] * pow(2 * a[1], -1, p) if a == b else (b[1] - a[1]) * pow(b[0] - a[0], -1, p)
-        x = (slope * slope - a[0] - b[0]) % p
-        return x, (slope * (a[0] - x) - a[1]) % p
-
-    total, power = None, (1, 2)
-    while n:
-        total = add(total, power) if n & 1 else total
-        power, n = add(power, power), n >> 1
-    return total
+KILLS = int(os.environ.get("MGPU_KILLS", "1"))
+SAMPLES = 40
+# A campaign of a second that is killed: two groups.
+CAMPAIGN = ["-s", "single,equal,dynamic,auto", "--mode", "both", "--size", "2^10", "-n",
+            str(SAMPLES)]
 
 
-def merkle_root(content, rfc6962):
-    """RFC 6962, 2.1, over leaves of 32 bytes, the last perhaps shorter; or the same without its prefixes."""
-    def over(nodes):
-        if len(nodes) == 1:
-            return nodes[0]
-        left = 1 << (len(nodes) - 1).bit_length() - 1
-        return hashlib.sha256(b"\1" * rfc6962 + over(nodes[:left]) + over(nodes[left:])).digest()
-
-    leaves = [content[i:i + 32] for i in range(0, len(content), 32)]
-    return over([hashlib.sha256(b"\0" + leaf).digest() for leaf in leaves] if rfc6962 else leaves)
+def journal_of(file):
+    return file.with_name(file.name + ".journal")
 
 
-class Runs(Case):
-    def test_every_strategy_and_device_count_computes_the_same_digest(self):
-        counts = ",".join(map(str, range(1, binary.DEVICE_COUNT + 1)))
-        for tree in ("plain", "rfc6962"):
-            report = self.small("-s", "all,auto", "--mode", "both", "--size", "1,2,1000,2^12", "--tree", tree, "--device-counts", counts)
-            digests = {}
-            for run in report["runs"]:
-                self.assertEqual((run["status"], run["verify"]["status"]), ("ok", "passed"), run)
-                digests.setdefault(run["params"]["leaves"], set()).add(run["verify"]["digest"])
-            self.assertEqual(sorted(digests), [1, 2, 1000, 4096])
-            for size, found in digests.items():
-                self.assertEqual(len(found), 1, f"{tree}, {size} leaves: {found}")
-            strategies = {s["name"] for s in json.loads(self.good("list", "strategies", "--json").out)["strategies"]}
-            self.assertEqual({run["strategy"].split(":")[0] for run in report["runs"]}, strategies)
-            self.assertEqual({run["mode"] for run in report["runs"]}, {"resident", "end_to_end"})
+def lines_of(journal):
+    """The JSON of all whole lines of a journal."""
+    lines = journal.read_bytes().split(b"\n")[:-1] if journal.exists() else []
+    return [json.loads(line[17:]) for line in lines]
 
-    def test_a_file_of_terms_is_summed_alike_under_every_strategy_axis_and_mode_and_written(self):
-        p = 21888242871839275222246405745257275088696311157297823662689037894645226208583
-        terms = [(2, (1, 2)), (2**256 - 1, (1, 2)), (7, (1, p - 2)), (9, (0, 0))]
-        order = 21888242871839275222246405745257275088548364400416034343698204186575808495617
-        expected = bn254_multiple(p, (2 + (2**256 - 1) - 7) % order)
-        file = self.folder / "terms.json"
-        file.write_text(json.dumps({"curve": "bn254", "terms": [{"scalar": hex(s), "x": hex(x), "y": hex(y)} for s, (x, y) in terms]}))
-        result, output = self.folder / "r.json", self.folder / "sum.json"
-        modes = set()
-        for axis in ("points", "windows"):
-            self.good("run", "msm", *binary.DEVICES, "-n", 1, "--warmup", 0, "-s", "all", "--mode", "all", "--axis", axis, "--input", file,
-                      "--output", output, "-o", result)
-            point = json.loads(output.read_text())
-            self.assertEqual((point["curve"], int(point["x"], 16), int(point["y"], 16)), ("bn254", *expected))
-            for run in json.loads(result.read_text())["runs"]:
-                self.assertEqual((run["status"], run["verify"]["status"]), ("ok", "passed"), run)
-                self.assertEqual(run["verify"]["digest"], "%064x%064x" % expected)
-                modes.add(run["mode"])
-        self.assertEqual(modes, {"resident", "scalars", "end_to_end"})
-        file.write_text(file.read_text().replace('"0x1"', '"0x3"', 1))
-        self.refused(["run", "msm", *binary.DEVICES, "--input", file], 2, "--input", "term 0", "not on bn254")
 
-    def test_a_mode_that_a_suite_does_not_have_is_refused(self):
-        self.refused(["run", "merkle", "--mode", "scalars"], 2, "--mode", "merkle", "accepted")
+def sample_count(journal):
+    """Of whole lines; reading them takes too long for what waits for a moment."""
+    return journal.read_bytes().rpartition(b"\n")[0].count(b'"sample"') if journal.exists() else 0
 
-    def test_the_result_file_obeys_its_schema_and_says_what_was_asked(self):
-        file = self.folder / "r.json"
-        command = ["run", "merkle", *binary.ONE_DEVICE, "-n", "3", "--size", "2^10", "-s", "single,equal", "-o", str(file)]
-        result = self.good(*command, env={"CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
-        self.assert_schema(file, "result")
-        report = json.loads(file.read_text())
-        self.assertTrue(report["complete"])
-        self.assertEqual(report["tool"]["argv"][1:], command)
-        self.assertEqual(report["environment"]["CUDA_DEVICE_ORDER"], "PCI_BUS_ID")
-        self.assertEqual({len(run["samples_ns"]) for run in report["runs"]}, {3})
-        self.assertIn("merkle", result.out)
-        self.assertNotIn("\x1b", result.out + result.err)
 
-    def test_json_on_standard_output_is_alone_there(self):
-        result = self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 1, "--json", "-", *defaults([]))
-        self.assertEqual(json.loads(result.out)["schema"], "mgpu-bench/result")
-        file = self.folder / "out.json"
-        file.write_text(result.out)
-        self.assert_schema(file, "result")
+def kept_samples(journal):
+    """Of a journal, by group, case and device ids: [[time, run], ...]."""
+    kept, group = {}, None
+    for line in lines_of(journal):
+        group = line.get("group", group)
+        if "sample" in line:
+            sample = line["sample"]
+            case = (group["name"], group["cases"][sample["case"]])
+            kept.setdefault(case, []).append([sample["time_ns"], sample["run"]])
+    return kept
 
-    def test_quiet_says_nothing_on_standard_error(self):
-        result = self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 1, "-q", *defaults([]))
-        self.assertEqual(result.err, "")
 
-    def test_a_group_is_one_line_where_there_is_no_terminal(self):
-        result = self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 1, *defaults(["--mode", "both"]))
-        self.assertEqual(len([line for line in result.err.splitlines() if "cases ok" in line]), 2, result)
-        self.assertNotIn("\r", result.err)
+def samples_of(report):
+    """Of a result, named as a journal names cases."""
+    samples = {}
 
-    def test_another_seed_is_another_problem(self):
-        digests = [self.small("--seed", seed, devices=binary.ONE_DEVICE)["runs"][0]["verify"]["digest"] for seed in (1, 1, 2)]
-        self.assertEqual(digests[0], digests[1])
-        self.assertNotEqual(digests[0], digests[2])
+    def add(run, case, times, runs):
+        pairs = [list(pair) for pair in zip(times, runs or [1] * len(times))]
+        samples[(f"{run['suite']} {run['mode']}", case)] = pairs
 
-    def test_an_input_file_is_worked_on_and_its_result_written(self):
-        leaves, root = self.folder / "leaves", self.folder / "out" / "root"
-        leaves.write_bytes(bytes(i % 251 for i in range(32 * 1000)))
-        report = self.small("--input", leaves, "--output", root, devices=binary.ONE_DEVICE)
-        self.assertEqual(report["runs"][0]["params"]["leaves"], 1000)
-        self.assertEqual(root.read_text().strip(), report["runs"][0]["verify"]["digest"])
+    for run in report["runs"]:
+        if run["strategy"] != "single":
+            case = f"{run['strategy']} on {len(run['devices'])}"
+            add(run, case, run["samples_ns"], run.get("sample_runs"))
+        for device in run["per_device"]:
+            add(run, f"alone {device['device']}", device["alone_samples_ns"],
+                device.get("alone_sample_runs"))
+    return samples
 
-    def test_a_short_last_leaf_is_hashed_as_it_is_by_rfc_6962_and_filled_up_with_zeros_where_that_is_asked_for(self):
-        content, file = bytes(i % 251 for i in range(32 * 700 + 13)), self.folder / "leaves"
-        file.write_bytes(content)
-        counts = ",".join(map(str, range(1, binary.DEVICE_COUNT + 1)))
-        for tree, padding, arguments in (("rfc6962", 0, []), ("rfc6962", 19, ["--pad"]), ("plain", 19, ["--pad"])):
-            report = self.small("--input", file, "--tree", tree, "-s", "all", "--mode", "both", "--device-counts", counts, *arguments)
-            self.assertEqual({run["verify"]["status"] for run in report["runs"]}, {"passed"})
-            self.assertEqual({run["params"].get("pad") for run in report["runs"]}, {"yes" if arguments else None})
-            self.assertEqual({run["params"]["leaves"] for run in report["runs"]}, {701})
-            digest = merkle_root(content + bytes(padding), tree == "rfc6962").hex()
-            self.assertEqual({run["verify"]["digest"] for run in report["runs"]}, {digest})
 
-    def test_verification_can_be_turned_off_and_says_so(self):
-        self.assertEqual({run["verify"]["status"] for run in self.small("--verify", "off", devices=binary.ONE_DEVICE)["runs"]}, {"off"})
+def outcome_of(report):
+    told = ("suite", "params", "mode", "strategy", "strategy_params", "devices", "status", "reason")
+    return [([run[name] for name in told], run["verify"]["status"], run["verify"]["digest"])
+            for run in report["runs"]]
 
-    def test_cases_not_begun_by_the_time_limit_are_skipped_and_nothing_measured_is_a_failure(self):
-        file = self.folder / "r.json"
-        result = mgpu("run", "merkle", *binary.ONE_DEVICE, "-n", 1, "--time-limit", "1ns", "-o", file, *defaults([]))
-        self.assertEqual(result.code, 5, result)
-        self.assertEqual({run["status"] for run in json.loads(file.read_text())["runs"]}, {"skipped"})
-        self.assert_schema(file, "result")
 
-    def test_report_prints_the_tables_of_the_run(self):
-        file = self.folder / "r.json"
-        run = self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 2, "-o", file, *defaults([]))
-        self.assertEqual(self.good("report", file).out, run.out)
-        ranked = binary.HERE.parent.parent / "results" / "h200" / "merkle-2-slow3.json.gz"
+class OneRun(Case):
+    """One run, of which everything is looked at."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.where = binary.Path(binary.tempfile.mkdtemp(dir=binary.SCRATCH))
+        cls.file, cls.trace = cls.where / "a" / "r.json", cls.where / "t.json"
+        cls.words = ["run", "merkle", *binary.DEVICES, "-n", "3", "--size", "2^10", "--mode",
+                     "resident", "-s", "single,equal,dynamic", "--slow", "0=2", "-o", str(cls.file),
+                     "--trace", str(cls.trace)]
+        cls.done = mgpu(*cls.words, env={"CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
+        cls.report = json.loads(cls.file.read_text())
+
+    def test_it_ended_well_and_is_verified(self):
+        self.assertEqual(self.done.code, 0, self.done)
+        self.assertTrue(self.report["complete"])
+        self.assertEqual({(run["status"], run["verify"]["status"]) for run in self.report["runs"]},
+                         {("ok", "passed")})
+        self.assertEqual(len({run["verify"]["digest"] for run in self.report["runs"]}), 1)
+        self.assertEqual({len(run["samples_ns"]) for run in self.report["runs"]}, {3})
+
+    def test_it_says_what_was_asked_and_where(self):
+        self.assertEqual(self.report["tool"]["argv"][1:], self.words)
+        self.assertEqual(self.report["environment"]["CUDA_DEVICE_ORDER"], "PCI_BUS_ID")
+        slow = [(device.get("handicap") or {}).get("slow") for device in self.report["devices"]]
+        self.assertEqual(slow, [2.0] + [None] * (binary.DEVICE_COUNT - 1))
+        labels = {command[3] for run in self.report["runs"] for command
+                  in run["timeline"]["commands"] if command[0] == 0}
+        self.assertIn("slow-down", labels)
+
+    def test_its_files_obey_their_schemas_and_figures_follow_from_events(self):
+        self.assert_schema(self.file, "result")
+        self.assert_schema(self.trace, "trace")
+        self.good("trace", "--check", self.trace)
+        self.assert_recomputed(self.file, "--trace", self.trace)
+        later = self.good("trace", self.file)
+        self.assertEqual(json.loads(later.out), json.loads(self.trace.read_text()))
+
+    def test_report_prints_its_tables_plain_or_in_colour_and_from_a_pipe(self):
+        self.assertNotIn("\x1b", self.done.out + self.done.err)
+        self.assertEqual(self.good("report", self.file).out, self.done.out)
+        self.assertEqual(self.good("report", "-", given=self.file.read_text()).out, self.done.out)
+        packed = gzip.compress(self.file.read_bytes())
+        piped = subprocess.run([binary.BINARY, "report", "/dev/stdin"], input=packed,
+                               env=environment(), capture_output=True)
+        self.assertEqual(piped.stdout.decode(), self.done.out)
+        ranked = binary.ROOT / "results/h200/merkle-2-slow3.json.gz"
         self.assertIn("\x1b[", self.good("report", ranked, "--color", "always").out)
-        self.assertNotIn("\x1b[", self.good("report", ranked, "--color", "never").out)
+
+    def test_it_is_simulated_as_it_was_measured(self):
+        out = self.folder / "again.json"
+        self.good("simulate", "--from", self.file, "-s", "equal", "-o", out)
+        again = json.loads(out.read_text())
+        self.assertEqual([d["name"] for d in again["devices"]],
+                         [d["name"] for d in self.report["devices"]])
+        self.assertEqual({run["verify"]["status"] for run in again["runs"]}, {"passed"})
+
+    def test_a_wrong_figure_is_found_by_recompute(self):
+        report = json.loads(self.file.read_text())
+        report["runs"][2]["per_device"][0]["compute_ns"] += 1
+        file = self.folder / "wrong.json"
+        file.write_text(json.dumps(report))
+        done = subprocess.run([sys.executable, binary.ROOT / "scripts/recompute.py", file],
+                              capture_output=True, text=True)
+        self.assertEqual((done.returncode, len(done.stdout.splitlines())), (1, 1), done.stdout)
+
+    def test_devices_are_told_with_every_fact(self):
+        document = json.loads(self.good("devices", "--json").out)
+        self.assert_exact_schema(document, "devices")
+        self.assertTrue(all(0 <= device["score"] <= 100 for device in document["devices"]))
+        self.assertIn(document["devices"][0]["id"], {d["id"].split(".")[0] for d
+                                                     in self.report["devices"]})
+
+    def test_parts_of_a_device_can_be_named(self):
+        if "--sub-devices" not in binary.DEVICES:
+            self.skipTest("no CPU device of several cores")
+        ids = [device["id"] for device in self.report["devices"]]
+        self.assertEqual([part.rpartition(".")[2] for part in ids], ["0", "1"])
+        named = json.loads(self.good("devices", "-d", ids[1], "--sub-devices", 2, "--json").out)
+        self.assertEqual([device["id"] for device in named["devices"]], ids[1:])
+        self.refused(["run", "-d", "cpu:1", "--sub-devices", "100000"], 2, "--sub-devices",
+                     "100000")
 
 
-class Traces(Case):
-    def test_traces_obey_the_rules_whether_made_by_run_or_later(self):
-        result, direct, later = self.folder / "r.json", self.folder / "t.json", self.folder / "u.json"
-        self.good("run", "merkle", *binary.DEVICES, "-n", 1, "-o", result, "--trace", direct, *defaults(["-s", "all", "--mode", "both"]))
-        self.good("trace", result, "-o", later)
-        for trace in (direct, later):
-            self.good("trace", "--check", trace)
-            self.assert_schema(trace, "trace")
-        self.assertEqual(json.loads(self.good("trace", result).out), json.loads(later.read_text()))
+class Streams(Case):
+    def run_one(self, *arguments, **named):
+        return mgpu("run", "merkle", *binary.ONE_DEVICE, "-n", 1, *defaults(arguments), **named)
 
-    def test_a_broken_trace_is_found_out(self):
-        for text in ("{", '{"traceEvents": [{"ph": "X", "name": "a", "pid": "one", "tid": 1, "ts": 0, "dur": -1}]}'):
-            bad = self.folder / "bad.json"
-            bad.write_text(text)
-            result = mgpu("trace", "--check", bad)
-            self.assertEqual((result.code, result.out), (2, ""), result)
-            self.assertIn("bad.json", result.err)
+    def test_json_on_standard_output_is_alone_there_and_kept_in_the_state_folder(self):
+        state = {"XDG_STATE_HOME": str(self.folder)}
+        done = self.run_one("--json", "-q", env=state)
+        self.assertEqual((done.code, done.err), (0, ""), done)
+        kept, = (self.folder / "mgpu-bench").glob("*")
+        self.assertEqual(json.loads(done.out), json.loads(gzip.decompress(kept.read_bytes())))
 
-
-class Stops(Case):
-    def start(self, *arguments):
-        return subprocess.Popen([binary.BINARY, "run", "merkle", *map(str, binary.ONE_DEVICE), *map(str, arguments)], env=environment(),
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-    def test_the_first_signal_keeps_what_was_measured(self):
-        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
-            with self.subTest(signal=number):
-                file = self.folder / f"{code}.json"
-                process = self.start("--size", "2^12", "--mode", "resident", "-s", "single", "-n", "100000000", "-o", file)
-                journal = self.folder / f"{code}.json.journal"
-                while process.poll() is None and not (journal.exists() and b'"sample"' in journal.read_bytes()):
-                    time.sleep(0.02)
-                process.send_signal(number)
-                out, err = process.communicate(timeout=120)
-                self.assertEqual(process.returncode, code, out + err)
-                self.assertIn("stopping", err)
-                self.assertFalse(json.loads(file.read_text())["complete"])
-                self.assert_schema(file, "result")
-                self.assertIn("interrupted", mgpu("report", file).err)
-
-    def test_groups_finished_before_the_signal_are_in_the_file_while_the_run_goes_on(self):
+    def test_a_full_disk_is_an_error_that_does_not_cost_what_was_measured(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full here")
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([binary.BINARY, "list", "metrics"], env=environment(),
+                                  stdout=full)
+        self.assertEqual(done.returncode, 1)
         file = self.folder / "r.json"
-        # Six groups of at least half a second each: the stop rule's least time.
-        process = self.start("--mode", "both", "--size", "2^8,2^9,2^10", "-s", "single", "-o", file)
-        for _ in range(6000):
-            if file.exists() or process.poll() is not None:
-                break
-            time.sleep(0.02)
+        done = self.run_one("--output", "/dev/full", "-o", file)
+        self.assertEqual(done.code, 1, done)
+        self.assertIn("/dev/full", done.err)
+        self.assertTrue(json.loads(file.read_text())["complete"])
+
+    def test_runs_that_begin_together_are_kept_apart(self):
+        env = {"XDG_STATE_HOME": str(self.folder)}
+        words = ["run", "merkle", *binary.ONE_DEVICE, "-n", 1, "-q", *defaults([])]
+        runs = [begin(*words, env=env, stdout=subprocess.DEVNULL) for _ in range(2)]
+        self.assertEqual([(run.communicate(timeout=120)[1], run.returncode) for run in runs],
+                         [("", 0)] * 2)
+        self.assertEqual(len(list((self.folder / "mgpu-bench").glob("*.json.gz"))), 2)
+
+    def test_a_bomb_is_refused_while_it_is_decompressed(self):
+        bomb = self.folder / "bomb.json.gz"
+        bomb.write_bytes(gzip.compress(b" " * 2**26) * 20)
+        self.refused(["report", bomb], 2, "bomb.json.gz", "1.00 GiB", env=binary.NO_OPENCL)
+
+
+class Ends(Case):
+    """How a run ends that goes on for long; its groups are of half a second at least."""
+
+    def start(self, file, *arguments, **named):
+        return begin("run", "merkle", *binary.ONE_DEVICE, "--size", "2^8,2^10", "--mode",
+                     "resident",
+                     "-s", "single", "-o", file, *arguments, **named)
+
+    def test_a_signal_keeps_what_was_measured_and_the_run_goes_on_later(self):
+        file, journal = self.folder / "r.json", journal_of(self.folder / "r.json")
+        process = self.start(file, "-n", 10**8)
+        self.assertTrue(wait_until(lambda: sample_count(journal), process))
+        self.refused(["run", "merkle", "-o", file], 2, "r.json",
+                     str(process.pid))  # it has the file
+        process.send_signal(signal.SIGTERM)
+        err = process.communicate(timeout=120)[1]
+        self.assertEqual(process.returncode, 143, err)
+        self.assertFalse(json.loads(file.read_text())["complete"])
+        self.assert_schema(file, "result")
+        left = {path.name for path in self.folder.iterdir()}
+        self.assertEqual(left, {"r.json", "r.json.journal"})
+
+    def test_groups_are_printed_and_saved_as_they_are_finished_and_ctrl_c_ends_it(self):
+        file = self.folder / "r.json"
+        process = self.start(file)
+        self.assertIn("merkle", process.stdout.readline())
         early = json.loads(file.read_text())
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=120)
-        self.assertEqual(process.returncode, 130, out + err)
-        self.assertFalse(early["complete"])
-        self.assertGreaterEqual(len(early["runs"]), 1)
+        process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 130)
         late = json.loads(file.read_text())
-        self.assertFalse(late["complete"])
+        self.assertFalse(early["complete"] or late["complete"])
         self.assertEqual(late["runs"][: len(early["runs"])], early["runs"])
-        self.assertEqual([path.name for path in self.folder.glob("r.json?*")], ["r.json.journal"])
+
+    def test_a_reader_that_goes_away_does_not_stop_the_measurement(self):
+        file = self.folder / "r.json"
+        process = self.start(file, "-n", 50)
+        process.stdout.close()
+        err = process.stderr.read()
+        self.assertEqual(process.wait(120), 1, err)
+        process.stderr.close()
+        self.assertTrue(json.loads(file.read_text())["complete"])
 
     def test_when_every_device_counts_as_hung_the_run_fails_and_the_file_is_whole(self):
         # The device goes on working on what it was given: nothing of it may be freed.
         file = self.folder / "r.json"
-        process = self.start("--size", "2^16", "--mode", "resident", "-s", "single", "-n", "3", "-o", file,
-                             "--timeout", "1ns")
+        process = self.start(file, "-n", 3, "--timeout", "1ns")
         out, err = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 5, out + err)
         self.assertNotIn("ok", {run["status"] for run in json.loads(file.read_text())["runs"]})
         self.assert_schema(file, "result")
+
+
+class Resumed(Case):
+    def campaign(self, *arguments):
+        return ["run", "merkle", *binary.DEVICES, *CAMPAIGN, *map(str, arguments)]
+
+    def killed(self, file, *arguments, samples):
+        """A run that is killed when it has so many samples of a group."""
+        process = begin(*self.campaign(*arguments), stdout=subprocess.DEVNULL)
+        journal = journal_of(file)
+        wait_until(lambda: sample_count(journal) >= samples, process)
+        process.kill()
+        process.communicate()
+        self.assertEqual(process.returncode, -signal.SIGKILL)
+
+    def test_a_run_that_is_killed_goes_on_with_all_it_had_measured(self):
+        whole = self.folder / "whole.json"
+        self.good(*self.campaign("-o", whole))
+        self.assertFalse(journal_of(whole).exists())
+        undisturbed, chance = json.loads(whole.read_text()), random.Random(21)
+        for turn in range(KILLS):
+            file = self.folder / f"{turn}.json.gz"
+            with self.subTest(turn=turn):
+                self.killed(file, "-o", file, samples=chance.randrange(1, 2 * SAMPLES))
+                self.killed(file, "--resume", file,
+                            samples=chance.randrange(2 * SAMPLES, 3 * SAMPLES))
+                kept = kept_samples(journal_of(file))
+                rows = lines_of(journal_of(file))[0]["rows"]
+                finished = json.loads(gzip.decompress(file.read_bytes()))[
+                        "runs"][:rows] if rows else []
+                before = journal_of(file).read_bytes()
+                other = [*self.campaign("--resume", file)]
+                for change, words in ((["--seed", 2], ("seed",)), (["--timeout",
+                        "9s"], ("timeout",)),
+                                      (["--slow", "0=2"], ("handicap",)),
+                                      (["-o", self.folder / "other.json"], ("--resume",))):
+                    self.refused([*other, *change], 2, *words)
+                journal_of(file).write_bytes(before.replace(b"time_ns", b"time_nt", 1))
+                self.refused(other, 2, "json.gz.journal", "line ")
+                journal_of(file).write_bytes(before[:-7])  # torn, which is no damage
+                self.good(*other)
+                report = json.loads(gzip.decompress(file.read_bytes()))
+                self.assertTrue(report["complete"])
+                self.assertFalse(journal_of(file).exists())
+                self.assertEqual(outcome_of(report), outcome_of(undisturbed))
+                self.assertEqual(report["runs"][:rows], finished)
+                samples = samples_of(report)
+                for case, times in kept.items():  # the last may have been torn
+                    self.assertEqual(samples[case][: len(times) - 1], times[:-1], case)
+                for case, times in samples.items():
+                    self.assertGreaterEqual(len(times), SAMPLES, case)
+                    self.assertLessEqual(len(times), SAMPLES + 2, case)
+                self.assertLess({1, 2}, {run for times in samples.values() for _, run in times})
+
+    def test_a_new_run_in_the_place_of_a_killed_one_clears_what_it_left(self):
+        file = self.folder / "r.json"
+        self.killed(file, "-o", file, samples=1)
+        hash_of_name = 14695981039346656037
+        for byte in b"r.json":
+            hash_of_name = (hash_of_name ^ byte) * 1099511628211 % 2**64
+        (self.folder / f".mgpu-bench-{hash_of_name:016x}-1-0.tmp").write_text("half of")
+        other = self.folder / ".mgpu-bench-0123456789abcdef-1-0.tmp"
+        other.write_text("of another file")
+        done = self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 1, "-o", file, *defaults([]))
+        self.assertIn("--resume", done.err)
+        self.assertEqual({path.name for path in self.folder.iterdir()}, {"r.json", other.name})
+
+
+class Sizes(Case):
+    """Sizes that are not given are chosen by rates; the run that measures them is in the cache."""
+
+    def test_builds_that_are_compared_and_runs_that_go_on_have_the_sizes_of_the_first(self):
+        cache = binary.Path(binary.SCRATCH) / "cache" / "mgpu-bench" / "calibration"
+        run = ["run", "merkle", *binary.ONE_DEVICE, "--mode", "resident", "-n", 1, "-s", "equal"]
+        self.small(devices=binary.ONE_DEVICE)
+        if not list(cache.glob("suite-*.json")):
+            self.good("calibrate", "merkle", *binary.ONE_DEVICE, "--no-noise")
+        for file in cache.glob("suite-*.json"):  # small sizes, short runs
+            cached = json.loads(file.read_text())
+            cached["rate"]["ops_per_s"] /= 1000
+            file.write_text(json.dumps(cached))
+        first, second = self.folder / "1.json", self.folder / "2.json"
+        self.good(*run, "-o", first)
+        size = json.loads(first.read_text())["runs"][0]["params"]["leaves"]
+        for file in cache.glob("suite-*.json"):
+            cached = json.loads(file.read_text())
+            cached["rate"]["ops_per_s"] /= 16
+            file.write_text(json.dumps(cached))
+        self.good(*run, "--sizes-of", first, "-o", second)
+        self.assertEqual(json.loads(second.read_text())["runs"][0]["params"]["leaves"], size)
+        self.good(*run, "-o", second)
+        self.assertLess(json.loads(second.read_text())["runs"][0]["params"]["leaves"], size)
 
 
 if __name__ == "__main__":

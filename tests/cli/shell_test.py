@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The manual page and the completions: that they have every command, option and word there is, and that shells understand them; the
-example of a gate for CI; and that the scripts say of a result what the program says.
-Usage: shell_test.py BINARY [unittest arguments]."""
+"""The manual page and the completions: that they have every command, option and word there is, and
+that shells understand them; and that the scripts say of a result what the program says. Usage:
+shell_test.py BINARY [unittest arguments]."""
 
 import json
 import os
@@ -48,11 +48,13 @@ class Manual(Case):
             options = options_of(self.good(command, "--help-all").out)
             self.assertIn("--help", options)
             for option in options:
-                self.assertRegex(section, rf"(?m)^(-\w, )?{option}( |$)|^{option}, --", f"{command} {option}")
+                self.assertRegex(section, rf"(?m)^(-\w, )?{option}( |$)|^{option}, --",
+                                 f"{command} {option}")
 
     def test_every_exit_code_is_there(self):
         status = self.plain.split(".SH EXIT STATUS")[1].split(".SH")[0]
-        codes = re.findall(r"^  \w+ = (\d+),", (SOURCE / "app" / "exit_codes.hpp").read_text(), re.M)
+        codes = re.findall(r"^  \w+ = (\d+),", (SOURCE / "app" / "exit_codes.hpp").read_text(),
+                           re.M)
         self.assertGreaterEqual(len(codes), 11)
         for code in codes:
             self.assertRegex(status, rf'(?m)^\.BR? .*\b{code}\b')
@@ -75,13 +77,17 @@ class Manual(Case):
         for strategy in listed:
             self.assertIn(f".TP\n{strategy['name']}\n{strategy['summary']}.", strategies)
             for param in strategy["params"]:
-                self.assertRegex(strategies, rf"(?m)^{strategy['name']}:{param['name']}=.*{re.escape(param['help'])}")
+                self.assertRegex(strategies,
+                                 rf"(?m)^{strategy['name']}:{param['name']}=.*{re.escape(param['help'])}")
         for metric in json.loads(self.good("list", "metrics", "--json").out)["metrics"]:
-            self.assertIn(f".TP\n{metric['name']}\n{metric['definition']}. Unit {metric['unit']}; ", metrics)
+            self.assertIn(
+                    f".TP\n{metric['name']}\n{metric['definition']}. Unit {metric['unit']}; ",
+                    metrics)
 
     def test_it_explains_every_column_of_a_table(self):
         table = self.good("report", SOURCE / "tests/golden/report.json", env={"COLUMNS": "250"}).out
-        heads = next(line for line in table.splitlines() if line.split()[:1] == ["strategy"]).split()
+        heads = next(line for line in table.splitlines() if line.split()[:1]
+                     == ["strategy"]).split()
         self.assertGreater(len(heads), 10)
         for head in heads:
             self.assertRegex(self.section("TABLES"), rf"(?m)^\.BR? (.* )?{head}\b")
@@ -95,24 +101,34 @@ class Manual(Case):
             options = {option["name"]: option["default"] for option in suite["options"]}
             self.assertLessEqual(set(known), set(options), suite["name"])
             for name, default in options.items():
-                if name not in known:  # what "auto" becomes depends on other options; "same" is the size
-                    self.assertTrue(default in ("auto", "same"), f"{suite['name']}: result_file.py does not know the default of --{name}")
+                if name not in known:  # "auto" depends on other options, "same" on the size
+                    self.assertTrue(default in ("auto", "same"),
+                                    f"{suite['name']}: result_file.py does not know the default of "
+                                    f"--{name}")
                 else:
-                    self.assertTrue(result_file.is_default(suite["name"], name, default, {}), f"{suite['name']} {name}={default}")
+                    self.assertTrue(result_file.is_default(suite["name"], name, default, {}),
+                                    f"{suite['name']} {name}={default}")
 
     def test_no_line_is_a_request_that_roff_does_not_know(self):
         requests = set(re.findall(r"^[.'](\S*)", self.page, re.M))
-        self.assertLessEqual(requests, {'\\"', "TH", "SH", "SS", "TP", "PP", "B", "BR", "I", "RI", "RB", "IR", "br", "nf", "fi"})
+        self.assertLessEqual(requests,
+                             {'\\"', "TH", "SH", "SS", "TP", "PP", "B", "BR", "I", "RI", "RB",
+                              "IR", "br", "nf", "fi"})
 
 
 class Sentences(Case):
-    # One and several devices, numbers of them, faults, a slowed device, noise that leaves no order, rows that share the first place.
-    RESULTS = ("epyc/two-cores-matrix", "epyc/two-cores-merkle", "epyc/two-cores-msm", "epyc/two-cores-slow3-1", "h200-faults/hang-2",
-               "h200-faults/lose-2", "h200/fisher-2", "h200/fisher-closed-beta", "h200/matrix-2-tiles", "h200/merkle-2-slow3", "h200/merkle-sizes",
-               "h200/msm-4-end-to-end", "h200/predict-2-msm", "h200/predict-4-merkle", "xeon/busy-12-merkle")
+    # One and several devices, numbers of them, faults, a slowed device, noise that leaves no order,
+    # rows that share the first place.
+    RESULTS = ("epyc/two-cores-matrix", "epyc/two-cores-merkle", "epyc/two-cores-msm",
+               "epyc/two-cores-slow3-1", "h200-faults/hang-2",
+               "h200-faults/lose-2", "h200/fisher-2", "h200/fisher-closed-beta",
+               "h200/matrix-2-tiles", "h200/merkle-2-slow3", "h200/merkle-sizes",
+               "h200/msm-4-end-to-end", "h200/predict-2-msm", "h200/predict-4-merkle",
+               "xeon/busy-12-merkle")
 
     def test_the_page_says_of_every_table_of_committed_results_what_the_program_says(self):
-        files = [SOURCE / "results" / f"{name}.json.gz" for name in self.RESULTS] + [SOURCE / "tests/golden/report.json"]
+        files = [SOURCE / "results" / f"{name}.json.gz" for name
+                 in self.RESULTS] + [SOURCE / "tests/golden/report.json"]
         for file in files:
             told = self.good("report", file).out.rstrip("\n").split("\n\n")[-1].splitlines()
             groups = result_file.groups([(file.name, result_file.read(str(file)))])
@@ -120,18 +136,25 @@ class Sentences(Case):
             for group, line in zip(groups, told):
                 with self.subTest(file=file.name, group=group.title):
                     said, words = line.split(": ", 1)[1], result_words.conclusion(group)
-                    words = words.replace("No r", "no r") if words.startswith("No r") else words  # behind a title it begins no sentence
-                    if any(case.faults for case in group.cases):  # which the page has in a section of their own
+                    words = words.replace("No r",
+                                          "no r") if words.startswith(
+                            "No r") else words  # behind a title it begins no sentence
+                    if any(case.faults for case
+                           in group.cases):  # which the page has in a section of their own
                         self.assertTrue(said.startswith(words), f"{said}\nis not\n{words}")
                     else:
                         self.assertEqual(said, words)
 
     def test_what_would_save_most_has_the_same_word_in_tables_and_on_the_page(self):
-        document, file = json.loads((SOURCE / "tests/golden/report.json").read_text()), self.folder / "r.json"
-        for name in json.loads(self.good("schema", "result").out)["definitions"]["run"]["properties"]["bottleneck"]["properties"]["name"]["enum"]:
+        document, file = json.loads((
+                SOURCE / "tests/golden/report.json").read_text()), self.folder / "r.json"
+        for name in json.loads(self.good("schema",
+                                         "result").out)["definitions"]["run"]["properties"][
+                "bottleneck"]["properties"]["name"]["enum"]:
             document["runs"][0]["bottleneck"]["name"] = name
             file.write_text(json.dumps(document))
-            row = next(line for line in self.good("report", file, "--columns", "bottleneck").out.splitlines() if " single " in line)
+            row = next(line for line in self.good("report", file, "--columns",
+                    "bottleneck").out.splitlines() if " single " in line)
             self.assertEqual(row.split()[-1], result_words.what_if_word(name))
 
 
@@ -141,7 +164,8 @@ class Completions(Case):
         tools = self.folder / "bin"
         tools.mkdir()
         (tools / "mgpu-bench").symlink_to(binary.BINARY)
-        self.env = environment({"PATH": f"{tools}:{os.environ['PATH']}", "HOME": str(self.folder), "OCL_ICD_VENDORS": "/nonexistent"})
+        self.env = environment({"PATH": f"{tools}:{os.environ['PATH']}", "HOME": str(self.folder),
+                                "OCL_ICD_VENDORS": "/nonexistent"})
 
     def script(self, shell):
         file = self.folder / f"mgpu-bench.{shell}"
@@ -152,8 +176,10 @@ class Completions(Case):
         """What bash would offer behind each of these lines."""
         script = self.script("bash")
         program = (f"source {script}; compopt() {{ :; }}\n"
-                   'for COMP_LINE; do COMP_POINT=${#COMP_LINE}; _mgpu_bench; echo "${COMPREPLY[*]}"; done')
-        done = subprocess.run(["bash", "-c", program, "bash", *lines], env=self.env, cwd=self.folder, capture_output=True, text=True)
+                   'for COMP_LINE; do COMP_POINT=${#COMP_LINE}; _mgpu_bench; echo '
+                   '"${COMPREPLY[*]}"; done')
+        done = subprocess.run(["bash", "-c", program, "bash", *lines], env=self.env,
+                              cwd=self.folder, capture_output=True, text=True)
         self.assertEqual(done.stderr, "")
         return [line.split() for line in done.stdout.splitlines()]
 
@@ -161,8 +187,11 @@ class Completions(Case):
         commands = self.bash("mgpu-bench ")[0]
         self.assertLess({"run", "compare", "completion"}, set(commands))
         commands = [c for c in commands if not c.startswith("-")]
-        for command, offered in zip(commands, self.bash(*[f"mgpu-bench {command} -" for command in commands])):
-            self.assertEqual(set(offered), options_of(self.good(command, "--help-all").out) | {"-h"}, command)
+        for command, offered in zip(commands,
+                                    self.bash(*[f"mgpu-bench {command} -" for command
+                                                in commands])):
+            self.assertEqual(set(offered),
+                             options_of(self.good(command, "--help-all").out) | {"-h"}, command)
 
     def test_bash_offers_what_the_tables_of_the_binary_have(self):
         (self.folder / "result.json").write_text("{}")
@@ -184,17 +213,23 @@ class Completions(Case):
 
     def test_bash_offers_the_devices_there_are(self):
         self.env = environment({"PATH": self.env["PATH"]})
-        self.assertLessEqual({"all", "gpu", "cpu", "0", "0:0"}, set(self.bash("mgpu-bench run -d ")[0]))
-        self.assertEqual(self.bash("mgpu-bench run -d 0:")[0][0], "0")  # behind the colon, where bash begins a word
+        self.assertLessEqual({"all", "gpu", "cpu", "0", "0:0"},
+                             set(self.bash("mgpu-bench run -d ")[0]))
+        self.assertEqual(self.bash("mgpu-bench run -d 0:")[0][0],
+                         "0")  # behind the colon, where bash begins a word
 
     def test_words_are_those_that_the_options_accept(self):
-        for command, option in (("run", "mode"), ("run", "verify"), ("run", "color"), ("compare", "fail-on"), ("compare", "round-value"),
+        for command, option in (("run", "mode"), ("run", "verify"), ("run", "color"), ("compare",
+                "fail-on"), ("compare", "round-value"),
                                 ("compare", "metrics")):
-            arguments = [command, f"--{option}=bogus"] + (["a.json", "b.json"] if command == "compare" else [])
+            arguments = [command,
+                         f"--{option}=bogus"] + (["a.json", "b.json"] if command == "compare"
+                                                 else [])
             refused = mgpu(*arguments)
             self.assertEqual(refused.code, 2, refused)
             accepted = set(re.split(r",\s*", refused.err.split("accepted: ")[1].strip()))
-            self.assertEqual(set(self.bash(f"mgpu-bench {command} --{option} ")[0]), accepted, option)
+            self.assertEqual(set(self.bash(f"mgpu-bench {command} --{option} ")[0]), accepted,
+                             option)
 
     def test_zsh_and_fish_understand_theirs(self):
         for shell in ("zsh", "fish"):
@@ -202,78 +237,19 @@ class Completions(Case):
             self.assertNotRegex(text, r"@[A-Z]+@")
             for option in options_of(self.good("run", "--help-all").out):
                 if option.startswith("--"):
-                    self.assertRegex(text, rf"--{option[2:]}\b" if shell == "zsh" else rf"is run'.* -l {option[2:]} ")
+                    self.assertRegex(text,
+                                     rf"--{option[2:]}\b" if shell == "zsh" else
+                                     rf"is run'.* -l {option[2:]} ")
             if shutil.which(shell):
-                done = subprocess.run([shell, "-n", self.script(shell)], env=self.env, capture_output=True, text=True)
+                done = subprocess.run([shell, "-n", self.script(shell)], env=self.env,
+                                      capture_output=True, text=True)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
         if shutil.which("fish"):
             ask = f"source {self.script('fish')}; complete -C 'mgpu-bench run me'; complete -C 'mgpu-bench run --mode res'"
-            done = subprocess.run(["fish", "-c", ask], env=self.env, cwd=self.folder, capture_output=True, text=True)
-            self.assertEqual([line.split("\t")[0] for line in done.stdout.splitlines()], ["merkle", "resident"], done.stderr)
-
-
-class Gate(Case):
-    def gate(self, *arguments, run="", compare=""):
-        variables = {"MGPU_BENCH": binary.BINARY, "GITHUB_STEP_SUMMARY": str(self.folder / "summary.md"), "GATE_COMPARE": compare,
-                     "GATE_RUN": " ".join(["merkle -s equal --mode resident --size 2^10 -n 6", *binary.ONE_DEVICE, run])}
-        done = subprocess.run([SOURCE / "scripts" / "ci" / "gate.sh", *arguments], env=environment(variables), cwd=self.folder,
-                              capture_output=True, text=True)
-        return done.returncode, done.stderr
-
-    def test_a_baseline_is_made_once_and_then_compared_with(self):
-        code, said = self.gate("baseline", "ci/base.json")
-        self.assertEqual((code, "nothing was compared" in said), (2, True), said)  # a gate that compares nothing is not green
-        made = (self.folder / "ci" / "base.json").read_bytes()
-        code, said = self.gate("baseline", "ci/base.json", compare="--fail-on nothing")
-        self.assertEqual(code, 0, said)
-        self.assertEqual((self.folder / "ci" / "base.json").read_bytes(), made)
-        self.assertIn("ci/base.new.json", said)
-        self.assertTrue((self.folder / "ci" / "base.new.json").is_file())
-        self.assertIn("mgpu-bench", (self.folder / "summary.md").read_text())
-        code, said = self.gate("baseline", "ci/base.json", run="--slow 0=2")
-        self.assertEqual((code, "handicap" in said), (2, True), said)  # not the machine that the baseline is of
-        (self.folder / "ci" / "base.json").write_bytes(re.sub(rb'"host": *"[^"]*"', b'"host": "elsewhere"', made))
-        code, said = self.gate("baseline", "ci/base.json")
-        self.assertEqual((code, "host: elsewhere -> " in said), (2, True), said)
-
-    def test_a_case_of_the_baseline_that_is_not_measured_any_more_fails(self):
-        self.gate("baseline", "base.json", run="-s equal,dynamic")
-        code, said = self.gate("baseline", "base.json", compare="--metrics time --floor 900%")
-        self.assertEqual((code, "NEW lacks a case of BASE" in said), (3, True), said)
-        code, said = self.gate("baseline", "base.json", compare="--metrics time --floor 900% --allow-missing")
-        self.assertEqual(code, 0, said)
-
-    def test_two_builds_are_compared_over_more_rounds_where_there_is_no_gpu(self):
-        program, asked = self.folder / "program", self.folder / "asked"
-        for found, run, more, expected in (('"gpu"', "merkle", "", "--interleave 12 --with merkle -n 5"),
-                                           ('"gpu"', "merkle -d cpu", "", "--interleave 48 --with merkle -d cpu -n 5 --round-value minimum"),
-                                           ('"cpu"', "merkle", "", "--interleave 48 --with merkle -n 5 --round-value minimum"),
-                                           ('"cpu"', "merkle", "--round-value median", "--interleave 48 --with merkle -n 5 --round-value median")):
-            program.write_text(f"""#!/bin/sh\n[ "$1" = compare ] || echo '"type": {found}'\necho "$*" >{asked}\n""")
-            program.chmod(0o755)
-            variables = {"MGPU_BENCH": str(program), "GATE_RUN": run, "GATE_COMPARE": more}
-            gate = [SOURCE / "scripts" / "ci" / "gate.sh", "interleaved", "old", "new"]
-            self.assertEqual(subprocess.run(gate, env=environment(variables), cwd=self.folder).returncode, 0)
-            self.assertEqual(asked.read_text().strip(), f"compare old new {expected}")
-
-    def test_sizes_are_those_of_the_baseline_unless_they_are_named(self):
-        told, program = self.folder / "told", self.folder / "program"
-        program.write_text(f'#!/bin/sh\necho "$*" >>"{told}"\n')
-        program.chmod(0o755)
-        (self.folder / "base.json").touch()
-        for run, kept in (("merkle -s equal", True), ("merkle --size 2^10", False), ("merkle --input leaves", False)):
-            with self.subTest(run=run):
-                told.unlink(missing_ok=True)
-                done = subprocess.run([SOURCE / "scripts" / "ci" / "gate.sh", "baseline", "base.json"], cwd=self.folder, capture_output=True, text=True,
-                                      env=environment({"MGPU_BENCH": str(program), "GATE_RUN": run}))
-                self.assertEqual(done.returncode, 0, done)
-                ran, compared = told.read_text().splitlines()
-                self.assertEqual(ran, f"run {run}{' --sizes-of base.json' if kept else ''} --strict -o base.new.json")
-                self.assertEqual(compared, "compare base.json base.new.json --confirm 2")
-
-    def test_what_it_does_not_understand_ends_with_2(self):
-        for arguments in ([], ["baseline"], ["interleaved", "one"], ["bogus"]):
-            self.assertEqual(self.gate(*arguments)[0], 2, arguments)
+            done = subprocess.run(["fish", "-c", ask], env=self.env, cwd=self.folder,
+                                  capture_output=True, text=True)
+            self.assertEqual([line.split("\t")[0] for line in done.stdout.splitlines()], ["merkle",
+                    "resident"], done.stderr)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
-"""Validate a JSON file against a JSON Schema file: exit 0 and silence, or exit 1 and one line per violation.
+"""Validate a JSON file against a JSON Schema file: exit 0 and silence, or exit 1 and one line per
+violation.
 
 usage: validate_schema.py FILE SCHEMA_FILE [--exact]
 
---exact: the schema must refuse the file with any key of any object taken away, or with one added that it does not know.
+--exact: the schema must refuse the file with any key of any object taken away, or with one added
+that it does not know.
 
-Needs python3-jsonschema (4.10 of Debian 12 is enough). The schema is held to draft-07 and to 2020-12 alike: it promises to use only
-what means the same in both.
-"""
+Needs python3-jsonschema (4.10 of Debian 12 is enough). The schema is held to draft-07 and to
+2020-12 alike: it promises to use only what means the same in both. """
 
 import functools
 import json
@@ -23,12 +24,14 @@ def objects(value, place="$"):
     """All objects inside, with where they are; elements of a list are in one place."""
     if isinstance(value, dict):
         yield place, value
-    for key, inner in value.items() if isinstance(value, dict) else [("*", v) for v in value] if isinstance(value, list) else []:
+    for key, inner in value.items() if isinstance(value,
+            dict) else [("*", v) for v in value] if isinstance(value, list) else []:
         yield from objects(inner, f"{place}.{key}")
 
 
 def let_through(document, validator):
-    """What the schema would not notice, one line each. One object stands for all that have its place and keys: lists are long."""
+    """What the schema would not notice, one line each. One object stands for all that have its
+    place and keys: lists are long."""
     seen = set()
     for place, value in objects(document):
         kind = (place, *value)
@@ -67,7 +70,8 @@ def violations(document_file, schema_file, exact=False):
     found = []
     for validator in validators:
         name = type(validator).__name__
-        found += [f"{name}: {error.json_path}: {error.message[:200]}" for error in validator.iter_errors(document)]
+        found += [f"{name}: {error.json_path}: {error.message[:200]}" for error
+                  in validator.iter_errors(document)]
         if exact and not found:
             found += [f"{name}: {line}" for line in let_through(document, validator)]
     return found

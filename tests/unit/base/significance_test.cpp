@@ -1,5 +1,5 @@
 // Rank tests, their correction and the bootstrap: values from SciPy 1.10.1 and statsmodels 0.13.5,
-// and what follows from definitions. tests/cli/statistics_test.py holds random inputs against those
+// and what follows from definitions. tests/cli/compare_test.py holds random inputs against those
 // packages.
 #include "lib/base/significance.hpp"
 

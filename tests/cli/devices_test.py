@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""`mgpu-bench calibrate`, `plan` and `links` on devices. Usage: devices_test.py BINARY [unittest
+arguments]. Figures are only ever compared with themselves. Tables, and what is refused, are in
+tests/golden/cli/calibrate.txt, links.txt and refusals.txt."""
+
+import json
+import os
+import re
+import subprocess
+import unittest
+
+import binary
+from binary import Case, mgpu
+
+RATES = ("fp32_flops", "int32_ops", "memory_bytes_per_s", "pinned_up_bytes_per_s",
+         "pinned_down_bytes_per_s", "pageable_up_bytes_per_s", "pageable_down_bytes_per_s")
+
+
+class Calibrates(Case):
+    """One calibration, of everything, and what is made of what it cached."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cache = binary.Path(binary.SCRATCH) / "cache" / "mgpu-bench" / "calibration"
+        cls.words = ["merkle", *binary.DEVICES, "--json"]
+        cls.done = mgpu("calibrate", *cls.words, "--no-noise")
+        if cls.done.code != 0:
+            raise RuntimeError(f"calibrate: {cls.done}")
+        cls.first = json.loads(cls.done.out)
+
+    def calibrated(self, *arguments):
+        result = self.good("calibrate", *self.words, "--no-noise", *arguments)
+        return json.loads(result.out), result.err
+
+    def capabilities(self):
+        result = self.good("devices", *self.words[1:])
+        return [device["capability"] for device in json.loads(result.out)["devices"]], result.err
+
+    def test_it_says_what_it_measured(self):
+        self.assertEqual(self.done.err, "")
+        self.assert_exact_schema(self.first, "calibrate")
+        self.assertEqual({device["from"] for device in self.first["devices"]}, {"measured"})
+        for device in self.first["devices"]:
+            self.assertGreater(min(device["capability"][rate] for rate in RATES), 0)
+
+    def test_what_is_cached_is_not_measured_again_and_runs_record_it(self):
+        files = {file: file.read_bytes() for file in self.cache.iterdir()}
+        again, err = self.calibrated()
+        self.assertEqual(({device["from"] for device in again["devices"]}, err), ({"cached"}, ""))
+        expected = [device["capability"] for device in self.first["devices"]]
+        self.assertEqual([device["capability"] for device in again["devices"]], expected)
+        self.assertEqual(self.capabilities(), (expected, ""))
+        report = self.small(devices=self.words[1:-1])
+        self.assertEqual([device["capability"] for device in report["devices"]], expected)
+        self.assert_exact_schema(json.loads(self.good("devices", *self.words[1:]).out), "devices")
+        self.assertEqual({file: file.read_bytes() for file in self.cache.iterdir()}, files)
+
+    def test_damaged_and_outdated_files_are_warned_of_and_not_used(self):
+        for change, why in ((lambda t: t[: len(t) // 2], "cut off"),
+                            (lambda t: t.replace('"driver": "', '"driver": "old '), "driver"),
+                            (lambda t: t.replace('"fp32_flops": ', '"fp32_flops": -'),
+                             "fp32_flops")):
+            files = {file: file.read_text() for file in self.cache.glob("device-*.json")}
+            for file, text in files.items():
+                file.write_text(change(text))
+            try:
+                found, err = self.capabilities()
+            finally:
+                for file, text in files.items():
+                    file.write_text(text)
+            self.assertEqual(found, [{}] * len(self.first["devices"]), why)
+            self.assertIn(why, err)
+
+    @binary.thorough
+    def test_the_noise_that_is_cached_is_the_floor_of_comparisons(self):
+        self.good("calibrate", *self.words)
+        noise = next(iter(self.cache.glob("noise-*.json")), None)
+        if noise is None:
+            self.skipTest("this machine is too busy to measure noise")
+        noise.write_text(re.sub(r'"noise": [0-9.e-]+', '"noise": 0.2', noise.read_text()))
+        report = self.small(devices=self.words[1:-1])
+        self.assertEqual({run["noise_floor"] for run in report["runs"]}, {0.2})
+        file = self.folder / "small.json"
+        rows = json.loads(self.good("compare", file, file, "--json").out)["rows"]
+        self.assertEqual({row["floor"] for row in rows}, {0.2})
+
+    def test_plan_says_what_auto_does_and_runs_nothing(self):
+        words = ["merkle", *self.words[1:-1], "--size", "2^10", "--mode", "resident"]
+        before = {file: file.stat().st_mtime_ns for file in self.cache.rglob("*")}
+        built = self.folder / "pocl"  # PoCL leaves there what it compiles
+        document = json.loads(self.good("plan", *words, "--json",
+                                        env={"POCL_CACHE_DIR": str(built)}).out)
+        self.assertEqual({file: file.stat().st_mtime_ns for file in self.cache.rglob("*")}, before)
+        self.assertEqual([file for file in self.folder.rglob("*") if file.suffix == ".so"], [])
+        self.assert_exact_schema(document, "plan")
+        plan, = document["plans"]
+        times = [candidate["predicted_ns"] for candidate in plan["considered"]]
+        self.assertEqual(times, sorted(times))
+        report = self.small("-s", "auto", devices=self.words[1:-1])
+        run, = [run for run in report["runs"] if run["strategy"] == "auto"]
+        chosen = run["plan"]["chosen"]
+        # auto has the figures of its probes too, which are never twice the same
+        self.assertIn(chosen["strategy"], [one["strategy"] for one in plan["considered"]])
+        self.assertLessEqual(set(chosen["devices"]),
+                             set(plan["devices"]) | {d["id"] for d in report["devices"]})
+
+    @binary.thorough
+    def test_tuning_says_what_it_tried_keeps_the_fastest_and_runs_take_it(self):
+        def tuned():
+            return json.loads(self.good("calibrate", "matrix", *binary.DEVICES, "--no-noise",
+                                        "--tune", "--json").out)["kernel_variants"]
+        variants = tuned()
+        self.assertIn("matrix precision=fp32", {variant["work"] for variant in variants})
+        chosen = {(one["work"], one["device"]): one["variant"] for one in variants}
+        for variant in variants:
+            rates = {tried["variant"]: tried["ops_per_s"] or 0 for tried in variant["tried"]}
+            if rates:
+                default = variant["tried"][0]["variant"]
+                self.assertIn(variant["variant"], (default, max(rates, key=rates.get)))
+        again = tuned()
+        self.assertEqual({(one["from"], len(one["tried"])) for one in again}, {("cached", 0)})
+        self.assertEqual({(one["work"], one["device"]): one["variant"] for one in again}, chosen)
+        file = self.folder / "r.json"
+        self.good("run", "matrix", *binary.ONE_DEVICE, "--size", 256, "--mode", "resident", "-s",
+                  "equal", "-n", 1, "-o", file)
+        for device in json.loads(file.read_text())["runs"][-1]["per_device"]:
+            self.assertEqual(device["kernel_variant"],
+                             chosen["matrix precision=fp32", device["device"]])
+
+
+class Links(Case):
+    @classmethod
+    def setUpClass(cls):
+        if binary.DEVICE_COUNT == 1:
+            raise unittest.SkipTest("with one device there is nothing between devices")
+        cls.file = binary.Path(binary.SCRATCH) / "links.json"
+        cls.done = mgpu("links", *binary.DEVICES, "--quick", "--sizes", "4KiB,1000", "-q", "-o",
+                        cls.file)
+        cls.document = json.loads(cls.file.read_text())
+
+    def test_every_way_is_measured_and_nothing_arrives_wrong(self):
+        self.assertEqual((self.done.code, self.done.err), (0, ""))
+        self.assert_schema(self.file, "links")
+        self.assertTrue(self.document["complete"])
+        ids = [device["id"] for device in self.document["devices"]]
+        ways = {(t["traffic"], t["from"], t["to"]) for t in self.document["transfers"] if
+                t["in_use"]}
+        for one in ids:
+            self.assertLessEqual({("one-way", "host", one), ("one-way", one, "host"),
+                                  ("both-ways", "host", one)}, ways)
+        self.assertIn(("one-way", *ids), ways)
+        self.assertEqual([row["size_bytes"] for row in self.document["collectives"]], [1000, 4096])
+        for row in [*self.document["transfers"], *self.document["at_once"],
+                    *self.document["collectives"]]:
+            self.assertEqual(row["wrong"], 0)
+        self.assertGreater(min(row["alone_ns"] for row in self.document["latencies"]), 0)
+
+    def test_its_file_is_reported_exported_and_compared_by_name_or_from_a_pipe(self):
+        text, tables = self.file.read_text(), self.done.out
+        self.assertEqual(self.good("report", self.file).out, tables)
+        export = self.folder / "export.csv"
+        self.assertEqual(self.good("report", "-", "--export", f"csv={export}", given=text).out,
+                         tables)
+        rows = sum(len(self.document[name]) * count for name, count in
+                   (("transfers", 1), ("at_once", 1), ("latencies", 2), ("collectives", 2)))
+        self.assertEqual(len(export.read_text().splitlines()), 1 + rows)
+        same = json.loads(self.good("compare", self.file, "-", "--json", given=text).out)
+        self.assertLessEqual({row["verdict"] for row in same["rows"]}, {"same", "inconclusive"})
+        fifo = self.folder / "fifo"  # what the shell calls <(cat FILE)
+        os.mkfifo(fifo)
+        with subprocess.Popen(["sh", "-c", 'exec cat "$0" >"$1"', self.file, fifo]):
+            self.assertEqual(self.good("report", fifo).out, tables)
+        self.refused(["compare", "-", "-"], 2, "once", given=text)
+        self.refused(["report", "-"], 2, "/dev/stdin", "empty", given="")
+
+    def test_a_path_that_no_pair_has_is_refused(self):
+        if "cpu:1" in binary.DEVICES:
+            self.refused(["links", *binary.DEVICES, "-q", "--peer", "direct"], 5, "direct", "0:")
+
+    @binary.thorough
+    def test_more_devices_than_one_has_slots_for(self):
+        nine = {"POCL_DEVICES": " ".join(["pthread"] * 9)}
+        file = self.folder / "links.json"
+        self.good("links", "-d", "cpu", "--quick", "-q", "--op", "all-to-all,all-reduce", "--sizes",
+                  "1000,1MiB", "--peer", "staged", "-o", file, env=nine)
+        rows = json.loads(file.read_text())["collectives"]
+        self.assertEqual([(row["size_bytes"], len(row["devices"]), row["wrong"]) for row in rows],
+                         [(1000, 9, 0), (1048576, 9, 0)] * 2)
+
+
+class NoGpu(Case):
+    def test_a_command_that_works_here_is_told_where_there_is_no_gpu(self):
+        if any(d["type"] == "gpu" for d in json.loads(mgpu("devices", "--json").out)["devices"]):
+            self.skipTest("there is a GPU here")
+        words = ["run", "merkle", "-d", "gpu", *binary.defaults(["-n", 1])]
+        said = self.refused(words, 7, "gpu").err
+        works = said.split("what works here: mgpu-bench ")[1].split()
+        self.good(*works)
+
+
+if __name__ == "__main__":
+    binary.main()

@@ -1,0 +1,309 @@
+#!/usr/bin/env python3
+"""One good run of every suite on two devices, and files in and out. Usage: suites_test.py BINARY
+[unittest arguments]. Each kernel is compiled per device: one size, one mode and two strategies are
+what the quick tier has; what compiles for seconds is on one device there. What suites refuse is in
+tests/golden/cli/suites.txt."""
+
+import hashlib
+import json
+import math
+import struct
+
+import binary
+from binary import Case, THOROUGH
+
+INF = float("inf")
+SHAPES = {  # options of the run that all tests of a suite share
+    "merkle": ["--size", "2^10", "-s", "equal,dynamic"],
+    "matrix": ["--size", 97, "--cols", 150, "--inner", 40, "-s", "equal,dynamic"],
+    "fisher": ["--size", 500, "--dim", 20, "-s", "equal,dynamic"],
+    "geometric": ["--size", 1001, "--algebra", "2,0,0", "-s", "equal,dynamic"],
+    "tropical": ["--op", "apsp", "--size", 101, "--paths", "-s", "equal,capability"],
+    "stencil": ["--size", 61, "--iterations", 9, "-s", "equal,capability"],
+    "lbm": ["--size", 6, "--planes", 5, "--iterations", 3, "-s", "equal,capability"],
+    "pinn": ["--size", 64, "--layers", 2, "--width", 8, "--shards", 8, "--iterations", 3, "-s",
+             "equal,capability"],
+    "pac": ["--size", 2, "--length", 256, "--pha", "4:8:2", "--amp", "40:80:3", "--perm", 20, "-s",
+            "equal,dynamic"],
+    "msm": ["--size", 33, "-s", "equal,dynamic"],
+    "pipeline": ["--size", 64, "--batch", 4, "--width", 16, "--stages", "hash,product", "--place",
+                 "pipeline", "-s", "equal,capability"],
+}
+ALONE = () if THOROUGH else ("fisher", "geometric", "tropical", "pinn", "pac", "msm")
+# What the thorough tier runs besides: the digest has to be the same.
+OTHERS = {
+    "merkle": (["--mode", "both", "-s", "all,auto"],),
+    "matrix": (["--axis", "cols", "-s", "all"], ["--axis", "tiles", "--peer", "staged"]),
+    "fisher": (["--mode", "both", "-s", "all"],),
+    "geometric": (["--mode", "both", "-s", "all"],),
+    "tropical": (["--mode", "both", "-s", "all"], ["--peer", "staged"]),
+    "stencil": (["--depth", 2], ["--depth", 3, "--overlap", "off", "--peer", "staged"],
+                ["--split", "blocks"], ["--steps", "persistent"], ["--exchange", "kernels"]),
+    "lbm": (["--depth", 2], ["--split", "blocks"], ["--lattices", "one", "--peer", "staged"]),
+    "pinn": (["--mode", "both", "-s", "all"], ["--checkpoint-rounds", 2, "--peer", "staged"]),
+    "pac": (["--axis", "channel"], ["--axis", "permutation", "--mode", "both"]),
+    "msm": (["--mode", "all", "-s", "all"], ["--axis", "windows"], ["--fixed-base", "yes"]),
+    "pipeline": (["--place", "data", "-s", "all"], ["--batch", 9, "--peer", "staged"]),
+}
+
+
+def write_npy(file, rows, kind="<f4", shape=None):
+    """rows: a list of lists."""
+    text = f"{{'descr': '{kind}', 'fortran_order': False, "
+    text += f"'shape': {shape or (len(rows), len(rows[0]))}, }}"
+    text += " " * (-(10 + len(text) + 1) % 64) + "\n"
+    code = {"<f4": "<f", "<f8": "<d", "<i4": "<i"}[kind]
+    data = b"".join(struct.pack(code, x) for row in rows for x in row)
+    file.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + data)
+
+
+def read_npy(file):
+    """(header, values)"""
+    data = file.read_bytes()
+    begin = 10 + struct.unpack("<H", data[8:10])[0]
+    header = data[10:begin].decode()
+    code = {"<f4": "f", "<f8": "d", "<i4": "i"}[header.split("'descr': '")[1][:3]]
+    return header, list(struct.unpack(f"<{(len(data) - begin) // struct.calcsize(code)}{code}",
+                                      data[begin:]))
+
+
+class Suite(Case):
+    def runs_of(self, suite, *arguments, devices=None):
+        file = self.folder / "r.json"
+        few = ["-n", 1, "--warmup", 0, "-q", "-o", file]
+        if "--mode" not in arguments:
+            few += ["--mode", "resident"]
+        self.good("run", suite, *(devices or binary.DEVICES), *few, *arguments)
+        runs = json.loads(file.read_text())["runs"]
+        for run in runs:
+            if run["status"] != "unsupported":
+                self.assertEqual((run["status"], run["verify"]["status"]), ("ok", "passed"), run)
+        return [run for run in runs if run["status"] != "unsupported"]
+
+    def one(self, suite, *arguments):
+        run, = self.runs_of(suite, *arguments, "-s", "single", devices=binary.ONE_DEVICE)
+        return run
+
+
+class EverySuite(Suite):
+    def test_every_suite_has_a_run_here(self):
+        listed = json.loads(self.good("list", "suites", "--json").out)
+        self.assert_exact_schema(listed, "list")
+        names = {suite["name"] for suite in listed["suites"]}
+        self.assertEqual(names, {*SHAPES, "kernel"})  # kernel: kernel_test.py
+
+    def happy(self, suite):
+        devices = binary.ONE_DEVICE if suite in ALONE else binary.DEVICES
+        runs = self.runs_of(suite, *SHAPES[suite], devices=devices)
+        self.assert_schema(self.folder / "r.json", "result")
+        self.assertEqual(len(runs), 2)
+        self.assertEqual({len(run["devices"]) for run in runs}, {1 if suite in ALONE else 2})
+        if THOROUGH:
+            for more in OTHERS[suite]:
+                shape = [*SHAPES[suite]]
+                for option in set(more) & set(shape):
+                    at = shape.index(option)
+                    del shape[at:at + 2]
+                runs += self.runs_of(suite, *shape, *more)
+        self.assertEqual(len({run["verify"]["digest"] for run in runs}), 1)
+        return runs
+
+
+def test_of(suite):
+    return lambda self: getattr(self, f"look_at_{suite}", lambda runs: None)(self.happy(suite))
+
+
+for name in SHAPES:
+    setattr(EverySuite, f"test_{name}_gives_one_digest", test_of(name))
+
+
+class Files(Suite):
+    """What is computed of files, by hand; on the device and by the kernels of the runs above."""
+
+    def test_merkle_hashes_a_short_last_leaf_by_rfc_6962(self):
+        content = bytes(i % 251 for i in range(32 * 700 + 13))
+        file, root = self.folder / "leaves", self.folder / "out" / "root"
+        file.write_bytes(content)
+        run = self.one("merkle", "--input", file, "--tree", "rfc6962", "--output", root)
+
+        def over(nodes):
+            if len(nodes) == 1:
+                return nodes[0]
+            left = 1 << (len(nodes) - 1).bit_length() - 1
+            return hashlib.sha256(b"\1" + over(nodes[:left]) + over(nodes[left:])).digest()
+
+        leaves = [content[i:i + 32] for i in range(0, len(content), 32)]
+        expected = over([hashlib.sha256(b"\0" + leaf).digest() for leaf in leaves]).hex()
+        self.assertEqual((run["params"]["leaves"], run["verify"]["digest"]), (701, expected))
+        self.assertEqual(root.read_text().strip(), expected)
+
+    def test_matrix_multiplies_and_adds(self):
+        a, b, c, out = (self.folder / f"{name}.npy" for name in ("a", "b", "c", "out"))
+        write_npy(a, [[1, 2, 3], [4, 5, 6]])
+        write_npy(b, [[1, 0], [0, 1], [2, -1]])
+        write_npy(c, [[1, 1], [1, 1]])
+        run = self.one("matrix", "--input", f"{a},{b},{c}", "--alpha", 2, "--beta", -1, "--output",
+                       out)
+        self.assertEqual(run["work"]["ops"], 2 * 2 * 2 * 3)
+        self.assertEqual(read_npy(out)[1], [13, -3, 31, -3])
+
+    def test_fisher_has_the_full_symmetric_matrix(self):
+        x, out = self.folder / "x.npy", self.folder / "f.npy"
+        write_npy(x, [[1, 2, 0], [3, -1, 1]])
+        self.one("fisher", "--input", x, "--output", out)
+        self.assertEqual(read_npy(out)[1], [5, -0.5, 1.5, -0.5, 2.5, -0.5, 1.5, -0.5, 0.5])
+
+    def test_fisher_says_which_precision_holds_what_this_one_cannot(self):
+        x, file = self.folder / "x.npy", self.folder / "r.json"
+        write_npy(x, [[1e30, 1], [1e-30, 1]])
+        done = binary.mgpu("run", "fisher", *binary.ONE_DEVICE, "-n", 1, "--input", x, "-o", file)
+        self.assertEqual(done.code, 5, done)
+        for run in json.loads(file.read_text())["runs"]:
+            self.assertEqual(run["status"], "unsupported")
+            self.assertIn("--precision fp64", run["reason"])
+
+    def test_geometric_multiplies_vectors(self):
+        a, b, c = (self.folder / name for name in ("a.npy", "b.npy", "c.npy"))
+        write_npy(a, [[0, 1, 2, 0], [0, 1, 0, 0]])
+        write_npy(b, [[0, 3, 4, 0], [0, 0, 1, 0]])
+        self.one("geometric", "--algebra", "2,0,0", "--input", f"{a},{b}", "--output", c)
+        self.assertEqual(read_npy(c)[1], [11, 0, 0, -2, 0, 0, 0, 1])
+
+    def test_tropical_finds_the_routes_of_a_graph_of_each_format(self):
+        arcs = ((1, 2, 4), (1, 3, 1), (3, 2, 2), (2, 4, -1), (1, 4, 9))
+        graph, market, matrix = (self.folder / f"g.{end}" for end in ("gr", "mtx", "npy"))
+        graph.write_text("p sp 4 5\n" + "".join("a %d %d %d\n" % arc for arc in arcs))
+        market.write_text("%%MatrixMarket matrix coordinate real general\n4 4 5\n"
+                          + "".join("%d %d %d\n" % arc for arc in arcs))
+        write_npy(matrix, [[INF, 4, 1, 9], [INF, INF, INF, -1], [INF, 2, INF, INF], [INF] * 4])
+        out = self.folder / "out.npy"
+        for file in (graph, market, matrix):
+            run = self.one("tropical", "--op", "apsp", "--input", file, "--route", "0:3",
+                           "--output", out)
+            self.assertIn("0 2 1 3, length 2", run["verify"]["method"])
+            self.assertEqual(read_npy(out)[1], [0, 3, 1, 2, INF, 0, INF, -1, INF, 2, 0, 1, INF, INF,
+                                                INF, 0])
+        self.assertEqual(read_npy(self.folder / "out.paths.npy")[1],
+                         [-1, 2, 0, 1, -1, -1, -1, 1, -1, 2, -1, 1, -1, -1, -1, -1])
+
+    def test_stencil_goes_on_from_its_own_result(self):
+        half, whole, twice = (self.folder / f"{name}.npy" for name in ("half", "whole", "twice"))
+        self.one("stencil", "--size", 61, "--iterations", 4, "--output", half)
+        self.one("stencil", "--size", 61, "--iterations", 8, "--output", whole)
+        self.one("stencil", "--input", half, "--iterations", 4, "--output", twice)
+        self.assertEqual(twice.read_bytes(), whole.read_bytes())
+
+    def test_lbm_writes_the_same_field_as_numpy_and_vtk(self):
+        array, vtk = self.folder / "f.npy", self.folder / "f.vtk"
+        shape = ("--size", 6, "--planes", 5, "--iterations", 3)
+        for file in (array, vtk):
+            self.one("lbm", *shape, "--output", file)
+        values, data = read_npy(array)[1], vtk.read_bytes()
+        self.assertIn(b"DIMENSIONS 6 6 5\n", data)
+        at = data.index(b"VECTORS velocity float\n") + len(b"VECTORS velocity float\n")
+        vectors = list(struct.unpack(">540f", data[at:at + 4 * 540]))
+        self.assertEqual(vectors, [v for i, v in enumerate(values) if i % 4 < 3])
+        self.assertGreater(max(map(abs, vectors)), 0.005)
+
+    def test_pinn_goes_on_from_its_own_result(self):
+        half, whole, twice = (self.folder / f"{name}.npy" for name in ("half", "whole", "twice"))
+        shape = ("--layers", 2, "--width", 8, "--shards", 8, "--snapshots", 0)
+        self.one("pinn", "--size", 64, *shape, "--iterations", 2, "--output", half)
+        self.one("pinn", "--size", 64, *shape, "--iterations", 3, "--output", whole)
+        run = self.one("pinn", *shape, "--input", half, "--iterations", 1, "--output", twice)
+        self.assertEqual(twice.read_bytes(), whole.read_bytes())
+        self.assertEqual(run["verify"]["found"]["curves"][0]["name"], "loss")
+
+    def test_pac_finds_the_coupling_of_a_file(self):
+        phases = [2 * math.pi * 6 * t / 256 + 0.9 * math.sin(7.3 * t / 256) for t in range(256)]
+        series = [math.cos(p) + (1 + math.cos(p)) * math.cos(2 * math.pi * 60 * t / 256)
+                  + 0.3 * math.sin(t * t) for t, p in enumerate(phases)]
+        x, out = self.folder / "x.npy", self.folder / "out.npy"
+        write_npy(x, [series, [math.cos(t * t) for t in range(256)]], shape="(1, 2, 256)")
+        self.one("pac", "--input", x, "--pha", "4:8:2", "--amp", "40:80:3", "--perm", 20,
+                 "--output",
+                 out)
+        values = read_npy(out)[1]
+        rows = [values[i:i + 8] for i in range(0, len(values), 8)]
+        self.assertEqual(len(rows), 2 * 2 * 3)
+        self.assertEqual(max(rows[:6], key=lambda row: row[4])[3], 60)
+        self.assertGreater(max(row[4] for row in rows[:6]), 2 * max(row[4] for row in rows[6:]))
+
+    def test_msm_sums_the_terms_of_a_file(self):
+        p = 21888242871839275222246405745257275088696311157297823662689037894645226208583
+
+        def add(a, b):
+            if a is None or b is None:
+                return a or b
+            if a[0] == b[0] and (a[1] + b[1]) % p == 0:
+                return None
+            slope = (3 * a[0] * a[0] * pow(2 * a[1], -1, p) if a == b
+                     else (b[1] - a[1]) * pow(b[0] - a[0], -1, p))
+            x = (slope * slope - a[0] - b[0]) % p
+            return x, (slope * (a[0] - x) - a[1]) % p
+
+        expected, scalars = None, (2, 2, 7)
+        for _ in range(2 + 2 + 7):
+            expected = add(expected, (1, 2))
+        file, out = self.folder / "terms.json", self.folder / "sum.json"
+        term = {"x": "0x1", "y": "0x2"}
+        file.write_text(json.dumps({"curve": "bn254", "terms": [{"scalar": hex(s), **term}
+                                                                for s in scalars]}))
+        run = self.one("msm", "--input", file, "--output", out)
+        point = json.loads(out.read_text())
+        self.assertEqual((int(point["x"], 16), int(point["y"], 16)), expected)
+        self.assertEqual(run["verify"]["digest"], "%064x%064x" % expected)
+        file.write_text(file.read_text().replace('"0x1"', '"0x3"', 1))
+        self.refused(["run", "msm", *binary.DEVICES, "--input", file], 2, "--input", "term 0")
+
+
+class Shapes(Suite):
+    """What is recorded of work that is not independent slices; by the kernels of the runs above."""
+
+    def test_rounds_are_in_the_result_and_in_the_trace_with_arrows_between_devices(self):
+        trace = self.folder / "t.json"
+        run, = self.runs_of("stencil", "--size", 61, "--iterations", 9, "--steps", "enqueued", "-s",
+                            "equal", "--trace", trace)
+        self.assert_schema(trace, "trace")
+        self.assert_recomputed(self.folder / "r.json", "--trace", trace)
+        columns = run["timeline"]["columns"]["commands"]
+        rows = [dict(zip(columns, row)) for row in run["timeline"]["commands"]]
+        computed = {row["round"] for row in rows if row["kind"] == "compute"}
+        self.assertEqual(computed, set(range(9)))
+        self.assertIn(run["worst_round"], range(9))
+        events = json.loads(trace.read_text())["traceEvents"]
+        drawn = [e for e in events if e.get("cat") in ("compute", "exchange") and e["ph"] == "X"]
+        ends = {}  # of arrows
+        for event in events:
+            if event.get("cat") == "exchange" and event["ph"] in "sf":
+                on = [e for e in drawn if e["tid"] == event["tid"]
+                      and 0 <= round(1000 * (event["ts"] - e["ts"])) < round(1000 * e["dur"])]
+                end = (on[0]["pid"], on[0]["args"].get("round"))
+                ends.setdefault(event["id"], []).append(end)
+        self.assertTrue(ends)
+        for (sender, sent), (receiver, awaited) in ends.values():
+            self.assertEqual(sent, awaited)
+            self.assertNotEqual(sender, receiver)
+
+    def test_a_problem_larger_than_a_device_is_done_by_two(self):
+        runs = self.runs_of("stencil", "--size", 256, "--iterations", 3, "--mode", "end-to-end",
+                            "-s", "equal,single", "--cap-memory", "0=600KiB,1=600KiB")
+        self.assertEqual([run["strategy"] for run in runs], ["equal"])
+
+    def test_devices_that_gather_what_both_need_upload_it_once(self):
+        uploaded = {}
+        for peer in ("staged", "host"):
+            run, = self.runs_of("matrix", "--size", 97, "--cols", 150, "--inner", 40, "--mode",
+                                "end-to-end", "-s", "equal", "--peer", peer)
+            uploaded[peer] = sum(part["bytes_in"] for part in run["per_device"])
+        self.assertEqual(uploaded["staged"] - uploaded["host"], 4 * 40 * 150)
+
+    def test_a_chain_records_whose_stages_are_slowest(self):
+        run = self.runs_of("pipeline", *SHAPES["pipeline"][:-1], "equal")[0]
+        stages = run["chain"]["stages"]
+        self.assertEqual([stage["kernel"] for stage in stages], ["hash", "product"])
+        self.assertEqual([stage["device"] for stage in stages], [0, 1])
+
+
+if __name__ == "__main__":
+    binary.main()
