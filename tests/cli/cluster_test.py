@@ -228,7 +228,7 @@ class Losses(RanksCase):
     """A campaign of some seconds, in which something happens to a rank."""
 
     WORK = ["merkle", "--size", "2^12", "-s", "equal,dynamic"]
-    SAMPLES = 100
+    SAMPLES = 100 if THOROUGH else 40
     undisturbed_runs = {}
 
     def setUp(self):
@@ -340,6 +340,7 @@ class Losses(RanksCase):
     def mpis_that_stop(self):
         return share_of(1)
 
+    @binary.thorough
     def test_a_killed_rank_ends_the_run_and_it_goes_on_later(self):
         print(f"MGPU_KILL_SEED={SEED}", flush=True)
         for number, mpi in enumerate(self.mpis_that_kill()):
@@ -440,6 +441,7 @@ class Rounds(RanksCase):
         for mpi in list(launchers())[-1:]:
             self.gives_what_one_process_gives(mpi, words, "resident", devices=2 * RANKS)
 
+    @binary.thorough
     def test_collectives_over_ranks_are_right(self):
         for mpi in share_of(1):
             with self.subTest(mpi):

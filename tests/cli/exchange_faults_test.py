@@ -82,7 +82,8 @@ class Links(Failing):
                 failing = self.ids(CLONES)[k // 2 % 2]
                 with self.subTest(failing=failing, action=action, call=call):
                     self.names_it(
-                            f"device={failing} call={call} min=524288 max=524288 nth=9 do={action}", "--op", "all-reduce", "--sizes", "4MiB",
+                            f"device={failing} call={call} min=524288 max=524288 nth=9 "
+                            f"do={action}", "--op", "all-reduce", "--sizes", "4MiB",
                                   "--peer", "staged", devices=CLONES, failing=failing)
 
     def test_what_was_measured_before_is_kept_and_says_why_it_ends(self):

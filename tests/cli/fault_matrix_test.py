@@ -31,7 +31,7 @@ import validate_schema
 
 QUICK = "18,118,190,283"  # one problem on two devices: a wrong result, errors, a loss, a hang
 PROBLEMS = {  # options, samples, modes
-    "merkle": (["merkle", "--size", "2^12"], 100, ("resident", "end-to-end")),
+    "merkle": (["merkle", "--size", "2^10"], 40, ("resident", "end-to-end")),
     "rfc6962": (["merkle", "--tree", "rfc6962", "--size", "3000"], 100, ("resident", "end-to-end")),
     "points": (["msm", "--size", "64"], 20, ("resident", "scalars", "end-to-end")),
     "windows": (["msm", "--axis", "windows", "--size", "64"],

@@ -384,7 +384,8 @@ class Page(Scripts):
         self.assertEqual(page.count("<tr"), 1 + 7)
         self.assertEqual(re.findall(r'(?:src|href)="(.*?)"', page), ["data:,"])
         self.holds(page,
-                   "! 0:0: clocks were held down: power cap.</b> In merkle leaves=100,000, resident: dynamic:chunks=16.</p>")
+                    "! 0:0: clocks were held down: power cap.</b> "
+                    "In merkle leaves=100,000, resident: dynamic:chunks=16.</p>")
         self.holds(page, '<b class="mark" title="0:0: clocks were held down: power cap">!</b>')
         self.holds(page, f'measured <time datetime="{json.loads(GOLDEN.read_text())["started"]}">')
 
@@ -425,7 +426,8 @@ class Page(Scripts):
                         "document.querySelectorAll('#timeline .bars .point').length"), 4)
                 chromium.evaluate("document.querySelectorAll('th button')[3].click()")
                 keys = chromium.evaluate(
-                        "[...document.querySelectorAll('tbody tr')].map((row) => row.children[3].dataset.key)")
+                        "[...document.querySelectorAll('tbody tr')]"
+                        ".map((row) => row.children[3].dataset.key)")
                 numbers = [float(key) for key in keys if key]
                 self.assertEqual(numbers, sorted(numbers))
                 self.assertEqual(keys, [key for key in keys if key] + [""] * keys.count(""))
@@ -437,13 +439,15 @@ class Page(Scripts):
                             chromium.evaluate(
                             f"document.querySelector('#{chart} .main-svg').style.background"),
                             paper, chart)
-                legend = "[...document.querySelectorAll('#timeline .legendtext')].map((e) => e.textContent)"
+                legend = ("[...document.querySelectorAll('#timeline .legendtext')]"
+                          ".map((e) => e.textContent)")
                 self.assertIn("waiting for others, merge", chromium.evaluate(legend))
                 if page is golden:
                     self.assertEqual((numbers[0], numbers[-1], keys.count("")), (810000, 1460000,
                             2))
                 chromium.evaluate("document.querySelectorAll('.pick')[1].click()")
-                reach = "(() => { const [a, b] = document.getElementById('timeline')._fullLayout.xaxis.range; return b - a; })()"
+                reach = ("(() => { const [a, b] = document.getElementById('timeline')"
+                         "._fullLayout.xaxis.range; return b - a; })()")
                 before = chromium.evaluate(reach)
                 chromium.evaluate("document.querySelector('[data-zoom=in]').click()")
                 self.assertAlmostEqual(chromium.evaluate(reach), before / 2, 6)
@@ -503,7 +507,8 @@ class RoundsPictures(Scripts):
                          result_words.words(result_file.groups([("a", document)])[0]))
         run["worst_round"] = 11
         self.assertIn(
-                " Its rounds are 3.2 % out of balance, round 12 most, by 41.5 %; devices wait for each other for 12.5 % of the time, "
+                " Its rounds are 3.2 % out of balance, round 12 most, by 41.5 %; "
+                "devices wait for each other for 12.5 % of the time, "
                       "and 75.0 % of the exchange is hidden.",
                       result_words.words(result_file.groups([("a", document)])[0]))
 

@@ -77,8 +77,8 @@ class Manual(Case):
         for strategy in listed:
             self.assertIn(f".TP\n{strategy['name']}\n{strategy['summary']}.", strategies)
             for param in strategy["params"]:
-                self.assertRegex(strategies,
-                                 rf"(?m)^{strategy['name']}:{param['name']}=.*{re.escape(param['help'])}")
+                form = f"{strategy['name']}:{param['name']}="
+                self.assertRegex(strategies, rf"(?m)^{form}.*{re.escape(param['help'])}")
         for metric in json.loads(self.good("list", "metrics", "--json").out)["metrics"]:
             self.assertIn(
                     f".TP\n{metric['name']}\n{metric['definition']}. Unit {metric['unit']}; ",
@@ -245,7 +245,8 @@ class Completions(Case):
                                       capture_output=True, text=True)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
         if shutil.which("fish"):
-            ask = f"source {self.script('fish')}; complete -C 'mgpu-bench run me'; complete -C 'mgpu-bench run --mode res'"
+            ask = (f"source {self.script('fish')}; complete -C 'mgpu-bench run me'; "
+                   "complete -C 'mgpu-bench run --mode res'")
             done = subprocess.run(["fish", "-c", ask], env=self.env, cwd=self.folder,
                                   capture_output=True, text=True)
             self.assertEqual([line.split("\t")[0] for line in done.stdout.splitlines()], ["merkle",

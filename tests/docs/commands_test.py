@@ -328,7 +328,8 @@ class Documents(Case):
             self.assertNotEqual(helps.check_span(span), "", span)
 
     def test_blocks_are_found(self):
-        text = "a\n<!-- test: parse -->\n```sh\nmgpu-bench run \\\n  -q  # why\n\n# only a comment\n```\n\n```text\nx\n```\nuse `a b`\n"
+        text = ("a\n<!-- test: parse -->\n```sh\nmgpu-bench run \\\n  -q  # why\n\n"
+                "# only a comment\n```\n\n```text\nx\n```\nuse `a b`\n")
         first, second = blocks(text)
         self.assertEqual((first.language, first.directive, first.commands()), ("sh",
                 "parse", [["mgpu-bench", "run", "-q"]]))
