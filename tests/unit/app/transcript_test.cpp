@@ -255,7 +255,7 @@ TEST_CASE("commands print what their transcripts say") {
     std::istringstream expected(golden(name, now)), found(now);
     std::string call;
     for (std::string line, other; std::getline(expected, line);) {
-      if (line.starts_with("$ ")) call = line;
+      if (line.starts_with("$")) call = line;
       CAPTURE(call);
       REQUIRE(std::getline(found, other));
       CHECK(other == line);
