@@ -281,6 +281,11 @@ class Kernel(Case):
 
 
 class Runs(Kernel):
+    @property
+    def devices(self):
+        """Where slices are what matters, of one device or of two."""
+        return binary.DEVICES if THOROUGH else binary.ONE_DEVICE
+
     def test_examples_give_one_digest(self):
         for name in NAMES if THOROUGH else QUICK:
             with self.subTest(name):
@@ -348,7 +353,8 @@ class Runs(Kernel):
 
     def test_records_are_those_of_all_slices_in_the_order_of_their_values(self):
         expected = sorted(value % 1000 for value in range(4096) if value % 1000 % 7 == 0)
-        made, _ = self.output("i", self.write(APPEND, APPEND_CL), "-s", "dynamic:chunks=5")
+        made, _ = self.output("i", self.write(APPEND, APPEND_CL), "-s", "dynamic:chunks=5",
+                              devices=self.devices)
         self.assertEqual(made, [len(expected), *expected, *[0] * (600 - len(expected))])
 
     def test_partial_results_are_combined_in_the_order_of_the_items(self):
@@ -360,7 +366,7 @@ class Runs(Kernel):
                 a, b = a * factor % 2**32, (b * factor + i % 1000 + j) % 2**32
             expected += [(a - 1) % 2**32, b]
         made, runs = self.output("I", self.write(COMBINE, COMBINE_CL), "-s",
-                                 "all" if THOROUGH else "equal,dynamic")
+                                 "all" if THOROUGH else "equal,dynamic", devices=self.devices)
         self.assertEqual(made, expected)
         self.assertEqual(len({run["verify"]["digest"] for run in runs}), 1)
 
@@ -369,7 +375,8 @@ class Runs(Kernel):
         for _ in range(3):
             x = [2 * x[i] + x[max(i - 3, 0)] for i in range(512)]
             v = [3 * v[i] - v[min(i + 200, 511)] for i in range(512)]
-        made, runs = self.output("i", self.write(ROUNDS, ROUNDS_CL), "-s", "equal,dynamic")
+        made, runs = self.output("i", self.write(ROUNDS, ROUNDS_CL), "-s", "equal,dynamic",
+                                 devices=self.devices)
         self.assertEqual(made, x + v)
         self.assertEqual([run["status"] for run in runs], ["ok", "unsupported"])
 
@@ -398,11 +405,11 @@ class Fails(Kernel):
                 self.refused(["run", "--kernel", file, *binary.ONE_DEVICE, *FEW, "-s", "equal",
                               *size], 2, *words, cwd=self.folder)
 
+    @binary.thorough
     def test_what_guards_would_find_is_a_wrong_result_without_them(self):
-        file = self.with_mistake(*MISTAKES["a halo declared split"][:3])
+        file = self.with_mistake(*MISTAKES["a replicated array declared split"][:3])
         done = binary.mgpu("run", "--kernel", file, *binary.DEVICES, *FEW, "-s", "equal", "--size",
-                           128, "--guards", "off",
-                           cwd=self.folder)
+                           512, "--guards", "off", cwd=self.folder)
         self.assertEqual(done.code, 6, done)
 
     def test_a_check_of_ones_own_that_says_no_is_a_wrong_result_and_is_quoted(self):

@@ -189,6 +189,7 @@ class Streams(Case):
                          [("", 0)] * 2)
         self.assertEqual(len(list((self.folder / "mgpu-bench").glob("*.json.gz"))), 2)
 
+    @binary.thorough
     def test_a_bomb_is_refused_while_it_is_decompressed(self):
         bomb = self.folder / "bomb.json.gz"
         bomb.write_bytes(gzip.compress(b" " * 2**26) * 20)
