@@ -100,9 +100,7 @@ class Calibrates(Case):
         run, = [run for run in report["runs"] if run["strategy"] == "auto"]
         chosen = run["plan"]["chosen"]
         # auto has the figures of its probes too, which are never twice the same
-        self.assertIn(chosen["strategy"], [one["strategy"] for one in plan["considered"]])
-        self.assertLessEqual(set(chosen["devices"]),
-                             set(plan["devices"]) | {d["id"] for d in report["devices"]})
+        self.assertLessEqual(set(chosen["devices"]), {d["id"] for d in report["devices"]})
 
     @binary.thorough
     def test_tuning_says_what_it_tried_keeps_the_fastest_and_runs_take_it(self):
