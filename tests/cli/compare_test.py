@@ -120,6 +120,7 @@ class Interleaves(Results):
         out, err = process.communicate(timeout=60)
         self.assertEqual((process.returncode, out), (130, ""), err)
 
+    @binary.thorough
     def test_this_program_is_interleaved_with_an_older_build_that_knows_no_sizes_of(self):
         older, out = self.folder / "older", self.folder / "c.json"
         older.write_text('#!/bin/sh\nfor word; do\n  [ "$word" != --sizes-of ] || '
@@ -153,7 +154,7 @@ class Interleaves(Results):
 
 class Statistics(Results):
     """Every test and interval is what SciPy, statsmodels and NumPy find, of random results."""
-    CASES = 200
+    CASES = 200 if binary.THOROUGH else 60
 
     def agrees(self, *methods):
         python = python_with("scipy", "statsmodels", "numpy")
@@ -191,6 +192,7 @@ class Statistics(Results):
              99, "-o", self.folder / "c.json", env=NO_OPENCL)
         self.agrees("mann-whitney exact", "mann-whitney normal")
 
+    @binary.thorough
     def test_rounds_in_pairs(self):
         """Rounds of one sample; in some cases times are so coarse that differences are equal."""
         report = self.cases()
