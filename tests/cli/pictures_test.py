@@ -139,6 +139,7 @@ class Pictures(Scripts):
         self.assertEqual([line.split(":")[1] for line
                           in done.stderr.splitlines()], [" no prediction", " no roofline"])
 
+    @binary.thorough
     def test_without_kinds_at_most_a_dozen_files_are_drawn_and_the_rest_named(self):
         document = json.loads(GOLDEN.read_text())
         for k in range(3):
@@ -389,6 +390,7 @@ class Page(Scripts):
         self.holds(page, '<b class="mark" title="0:0: clocks were held down: power cap">!</b>')
         self.holds(page, f'measured <time datetime="{json.loads(GOLDEN.read_text())["started"]}">')
 
+    @binary.thorough
     def test_the_page_says_when_it_was_measured_where_the_file_does(self):
         document = {**json.loads(GOLDEN.read_text()), "started": "2031-04-05T06:07:08Z"}
         (self.folder / "dated.json").write_text(json.dumps(document))
