@@ -187,23 +187,6 @@ class Runs(Failing):
                 self.assertEqual([sample["verify"] for sample
                                   in document["runs"][0]["disturbed_samples"]], ["passed"])
 
-    @binary.thorough
-    def test_kernels_that_exchange_halos_and_whose_neighbour_is_lost_end_and_are_not_blamed(self):
-        stencil = ("stencil", "--size", 48, "--iterations", 60, "--checkpoint-rounds", 10,
-                   "--mode", "resident", "-s", "equal", "--exchange", "kernels")
-        failing = self.ids(PARTS)[1]
-        for action in ("error:-5",
-                       "hang"):  # persistent kernels, which wait likewise, have all
-            with self.subTest(action=action):
-                document = self.goes_on(
-                        f"device={failing} call=clEnqueueNDRangeKernel kernel=copy_part nth=8 "
-                        f"do={action}", *stencil,
-                                        devices=PARTS, failing=failing)
-                fault, = document["runs"][0]["faults"]
-                self.assertEqual(fault["begun_again"]["round"] % 10, 0)
-                self.assertEqual([sample["verify"] for sample
-                                  in document["runs"][0]["disturbed_samples"]], ["passed"])
-
     def test_strict(self):
         failing = self.ids(PARTS)[1]
         self.goes_on(f"device={failing} call=clEnqueueCopyBuffer nth=12 do=fail:-5", "matrix",

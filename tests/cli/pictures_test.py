@@ -288,13 +288,6 @@ class Series(unittest.TestCase):
         self.assertEqual(kinds[:4], ["sizes"] * 4)
         self.assertNotIn("strategies", kinds[:12])
 
-    def test_auto_says_what_it_chose(self):
-        groups = result_file.groups([(str(ROOFS), json_input.result(str(ROOFS)))])
-        self.assertIn("auto (capability)", [case["told"] for case
-                                            in report_html.chart_data(groups)["groups"][0][
-                "cases"]])
-        self.assertIn(">auto (capability)</button>", report_html.table(groups))
-
     def test_where_a_device_ran_nothing_is_told_apart(self):
         names = {"commands": ["device", "kind", "slice", "label", "bytes", "started_ns",
                               "ended_ns"], "spans": ["device", "state", "begin_ns", "end_ns"]}
@@ -389,13 +382,6 @@ class Page(Scripts):
                     "In merkle leaves=100,000, resident: dynamic:chunks=16.</p>")
         self.holds(page, '<b class="mark" title="0:0: clocks were held down: power cap">!</b>')
         self.holds(page, f'measured <time datetime="{json.loads(GOLDEN.read_text())["started"]}">')
-
-    @binary.thorough
-    def test_the_page_says_when_it_was_measured_where_the_file_does(self):
-        document = {**json.loads(GOLDEN.read_text()), "started": "2031-04-05T06:07:08Z"}
-        (self.folder / "dated.json").write_text(json.dumps(document))
-        self.holds(self.page(self.folder / "dated.json").read_text(),
-                   '<time datetime="2031-04-05T06:07:08Z">2031-04-05T06:07:08Z</time>')
 
     def test_the_style_has_every_colour_for_light_and_for_dark_and_no_box_to_scroll_but_the_table(
             self):
@@ -583,13 +569,6 @@ class RoundsPictures(Scripts):
         for text in ("direct", "staged", "40.5 us, 25 % in exchanges", "122 us, 25 % in exchanges",
                      "the device fastest alone"):
             self.holds(picture, f"<!-- {text} -->")
-
-    @binary.thorough
-    def test_one_path_alone_makes_no_picture_of_paths(self):
-        done = self.run_script("plot.py", self.result("a", "direct"), "--kind", "paths", "-o",
-                               self.folder, python=self.python("matplotlib"))
-        self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertIn("no problem was measured over two paths", done.stderr)
 
 
 if __name__ == "__main__":
