@@ -11,14 +11,15 @@
 
 #include "tests/fuzz/targets.hpp"
 #include "tests/support/golden.hpp"
+#include "tests/support/paths.hpp"
 
 namespace mgpu::fuzz {
 
 // Each file of corpus/<name>, and every tenth or so of its beginnings, as files that were cut off.
 inline void replay(const std::string& name, void (*target)(std::string_view)) {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(
-           std::filesystem::path(MGPU_SOURCE_DIR) / "tests/fuzz/corpus" / name)) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(test::source_folder() / "tests/fuzz/corpus" / name)) {
     files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());

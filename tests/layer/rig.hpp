@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/layer/objects.hpp"
+#include "tests/support/paths.hpp"
 
 namespace mgpu::test {
 
@@ -28,10 +29,10 @@ inline std::filesystem::path log_file() {
 inline void set_script(const char* text) {
   using SetScript = void (*)(const char*, const char*);
   static const SetScript set = [] {
-    ::setenv("OPENCL_LAYERS", MGPU_FAULT_LAYER, 1);
+    ::setenv("OPENCL_LAYERS", fault_layer_library(), 1);
     cl_uint count = 0;
     clGetPlatformIDs(0, nullptr, &count);  // which loads it
-    void* layer = ::dlopen(MGPU_FAULT_LAYER, RTLD_NOW | RTLD_NOLOAD);
+    void* layer = ::dlopen(fault_layer_library(), RTLD_NOW | RTLD_NOLOAD);
     REQUIRE(layer != nullptr);
     return reinterpret_cast<SetScript>(::dlsym(layer, "mgpu_fault_script"));
   }();

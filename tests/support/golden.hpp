@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "tests/support/paths.hpp"
+
 namespace mgpu::test {
 
 inline std::string file_text(const std::filesystem::path& file) {
@@ -19,7 +21,7 @@ inline std::string file_text(const std::filesystem::path& file) {
 
 // The text of tests/golden/<name>; with MGPU_UPDATE_GOLDEN=1, after `now` was written to it.
 inline std::string golden(const std::string& name, std::string_view now) {
-  const std::filesystem::path file = std::filesystem::path(MGPU_SOURCE_DIR) / "tests/golden" / name;
+  const std::filesystem::path file = source_folder() / "tests/golden" / name;
   const char* update = std::getenv("MGPU_UPDATE_GOLDEN");
   if (update && std::string_view(update) == "1") {
     std::filesystem::create_directories(file.parent_path());
@@ -30,7 +32,7 @@ inline std::string golden(const std::string& name, std::string_view now) {
 
 // What is in a golden file.
 inline std::string golden_text(const std::string& name) {
-  return file_text(std::filesystem::path(MGPU_SOURCE_DIR) / "tests/golden" / name);
+  return file_text(source_folder() / "tests/golden" / name);
 }
 
 // A fresh folder, removed with everything in it at the end.

@@ -20,6 +20,7 @@
 #include "suites/suites.hpp"
 #include "tests/support/fake_calibration.hpp"
 #include "tests/support/golden.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/sum_suite.hpp"
 
 namespace mgpu::test {
@@ -32,7 +33,7 @@ class WorkFolder {
  public:
   WorkFolder() {
     for (const char* name : {"tests", "results", "suites"})
-      fs::create_symlink(fs::path(MGPU_SOURCE_DIR) / name, folder_.path() / name);
+      fs::create_symlink(mgpu::test::source_folder() / name, folder_.path() / name);
     fs::current_path(folder_.path());
   }
   WorkFolder(const WorkFolder&) = delete;
@@ -246,8 +247,8 @@ std::string replayed(std::string_view transcript) { return Player().play(transcr
 
 TEST_CASE("commands print what their transcripts say") {
   using namespace mgpu::test;
-  for (const auto& entry : std::filesystem::directory_iterator(
-           std::filesystem::path(MGPU_SOURCE_DIR) / "tests/golden/cli")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(source_folder() / "tests/golden/cli")) {
     const std::string name = "cli/" + entry.path().filename().string();
     CAPTURE(name);
     const std::string now = replayed(file_text(entry.path()));

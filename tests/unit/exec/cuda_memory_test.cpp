@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/paths.hpp"
 #include "tests/support/refusal.hpp"
 
 using namespace mgpu;
@@ -23,7 +24,7 @@ Device cuda_device(const char* uuid) {
 }  // namespace
 
 TEST_CASE("memory is made on the device of the UUID or the host, in granules, until it is closed") {
-  const CudaMemory::Loaded cuda = CudaMemory::load(MGPU_FAKE_CUDA);
+  const CudaMemory::Loaded cuda = CudaMemory::load(fake_cuda_library());
   REQUIRE(cuda.memory);
   CHECK(cuda.why.empty());
   const auto size_of = [](int fd) {
@@ -46,7 +47,7 @@ TEST_CASE("memory is made on the device of the UUID or the host, in granules, un
 }
 
 TEST_CASE("what a device cannot do says so: none of that UUID, no memory left, no export") {
-  const CudaMemory::Loaded cuda = CudaMemory::load(MGPU_FAKE_CUDA);
+  const CudaMemory::Loaded cuda = CudaMemory::load(fake_cuda_library());
   REQUIRE(cuda.memory);
   const auto refused = [&](const char* uuid) {
     return thrown_by([&] { cuda.memory->make(cuda_device(uuid), 1 << 20); });
@@ -65,5 +66,5 @@ TEST_CASE("a library that is missing, lacks functions or does not start says whi
   };
   for (const char* library : {"libno-such-library.so.1", "libm.so.6"})
     CHECK(why(library).starts_with(library));
-  CHECK(has(why(MGPU_FAKE_CUDA_THAT_REFUSES), "CUDA_ERROR_UNKNOWN"));
+  CHECK(has(why(refusing_cuda_library()), "CUDA_ERROR_UNKNOWN"));
 }

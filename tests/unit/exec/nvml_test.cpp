@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/paths.hpp"
+
 using namespace mgpu;
 
 namespace {
@@ -18,7 +20,7 @@ Device nvml_device(std::optional<std::string> uuid, std::optional<std::string> p
 }  // namespace
 
 TEST_CASE("free memory is found by UUID, of a GPU or a part of one, else by PCI address") {
-  const auto nvml = Nvml::load(MGPU_FAKE_NVML);
+  const auto nvml = Nvml::load(test::fake_nvml_library());
   REQUIRE(nvml);
   CHECK(nvml->free_memory(nvml_device("8912fe00-0000-0000-0000-000000000000", std::nullopt)) ==
         Bytes{600});

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/support/golden.hpp"
+#include "tests/support/paths.hpp"
 
 using namespace mgpu;
 
@@ -71,7 +72,7 @@ Device watched_gpu(const std::string& id, std::optional<std::string> pci) {
 }
 
 const Nvml* fake_nvml() {
-  static const auto loaded = Nvml::load(MGPU_FAKE_NVML);
+  static const auto loaded = Nvml::load(test::fake_nvml_library());
   return loaded.get();
 }
 const Nvml* no_nvml() { return nullptr; }

@@ -11,6 +11,7 @@
 #include "lib/report/record_json.hpp"
 #include "lib/report/scenario_json.hpp"
 #include "tests/support/golden.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/sample_report.hpp"
 
 using namespace mgpu;
@@ -18,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-const std::filesystem::path kData = std::filesystem::path(MGPU_SOURCE_DIR) / "tests/data";
+const std::filesystem::path kData = test::source_folder() / "tests/data";
 
 Json scenario() {
   return Json::parse(R"({"work": {"items": 1000, "merge_further_ns": 14}, "devices": [{

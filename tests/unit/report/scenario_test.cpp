@@ -7,6 +7,7 @@
 #include "lib/base/error.hpp"
 #include "lib/report/scenario_json.hpp"
 #include "tests/support/json_texts.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/sample_report.hpp"
 
 using namespace mgpu;
@@ -217,7 +218,7 @@ TEST_CASE("links that cannot be, and rounds without what they need, are named") 
 }
 
 TEST_CASE("the published examples are scenarios") {
-  const std::filesystem::path folder = std::filesystem::path(MGPU_SOURCE_DIR) / "tests/data";
+  const std::filesystem::path folder = test::source_folder() / "tests/data";
   CHECK(read_scenario(folder / "node8.scenario.json").devices.size() == 8);
   CHECK(read_scenario(folder / "cluster1024.scenario.json").devices.size() == 1024);
 }

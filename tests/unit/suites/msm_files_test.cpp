@@ -9,6 +9,7 @@
 #include "suites/msm/msm_workload.hpp"
 #include "suites/msm/terms_file.hpp"
 #include "tests/support/msm_terms.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/suite_params.hpp"
 
@@ -73,7 +74,7 @@ struct EipVector {
 
 std::vector<EipVector> eip_vectors() {
   std::vector<EipVector> all;
-  std::ifstream file(MGPU_SOURCE_DIR "/tests/data/eip_vectors.txt");
+  std::ifstream file(test::source_folder() / "tests/data/eip_vectors.txt");
   std::string line, curve, what;
   while (std::getline(file, line)) {
     EipVector& one = all.emplace_back();

@@ -7,6 +7,7 @@
 
 #include "lib/plan/strategy.hpp"
 #include "lib/predict/suite_rates.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/suite_params.hpp"
 
 namespace mgpu::test {
@@ -17,7 +18,7 @@ using Names = std::set<std::string>;
 // Of folders and files, without endings.
 Names names_in(const std::string& folder) {
   Names found;
-  for (const auto& entry : std::filesystem::directory_iterator(MGPU_SOURCE_DIR "/" + folder))
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_folder() / folder))
     if (entry.is_directory() || folder != "suites") found.insert(entry.path().stem().string());
   found.erase("common");
   CHECK_FALSE(found.empty());
