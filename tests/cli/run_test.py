@@ -10,7 +10,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 
 import binary
 from binary import Case, begin, defaults, environment, mgpu, wait_until

@@ -193,8 +193,7 @@ def check_script(words, folder):
 
 def check_cmake(words):
     presets = json.loads((SOURCE / "CMakePresets.json").read_text(encoding="utf-8"))
-    kind = "testPresets" if words[
-            0] == "ctest" else "buildPresets" if "--build" in words else "configurePresets"
+    kind = "buildPresets" if "--build" in words else "configurePresets"
     if "--preset" in words:
         name = words[words.index("--preset") + 1]
         if name not in [preset["name"] for preset in presets[kind] if not preset.get("hidden")]:
@@ -208,7 +207,7 @@ def check_cmake(words):
                     cmake):
                 return f"there is no target {target}"
     if "-R" in words and not re.search(
-            rf"mgpu_test\({words[words.index('-R') + 1]} |NAME {words[words.index('-R') + 1]} ",
+            rf"mgpu_test\w*\({words[words.index('-R') + 1]} |NAME {words[words.index('-R') + 1]} ",
             cmake):
         return f"there is no test {words[words.index('-R') + 1]}"
     return ""
@@ -314,7 +313,7 @@ class Documents(Case):
                  "scripts/result_file.py", "scripts/bench.sh --no-such",
                  "scripts/recompute.py missing.json", "cmake --preset fast",
                  "cmake --build --preset release --target no_such",
-                 "ctest --preset release -R no_such", "nosuchprogram --help",
+                 "ctest --test-dir build/release -R no_such", "nosuchprogram --help",
                  "build/release/tests/no-such-bench"]
         for line in wrong:
             for directive in (None, "parse"):

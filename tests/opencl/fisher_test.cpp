@@ -126,7 +126,8 @@ class RowsFile {
 
 // Where textbook formulas cancel, and near the ends of the range: all are held against the
 // reference, to 16 units in the last place and little more.
-TEST_CASE("fisher: closed forms keep their digits at the ends of the range") {
+TEST_CASE("fisher: closed forms keep their digits at the ends of the range" *
+          testing::if_thorough()) {
   struct Edges {
     const char* family;
     Rows rows;

@@ -28,11 +28,8 @@ std::string rolled() {
 // Widths of windows: each is a set of kernels, which PoCL compiles for seconds.
 constexpr unsigned kNarrow = 4, kWide = 9;
 
-// GPUs' kernels are run of one curve in the quick tier, on one device: PoCL compiles them for half
-// a minute, for each device again.
-Path gpu_path(Curve curve) {
-  return curve == Curve::bn254 || testing::is_thorough() ? Path::gpu : Path::own;
-}
+// GPUs' kernels are run in the thorough tier: PoCL compiles them for half a minute per curve.
+Path gpu_path() { return testing::is_thorough() ? Path::gpu : Path::own; }
 
 How how(Path path, const std::string& strategy = "equal", Mode mode = Mode::resident,
         Items pipeline = 0) {
@@ -56,29 +53,30 @@ std::string digest_of(Terms terms, const MsmOptions& options, const How& how) {
 
 }  // namespace
 
-TEST_CASE("msm: sums of random terms are those of known logarithms, in every mode and strategy") {
+TEST_CASE("msm: sums of random terms are those of known logarithms, in every mode and strategy" *
+          testing::if_thorough()) {
   std::size_t turn = 0;
   const auto& strategies = all_strategies();
   auto counts = testing::first_when_quick<std::uint64_t>(4, {0, 1, 33, 4097, 2, 3, 32, 1234, 2001});
-  for (const Curve curve : kCurves) {
+  for (const Curve curve : testing::first_when_quick(1, {Curve::bn254, Curve::bls12_381})) {
     for (const std::uint64_t count : counts) {
       const auto& strategy = strategies[turn % strategies.size()].name;
       digest_of(Terms::random(curve, count, Scalars::uniform, count, 2),
                 options_with(kNarrow, turn % 4 == 3 ? Axis::windows : Axis::points),
-                how(turn % 5 < 2 ? gpu_path(curve) : Path::own, strategy, kModes[turn % 3],
+                how(turn % 5 < 2 ? gpu_path() : Path::own, strategy, kModes[turn % 3],
                     turn % 2 == 0 ? 0 : count / 5 + 1));
       ++turn;
     }
   }
 }
 
-TEST_CASE("msm: difficult terms sum to OpenSSL's point by every window, axis, mode and strategy") {
+TEST_CASE("msm: difficult terms sum to OpenSSL's point by every window, axis, mode and strategy" *
+          testing::if_thorough()) {
   for (const Curve curve : kCurves) {
     const auto list = testing::difficult_terms(curve, 120, 17);
     const PlainPoint sum = testing::expected_sum(curve, list);
-    for (const Path path : {Path::own, gpu_path(curve)})
-      for (const unsigned bits :
-           testing::first_when_quick(curve == Curve::bn254 ? 2 : 1, {kNarrow, kWide, 0u, 2u, 13u}))
+    for (const Path path : testing::first_when_quick(1, {Path::own, Path::gpu}))
+      for (const unsigned bits : testing::first_when_quick(1, {kNarrow, kWide, 0u, 2u, 13u}))
         CHECK(digest_of(testing::terms_of(curve, list), options_with(bits), how(path)) ==
               sum.x + sum.y);
     for (const Axis axis : {Axis::points, Axis::windows}) {
@@ -99,9 +97,9 @@ TEST_CASE("msm: difficult terms sum to OpenSSL's point by every window, axis, mo
   }
 }
 
-TEST_CASE("msm: points made on a device are those made on the host, to the last of a short block") {
+TEST_CASE("msm: points made on a device are those made on the host, to the last of a short block" *
+          testing::if_thorough()) {
   for (const Curve curve : kCurves) {
-    if (gpu_path(curve) != Path::gpu) continue;
     Terms terms = Terms::random(curve, 50, Scalars::uniform, 12, 1);
     // One term at a time: with scalar 1 for it alone, the sum is that point.
     for (const std::size_t at : {0u, 1u, 15u, 16u, 48u, 49u}) {
@@ -115,13 +113,13 @@ TEST_CASE("msm: points made on a device are those made on the host, to the last 
 
 TEST_CASE("msm: thousands of points in one bucket are cut into tasks, windows beyond a cache too") {
   for (const Scalars scalars : {Scalars::equal, Scalars::witness})
-    for (const Path path : {Path::own, Path::gpu})
+    for (const Path path : testing::first_when_quick(1, {Path::own, Path::gpu}))
       digest_of(Terms::random(Curve::bn254, testing::is_thorough() ? 20'000 : 6'000, scalars, 8, 2),
                 options_with(kWide), how(path));
   for (const std::uint64_t cached : {1, 100, 400}) {
     MsmOptions options = options_with();
     options.cached_entries = cached;
-    digest_of(Terms::random(Curve::bn254, 900, Scalars::uniform, 8, 2), options, how(Path::gpu));
+    digest_of(Terms::random(Curve::bn254, 900, Scalars::uniform, 8, 2), options, how(gpu_path()));
   }
 }
 
@@ -149,13 +147,14 @@ TEST_CASE("msm: by a table of multiples all windows share their buckets, in one 
       options.together = together;
       options.cached_entries = bits == kWide ? 60 : 1 << 23;
       CHECK(digest_of(testing::terms_of(curve, list), options,
-                      how(bits == kWide ? gpu_path(curve) : Path::own, "equal", Mode::resident,
-                          41)) == sum.x + sum.y);
+                      how(bits == kWide ? gpu_path() : Path::own, "equal", Mode::resident, 41)) ==
+            sum.x + sum.y);
     }
   }
 }
 
-TEST_CASE("msm: a device whose products are wrong is refused before anything is measured") {
+TEST_CASE("msm: a device whose products are wrong is refused before anything is measured" *
+          testing::if_thorough()) {
   MsmWorkload workload(Terms::random(Curve::bn254, 10, Scalars::uniform, 6, 2), options_with());
   How wrong = how(Path::gpu);
   wrong.gpu_options += " -DP_INVERSE=0xe4866387u";

@@ -27,7 +27,8 @@ const How kOne{.devices = 1};
 
 }  // namespace
 
-TEST_CASE("pac: all axes, both modes, all ways of surrogates and kernels have one digest") {
+TEST_CASE("pac: all axes, both modes, all ways of surrogates and kernels have one digest" *
+          testing::if_thorough()) {
   const std::string first = digest_of({});
   for (const char* axis : {"batch", "channel", "permutation"})
     CHECK(digest_of({{"axis", axis}}, {"dynamic", Mode::end_to_end, Path::own, 1}) == first);

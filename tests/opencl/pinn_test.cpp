@@ -82,7 +82,8 @@ std::string train(PinnWorkload& workload, DeviceResources& device, Way way) {
 
 }  // namespace
 
-TEST_CASE("pinn: shards in local memory and layers in tiles compute the bits differences confirm") {
+TEST_CASE("pinn: shards in local memory and layers in tiles compute the bits differences confirm" *
+          testing::if_thorough()) {
   DeviceResources& device = testing::machine().open.front()->resources();
   testing::AsGpu as_gpu(device, " -DROLLED");
   struct Training {
@@ -140,7 +141,8 @@ TEST_CASE("pinn: smaller tiles of the weights' gradients add the same bits" *
   CHECK(train(workload, device, ways(device.traits(), workload.problem()).front()) == digest);
 }
 
-TEST_CASE("pinn: boundary and initial values that are built in are trained with") {
+TEST_CASE("pinn: boundary and initial values that are built in are trained with" *
+          testing::if_thorough()) {
   DeviceResources& device = testing::machine().open.front()->resources();
   for (const char* const equation : {"allen-cahn", "poisson"}) {
     CAPTURE(equation);
@@ -238,7 +240,8 @@ TEST_CASE("pinn: parts of a domain are right, one whose neighbour was another is
   CHECK(has(workload.verify(VerifyLevel::full, 1).message, "the last step"));
 }
 
-TEST_CASE("pinn: a training that is stopped ends, though a device waits for what will not come") {
+TEST_CASE("pinn: a training that is stopped ends, though a device waits for what will not come" *
+          testing::if_thorough()) {
   testing::Machine& machine = testing::machine();
   if (machine.open.size() < 2) return;
   std::vector<OpenDevice*> devices{machine.open[0].get(), machine.open[1].get()};

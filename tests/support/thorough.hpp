@@ -3,6 +3,8 @@
 // other shapes, types, sizes and numbers.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <initializer_list>
@@ -15,6 +17,9 @@ inline bool is_thorough() {
   const char* given = std::getenv("MGPU_THOROUGH");
   return given != nullptr && *given != '\0' && std::string_view(given) != "0";
 }
+
+// Of a test that only the thorough tier has: TEST_CASE("..." * testing::if_thorough()).
+inline doctest::skip if_thorough() { return doctest::skip(!is_thorough()); }
 
 // All of them in the thorough tier, the first `few` in the quick one.
 template <class T>
