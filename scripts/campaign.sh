@@ -24,8 +24,8 @@ TEXT
 
 refuse() { echo "campaign.sh: $1" >&2; exit 2; }
 
-program=$root/build/release/mgpu-bench devices=gpu counts= suites= parts=calibrate,links,headline,strategies,scaling,slow limit=8m
-split=() quick=() folder=
+program=$root/build/release/mgpu-bench devices=gpu counts="" suites="" parts=calibrate,links,headline,strategies,scaling,slow limit=8m
+split=() quick=() folder=""
 while (($#)); do
   case $1 in
     --program | --devices | --sub-devices | --counts | --suites | --parts | --limit)

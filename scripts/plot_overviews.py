@@ -2,7 +2,6 @@
 Roofline) and how series look, and returns a figure, or None where the figures it needs are not there. Nothing is read or chosen here.
 """
 
-import math
 import statistics
 import textwrap
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import json_input
-from json_input import plain, refuse  # noqa: F401 - refuse is for those who import this
+from json_input import plain
 
 
 def read(name):
