@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Checks the form of the sources: C++ is as clang-format 14 (Debian 12's) writes it by
-# .clang-format, as versions differ in what they write; pyflakes finds nothing in Python, nor
-# shellcheck in scripts. What is not installed is left out, and named. Exit code 1 if something is
-# wrong, else 77 if something was left out, else 0. Works from any directory.
+# Checks the form of the sources. C++ is as clang-format 14 (Debian 12's) writes it by .clang-format:
+# versions differ in what they write. Neither pyflakes nor shellcheck finds anything wrong. What is
+# not installed is left out, and named. Exit code 1 if something is wrong, else 77 if something was
+# left out, else 0. Works from any directory.
 # Usage: check_style.sh
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
