@@ -98,6 +98,14 @@ std::optional<double> imbalance_percent(const RunRecord& run) {
   return ratio ? std::optional((*ratio - 1) * 100) : std::nullopt;
 }
 
+// "passed", or of how many samples, if it is not all.
+std::string verified_cell(const RunRecord& run) {
+  const std::size_t checked = run.verify.checked;  // 0: by an older version, which did not say
+  if (run.verify.status != VerifyStatus::passed || checked == 0 || checked >= run.samples.size())
+    return to_string(run.verify.status);
+  return fmt::format("{} of {}", checked, run.samples.size());
+}
+
 std::string time_cell(const RunRecord& run, const GroupScales& scales) {
   return fmt::format("{} \u00b1 {:>{}}",
                      scales.time.format(static_cast<double>(run.time.median.count())),
@@ -138,8 +146,7 @@ std::vector<RunColumn> run_columns(const GroupScales& in) {
       {{"residue", "%", true, 10, false}, [](Run run, Scales) { return largest_residue(run); }},
       {{"bottleneck", "", false, 70, false},
        [](Run run, Scales) { return what_if_word(run.bottleneck.name); }},
-      {{"verified", "", false, 75, false},
-       [](Run run, Scales) { return std::string(to_string(run.verify.status)); }},
+      {{"verified", "", false, 75, false}, [](Run run, Scales) { return verified_cell(run); }},
   };
 }
 

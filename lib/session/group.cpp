@@ -223,9 +223,10 @@ void Group::sample_interleaved() {
       take_sample(the_case, true);
       if (!the_case.closed && given_.options.stop.satisfied(the_case.times)) {
         // The last of a case as thoroughly as its first.
-        if (const auto last = check(the_case, true, the_case.devices);
-            last.status == Verification::Outcome::Status::wrong)
-          fail_wrong(the_case, last.why);
+        const Verification::Outcome last = check(the_case, true, the_case.devices);
+        if (last.status == Verification::Outcome::Status::right && !the_case.last_checked)
+          ++the_case.verify.checked;
+        if (last.status == Verification::Outcome::Status::wrong) fail_wrong(the_case, last.why);
         the_case.closed = true;
       }
       note_losses();
@@ -299,7 +300,7 @@ void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) 
   for (const std::size_t i : devices) result_.prepared[i].executed = true;
   if (!request.merges) return shrink_cases();
   const bool compared =
-      given_.options.integrity != IntegrityLevel::off && given_.workload.shape().large_result;
+      given_.options.integrity != IntegrityLevel::off && given_.workload.shape().result_on_devices;
   const Verification::Outcome outcome =
       check(the_case, the_case.verify.method.empty() || compared, devices);
   if (outcome.status == Verification::Outcome::Status::wrong)
@@ -312,6 +313,8 @@ void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) 
   the_case.times.push_back(sample.makespan());
   the_case.decisions.push_back(the_case.choosing + begun + sample.decision);
   the_case.samples.push_back(std::move(sample));
+  the_case.last_checked = !outcome.digest.empty();
+  if (the_case.last_checked) ++the_case.verify.checked;
   note_sample(the_case, outcome.digest);
 }
 

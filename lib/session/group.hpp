@@ -77,6 +77,7 @@ struct Case {
   Nanos choosing{};       // what choosing took, where its strategy is `auto`
   std::vector<Fault> faults;
   VerifyRecord verify;
+  bool last_checked = false;                   // its last sample is among VerifyRecord::checked
   std::map<std::string, std::size_t> digests;  // of its results, and how many samples had each
 
   bool alone() const { return choice == nullptr; }

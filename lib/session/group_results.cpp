@@ -47,8 +47,7 @@ bool Group::check_integrity(Case& the_case, const RawSample& sample) {
   const std::size_t count = the_case.devices.size();
   const bool full = given_.options.integrity == IntegrityLevel::full, has_third = count > 2;
   const Opinion original{the_case.verify.digest, true};
-  std::vector<std::string> ids;
-  for (const std::size_t i : the_case.devices) ids.push_back(given_.devices[i].facts.id);
+  const std::vector<std::string> ids = ids_of(the_case.devices);
   const auto lost_one = [&] {
     return the_case.devices.size() != count ||
            !std::all_of(the_case.devices.begin(), the_case.devices.end(),
@@ -109,7 +108,7 @@ Opinion Group::execute_again(Case& the_case, const RawSample& sample, std::size_
                               again.failure->what());
     return {};
   }
-  if (given_.workload.shape().large_result && !publish(the_case.devices)) return {};
+  if (given_.workload.shape().result_on_devices && !publish(the_case.devices)) return {};
   Opinion opinion{given_.workload.digest(), true};
   if (opinion.digest != the_case.verify.digest || the_case.devices.size() == 2)
     opinion.right = given_.workload.verify(VerifyLevel::full, given_.options.seed).status !=
@@ -141,18 +140,18 @@ void Group::close_failed(Case& the_case, const std::string& reason) {
 }
 
 void Group::fail_wrong(Case& the_case, const std::string& reason) {
-  const std::string ids = ids_of(the_case.devices);
+  const std::string& first = given_.devices[the_case.devices.front()].facts.id;
   the_case.verify.status = VerifyStatus::failed;
-  fail(the_case, the_case.devices.size() == 1 ? "device " + ids + ": " + reason : reason);
+  fail(the_case, the_case.devices.size() == 1 ? "device " + first + ": " + reason : reason);
   if (the_case.devices.size() > 1) return;
   // No other device took part. Cases that are compared with this device alone have no base.
-  Fault fault{ids, "wrong_result", "verify", reason};
+  Fault fault{first, "wrong_result", "verify", reason};
   (the_case.alone() ? result_.faults : the_case.faults).push_back(std::move(fault));
-  given_.observer.warning("device " + ids + " alone computes a wrong result: " + reason);
+  given_.observer.warning("device " + first + " alone computes a wrong result: " + reason);
 }
 
-// A result whose bits differ from those of most is wrong even within the reference's bound: equal
-// devices compute equal bits.
+// Equal devices compute equal bits: a result whose bits are others is wrong even within the
+// reference's bound. Which bits are right is known only if devices agree that compute all alone.
 void Group::agree_on_digests() {
   if (given_.options.verify == VerifyLevel::off) return;
   const std::string& agreed = given_.digests.agreed();
@@ -164,16 +163,20 @@ void Group::agree_on_digests() {
     if (other == the_case.digests.end() || the_case.status != Status::ok) continue;
     if (!all_alike(everybody)) {
       the_case.verify.method += "; devices of another kind give other last bits";
-      continue;
+    } else if (agreed.empty()) {
+      the_case.verify.status = VerifyStatus::failed;
+      fail(the_case,
+           "equal devices computed different bits, and no other device decides which are right");
+    } else {
+      fail_wrong(the_case, "the result " + other->first + " differs from " + agreed +
+                               ", which several devices computed alone");
     }
-    fail_wrong(the_case, "the result " + other->first + " differs from " + agreed +
-                             ", which most samples have");
   }
 }
 
-std::string Group::ids_of(std::span<const std::size_t> devices) const {
-  std::string ids;
-  for (const std::size_t i : devices) ids += (ids.empty() ? "" : ", ") + given_.devices[i].facts.id;
+std::vector<std::string> Group::ids_of(std::span<const std::size_t> devices) const {
+  std::vector<std::string> ids;
+  for (const std::size_t i : devices) ids.push_back(given_.devices[i].facts.id);
   return ids;
 }
 

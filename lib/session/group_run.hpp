@@ -93,7 +93,7 @@ class Group {
   void fail_wrong(Case& the_case, const std::string& reason);
   bool all_alike(std::span<const std::size_t> devices) const;
   void close_failed(Case& the_case, const std::string& reason);
-  std::string ids_of(std::span<const std::size_t> devices) const;
+  std::vector<std::string> ids_of(std::span<const std::size_t> devices) const;
   bool stopped();
   void agree_on_digests();
   void finish();

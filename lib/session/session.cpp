@@ -127,9 +127,7 @@ const std::map<std::string, std::string>* settled_earlier(const SessionOptions& 
 void note_digests(Digests& digests, std::span<const RunRecord> rows) {
   for (const RunRecord& run : rows) {
     if (run.status != Status::ok || run.verify.status != VerifyStatus::passed) continue;
-    std::string ids;
-    for (const std::string& id : run.devices) ids += (ids.empty() ? "" : ", ") + id;
-    digests.note(run.verify.digest, ids);
+    digests.note(run.verify.digest, run.devices);
   }
 }
 

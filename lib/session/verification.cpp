@@ -12,22 +12,26 @@ bool Digests::knows(const std::string& digest) const {
                      [&](const One& one) { return one.digest == digest; });
 }
 
-void Digests::note(const std::string& digest, const std::string& of_case) {
+void Digests::note(const std::string& digest, const std::vector<std::string>& devices) {
   auto at =
       std::find_if(all_.begin(), all_.end(), [&](const One& one) { return one.digest == digest; });
   if (at == all_.end()) at = all_.insert(all_.end(), {digest, {}, 0});
-  at->cases.insert(of_case);
+  if (devices.size() == 1) at->alone.insert(devices.front());
   ++at->samples;
 }
 
 const std::string& Digests::agreed() const {
   static const std::string none;
-  if (all_.empty()) return none;
-  const auto fewer = [](const One& a, const One& b) {
-    return a.cases.size() != b.cases.size() ? a.cases.size() < b.cases.size()
-                                            : a.samples < b.samples;
-  };
-  return std::max_element(all_.begin(), all_.end(), fewer)->digest;
+  if (all_.size() == 1) return all_.front().digest;
+  const One* most = nullptr;
+  bool tie = false;
+  for (const One& one : all_) {
+    const std::size_t votes = one.alone.size(), least = most == nullptr ? 2 : most->alone.size();
+    if (votes < least) continue;
+    tie = most != nullptr && votes == least;
+    most = &one;
+  }
+  return most == nullptr || tie ? none : most->digest;
 }
 
 std::size_t Digests::samples_of(const std::string& digest) const {
@@ -36,20 +40,21 @@ std::size_t Digests::samples_of(const std::string& digest) const {
   return at == all_.end() ? 0 : at->samples;
 }
 
-Verification::Outcome Verification::check(VerifyRecord& record, const std::string& of_case,
-                                          bool thorough, const std::function<bool()>& publish) {
+Verification::Outcome Verification::check(VerifyRecord& record,
+                                          const std::vector<std::string>& devices, bool thorough,
+                                          const std::function<bool()>& publish) {
   using enum Outcome::Status;
-  const bool large = workload_.shape().large_result;
-  if (large && !thorough) return {};
+  const Shape& shape = workload_.shape();
+  const bool on_devices = shape.result_on_devices;
+  if (on_devices && !thorough && shape.bytes_out > kEverySample) return {};
   const Outcome lost{
       unknown, "a device was lost before its part of the result was on the host", {}};
-  if (large && !publish()) return lost;
+  if (on_devices && !publish()) return lost;
   Outcome outcome{right, {}, workload_.digest()};
   const bool compare =
       options_.verify != VerifyLevel::off && (thorough || !digests_.knows(outcome.digest));
-  if (compare && !large && options_.verify == VerifyLevel::sample && !publish()) return lost;
+  if (compare && !on_devices && options_.verify == VerifyLevel::sample && !publish()) return lost;
   record.digest = outcome.digest;
-  ++record.checked;
   if (options_.verify == VerifyLevel::off) {
     record.method = "not verified: --verify off";
     record.status = VerifyStatus::off;
@@ -62,7 +67,7 @@ Verification::Outcome Verification::check(VerifyRecord& record, const std::strin
                                                                 : VerifyStatus::off;
     if (record.status == VerifyStatus::failed) return {wrong, verdict.message, outcome.digest};
   }
-  digests_.note(outcome.digest, of_case);
+  digests_.note(outcome.digest, devices);
   constexpr std::size_t enough =
       2;  // samples that agree: the first of all may be wrong in its last bits
   if (outcome.digest == digests_.agreed() && digests_.samples_of(outcome.digest) >= enough)

@@ -1,5 +1,6 @@
 // Verification: whether the result of a sample is right. A result with new bits is compared with
-// the workload's reference; where results of different bits pass, those of most results are right.
+// the workload's reference; where different bits pass, devices that each compute everything alone
+// decide.
 #pragma once
 
 #include <functional>
@@ -20,13 +21,14 @@ class Digests {
  public:
   struct One {
     std::string digest;
-    std::set<std::string> cases;  // that gave it, by the ids of their devices
+    std::set<std::string> alone;  // ids of the devices that gave it without the help of others
     std::size_t samples = 0;
   };
   bool knows(const std::string& digest) const;
-  void note(const std::string& digest, const std::string& of_case);
-  // What the most cases gave, the first of several; of equally many, what the most samples gave.
-  // Empty before any.
+  // `devices`: the ids of those that computed it together.
+  void note(const std::string& digest, const std::vector<std::string>& devices);
+  // The right one: the only one there is, or the one that two or more devices gave alone, if no
+  // other digest was given by as many. Empty if there is none: which is right is not known.
   const std::string& agreed() const;
   std::size_t samples_of(const std::string& digest) const;
   bool written = false;  // one of them, to the file that was asked for; or that has failed
@@ -51,11 +53,13 @@ class Verification {
     std::string why;           // not right
     std::string digest;        // empty: it was not looked at
   };
-  // Of the sample just merged. `record` gets method, status and digest. `of_case`: the ids of the
-  // devices that made it. `thorough`: against the reference, whatever its bits. Large results are
-  // looked at only then, after `publish`, which brings all of them to the host, or returns false.
-  Outcome check(VerifyRecord& record, const std::string& of_case, bool thorough,
+  // Of the sample just merged. `record` gets method, status and digest. `devices`: the ids of those
+  // that made it. `thorough`: against the reference, whatever its bits. Results that stay on
+  // devices and are larger than kEverySample are looked at only then. `publish` brings a result to
+  // the host, or returns false.
+  Outcome check(VerifyRecord& record, const std::vector<std::string>& devices, bool thorough,
                 const std::function<bool()>& publish);
+  static constexpr Bytes kEverySample = Bytes{1} << 20;
 
  private:
   // To the file that was asked for, if it was not written before: once two samples agree on a

@@ -44,10 +44,10 @@ struct Shape {
   std::string rate_unit;              // "nodes/s"
   std::string work_unit;              // of `cost.ops` per second; empty: rate_unit
   Bytes bytes_in = 0, bytes_out = 0;  // the problem's inputs, and its result
-  // A result so large that it stays on the devices, or is not worth a look after every sample:
-  // publish() is then called before every digest() and verify(), and these only after the first and
-  // the last sample of a case.
-  bool large_result = false;
+  // The result stays on the devices: publish() is called before every digest() and verify(). If it
+  // is larger than 1 MiB (`bytes_out`), these are called after the first and last sample of a case
+  // only.
+  bool result_on_devices = false;
 };
 
 // What a problem asks of a device at least, all of it on that one, in the kinds of work that

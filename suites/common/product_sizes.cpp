@@ -12,7 +12,7 @@ Bytes ProductSizes::host_bytes() const {
 Shape shape_of(const ProductSizes& sizes, double ops_each, const char* rate_unit) {
   const Geometry geometry = Geometry::of(sizes.rows, sizes.columns, sizes.axis);
   Shape shape;
-  shape.large_result = true;
+  shape.result_on_devices = true;
   const auto per_item = [&](Bytes bytes) {
     return static_cast<double>(bytes) / static_cast<double>(geometry.items());
   };

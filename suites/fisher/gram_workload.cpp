@@ -57,7 +57,7 @@ double computed(std::uint64_t dim) {
 Shape GramWorkload::shape_of(const Problem& problem) {
   const Blocks blocks = Blocks::of(problem);
   Shape shape;
-  shape.large_result = problem.dim > 256;
+  shape.result_on_devices = problem.dim > 256;
   shape.items = blocks.items;
   const auto items = static_cast<double>(blocks.items);
   const double vectors = static_cast<double>(problem.points) * static_cast<double>(problem.scores);

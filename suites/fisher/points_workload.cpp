@@ -27,7 +27,7 @@ Bytes output_bytes(const Problem& problem) {
 
 Shape PointsWorkload::shape_of(const Problem& problem) {
   Shape shape;
-  shape.large_result = true;
+  shape.result_on_devices = true;
   shape.items = items_of(problem);
   const auto items = static_cast<double>(shape.items);
   shape.ops = static_cast<double>(problem.points);
@@ -98,8 +98,8 @@ double PointsWorkload::element(std::uint64_t point, std::uint64_t place) const {
                        : static_cast<double>(*reinterpret_cast<const float*>(at));
 }
 
-// Whole matrices: all of them where the reference takes a second or so of one core for them, else
-// as many as that, evenly spread with a random start.
+// Whole matrices: all of them, or as many as take a tenth of a second of each thread, evenly spread
+// with a random start.
 Verdict PointsWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   if (level == VerifyLevel::off) return {};
   looked_at_ = true;
@@ -110,9 +110,10 @@ Verdict PointsWorkload::verify(VerifyLevel level, std::uint64_t seed) {
                 " parts of them did not arrive on the host"};
   }
   const PointsReference reference(problem_, data_.input());
-  const double budget =
-      (level == VerifyLevel::full ? 1.0 : 0.1) * host_threads_ / reference.seconds_a_point();
-  const auto count = static_cast<std::uint64_t>(std::clamp(budget, 64.0, 1e9));
+  const double budget = 0.1 * host_threads_ / reference.seconds_a_point();
+  const auto count = level == VerifyLevel::full
+                         ? problem_.points
+                         : static_cast<std::uint64_t>(std::clamp(budget, 64.0, 1e9));
   const std::uint64_t step = std::max<std::uint64_t>(1, (problem_.points + count - 1) / count);
   const std::uint64_t start = std::mt19937_64(seed)() % step;
   const std::uint64_t checked =

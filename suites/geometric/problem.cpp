@@ -63,7 +63,7 @@ Shape shape_of(const Problem& problem) {
   Shape shape;
   const double items = static_cast<double>(problem.items());
   shape.items = problem.items();
-  shape.large_result = true;
+  shape.result_on_devices = true;
   shape.ops = static_cast<double>(problem.count);
   shape.rate_unit = "products/s";
   shape.bytes_in = 2 * problem.operand_bytes();

@@ -62,12 +62,14 @@ std::string run_check(const std::string& command, const fs::path& folder,
                       const CommandFiles& files) {
   const Scratch scratch;
   std::string line = command, inputs, outputs;
+  // Results first: {NAME} of an argument that is read and written is what became of it.
   for (const auto& [ones, all, suffix] :
-       {std::tuple{&files.inputs, &inputs, ".in"}, std::tuple{&files.outputs, &outputs, ".out"}}) {
+       {std::tuple{&files.outputs, &outputs, ".out"}, std::tuple{&files.inputs, &inputs, ".in"}}) {
     for (const CommandFiles::One& one : *ones) {
       const std::string file = for_shell(scratch.write(one, suffix));
       *all += (all->empty() ? "" : " ") + file;
       replace(line, "{" + one.name + "}", file);
+      replace(line, "{" + one.name + suffix + "}", file);
     }
   }
   replace(line, "{inputs}", inputs);

@@ -18,10 +18,11 @@ namespace {
 // In [0, 1), 53 bits.
 double unit(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
-double value_of(const Fill& fill, std::uint64_t seed, std::uint64_t lane) {
+// `whole`: for an integer, which is the one below; uniform ones are up to `high`, inclusive.
+double value_of(const Fill& fill, bool whole, std::uint64_t seed, std::uint64_t lane) {
   switch (fill.kind) {
     case FillKind::uniform:
-      return fill.low + (fill.high - fill.low) * unit(splitmix64(seed, lane));
+      return fill.low + (fill.high - fill.low + (whole ? 1 : 0)) * unit(splitmix64(seed, lane));
     case FillKind::normal: {  // Box and Muller
       const double u = 1 - unit(splitmix64(seed, 2 * lane)),
                    v = unit(splitmix64(seed, 2 * lane + 1));
@@ -33,8 +34,6 @@ double value_of(const Fill& fill, std::uint64_t seed, std::uint64_t lane) {
   }
 }
 
-// Of an integer: the nearest below; where `low` to `high` are its whole range, `high` itself does
-// not come up.
 Number number_for(const Argument& one, double value) {
   if (one.type.is_float()) return Number::of(value);
   return Number::of(static_cast<std::int64_t>(std::floor(std::clamp(value, -9.2e18, 9.2e18))));
@@ -114,8 +113,8 @@ void fill_array(const Problem& problem, std::size_t argument, unsigned threads,
                      Number::of(static_cast<std::int64_t>(one.modulo > 0 ? e % one.modulo : e)),
                      at + l * lane);
         } else {
-          put_number(one.type.base, number_for(one, value_of(one.fill, seed, e * lanes + l)),
-                     at + l * lane);
+          const double value = value_of(one.fill, !one.type.is_float(), seed, e * lanes + l);
+          put_number(one.type.base, number_for(one, value), at + l * lane);
         }
       }
     }

@@ -25,7 +25,13 @@ bool is_identifier(const std::string& name) {
          !(name[0] >= '0' && name[0] <= '9');
 }
 
-Fill read_fill(Table table, const std::filesystem::path& folder) {
+// The upper bound of uniform values: integers that are all 0 would hide what a wrong map does.
+double default_high(const ElementType& type) {
+  if (type.is_float()) return 1;
+  return type.base == Base::i8 ? 127 : 255;
+}
+
+Fill read_fill(Table table, const ElementType& type, const std::filesystem::path& folder) {
   Fill fill;
   fill.kind = static_cast<FillKind>(
       table.choice("kind", {"zero", "constant", "uniform", "normal", "ramp", "index", "file"}, 2));
@@ -38,7 +44,7 @@ Fill read_fill(Table table, const std::filesystem::path& folder) {
     case FillKind::uniform:
       fill.seed = table.count("seed", 0);
       fill.low = table.number("min", 0);
-      fill.high = table.number("max", 1);
+      fill.high = table.number("max", default_high(type));
       if (fill.low > fill.high) table.refuse("min", "is above max");
       break;
     case FillKind::normal:
@@ -223,10 +229,16 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
                  "readwrite and scratch need "
                  "split or slice)");
   }
-  if (auto fill = table.table("fill"))
-    argument.fill = read_fill(std::move(*fill), folder);
-  else if (argument.access == Access::read)
+  if (auto fill = table.table("fill")) {
+    const bool begins_with_it =
+        argument.access == Access::read || argument.access == Access::readwrite ||
+        (argument.map == MapKind::reduce && !argument.combine.entry.empty());
+    if (!begins_with_it) table.refuse("fill", "has no effect on an argument that is only written");
+    argument.fill = read_fill(std::move(*fill), argument.type, folder);
+  } else if (argument.access == Access::read) {
     argument.fill.kind = FillKind::uniform;
+    argument.fill.high = default_high(argument.type);
+  }
   argument.sparse = table.flag("sparse");
   if (table.has("expected")) argument.expected = folder / table.text("expected");
   table.finish();

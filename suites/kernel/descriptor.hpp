@@ -23,9 +23,11 @@ enum class FillKind { zero, constant, uniform, normal, ramp, index, file };
 struct Fill {
   FillKind kind = FillKind::zero;
   std::uint64_t seed = 0;
-  double low = 0, high = 1;  // of uniform; of normal: mean and deviation; of ramp: first and step
-  std::string value = "0";   // of constant
-  std::string modulo;        // of index: element i is i modulo this; empty: i
+  // Of uniform: the bounds, which integers reach both; of normal: mean and deviation; of ramp:
+  // first and step.
+  double low = 0, high = 1;
+  std::string value = "0";  // of constant
+  std::string modulo;       // of index: element i is i modulo this; empty: i
   std::filesystem::path file;
 };
 

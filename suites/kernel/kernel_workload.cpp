@@ -15,6 +15,16 @@
 #include "suites/kernel/kernel_program.hpp"
 
 namespace mgpu::kernel {
+namespace {
+
+// One element says nothing of a map.
+bool is_constant(const Argument& one, std::span<const std::byte> values) {
+  const Bytes size = one.type.size;
+  return one.elements > 1 && std::memcmp(values.data(), values.data() + size,
+                                         values.size() - size) == 0;  // each is as the one before
+}
+
+}  // namespace
 
 KernelWorkload::KernelWorkload(const SuiteParams& params)
     : problem_(problem_of(params)),
@@ -39,6 +49,18 @@ KernelWorkload::KernelWorkload(const SuiteParams& params)
     }
     fill_array(problem_, a, host_threads_, memory().subspan(one.host, one.bytes()));
   }
+  bool varies = false;
+  std::string constant;
+  for (const Argument& one : problem_.args) {
+    if (!one.is_input() || one.map == MapKind::scalar) continue;
+    if (is_constant(one, memory().subspan(one.host, one.bytes())))
+      constant += (constant.empty() ? "" : ", ") + in_quotes(one.name);
+    else
+      varies = true;
+  }
+  if (!varies && !constant.empty())
+    doubts_.push_back("all elements of what the kernel reads (" + constant +
+                      ") are the same: a wrong map may pass unseen; see fill");
   files_.resize(problem_.args.size());
   for (std::size_t a = 0; a < problem_.args.size(); ++a) {
     const Argument& one = problem_.args[a];
@@ -139,23 +161,54 @@ std::unique_ptr<DeviceProgram> KernelWorkload::program(DeviceResources& device, 
   return std::make_unique<KernelProgram>(*this, device, mode, capacity.fits);
 }
 
+// A second time if something was wrong: what is wrong with a descriptor is so again.
 void KernelWorkload::try_on(DeviceResources& device, Launches& launches, Items fits) {
   const std::string& id = device.traits().id;
   const std::scoped_lock lock(mutex_);
+  std::string first;
+  try {
+    return try_once(id, device, launches, fits);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input) throw;
+    first = error.what();
+  }
+  try_once(id, device, launches, fits);
+  throw Error(ErrorKind::device,
+              "slices that were tried twice gave different results, once: " + first);
+}
+
+void KernelWorkload::try_once(const std::string& id, DeviceResources& device, Launches& launches,
+                              Items fits) {
   Trial trial(problem_, {pages_.data(), problem_.host_bytes}, device, launches);
   if (expected_.empty()) {
     // Beside the arrays themselves there are zones of poison, and copies of them.
-    expected_ = trial.reference(fits < problem_.items ? std::max(fits / 4, problem_.granularity)
-                                                      : problem_.items);
+    Results expected = trial.reference(
+        fits < problem_.items ? std::max(fits / 4, problem_.granularity) : problem_.items);
+    if (problem_.rounds > 1 && !expected.empty()) {  // slices are tried for one round
+      first_round_ = std::move(expected);
+      expected = trial.all_rounds();
+      const Results again = trial.all_rounds();
+      for (std::size_t a = 0; a < again.size(); ++a) {
+        if (first_difference(problem_.args[a].type, problem_.descriptor.tolerance, expected[a],
+                             again[a]))
+          throw Error(ErrorKind::input,
+                      fmt::format("{}: argument {}: all rounds, computed twice by device {} alone, "
+                                  "gave different results",
+                                  problem_.descriptor.file, in_quotes(problem_.args[a].name), id));
+      }
+    }
     unwritten_ = trial.unwritten();
     expected_by_ = id;
-    if (problem_.rounds > 1 && !expected_.empty()) {  // slices are tried for one round
-      first_round_ = std::move(expected_);
-      expected_ = trial.all_rounds();
-    }
+    expected_ = std::move(expected);
   }
-  if (expected_.empty() || !problem_.guards || !tried_.insert(id).second) return;
+  if (expected_.empty() || !problem_.guards || tried_.contains(id)) return;
   trial.compare_cuts(first_round_.empty() ? expected_ : first_round_, unwritten_);
+  tried_.insert(id);
+  if (problem_.granularity >= problem_.items && tried_.size() == 1)
+    doubts_.push_back(
+        fmt::format("the split was not tried: slices begin at multiples of {} items, and there are "
+                    "{}; a larger --size has several slices",
+                    problem_.granularity, problem_.items));
 }
 
 void KernelWorkload::begin_sample() {
@@ -351,6 +404,21 @@ Verdict KernelWorkload::verify(VerifyLevel level, std::uint64_t) {
   if (!problem_.descriptor.command.empty()) {
     verdict.method += ", and by " + in_quotes(problem_.descriptor.command);
     if (const std::string why = run_command(digest()); !why.empty()) return fail(why);
+  }
+  verdict.found.warnings = doubts_;
+  for (std::size_t a = 0; a < problem_.args.size(); ++a) {
+    const Argument& one = problem_.args[a];
+    if (!one.is_output()) continue;
+    const bool none_written =
+        a < unwritten_.size() && !unwritten_[a].empty() &&
+        std::find(unwritten_[a].begin(), unwritten_[a].end(), false) == unwritten_[a].end();
+    if (none_written)
+      verdict.found.warnings.push_back(
+          fmt::format("argument {}: the kernel writes none of its elements", in_quotes(one.name)));
+    else if (is_constant(one, result(one)))
+      verdict.found.warnings.push_back(
+          fmt::format("argument {}: all of its {} elements are {}: a wrong map may pass unseen",
+                      in_quotes(one.name), one.elements, text_at(one.type, result(one).data())));
   }
   return verdict;
 }

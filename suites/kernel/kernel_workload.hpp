@@ -64,6 +64,7 @@ class KernelWorkload final : public Workload {
   void damaged(const std::string& what);
 
  private:
+  void try_once(const std::string& id, DeviceResources& device, Launches& launches, Items fits);
   struct Arrival {
     Slice slice;
     std::string device;
@@ -91,9 +92,10 @@ class KernelWorkload final : public Workload {
   std::map<std::pair<std::size_t, Items>, std::vector<std::byte>> blocks_;
   std::vector<std::vector<std::byte>> partials_;  // by argument; empty: no kernel combines it
   std::string damage_;
-  std::set<std::string> tried_;  // devices
-  Results expected_, files_;     // empty: not known
-  Results first_round_;          // likewise, where there are more
+  std::vector<std::string> doubts_;  // reasons why a wrong map may pass
+  std::set<std::string> tried_;      // devices
+  Results expected_, files_;         // empty: not known
+  Results first_round_;              // likewise, where there are more
   std::string expected_by_;
   std::vector<std::vector<bool>> unwritten_;
   std::map<std::string, std::string> commands_;  // what the user's check said, by digest

@@ -42,10 +42,9 @@ void combine_as(Reduction op, const std::byte* from, std::byte* into, std::size_
     T a, b;
     std::memcpy(&a, into + i * sizeof(T), sizeof(T));
     std::memcpy(&b, from + i * sizeof(T), sizeof(T));
-    if (op == Reduction::min) {
-      a = std::min(a, b);
-    } else if (op == Reduction::max) {
-      a = std::max(a, b);
+    if (op == Reduction::min || op == Reduction::max) {
+      const bool replaces = op == Reduction::min ? b < a : a < b;
+      if (replaces || b != b) a = b;  // NaN stays, whichever side has it
     } else if constexpr (std::is_floating_point_v<T>) {
       a = a + b;
     } else {

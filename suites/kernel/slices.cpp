@@ -68,7 +68,7 @@ Shape shape_of(const Problem& problem) {
   shape.items = problem.items;
   shape.granularity = problem.granularity;
   shape.rounds = problem.rounds;
-  shape.large_result = true;
+  shape.result_on_devices = true;
   const auto items = static_cast<double>(problem.items);
   shape.ops = problem.operations > 0 ? problem.operations : items;
   shape.rate_unit =

@@ -30,11 +30,11 @@ std::string type_of(Table& table) {
 Json fill_of(Table& table) {
   const std::size_t kind = table.choice("FillType", {"Constant", "Random", "BinaryRaw"}, 0);
   if (kind == 2) return {{"kind", "file"}, {"path", table.text("DataSource")}};
-  if (kind == 1)
-    return {{"kind", "uniform"},
-            {"seed", table.count("RandomSeed", 0)},
-            {"min", 0},
-            {"max", table.number("FillValue", 1)}};
+  if (kind == 1) {
+    Json fill{{"kind", "uniform"}, {"seed", table.count("RandomSeed", 0)}};
+    if (table.has("FillValue")) fill["max"] = table.number("FillValue", 1);
+    return fill;
+  }
   return {{"kind", "constant"}, {"value", table.expression("FillValue", "0")}};
 }
 

@@ -31,7 +31,7 @@ Bits steps_between(const std::byte* from, const std::byte* to) {
 bool within(const Tolerance& tolerance, Base base, const std::byte* from, const std::byte* to) {
   const double a = number_at(base, from), b = number_at(base, to);
   if (a == b || (std::isnan(a) && std::isnan(b))) return true;
-  if (std::isnan(a) || std::isnan(b)) return false;
+  if (!std::isfinite(a) || !std::isfinite(b)) return false;  // infinity tolerates everything
   if (base == Base::f32 && steps_between<std::uint32_t>(from, to) <= tolerance.ulp) return true;
   if (base == Base::f64 && steps_between<std::uint64_t>(from, to) <= tolerance.ulp) return true;
   return std::abs(a - b) <= tolerance.absolute + tolerance.relative * std::abs(b);

@@ -31,7 +31,7 @@ void in_pieces(std::uint64_t n, unsigned threads, const Body& body) {
 
 Shape PacWorkload::shape_of(const Problem& problem) {
   Shape shape;
-  shape.large_result = true;
+  shape.result_on_devices = true;
   shape.items = problem.items();
   const auto items = static_cast<double>(shape.items);
   shape.ops = static_cast<double>(problem.results()) * static_cast<double>(problem.surrogates + 1);
@@ -217,9 +217,11 @@ Verdict PacWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   const Reference reference(problem_, data_.series());
   std::string wrong = reference.impossible(data_.result(), host_threads_);
   const std::uint64_t all = problem_.series() * problem_.phase.count;
-  const double seconds = (level == VerifyLevel::full ? 1.0 : 0.1) * host_threads_;
-  const auto wanted =
-      static_cast<std::uint64_t>(std::clamp(seconds / reference.seconds_a_band(), 4.0, 1e9));
+  // A sample takes a tenth of a second of each thread.
+  const auto wanted = level == VerifyLevel::full
+                          ? all
+                          : static_cast<std::uint64_t>(std::clamp(
+                                0.1 * host_threads_ / reference.seconds_a_band(), 4.0, 1e9));
   const std::uint64_t step = std::max<std::uint64_t>(1, (all + wanted - 1) / wanted),
                       start = std::mt19937_64(seed)() % std::min(step, all);
   const std::uint64_t count = (all - start - 1) / step + 1;

@@ -285,7 +285,7 @@ Shape shape_of(const Problem& problem) {
   if (problem.partition == Partition::domain) {
     shape.items = problem.parts;
     shape.rounds = problem.steps;
-    shape.large_result = true;
+    shape.result_on_devices = true;
     shape.cost.ops = static_cast<double>(problem.part(0).points) * problem.steps;
     shape.ops = shape.cost.ops * problem.parts;
     shape.rate_unit = "points/s";
@@ -314,7 +314,7 @@ Shape shape_of(const Problem& problem) {
   constexpr double enough = 3e11;  // 10 ms of an H200
   const double each = flop * static_cast<double>(shape.fills_gpu) / problem.shards;
   shape.probe_rounds = static_cast<std::uint32_t>(std::clamp(enough / each, 8.0, 256.0));
-  shape.large_result = true;
+  shape.result_on_devices = true;
   shape.ops = static_cast<double>(problem.points) * problem.steps;
   shape.rate_unit = "points/s";
   shape.bytes_in = shape.bytes_out = network.count() * 3 * sizeof(float);

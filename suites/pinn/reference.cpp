@@ -253,12 +253,30 @@ std::string Check::wrong_ending(const Ending& whole, const std::vector<Collocati
                  whole.losses.data() + whole.losses.size() - 3, whole.gradient, seed);
 }
 
+// Parameters that were kept after some steps have the loss that the next step found.
+std::string Check::wrong_snapshot(const Ending& whole, bool full, std::uint64_t seed) const {
+  const std::size_t count = whole.snapshots.size();
+  if (count == 0 || flop_of(network_, problem_.all_points()) > affordable_flop(threads_)) return {};
+  const std::size_t chosen = splitmix64(seed, 1) % count;
+  for (std::size_t n = full ? 0 : chosen; n < (full ? count : chosen + 1); ++n) {
+    const auto& [steps, parameters] = whole.snapshots[n];
+    const float* const losses = whole.losses.data() + 3 * std::size_t{steps};
+    const double found = static_cast<double>(losses[0]) + losses[1] + losses[2];
+    const Loss known = loss(widened(parameters), collocation(problem_, 0, problem_.shards, steps));
+    if (!(std::abs(found - known.value) <= known.uncertain))
+      return fmt::format("the loss of step {} is {}, that of the parameters kept before it {}",
+                         steps + 1, found, known.value);
+  }
+  return {};
+}
+
 std::string Check::first_wrong(const Outcome& outcome, bool full, std::uint64_t seed) {
   const Ending& whole = outcome.whole;
   for (const auto& parameters : outcome.parameters)
     if (parameters != whole.parameters) return "devices end with different parameters";
   if (std::string wrong = wrong_sums(outcome); !wrong.empty()) return wrong;
   if (std::string wrong = wrong_step(whole); !wrong.empty()) return wrong;
+  if (std::string wrong = wrong_snapshot(whole, full, seed); !wrong.empty()) return wrong;
   const double each = 3 * flop_of(network_, places_of_shard(problem_));
   const auto affordable = static_cast<std::uint64_t>(affordable_flop(threads_) / each);
   const std::uint64_t some = full ? problem_.shards : std::min<std::uint64_t>(problem_.shards, 2);

@@ -52,6 +52,7 @@ class Check {
                                const std::vector<Collocation>& points) const;
 
  private:
+  std::string wrong_snapshot(const Ending& whole, bool full, std::uint64_t seed) const;
   std::string wrong_sums(const Outcome& outcome) const;
   // Of a shard in the last step: its loss, and how fast that grows along a direction which `seed`
   // chooses.

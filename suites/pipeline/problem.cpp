@@ -127,7 +127,7 @@ Shape shape_of(const Problem& problem) {
   const bool by_stages = problem.place == Place::stages;
   shape.items = by_stages ? problem.stages.size() : problem.batches();
   shape.rounds = by_stages ? u32(problem.batches()) : 0;
-  shape.large_result = true;
+  shape.result_on_devices = true;
   shape.ops = static_cast<double>(problem.records);
   shape.rate_unit = "records/s";
   shape.bytes_in = problem.in_bytes();

@@ -189,7 +189,7 @@ Shape shape_of(const Problem& problem) {
   shape.items = problem.items();
   shape.rounds = problem.steps;
   shape.checkpoint_rounds = problem.checkpoint_rounds;
-  shape.large_result = true;
+  shape.result_on_devices = true;
   shape.ops = static_cast<double>(problem.cells()) * problem.steps;
   shape.rate_unit = "updates/s";
   shape.bytes_in = shape.bytes_out = problem.host_bytes();

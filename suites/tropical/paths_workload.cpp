@@ -17,7 +17,7 @@ Shape shape_of_paths(const Problem& problem) {
   Shape shape;
   shape.items = blocks.count();
   shape.rounds = u32(blocks.count());
-  shape.large_result = true;
+  shape.result_on_devices = true;
   shape.ops = 2 * n * n * n;
   shape.rate_unit = "Op/s";
   shape.bytes_in = problem.sizes().c_bytes();

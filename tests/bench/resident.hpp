@@ -42,7 +42,7 @@ class Resident {
 
   // Of the last sample.
   bool right() {
-    if (workload_->shape().large_result) {  // it is still on the device
+    if (workload_->shape().result_on_devices) {  // it is still on the device
       program_->publish(open_->stream());
       finish();
       program_->published();

@@ -134,7 +134,7 @@ Nanos SuiteSetup::sample() {
 }
 
 void SuiteSetup::verify() {
-  if (workload_->shape().large_result) {
+  if (workload_->shape().result_on_devices) {
     for (std::size_t i = 0; i < case_.devices.size(); ++i) {
       prepared_[i].program->publish(machine_.devices()[i].open->stream());
       finish_on(i);

@@ -139,6 +139,30 @@ class Case(unittest.TestCase):
         file.write_text(json.dumps(document))
         self.assert_schema(file, name, "--exact")
 
+    def assert_flips_are_seen(self, *arguments):
+        """No result of this run passes if one bit is flipped in the last thing that devices send to
+        the host, a part of the result: the fault layer (tests/layer) stands between the program and
+        OpenCL. Bit 62 is in the exponent of the second float as of the first double."""
+        file, log = self.folder / "flipped.json", self.folder / "log"
+
+        def layered(what):
+            log.unlink(missing_ok=True)
+            result = mgpu(*arguments, "-o", file,
+                          env={"OPENCL_LAYERS": os.environ["MGPU_FAULT_LAYER"],
+                               "MGPU_FAULT_SCRIPT": f"call=download min=8 {what}",
+                               "MGPU_FAULT_LOG": str(log)})
+            return result, len(log.read_text().splitlines())
+
+        result, last = layered("do=note")
+        self.assertEqual(result.code, 0, f"{arguments}: {result}")
+        result, fired = layered(f"from={last} bit=62 do=flip")
+        while fired == 0 and last > 1:  # what is repeated on a busy machine was repeated less often
+            last -= 1
+            result, fired = layered(f"from={last} bit=62 do=flip")
+        self.assertEqual(result.code, 6, f"{arguments}: {result}")
+        for run in json.loads(file.read_text())["runs"]:
+            self.assertNotEqual(run["verify"]["status"], "passed", f"{arguments}: {run}")
+
     def assert_recomputed(self, file, *arguments):
         """Every figure of a result follows from its raw samples and events."""
         done = subprocess.run([sys.executable, ROOT / "scripts/recompute.py", file, *arguments],

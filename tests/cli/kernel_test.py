@@ -17,8 +17,10 @@ EXAMPLES = binary.ROOT / "suites" / "kernel" / "examples"
 NAMES = sorted(folder.name for folder in EXAMPLES.iterdir())
 QUICK = ("life",)  # a halo, in rounds
 SMALL = {"mandelbrot": 32, "blur": 128, "nbody": 512, "life": 48, "moments": 96}
-MORE = {"life": ("-s", "equal,proportional"), "moments": ("--set", "columns=256")}
-FEW = ("-q", "-n", 1, "--warmup", 0, "--mode", "resident")
+STRATEGIES = {"life": "equal,proportional"}
+MORE = {"moments": ("--set", "columns=256")}
+FEW = ("-q", "-n", 1, "--warmup", 0)
+RESIDENT = ("--mode", "resident")
 
 SAXPY = """\
 kernel = "k.cl"
@@ -252,8 +254,9 @@ UNFIT = {
 class Kernel(Case):
     def run_kernel(self, descriptor, *arguments, devices=None):
         file = self.folder / "r.json"
-        self.good("run", "--kernel", descriptor, *(devices or binary.DEVICES), *FEW, "-o", file,
-                  *arguments, cwd=self.folder)
+        mode = () if "--mode" in arguments else RESIDENT
+        self.good("run", "--kernel", descriptor, *(devices or binary.DEVICES), *FEW, *mode, "-o",
+                  file, *arguments, cwd=self.folder)
         runs = json.loads(file.read_text())["runs"]
         for run in runs:
             if run["status"] != "unsupported":
@@ -274,8 +277,8 @@ class Kernel(Case):
 
     def ends(self, code, file, *arguments):
         """What a run on one device says that ends with this code."""
-        done = binary.mgpu("run", "--kernel", file, *binary.ONE_DEVICE, *FEW, "-s", "equal",
-                           *arguments, cwd=self.folder)
+        done = binary.mgpu("run", "--kernel", file, *binary.ONE_DEVICE, *FEW, *RESIDENT, "-s",
+                           "equal", *arguments, cwd=self.folder)
         self.assertEqual(done.code, code, done)
         return done.out + done.err
 
@@ -290,12 +293,22 @@ class Runs(Kernel):
         for name in NAMES if THOROUGH else QUICK:
             with self.subTest(name):
                 runs = self.run_kernel(EXAMPLES / name / f"{name}.toml", "--size",
-                                       SMALL.get(name, 40000), "-s", "equal,dynamic",
+                                       SMALL.get(name, 40000), "-s",
+                                       STRATEGIES.get(name, "equal,dynamic"),
                                        *MORE.get(name, ()),
                                        *(("--mode", "both") if THOROUGH else ()))
                 self.assert_schema(self.folder / "r.json", "result")
                 self.assertEqual(
                         len({run["verify"]["digest"] for run in runs if run["status"] == "ok"}), 1)
+                for run in runs:
+                    self.assertNotIn("wrong map", " ".join(run.get("warnings", [])))
+                again = ("--size", SMALL.get(name, 40000), *MORE.get(name, ()), "-s", "single")
+                if name != "mandelbrot":  # it reads nothing
+                    other, = self.run_kernel(EXAMPLES / name / f"{name}.toml", *again, "--seed", 2,
+                                             devices=binary.ONE_DEVICE)
+                    self.assertNotEqual(other["verify"]["digest"], runs[0]["verify"]["digest"])
+                self.assert_flips_are_seen("run", "--kernel", name, *binary.ONE_DEVICE, *FEW,
+                                           *RESIDENT, *again)
 
     def test_the_published_schema_takes_the_examples_and_no_unknown_key(self):
         schema = json.loads((EXAMPLES.parent / "descriptor.schema.json").read_text())
@@ -402,14 +415,14 @@ class Fails(Kernel):
             with self.subTest(name):
                 file = self.with_mistake(example, descriptor, code)
                 size = ["--size", SMALL.get(example, 40000)] if isinstance(example, str) else []
-                self.refused(["run", "--kernel", file, *binary.ONE_DEVICE, *FEW, "-s", "equal",
-                              *size], 2, *words, cwd=self.folder)
+                self.refused(["run", "--kernel", file, *binary.ONE_DEVICE, *FEW, *RESIDENT, "-s",
+                              "equal", *size], 2, *words, cwd=self.folder)
 
     @binary.thorough
     def test_what_guards_would_find_is_a_wrong_result_without_them(self):
         file = self.with_mistake(*MISTAKES["a replicated array declared split"][:3])
-        done = binary.mgpu("run", "--kernel", file, *binary.DEVICES, *FEW, "-s", "equal", "--size",
-                           512, "--guards", "off", cwd=self.folder)
+        done = binary.mgpu("run", "--kernel", file, *binary.DEVICES, *FEW, *RESIDENT, "-s",
+                           "equal", "--size", 512, "--guards", "off", cwd=self.folder)
         self.assertEqual(done.code, 6, done)
 
     def test_a_check_of_ones_own_that_says_no_is_a_wrong_result_and_is_quoted(self):

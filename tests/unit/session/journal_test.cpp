@@ -4,7 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/base/fnv.hpp"
 #include "lib/session/configuration.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/sum_session.hpp"
 #include "tests/support/thorough.hpp"
@@ -261,6 +263,36 @@ TEST_CASE("what a loss cost is in the record, though the run that had it was kil
       if (fault.sample) CHECK(*fault.sample < run.disturbed.size());
   }
   CHECK(faults == 1);
+}
+
+TEST_CASE("auto keeps the choice of the run that was killed, if there can be such a choice") {
+  const KilledSetting setting{.strategies = "auto"};
+  const Ended whole = begin_session(setting);
+  const Files* found = find_state(whole.states, [](const GroupJournal& group) {
+    return std::any_of(group.samples.begin(), group.samples.end(),
+                       [](const JournalSample& sample) { return !sample.chosen.empty(); });
+  });
+  REQUIRE(found != nullptr);
+  // The line of the first such sample, which begins with its hash, with another choice.
+  const auto with_choice = [&](const std::string& name, const char* uses) {
+    Files files = *found;
+    const std::size_t at = files.journal.find(R"("chosen":)");
+    const std::size_t begin = files.journal.rfind('\n', at) + 1, end = files.journal.find('\n', at);
+    const std::size_t json = files.journal.find('{', begin);
+    const std::string text = files.journal.substr(json, at - json) + R"("chosen":")" + name +
+                             R"(","uses":[)" + uses + "]}}";
+    files.journal.replace(begin, end - begin, fnv1a_hex(text) + ' ' + text);
+    return files;
+  };
+  // On this backend `auto` would choose both devices.
+  CHECK(whole.report.runs[0].plan.chosen->devices.size() == 2);
+  const PlanRecord plan = resume(setting, with_choice("single", "0,1")).report.runs[0].plan;
+  REQUIRE(plan.chosen.has_value());
+  CHECK(plan.chosen->strategy == "single");
+  CHECK(plan.chosen->devices == std::vector<std::string>{"0:1"});
+  CHECK(plan.predicted.has_value());
+  const auto resumed = [&] { resume(setting, with_choice("nothing", "0,1")); };
+  CHECK(has(refusal(resumed, ErrorKind::input), "nothing"));
 }
 
 TEST_CASE("configurations differ where samples would not be of the same cases") {

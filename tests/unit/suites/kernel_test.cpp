@@ -5,15 +5,18 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "suites/kernel/data.hpp"
 #include "suites/kernel/examples.hpp"
 #include "suites/kernel/layout.hpp"
 #include "suites/kernel/parts.hpp"
 #include "suites/kernel/skeleton.hpp"
 #include "suites/kernel/tree.hpp"
+#include "suites/kernel/trial.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace mgpu::kernel {
@@ -192,6 +195,72 @@ TEST_CASE("kernel: accumulators begin with what changes nothing, and combine by 
     for (const std::int32_t& each : {a, b}) combine(one, std::as_bytes(std::span(&each, 1)), bytes);
     CHECK(sum == expected);
   }
+}
+
+TEST_CASE("kernel: a minimum or maximum with NaN is NaN, whichever slice it is in") {
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  for (const char* op : {"min", "max"}) {
+    const Problem problem =
+        problem_with(std::string("[[args]]\nname = 's'\ntype = 'float'\naccess = 'write'\nsize = "
+                                 "1\nmap = { kind = 'reduce', op = '") +
+                     op + "' }\n");
+    for (const auto& [first, second] : {std::pair{kNaN, 1.0f}, {1.0f, kNaN}}) {
+      float made = 0;
+      const auto bytes = std::as_writable_bytes(std::span(&made, 1));
+      put_identity(problem.args[1], bytes);
+      for (const float& each : {first, second})
+        combine(problem.args[1], std::as_bytes(std::span(&each, 1)), bytes);
+      CHECK(std::isnan(made));
+    }
+  }
+}
+
+TEST_CASE("kernel: what is not finite is within no tolerance of what is") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(),
+                  kLargest = std::numeric_limits<float>::max();
+  const auto differ = [](const Tolerance& tolerance, float result, float expected) {
+    return first_difference(*element_type("float"), tolerance, std::as_bytes(std::span(&result, 1)),
+                            std::as_bytes(std::span(&expected, 1)))
+        .has_value();
+  };
+  for (const Tolerance& tolerance : {Tolerance{1, 0, 0}, {0, 1e-6, 0}, {0, 0, 1}}) {
+    CHECK(differ(tolerance, 1, kInfinity));
+    CHECK(differ(tolerance, kLargest, kInfinity));
+    CHECK(differ(tolerance, -kInfinity, kInfinity));
+    CHECK(differ(tolerance, kInfinity, 1));
+    CHECK(differ(tolerance, std::nanf(""), 1));
+    CHECK_FALSE(differ(tolerance, kInfinity, kInfinity));
+    CHECK_FALSE(differ(tolerance, std::nextafter(1.0f, 2.0f), 1));
+  }
+}
+
+TEST_CASE("kernel: integers are filled from the first bound to the last, by default to 255") {
+  for (const auto& [type, fill, low, high] :
+       {std::tuple{"int", "", 0, 255},
+        {"uchar", "", 0, 255},
+        {"char", "", 0, 127},
+        {"ulong", "fill = { kind = 'uniform', seed = 3 }\n", 0, 255},
+        {"uchar", "fill = { kind = 'uniform', min = 0, max = 1 }\n", 0, 1},
+        {"short", "fill = { kind = 'uniform', min = -2, max = 2 }\n", -2, 2}}) {
+    CAPTURE(type);
+    const Problem problem = problem_with(
+        std::string("[[args]]\nname = 'x'\nmap = 'split'\ntype = '") + type + "'\n" + fill, 20000);
+    const Argument& one = problem.args[1];
+    std::vector<std::byte> bytes(one.bytes());
+    fill_array(problem, 1, 1, bytes);
+    std::map<double, int> counts;
+    for (Bytes at = 0; at < bytes.size(); at += one.type.size)
+      ++counts[number_at(one.type.base, bytes.data() + at)];
+    CHECK(counts.begin()->first == low);
+    CHECK(counts.rbegin()->first == high);
+    CHECK(counts.size() == static_cast<std::size_t>(high - low + 1));
+  }
+  CHECK(has(why([] {
+              problem_with(
+                  "[[args]]\nname = 's'\ntype = 'int'\naccess = 'write'\nsize = 1\n"
+                  "fill = { kind = 'zero' }\nmap = { kind = 'reduce', op = 'add' }\n");
+            }),
+            "fill"));
 }
 
 TEST_CASE("kernel: sums of floats are of blocks, which slices are made of; integers need none") {

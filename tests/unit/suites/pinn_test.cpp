@@ -144,6 +144,14 @@ TEST_CASE("pinn: what differences confirm passes, and every kind of mistake is f
       return Check(problem, network, 1).first_wrong(changed, true, 1);
     };
     CHECK(wrong([](Outcome&) {}) == "");
+    const auto with_snapshot = [&](float factor) {
+      return wrong([&](Outcome& o) {
+        o.whole.snapshots.push_back({problem.steps - 1, o.whole.before});
+        for (float& parameter : o.whole.snapshots.back().parameters) parameter *= factor;
+      });
+    };
+    CHECK(with_snapshot(1) == "");
+    CHECK(test::has(with_snapshot(1.1F), "kept before it"));
     const std::pair<const char*, void (*)(Outcome&)> mistakes[] = {
         {"different parameters", [](Outcome& o) { o.parameters[1][3] += 1e-6F; }},
         {"gradient by parameter 7", [](Outcome& o) { o.whole.gradient[7] *= 1.001F; }},

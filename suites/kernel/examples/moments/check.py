@@ -14,5 +14,5 @@ for column in range(0, columns, max(columns // 16, 1)):
     mean = math.fsum(values) / len(values)
     expected = [len(values), mean, math.fsum((x - mean) ** 2 for x in values)]
     made = list(sums[4 * column:4 * column + 3])
-    if any(abs(a - b) > 1e-4 * b for a, b in zip(made, expected, strict=True)):
+    if not all(abs(a - b) <= 1e-4 * abs(b) for a, b in zip(made, expected, strict=True)):
         sys.exit(f"column {column} has {made}, it should have {expected}")
