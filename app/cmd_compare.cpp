@@ -225,16 +225,16 @@ ExitCode deliver(const Comparison& comparison, const CompareRequest& request,
           : std::string();
   ExitCode code = ExitCode::ok;
   try {
-    if (request.result_file) write_file_atomically(*request.result_file, json);
+    if (request.result_file) request.outputs.at(*request.result_file).write(json);
     if (request.markdown_file)
-      write_file_atomically(*request.markdown_file, comparison_markdown(comparison, sources));
+      request.outputs.at(*request.markdown_file).write(comparison_markdown(comparison, sources));
   } catch (const Error& error) {
     print_error(error.what());
     code = ExitCode::internal;
   }
   if (request.json) {
     print_json(json);
-  } else {
+  } else if (!request.outputs.take_standard_output()) {
     print(comparison_tables(comparison, style));
   }
   return code;

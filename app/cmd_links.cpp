@@ -22,16 +22,16 @@ ExitCode deliver(const LinksReport& report, const LinksRequest& request, const T
   const std::string json =
       request.json || request.result_file ? links_json_text(report) : std::string();
   try {
-    if (request.result_file) write_file_atomically(*request.result_file, json);
+    if (request.result_file) request.outputs.at(*request.result_file).write(json);
   } catch (const Error& error) {
     print_error(error.what());
     written = false;
   }
   if (!request.exports.empty())
-    written = write_exports(as_cases(report), request.exports, {}) && written;
+    written = write_exports(as_cases(report), request.exports, {}, request.outputs) && written;
   if (request.json) {
     print_json(json);
-  } else {
+  } else if (!request.outputs.take_standard_output()) {
     print(links_tables(report, style));
   }
   if (const std::uint64_t wrong = wrong_in(report); wrong > 0)

@@ -14,7 +14,8 @@ namespace mgpu {
 namespace {
 
 ExitCode report_links(const LinksReport& links, const std::vector<ExportFile>& exports,
-                      const std::string& file, const TableStyle& style) {
+                      const OutputFiles& outputs, const std::string& file,
+                      const TableStyle& style) {
   if (!links.complete)
     print_error("warning: " + file + ": the measurement was not completed" +
                 (links.failure ? " (" + printable(*links.failure) + ")" : "") +
@@ -22,8 +23,8 @@ ExitCode report_links(const LinksReport& links, const std::vector<ExportFile>& e
   const Report cases = as_cases(links);
   if (const std::string when = measured_words(cases); !when.empty())
     print_error(file + ": " + when);
-  const bool written = write_exports(cases, exports, {});
-  print(links_tables(links, style));
+  const bool written = write_exports(cases, exports, {}, outputs);
+  if (!outputs.take_standard_output()) print(links_tables(links, style));
   return written ? ExitCode::ok : ExitCode::internal;
 }
 
@@ -34,13 +35,14 @@ ExitCode cmd_report(const Context& context) {
   const TableStyle style = table_style(settings, context.environment);
   const std::vector<ExportFile> exports = read_exports(settings);
   const std::vector<Requirement> requirements = read_requirements(settings);
-  for (const ExportFile& one : exports) check_writable(one.file);
+  OutputFiles outputs;
+  add_outputs(exports, outputs);
   const std::string file = context.invocation.arguments.at(0);
   AnyResult result = read_any_result(file);
   if (const auto* links = std::get_if<LinksReport>(&result)) {
     if (!requirements.empty())
       throw Error(ErrorKind::usage, "--require: not of a file of links; accepted: a result of run");
-    return report_links(*links, exports, file, style);
+    return report_links(*links, exports, outputs, file, style);
   }
   Report& report = std::get<Report>(result);
   complete_defaults(report, context.suites);
@@ -50,12 +52,13 @@ ExitCode cmd_report(const Context& context) {
     print_error(file + ": " + when);
   const std::vector<Miss> missed = misses(report, requirements);
   std::vector<ExitCode> codes;
-  if (!write_exports(report, exports, missed)) codes.push_back(ExitCode::internal);
+  if (!write_exports(report, exports, missed, outputs)) codes.push_back(ExitCode::internal);
+  if (!tell_misses(missed)) codes.push_back(ExitCode::regression);
+  if (outputs.take_standard_output()) return worst(codes);
   print(run_tables(report, style));
   if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty()) print("\n" + sweeps);
   if (!is_sweep(report) || size_sweeps(report).empty())
     print("\n" + wrapped_prose(closing_words(report), style, 2));
-  if (!tell_misses(missed)) codes.push_back(ExitCode::regression);
   return worst(codes);
 }
 

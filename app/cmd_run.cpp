@@ -39,8 +39,7 @@ void begin_journal(const RunRequest& request, std::optional<Earlier> earlier, Re
     observer.keep(std::make_unique<JournalWriter>(file, earlier->journal), begun.runs.size());
     return;
   }
-  if (std::filesystem::exists(result, error) && !std::filesystem::is_regular_file(result, error))
-    return;
+  if (!request.outputs.at(result).is_replaced()) return;
   if (std::filesystem::exists(file, error))
     observer.warning(fmt::format(
         "an unfinished run had left {}, which is begun anew: --resume would have gone on",
@@ -142,10 +141,9 @@ void keep_result(const Context& context, const std::string& began, RunRequest& r
       suites.push_back(problem.suite->name);
   }
   try {
-    NewResult result = new_saved_result(folder, began, suites_word(suites, context.suites.size()));
-    request.result_file = result.file;
+    request.result_file = new_saved_result(
+        folder, began, suites_word(suites, context.suites.size()), request.outputs);
     request.result_is_dated = true;
-    request.locks.push_back(std::move(result.lock));
   } catch (const Error& error) {
     warnings.push_back(
         fmt::format("{}: this result will not be kept (-o FILE keeps it)", error.what()));

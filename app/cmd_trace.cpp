@@ -41,10 +41,11 @@ ExitCode cmd_trace(const Context& context) {
       throw Error(ErrorKind::usage, output->from + ": nothing is written with --check");
     return check(file);
   }
-  if (output != nullptr) check_writable(output->value);
+  OutputFiles outputs;
+  if (output != nullptr) outputs.add(output->value);
   const std::string trace = to_chrome_trace(read_report(file));
   if (output != nullptr) {
-    write_file_atomically(output->value, trace);
+    outputs.at(output->value).write(trace);
   } else {
     print_json(trace);
   }

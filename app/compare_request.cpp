@@ -60,8 +60,7 @@ std::optional<std::filesystem::path> output_file(const Settings& settings, const
   const Given* given = settings.find(name);
   if (given == nullptr) return std::nullopt;
   if (given->value.empty()) throw Error(ErrorKind::usage, given->from + ": the file name is empty");
-  request.locks.emplace_back(given->value);
-  check_writable(given->value);
+  request.outputs.add(given->value, output_mode(given->value));
   return given->value;
 }
 

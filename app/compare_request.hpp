@@ -23,7 +23,7 @@ struct CompareRequest {
   std::size_t rounds = 0;   // 0: files
   std::string with;         // what both sides run in a round
   std::optional<std::filesystem::path> result_file, markdown_file;
-  std::vector<FileLock> locks;  // on these, until they are written
+  OutputFiles outputs;  // these
 };
 
 // Throws Error(usage), naming the option, its value and what is accepted; Error(output) for a file

@@ -23,19 +23,20 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
                  RunObserver& observer, const TableStyle& style) {
   observer.clear_line();
   observer.save(report);
+  observer.finish();
   bool written = !observer.could_not_write();
   if (request.trace_file) {
     try {
-      write_file_atomically(*request.trace_file, to_chrome_trace(report));
+      request.outputs.at(*request.trace_file).write(to_chrome_trace(report));
     } catch (const Error& error) {
       written = false;
       print_error(error.what());
     }
   }
-  written &= write_exports(report, request.exports, failures);
+  written &= write_exports(report, request.exports, failures, request.outputs);
   if (request.json) {
     print_json(to_json_text(report));
-  } else {
+  } else if (!request.outputs.take_standard_output()) {
     observer.print_tables(report);
     print(below_run_tables(report, style));
     if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty())

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
@@ -37,12 +38,28 @@ std::vector<Requirement> read_requirements(const Settings& settings) {
                           : parse_requirements(given->from, given->value);
 }
 
+void add_outputs(const std::vector<ExportFile>& exports, OutputFiles& outputs) {
+  for (const ExportFile& one : exports) outputs.add(one.file, output_mode(one.file));
+}
+
+void refuse_two_on_standard_output(bool json, const OutputFiles& outputs) {
+  if (json && outputs.take_standard_output())
+    throw Error(ErrorKind::usage,
+                "--json: another output is on standard output; expected: a file for that one");
+}
+
+OutputFile::Mode output_mode(const std::filesystem::path& file) {
+  const char* summary = std::getenv("GITHUB_STEP_SUMMARY");
+  return summary != nullptr && file == summary ? OutputFile::Mode::append
+                                               : OutputFile::Mode::replace;
+}
+
 bool write_exports(const Report& report, const std::vector<ExportFile>& exports,
-                   const std::vector<Miss>& missed) {
+                   const std::vector<Miss>& missed, const OutputFiles& outputs) {
   bool written = true;
   for (const ExportFile& one : exports) {
     try {
-      write_file_atomically(one.file, exported(one.kind, report, missed));
+      outputs.at(one.file).write(exported(one.kind, report, missed));
     } catch (const Error& error) {
       written = false;
       print_error(error.what());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/settings.hpp"
+#include "lib/base/output_file.hpp"
 #include "lib/report/requirement.hpp"
 
 namespace mgpu {
@@ -19,9 +20,15 @@ struct ExportFile {
 std::vector<ExportFile> read_exports(const Settings& settings);
 std::vector<Requirement> read_requirements(const Settings& settings);
 
+// A job summary, the file that $GITHUB_STEP_SUMMARY names, has what other steps wrote, too.
+OutputFile::Mode output_mode(const std::filesystem::path& file);
+void add_outputs(const std::vector<ExportFile>& exports, OutputFiles& outputs);
+// Throws Error(usage) if --json and another output are both on standard output.
+void refuse_two_on_standard_output(bool json, const OutputFiles& outputs);
+
 // Writes all of them; what cannot be written is said on stderr. True when all were.
 bool write_exports(const Report& report, const std::vector<ExportFile>& exports,
-                   const std::vector<Miss>& missed);
+                   const std::vector<Miss>& missed, const OutputFiles& outputs);
 
 // One line on stderr for each. True when there is none.
 bool tell_misses(const std::vector<Miss>& missed);

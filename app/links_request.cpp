@@ -89,8 +89,7 @@ void read_files(const Settings& settings, LinksRequest& request) {
       throw Error(ErrorKind::usage,
                   fmt::format("--export: {} is already the file of another output",
                               in_quotes(file.string())));
-    request.locks.emplace_back(file);
-    check_writable(file);
+    request.outputs.add(file, output_mode(file));
   }
 }
 

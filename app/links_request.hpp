@@ -20,7 +20,7 @@ struct LinksRequest {
   ParamMap recorded;
   std::optional<std::filesystem::path> result_file;
   std::vector<ExportFile> exports;
-  std::vector<FileLock> locks;
+  OutputFiles outputs;
   bool json = false, quiet = false;
 };
 

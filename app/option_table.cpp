@@ -181,10 +181,12 @@ std::vector<OptionSpec> own_run_options() {
        "Do not sample clocks, power, temperature and load during the run", kMeasurement},
       {"result", 'o', Kind::value, "FILE",
        "Save the measurements as JSON, after every group of cases; compressed where the name ends "
-       "in .gz; missing folders are made "
+       "in .gz; missing folders are made; - is standard output "
        "(default: a dated file in $XDG_STATE_HOME/mgpu-bench, which report and others take as "
        "last)",
        kFiles, in_simulate | in_links | not_confirmed | important},
+      {"force", 0, Kind::flag, "", "Replace an older result even if nothing was measured", kFiles,
+       not_confirmed},
       {"resume", 0, Kind::value, "FILE",
        "Continue the interrupted or killed run that was writing FILE (or last), with the same "
        "options; its samples are kept",

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -32,9 +33,11 @@ std::string case_line(const RunRecord& run) {
 
 RunObserver::Options RunObserver::options_of(const RunRequest& request, const TableStyle& tables,
                                              const Environment& environment) {
-  return {.result_file = request.result_file,
+  return {.result = request.result_file ? &request.outputs.at(*request.result_file) : nullptr,
+          .force = request.force,
           .result_is_dated = request.result_is_dated,
-          .tables = request.json ? std::nullopt : std::optional(tables),
+          .tables = request.json || request.outputs.take_standard_output() ? std::nullopt
+                                                                           : std::optional(tables),
           .quiet = request.quiet,
           .verbose = request.verbose,
           .in_place = progress_in_place(environment),
@@ -154,20 +157,37 @@ void RunObserver::saved(const Report& report) {
 }
 
 void RunObserver::save(const Report& report) {
-  if (!options_.result_file) return;
+  if (options_.result == nullptr) return;
   try {
     if (options_.result_is_dated && report.runs.empty() &&
         !report.complete) {  // an empty result is not what `last` should mean
       if (journal_) journal_->remove();
       journal_.reset();
-      options_.result_file.reset();
+      options_.result = nullptr;
       return;
     }
-    write_file_atomically(*options_.result_file, to_json_text(report));
+    const bool measured =
+        std::any_of(report.runs.begin(), report.runs.end(),
+                    [](const RunRecord& run) { return run.status == Status::ok; });
+    keeps_older_ = options_.result->had_content() && !measured && !options_.force;
+    if (!keeps_older_) options_.result->put(to_json_text(report));
     could_not_write_ = false;
     if (journal_) saved(report);
   } catch (const Error& error) {
     if (!could_not_write_ || !options_.result_is_dated) warning(error.what());
+    could_not_write_ = true;
+  }
+}
+
+void RunObserver::finish() {
+  if (options_.result == nullptr) return;
+  if (keeps_older_)
+    warning(fmt::format("{} keeps its older result: nothing was measured (--force replaces it)",
+                        options_.result->name().string()));
+  try {
+    options_.result->finish();
+  } catch (const Error& error) {
+    warning(error.what());
     could_not_write_ = true;
   }
 }

@@ -16,7 +16,8 @@ namespace mgpu {
 class RunObserver : public SessionObserver {
  public:
   struct Options {
-    std::optional<std::filesystem::path> result_file;
+    OutputFile* result = nullptr;  // null: it is not saved
+    bool force = false;            // replaces an older result though nothing was measured
     bool result_is_dated =
         false;  // nobody named that file: it is no failure when it cannot be written
     std::optional<TableStyle> tables = {};  // how they are printed; none: they are not
@@ -50,7 +51,8 @@ class RunObserver : public SessionObserver {
   void clear_line();
   // Prints the tables of the report that were not printed yet. Throws Error(output).
   void print_tables(const Report& report);
-  bool result_is_kept() const { return options_.result_file && !could_not_write_; }
+  void finish();  // after the last save()
+  bool result_is_kept() const { return options_.result && !could_not_write_ && !keeps_older_; }
   bool could_not_write() const {
     return (could_not_write_ && !options_.result_is_dated) || could_not_write_output_;
   }
@@ -66,6 +68,7 @@ class RunObserver : public SessionObserver {
   std::unique_ptr<JournalWriter> journal_;
   std::size_t groups_finished_ = 0, tables_printed_ = 0;
   bool journal_failed_ = false;  // since it was last begun anew
+  bool keeps_older_ = false;     // nothing was measured so far
   bool stopping_ = false, could_not_write_ = false, could_not_write_output_ = false;
 };
 

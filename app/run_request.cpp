@@ -171,7 +171,7 @@ void read_output_files(const Settings& settings, RunRequest& request) {
   request.json = settings.is_on("json");
   std::set<std::filesystem::path> taken;
   const auto take = [&](const Given& given, const std::filesystem::path& file) {
-    if (taken.insert(std::filesystem::absolute(file).lexically_normal()).second) return;
+    if (taken.insert(file.lexically_normal()).second) return;
     throw Error(ErrorKind::usage, fmt::format("{}: {} is already the file of another output",
                                               given.from, in_quotes(file.string())));
   };
@@ -198,6 +198,7 @@ void read_output_files(const Settings& settings, RunRequest& request) {
     if (!request.result_file) request.result_file = path("resume");
     request.resumes = true;
   }
+  request.force = settings.is_on("force");
   request.trace_file = path("trace");
   request.session.result_file = path("output");
   if (request.session.result_file && names_gzip(*request.session.result_file)) {
@@ -221,14 +222,11 @@ void read_output_files(const Settings& settings, RunRequest& request) {
                             "suite and one size",
                             settings.find("output")->from, request.session.problems.size()));
   }
-  const auto claim = [&](const std::filesystem::path& file) {
-    request.locks.emplace_back(file);
-    check_writable(file);
-  };
   for (const auto& file : {request.result_file, request.trace_file, request.session.result_file}) {
-    if (file) claim(*file);
+    if (file) request.outputs.add(*file);
   }
-  for (const ExportFile& one : request.exports) claim(one.file);
+  add_outputs(request.exports, request.outputs);
+  refuse_two_on_standard_output(request.json, request.outputs);
 }
 
 RunRequest read_run_request(const Invocation& invocation, std::span<const SuiteInfo> suites,

@@ -33,12 +33,13 @@ struct RunRequest {
   std::vector<HandicapTerm> handicaps;
   std::optional<Bytes> memory_pool;  // at most that much of each device's memory
   bool strict = false, quick = false, quiet = false, verbose = false;
-  bool json = false;  // the result, and nothing else, goes to stdout
+  bool json = false;   // the result, and nothing else, goes to stdout
+  bool force = false;  // replace a result even if nothing was measured
   std::optional<std::filesystem::path> result_file, trace_file;
   bool result_is_dated =
       false;  // result_file was not asked for: it is the next one of app/saved_results.hpp
-  bool resumes = false;         // an earlier run's result_file
-  std::vector<FileLock> locks;  // on every file to write, while the run lasts
+  bool resumes = false;  // an earlier run's result_file
+  OutputFiles outputs;   // every file to write
   std::vector<ExportFile> exports;
   std::vector<Requirement> requirements;
 };

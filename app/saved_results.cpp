@@ -133,8 +133,8 @@ fs::path resolved(const std::string& from, const std::string& text, std::size_t 
 
 }  // namespace
 
-NewResult new_saved_result(const fs::path& folder, const std::string& began,
-                           const std::string& what, std::size_t most) {
+fs::path new_saved_result(const fs::path& folder, const std::string& began, const std::string& what,
+                          OutputFiles& outputs, std::size_t most) {
   Age age{began, 1};
   std::erase(age.first, ':');  // which some file systems do not take
   for (const auto& [other, saved] :
@@ -146,11 +146,13 @@ NewResult new_saved_result(const fs::path& folder, const std::string& began,
     const auto taken = [&] { return has_name(file) || has_name(journal_of(file)); };
     if (taken()) continue;
     try {
-      FileLock lock(file);
-      if (taken()) continue;  // by a run that ended between the two calls
-      check_writable(file);
+      outputs.add(file);
+      if (taken()) {  // by a run that ended between the two calls
+        outputs.remove(file);
+        continue;
+      }
       remove_oldest(folder, most - 1);
-      return {file, std::move(lock)};
+      return file;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::usage) throw;  // else another run, of the same second, has it
     }

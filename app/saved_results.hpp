@@ -16,19 +16,14 @@ namespace mgpu {
 constexpr std::size_t kMostSaved =
     100;  // results of that kind; a new one takes the place of the oldest
 
-// A file for a result, that no other process writes to.
-struct NewResult {
-  std::filesystem::path file;
-  FileLock lock;
-};
-
 // In `folder`, which is made where it is missing: 2026-11-23T163543Z-merkle.json.gz for what began
 // at 2026-11-23T16:35:43Z and measures `what`; 2026-11-23T163543Z.2-merkle.json.gz for the second
 // of that second, and so on. Nothing is written yet. Removes the oldest results of such names, with
 // their journals, until the new one makes `most`; never a file of another name, nor one that a run
-// is writing. Throws Error(output).
-NewResult new_saved_result(const std::filesystem::path& folder, const std::string& began,
-                           const std::string& what, std::size_t most = kMostSaved);
+// is writing. It is added to `outputs`. Throws Error(output).
+std::filesystem::path new_saved_result(const std::filesystem::path& folder,
+                                       const std::string& began, const std::string& what,
+                                       OutputFiles& outputs, std::size_t most = kMostSaved);
 
 // The results in `folder`, the one that began last first. `unfinished`: also those of which there
 // is only a journal so far.

@@ -128,10 +128,10 @@ ExitCode simulate_nodes(const Context& context, const Scenario& scenario, const 
   if (stop_signal() != 0)
     return stop_signal() == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
   const std::string json = scaling_json(report);
-  if (request.result_file) write_file_atomically(*request.result_file, json);
+  if (request.result_file) request.outputs.at(*request.result_file).write(json);
   if (request.json) {
     print_json(json);
-  } else {
+  } else if (!request.outputs.take_standard_output()) {
     print(scaling_tables(report, style));
     print(wrapped_prose(
         fmt::format("\nsimulated ({}): nothing was computed, so nothing was verified\n", source),

@@ -8,12 +8,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <string>
+#include <fstream>
+#include <sstream>
+#include <tuple>
 #include <utility>
 
 #include "lib/base/error.hpp"
 #include "lib/base/fnv.hpp"
 #include "lib/base/gzip.hpp"
+#include "lib/base/quote.hpp"
 
 namespace mgpu {
 
@@ -27,38 +30,56 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void refuse(const fs::path& file, int error) { refuse(file, std::strerror(error)); }
 
+// What a name leads to.
 struct Target {
-  fs::path path;         // symbolic links followed: they stay links
-  bool special = false;  // a pipe or device: written in place, never replaced
+  fs::path path;          // symbolic links followed
+  bool in_place = false;  // no regular file, or one that a process is known to have open
+  struct stat info {};    // of what is there
   bool exists = false;
-  mode_t permissions = 0;  // of the file that is there
 };
 
-// What `file` stands for; makes missing parents and refuses what cannot be written.
+bool same_file(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+void make_parents(const fs::path& file, const fs::path& target) {
+  if (!target.has_parent_path()) return;
+  std::error_code error;
+  fs::create_directories(target.parent_path(), error);
+  if (error) refuse(file, error.message());
+}
+
+// Follows links one by one, also those that lead to nothing yet. A link below /proc stands for what
+// a process has open, whatever the path that it shows.
 Target target_of(const fs::path& file) {
   if (file.empty()) refuse(file, "the name is empty");
+  if (file.filename().empty()) refuse(file, "it names a directory");
   std::error_code error;
   Target target;
-  target.path = fs::weakly_canonical(file, error);
-  if (error) target.path = file;
-  if (file.filename().empty()) refuse(file, "it names a directory");
-  struct stat info {};
-  if (::stat(target.path.c_str(), &info) == 0) {
-    if (S_ISDIR(info.st_mode)) refuse(file, "it is a directory");
-    // Another process may have removed it between the two calls, as check_writable() does: then it
-    // is not there.
-    target.exists = ::access(target.path.c_str(), W_OK) == 0;
-    if (!target.exists && errno != ENOENT) refuse(file, errno);
-  } else if (errno != ENOENT) {
-    refuse(file, errno);
-  }
-  if (target.exists) {
-    target.special = !S_ISREG(info.st_mode);
-    target.permissions = info.st_mode & 0777;
-  }
-  if (target.path.has_parent_path()) {
-    fs::create_directories(target.path.parent_path(), error);
+  target.path = fs::absolute(file, error);
+  if (error) refuse(file, error.message());
+  constexpr int kMostLinks = 40;  // as the kernel's
+  for (int links = 0; fs::is_symlink(fs::symlink_status(target.path, error)); ++links) {
+    if (links == kMostLinks) refuse(file, ELOOP);
+    const fs::path folder = fs::weakly_canonical(target.path.parent_path(), error);
+    if (folder.native().starts_with("/proc/")) {
+      target.in_place = true;
+      break;
+    }
+    const fs::path next = fs::read_symlink(target.path, error);
     if (error) refuse(file, error.message());
+    target.path = next.is_absolute() ? next : folder / next;
+  }
+  if (::stat(target.path.c_str(), &target.info) != 0) {
+    if (errno != ENOENT) refuse(file, errno);
+    return target;
+  }
+  if (S_ISDIR(target.info.st_mode)) refuse(file, "it is a directory");
+  target.exists = true;
+  target.in_place |= !S_ISREG(target.info.st_mode);
+  if (::access(target.path.c_str(), W_OK) != 0) {
+    if (errno != ENOENT) refuse(file, errno);
+    target.exists = false;  // another process removed it between the two calls
   }
   return target;
 }
@@ -73,8 +94,7 @@ std::string companion(const fs::path& target) {
 bool is_at(int fd, const fs::path& path) {
   struct stat mine {
   }, there{};
-  return ::fstat(fd, &mine) == 0 && ::stat(path.c_str(), &there) == 0 &&
-         mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
+  return ::fstat(fd, &mine) == 0 && ::stat(path.c_str(), &there) == 0 && same_file(mine, there);
 }
 
 // Temporaries of processes that were killed: nobody holds their locks. Best effort; where there are
@@ -94,28 +114,24 @@ void remove_stale(const fs::path& target) {
   }
 }
 
-struct Temporary {
-  fs::path path;
-  int fd = -1;
-};
+using Temporary = std::pair<fs::path, int>;  // its name and descriptor
 
-// A new file beside the target, locked where that can be done.
-Temporary open_temporary(const fs::path& file, const Target& target) {
+// A new file next to `file`, locked where that can be done.
+Temporary open_temporary(const fs::path& name, const fs::path& file) {
   const fs::path stem =
-      target.path.parent_path() / (companion(target.path) + '-' + std::to_string(::getpid()) + '-');
+      file.parent_path() / (companion(file) + '-' + std::to_string(::getpid()) + '-');
   for (int attempt = 0;; ++attempt) {
-    Temporary t;
-    t.path = stem;
-    t.path += std::to_string(attempt) + ".tmp";
-    t.fd = ::open(t.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (t.fd < 0) {
-      if (errno != EEXIST || attempt == 1000) refuse(file, errno);
+    fs::path path = stem;
+    path += std::to_string(attempt) + ".tmp";
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) {
+      if (errno != EEXIST || attempt == 1000) refuse(name, errno);
       continue;
     }
     // Between the two calls another process may have taken it for one that was left.
-    const bool taken = ::flock(t.fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (!taken && is_at(t.fd, t.path)) return t;
-    ::close(t.fd);
+    const bool taken = ::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (!taken && is_at(fd, path)) return {path, fd};
+    ::close(fd);
   }
 }
 
@@ -151,78 +167,162 @@ int synced_folder(const fs::path& folder) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(const fs::path& file) : file_(file) {
-  const Target target = target_of(file);
-  target_ = target.path;
-  in_place_ = target.special;
-  if (in_place_) {
-    path_ = target_;
-    fd_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
-    if (fd_ < 0) refuse(file, errno);
-    return;
-  }
-  remove_stale(target_);
-  const Temporary temporary = open_temporary(file, target);
-  path_ = temporary.path;
-  fd_ = temporary.fd;
-  if (target.exists)
-    (void)::fchmod(fd_,
-                   target.permissions);  // a file system without permissions is no reason to fail
+AtomicFile::AtomicFile(const fs::path& file, const fs::path& name)
+    : file_(file), name_(name.empty() ? file : name) {
+  make_parents(name_, file);
+  remove_stale(file);
+  std::tie(temporary_, fd_) = open_temporary(name_, file);
+  struct stat older {};
+  if (::lstat(file.c_str(), &older) == 0 && S_ISREG(older.st_mode))
+    (void)::fchmod(fd_, older.st_mode & 0777);  // a file system may know no permissions
 }
 
 AtomicFile::~AtomicFile() {
   if (fd_ < 0) return;
-  if (!in_place_) ::unlink(path_.c_str());
+  ::unlink(temporary_.c_str());
   ::close(fd_);
 }
 
 void AtomicFile::write(std::string_view text) {
-  if (const int error = write_all(fd_, text)) refuse(file_, error);
+  if (const int error = write_all(fd_, text)) refuse(name_, error);
 }
 
 void AtomicFile::commit() {
-  int error = in_place_ ? 0 : synced(fd_);
-  if (error == 0 && !in_place_ && ::rename(path_.c_str(), target_.c_str()) != 0) error = errno;
-  if (error != 0) refuse(file_, error);
+  int error = synced(fd_);
+  if (error == 0 && ::rename(temporary_.c_str(), file_.c_str()) != 0) error = errno;
+  if (error != 0) refuse(name_, error);
   // From here on there is no temporary. Closing may tell of the last bytes, also of those that
   // fsync did not wait for.
   if (::close(std::exchange(fd_, -1)) != 0) error = errno;
-  if (error == 0 && !in_place_) error = synced_folder(target_.parent_path());
-  if (error != 0) refuse(file_, error);
+  if (error == 0) error = synced_folder(file_.parent_path());
+  if (error != 0) refuse(name_, error);
 }
 
 bool names_gzip(const fs::path& file) { return file.extension() == ".gz"; }
 
-void write_file_atomically(const fs::path& file, std::string_view text) {
-  AtomicFile out(file);
-  if (names_gzip(file)) {
-    out.write(gzip(text));
-  } else {
-    out.write(text);
-  }
+void write_file_atomically(const fs::path& file, std::string_view text, const fs::path& name) {
+  AtomicFile out(file, name);
+  out.write(text);
   out.commit();
 }
 
-void check_writable(const fs::path& file) {
-  const Target target = target_of(file);
-  if (target.special) return;
-  // The target itself is tried too: its name may be too long, which the temporary's is not.
-  if (!target.exists) {
-    const int fd = ::open(target.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0 && errno != EEXIST) refuse(file, errno);
-    if (fd < 0) return;  // another process made it since: its name is one that can be had
-    ::close(fd);
-    ::unlink(target.path.c_str());
+OutputFile::OutputFile(const fs::path& name, Mode mode) : name_(name) {
+  struct stat standard {};
+  const bool known = ::fstat(STDOUT_FILENO, &standard) == 0;
+  Target target;
+  if (name == "-") {
+    if (!known) refuse(name, "standard output is closed");
+    target.in_place = standard_output_ = true;
+  } else {
+    target = target_of(name);
+    // /dev/null is not taken from whoever else writes to it.
+    standard_output_ =
+        target.exists && known && !S_ISCHR(standard.st_mode) && same_file(target.info, standard);
+  }
+  target_ = target.path;
+  if (standard_output_) {
+    fd_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (fd_ < 0) refuse(name, errno);
     return;
   }
-  const Temporary temporary = open_temporary(file, target);
-  ::close(temporary.fd);
-  ::unlink(temporary.path.c_str());
+  if (target.in_place) {
+    // A pipe that nobody reads would be waited for without end.
+    fd_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd_ < 0 && errno == ENXIO) refuse(name, "nobody reads this pipe; start its reader first");
+    if (fd_ < 0) refuse(name, errno);
+    (void)::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) & ~O_NONBLOCK);
+    return;
+  }
+  make_parents(name, target_);
+  had_content_ = target.exists && target.info.st_size > 0;
+  if (mode == Mode::append) {
+    fd_ = ::open(target_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fd_ < 0) refuse(name, errno);
+    return;
+  }
+  // The target itself is tried too: its name may be too long, which the temporary's is not.
+  if (!target.exists) {
+    const int fd = ::open(target_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && errno != EEXIST) refuse(name, errno);
+    if (fd < 0) return;  // another process made it since: its name is one that can be had
+    ::close(fd);
+    ::unlink(target_.c_str());
+    return;
+  }
+  const auto [temporary, fd] = open_temporary(name, target_);
+  ::close(fd);
+  ::unlink(temporary.c_str());
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : name_(std::move(other.name_)),
+      target_(std::move(other.target_)),
+      standard_output_(other.standard_output_),
+      had_content_(other.had_content_),
+      fd_(std::exchange(other.fd_, -1)),
+      last_(std::move(other.last_)) {}
+
+OutputFile::~OutputFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void OutputFile::put(std::string_view text) {
+  std::string packed;
+  if (names_gzip(name_)) text = packed = gzip(text);
+  if (fd_ < 0) return write_file_atomically(target_, text, name_);
+  last_ = text;
+}
+
+void OutputFile::finish() {
+  if (fd_ < 0 || last_.empty()) return;
+  const int error = write_all(fd_, std::exchange(last_, {}));
+  if (error != 0) refuse(name_, error);
+}
+
+void OutputFile::stream(const std::function<void(std::ostream&)>& write) {
+  if (fd_ >= 0) {
+    std::ostringstream out;
+    write(out);
+    put(out.view());
+    return finish();
+  }
+  AtomicFile file(target_, name_);
+  std::ofstream out(file.temporary(), std::ios::binary);
+  write(out);
+  out.close();
+  if (!out) refuse(name_, "the disk may be full");
+  file.commit();
+}
+
+OutputFile& OutputFiles::add(const fs::path& name, OutputFile::Mode mode) {
+  OutputFile file(name, mode);
+  if (file.is_standard_output() && take_standard_output())
+    throw Error(ErrorKind::usage, in_quotes(name.string()) +
+                                      ": another output is on standard output; expected: a file");
+  std::optional<FileLock> lock;
+  if (file.is_replaced()) lock.emplace(name);
+  return files_.emplace_back(std::make_unique<One>(std::move(file), std::move(lock)))->file;
+}
+
+OutputFile& OutputFiles::at(const fs::path& name) const {
+  for (const auto& one : files_)
+    if (one->file.name() == name) return one->file;
+  throw Error(ErrorKind::internal, in_quotes(name.string()) + " is no output of this command");
+}
+
+void OutputFiles::remove(const fs::path& name) {
+  std::erase_if(files_, [&](const auto& one) { return one->file.name() == name; });
+}
+
+bool OutputFiles::take_standard_output() const {
+  return std::any_of(files_.begin(), files_.end(),
+                     [](const auto& one) { return one->file.is_standard_output(); });
 }
 
 FileLock::FileLock(const fs::path& file) {
   const Target target = target_of(file);
-  if (target.special) return;
+  if (target.in_place) return;
+  make_parents(file, target.path);
   path_ = target.path.parent_path() / (companion(target.path) + ".lock");
   for (;;) {
     fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);

@@ -4,47 +4,46 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace mgpu {
 
 // A file that appears at commit() as a whole, replacing an older one. Until then it is a temporary
-// beside it,
-// ".mgpu-bench-<hash of the name>-<process>-<n>.tmp", that its writer holds a lock on: one that
-// nobody holds was left by a process that was killed, and goes when that file is next written. What
-// is not a regular file (a pipe, /dev/null) is written in place. Symbolic links stay links,
-// permissions of an older file stay. Every function throws Error(output) 'cannot write "FILE":
-// WHY'.
+// next to it, ".mgpu-bench-<hash of the name>-<process>-<n>.tmp", that its writer holds a lock on:
+// one that nobody holds was left by a process that was killed, and goes when that file is next
+// written. A symbolic link is replaced, not followed; permissions of an older file stay. Every
+// function throws Error(output) 'cannot write "FILE": WHY'.
 class AtomicFile {
  public:
-  explicit AtomicFile(const std::filesystem::path& file);  // makes missing parents
+  // Makes missing parents. `name`: what messages call the file, if not by its path.
+  explicit AtomicFile(const std::filesystem::path& file, const std::filesystem::path& name = {});
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();  // without commit(): as if it had never been
 
   void write(std::string_view text);
   // For writers that want a stream: what to open, and to close before commit().
-  const std::filesystem::path& path() const { return path_; }
+  const std::filesystem::path& temporary() const { return temporary_; }
   // On the disk, by fsync of the file before it takes the name and of the folder after.
   void commit();
 
  private:
-  std::filesystem::path file_;    // as it was named, for messages
-  std::filesystem::path target_;  // symbolic links followed
-  std::filesystem::path path_;    // what is written: the temporary, or the target itself
+  std::filesystem::path file_, name_, temporary_;
   int fd_ = -1;
-  bool in_place_ = false;
 };
 
 // Is a file of this name one that is compressed: does the name end in ".gz"?
 bool names_gzip(const std::filesystem::path& file);
 
-// All of it, or nothing: an AtomicFile in one call. Compressed where the name says so.
-void write_file_atomically(const std::filesystem::path& file, std::string_view text);
-
-// Can `file` be written later? Creates missing parents and tries; leaves no file behind that was
-// not there. Throws Error(output).
-void check_writable(const std::filesystem::path& file);
+// All of it, or nothing: an AtomicFile in one call. For files that the program itself names.
+void write_file_atomically(const std::filesystem::path& file, std::string_view text,
+                           const std::filesystem::path& name = {});
 
 // While it lives, no other process gets one for the same file: a lock on ".mgpu-bench-<hash of the
 // name>.lock" beside it, as the file itself is another one after every AtomicFile. It goes with the
@@ -61,6 +60,61 @@ class FileLock {
  private:
   std::filesystem::path path_;
   int fd_ = -1;
+};
+
+// A file that the user named. What the name stands for is decided once, when this is made: regular
+// files are replaced atomically, the one that a symbolic link leads to where it is one; "-", what
+// standard output is open on, pipes and devices are written once, at the end.
+class OutputFile {
+ public:
+  enum class Mode { replace, append };  // append: at the end of a regular file, once, at the end
+  // Makes missing parents and tries whether the file can be written; leaves none behind that was
+  // not there. Throws Error(output).
+  explicit OutputFile(const std::filesystem::path& name, Mode mode = Mode::replace);
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile& operator=(OutputFile&&) = delete;
+  ~OutputFile();
+
+  const std::filesystem::path& name() const { return name_; }
+  bool is_standard_output() const { return standard_output_; }
+  bool is_replaced() const { return fd_ < 0; }  // by every put()
+  // Is there an older file that is not empty?
+  bool had_content() const { return had_content_; }
+  // The whole content. A regular file has it when this returns; others have the last one when
+  // finish() does. Compressed if the name says so. Throws Error(output).
+  void put(std::string_view text);
+  void finish();
+  void write(std::string_view text) {  // once
+    put(text);
+    finish();
+  }
+  // A large content, in place of put(). Throws Error(output).
+  void stream(const std::function<void(std::ostream&)>& write);
+
+ private:
+  std::filesystem::path name_, target_;  // target: links followed, absolute
+  bool standard_output_ = false, had_content_ = false;
+  int fd_ = -1;
+  std::string last_;
+};
+
+// Those of a command, each locked against other processes while it runs.
+class OutputFiles {
+ public:
+  // Throws Error(output), and Error(usage) where another process or output writes it.
+  OutputFile& add(const std::filesystem::path& name,
+                  OutputFile::Mode mode = OutputFile::Mode::replace);
+  OutputFile& at(const std::filesystem::path& name) const;  // that was added
+  void remove(const std::filesystem::path& name);
+  // Nothing else is to be printed there.
+  bool take_standard_output() const;
+
+ private:
+  struct One {
+    OutputFile file;
+    std::optional<FileLock> lock;
+  };
+  std::vector<std::unique_ptr<One>> files_;
 };
 
 }  // namespace mgpu

@@ -3,9 +3,6 @@
 // damaged one.
 #include "lib/exec/cl_program_cache.hpp"
 
-#include <unistd.h>
-
-#include <atomic>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -14,7 +11,9 @@
 #include <system_error>
 #include <vector>
 
+#include "lib/base/error.hpp"
 #include "lib/base/fnv.hpp"
+#include "lib/base/output_file.hpp"
 
 namespace mgpu {
 namespace {
@@ -48,23 +47,13 @@ std::optional<Binary> read_cached(const fs::path& file, const std::string& key) 
   return Binary(binary.begin(), binary.end());
 }
 
+// A cache that cannot be written costs the next run a build.
 void write_cached(const fs::path& file, const std::string& key, const Binary& binary) {
-  std::error_code ignored;
-  fs::create_directories(file.parent_path(), ignored);
-  static std::atomic<unsigned> files = 0;  // a build that was left behind may still be writing one
-  const fs::path temporary =
-      file.string() + "." + std::to_string(::getpid()) + "." + std::to_string(files++);
-  {
-    std::ofstream out(temporary, std::ios::binary);
-    const std::string_view bytes(reinterpret_cast<const char*>(binary.data()), binary.size());
-    out << key << '\0' << fnv1a_hex(bytes) << bytes;
-    if (!out.flush()) {
-      fs::remove(temporary, ignored);
-      return;
-    }
+  const std::string_view bytes(reinterpret_cast<const char*>(binary.data()), binary.size());
+  try {
+    write_file_atomically(file, key + '\0' + fnv1a_hex(bytes) + std::string(bytes));
+  } catch (const Error&) {
   }
-  fs::rename(temporary, file, ignored);
-  if (ignored) fs::remove(temporary, ignored);
 }
 
 std::optional<cl::Program> from_binary(const cl::Context& context, const cl::Device& device,

@@ -76,7 +76,7 @@ void JournalWriter::remove() {
 }
 
 void JournalWriter::open() {
-  fd_ = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  fd_ = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
   if (fd_ < 0) cannot_keep(file_, errno);
 }
 

@@ -7,8 +7,8 @@
 
 namespace mgpu {
 
-// What `write` writes goes beside `file`, which it then replaces (AtomicFile). Throws
-// Error(output), naming --output and the file.
+// What `write` writes becomes the content of `file` (OutputFile). Throws Error(output), naming
+// --output and the file.
 void write_result_file(const std::filesystem::path& file,
                        const std::function<void(std::ostream&)>& write);
 

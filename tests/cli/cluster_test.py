@@ -7,9 +7,11 @@ moments these are (1); MGPU_CLUSTER_SUITES, which suites (fisher); MGPU_CLUSTER_
 rounds of which suite ranks are lost (stencil). scripts/cluster_test.sh tries more of all. In the
 quick tier each test is made with one of the MPIs."""
 
+import functools
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -65,6 +67,15 @@ def mpirun(mpi, *programs, env=None):
                           capture_output=True, text=True,
                           timeout=TIMEOUT)
     return Result(done.returncode, done.stdout, done.stderr)
+
+
+@functools.cache
+def exit_codes(mpi, code):
+    """What a launcher may return for it: that of MPICH 4.2.1 may also say 0
+    (https://github.com/pmodels/mpich/issues/7057)."""
+    version = subprocess.run([f"mpiexec.{mpi}", "--version"], capture_output=True, text=True)
+    loses = mpi == "mpich" and re.search(r"Version: +4\.2\.[01]\b", version.stdout)
+    return {code, 0} if loses else {code}
 
 
 def own_lines(result):
@@ -202,7 +213,7 @@ class Ranks(RanksCase):
                     "devices"])):
                 with self.subTest(f"{mpi}: {what}"):
                     result = mpirun(mpi, [binary.BINARY, "devices"], *[others] * (RANKS - 1))
-                    self.assertEqual(result.code, 2, str(result))
+                    self.assertIn(result.code, exit_codes(mpi, 2), str(result))
                     self.assertEqual(len(own_lines(result)), 1, str(result))
                     self.assertIn(what, own_lines(result)[0])
                     self.assertIn("accepted:", own_lines(result)[0])
@@ -218,7 +229,8 @@ class Ranks(RanksCase):
     def test_what_is_wrong_with_the_command_line_is_said_once(self):
         for mpi in share_of(1):
             result = mpirun(mpi, [binary.BINARY, "run", "merkle", "--size", "none"])
-            self.assertEqual((result.code, len(own_lines(result))), (2, 1), str(result))
+            self.assertIn(result.code, exit_codes(mpi, 2), str(result))
+            self.assertEqual(len(own_lines(result)), 1, str(result))
             result = mpirun(mpi, [binary.BINARY, "list", "strategies"])
             self.assertEqual((result.code, result.out.count("capability ")), (0, 1), str(result))
 

@@ -10,6 +10,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 
 import binary
 from binary import Case, begin, defaults, environment, mgpu, wait_until
@@ -179,6 +180,67 @@ class Streams(Case):
         self.assertEqual(done.code, 1, done)
         self.assertIn("/dev/full", done.err)
         self.assertTrue(json.loads(file.read_text())["complete"])
+
+    RUN = ("run", "merkle", "--size", "2^10", "--mode", "resident", "-s", "single", "-n", 1, "-q")
+
+    def test_standard_output_under_any_name_gets_one_document_and_nothing_else(self):
+        link = self.folder / "stdout"
+        link.symlink_to("/proc/self/fd/1")
+        for name in ("-", link):
+            printed = self.folder / "printed"
+            with printed.open("w") as out:
+                process = binary.begin(*self.RUN, *binary.ONE_DEVICE, "-o", name, stdout=out)
+                self.assertEqual((process.wait(timeout=120), process.stderr.read()), (0, ""))
+            process.stderr.close()
+            self.assertTrue(json.loads(printed.read_text())["complete"], name)
+            self.assertTrue(link.is_symlink())
+        result = self.good(*self.RUN, *binary.ONE_DEVICE, "--export", "csv=-")
+        self.assertEqual(len(result.out.splitlines()), 2, result)
+        self.assertFalse((self.folder / "-").exists())
+        self.refused([*self.RUN, *binary.ONE_DEVICE, "-o", "-", "--export", "csv=-"], 2, "output")
+        self.refused([*self.RUN, *binary.ONE_DEVICE, "-o", "-", "--json"], 2, "--json")
+
+    def test_a_pipe_gets_one_complete_document(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        self.refused([*self.RUN, *binary.ONE_DEVICE, "-o", pipe], 1, "reader")
+        documents = []
+        reader = threading.Thread(target=lambda: documents.append(pipe.read_text()))
+        reader.start()
+        tries = (mgpu(*self.RUN, *binary.ONE_DEVICE, "-o", pipe) for _ in range(1000))
+        result = next(result for result in tries if "reader" not in result.err)
+        self.assertEqual(result.code, 0, result)
+        reader.join(timeout=60)
+        self.assertTrue(json.loads(documents[0])["complete"])
+
+    def test_an_older_result_stays_if_nothing_was_measured_unless_that_is_forced(self):
+        file = self.folder / "r.json"
+        self.good(*self.RUN, *binary.ONE_DEVICE, "-o", file)
+        older = file.read_text()
+        nothing = ("run", "merkle", *binary.ONE_DEVICE, "--time-limit", "1ns", "-o", file)
+        result = mgpu(*nothing)
+        self.assertEqual(file.read_text(), older)
+        self.assertIn("keeps its older result", result.err)
+        mgpu(*nothing, "--force")
+        self.assertNotEqual(file.read_text(), older)
+
+    def test_a_job_summary_has_what_other_steps_wrote(self):
+        file, summary = self.folder / "r.json", self.folder / "summary.md"
+        summary.write_text("# before\n")
+        self.good(*self.RUN, *binary.ONE_DEVICE, "-o", file, "--export", f"markdown={summary}",
+                  env={"GITHUB_STEP_SUMMARY": str(summary)})
+        mgpu("compare", file, file, "--markdown", summary,
+             env={"GITHUB_STEP_SUMMARY": str(summary)})
+        text = summary.read_text()
+        self.assertTrue(text.startswith("# before\n"), text)
+        self.assertEqual(text.count("merkle") > 1, True, text)
+
+    def test_a_journal_is_not_written_through_a_link(self):
+        victim, file = self.folder / "victim", self.folder / "r.json"
+        victim.write_text("precious")
+        (self.folder / "r.json.journal").symlink_to(victim)
+        self.good(*self.RUN, *binary.ONE_DEVICE, "-o", file)
+        self.assertEqual(victim.read_text(), "precious")
 
     def test_runs_that_begin_together_are_kept_apart(self):
         env = {"XDG_STATE_HOME": str(self.folder)}

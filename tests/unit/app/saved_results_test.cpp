@@ -52,20 +52,25 @@ std::vector<std::string> names_of(const std::vector<fs::path>& files) {
   return names;
 }
 
+// By a run that ends at once.
+fs::path save(const fs::path& folder, const char* what, std::size_t most = kMostSaved) {
+  OutputFiles outputs;
+  return new_saved_result(folder, kMoment, what, outputs, most);
+}
+
 }  // namespace
 
 TEST_CASE(
     "a result is named after when it began and what it measures, and one of the same second after "
     "that too") {
   const Folder folder;
-  const std::string first = new_saved_result(folder, kMoment, "merkle").file.filename().string();
+  const std::string first = save(folder, "merkle").filename().string();
   CHECK(first == "2026-03-07T040506Z-merkle.json.gz");
   folder.put(first);
-  const std::string second = new_saved_result(folder, kMoment, "all").file.filename().string();
+  const std::string second = save(folder, "all").filename().string();
   CHECK(second == "2026-03-07T040506Z.2-all.json.gz");
   folder.put(second + ".journal");  // all that there is of a run that was killed early
-  const std::string third =
-      new_saved_result(folder, kMoment, "matrix+msm").file.filename().string();
+  const std::string third = save(folder, "matrix+msm").filename().string();
   CHECK(third == "2026-03-07T040506Z.3-matrix+msm.json.gz");
   folder.put(third);
   CHECK(names_of(saved_results(folder, false)) == std::vector{third, first});
@@ -75,9 +80,10 @@ TEST_CASE(
 TEST_CASE(
     "two runs that begin in the same second get different files while neither has written one") {
   const Folder folder;
-  const NewResult one = new_saved_result(folder, kMoment, "merkle"),
-                  other = new_saved_result(folder, kMoment, "merkle");
-  CHECK(one.file != other.file);
+  OutputFiles of_one, of_other;
+  const fs::path one = new_saved_result(folder, kMoment, "merkle", of_one),
+                 other = new_saved_result(folder, kMoment, "merkle", of_other);
+  CHECK(one != other);
   CHECK(folder.names().empty());
 }
 
@@ -95,7 +101,7 @@ TEST_CASE("the oldest results make room for a new one, with their journals") {
         "2026-01-02T000000Z-all.json.gz.journal", "2026-01-03T000000Z-msm.json.gz",
         "2026-01-04T000000Z-msm.json.gz"})
     folder.put(name);
-  new_saved_result(folder, kMoment, "merkle", 3);
+  save(folder, "merkle", 3);
   CHECK(folder.names() == std::vector<std::string>{"2026-01-03T000000Z-msm.json.gz",
                                                    "2026-01-04T000000Z-msm.json.gz"});
 }
@@ -108,7 +114,7 @@ TEST_CASE("what has a name of its own is neither a saved result nor removed") {
       "2026-01-01T000000Z.x-merkle.json.gz",      "base.json.gz",
       "copy-of-2026-01-01T000000Z-merkle.json.gz"};
   for (const std::string& name : own) folder.put(name);
-  new_saved_result(folder, kMoment, "merkle", 1);
+  save(folder, "merkle", 1);
   CHECK(folder.names() == own);
   CHECK(saved_results(folder, true).empty());
 }
@@ -118,7 +124,7 @@ TEST_CASE("a result that a run is writing is not removed") {
   folder.put("2026-01-01T000000Z-merkle.json.gz");
   folder.put("2026-01-02T000000Z-merkle.json.gz");
   const FileLock writer(folder / "2026-01-01T000000Z-merkle.json.gz");
-  new_saved_result(folder, kMoment, "merkle", 2);
+  save(folder, "merkle", 2);
   CHECK(folder.names() == std::vector<std::string>{"2026-01-01T000000Z-merkle.json.gz"});
 }
 
@@ -126,9 +132,9 @@ TEST_CASE(
     "a folder that cannot be made is an error of output, and one that is missing has no results") {
   const Folder folder;
   folder.put("file");
-  CHECK_THROWS_AS(new_saved_result(folder / "file" / "mgpu-bench", kMoment, "merkle"), Error);
+  CHECK_THROWS_AS(save(folder / "file" / "mgpu-bench", "merkle"), Error);
   CHECK(saved_results(folder / "missing", true).empty());
-  CHECK(new_saved_result(folder / "made" / "mgpu-bench", kMoment, "merkle").file.parent_path() ==
+  CHECK(save(folder / "made" / "mgpu-bench", "merkle").parent_path() ==
         folder / "made" / "mgpu-bench");
 }
 

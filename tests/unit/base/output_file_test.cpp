@@ -72,7 +72,7 @@ TEST_CASE("a file is written whole, over an older one, in folders that are made,
   // An older file keeps its permissions and a symbolic link stays one.
   fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
   fs::create_symlink(file, link);
-  write_file_atomically(link, "new");
+  OutputFile(link).put("new");
   CHECK(fs::is_symlink(link));
   CHECK(test::file_text(file) == "new");
   CHECK(fs::status(file).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
@@ -86,8 +86,8 @@ TEST_CASE("a name that cannot be written is refused by the check and by the writ
        {fs::path(), folder.path(), folder.path() / "", folder.path() / "plain" / "out.json",
         folder.path() / std::string(300, 'n'), fs::path("/proc/no-such-place/out.json")}) {
     CAPTURE(file);
-    const std::string before = output_error([&] { check_writable(file); });
-    const std::string after = output_error([&] { write_file_atomically(file, "x"); });
+    const std::string before = output_error([&] { OutputFile{file}; });
+    const std::string after = output_error([&] { OutputFile(file).put("x"); });
     CHECK(before.starts_with("cannot write \"" + file.string() + "\": "));
     CHECK(after.starts_with("cannot write \"" + file.string() + "\": "));
   }
@@ -100,11 +100,11 @@ TEST_CASE("a directory and a file without write permission are refused" *
   const fs::path file = folder.path() / "out.json";
   write_file_atomically(file, "1");
   fs::permissions(file, fs::perms::owner_read);
-  CHECK_FALSE(output_error([&] { check_writable(file); }).empty());
+  CHECK_FALSE(output_error([&] { OutputFile{file}; }).empty());
   CHECK_FALSE(output_error([&] { write_file_atomically(file, "2"); }).empty());
   fs::permissions(file, fs::perms::owner_all);
   fs::permissions(folder.path(), fs::perms::owner_read | fs::perms::owner_exec);
-  CHECK_FALSE(output_error([&] { check_writable(folder.path() / "new.json"); }).empty());
+  CHECK_FALSE(output_error([&] { OutputFile{folder.path() / "new.json"}; }).empty());
   CHECK_FALSE(output_error([&] { write_file_atomically(file, "2"); }).empty());
   fs::permissions(folder.path(), fs::perms::owner_all);
   CHECK(test::file_text(file) == "1");
@@ -112,19 +112,19 @@ TEST_CASE("a directory and a file without write permission are refused" *
 
 TEST_CASE("a disk that is full is noticed, and devices are written to, never replaced") {
   if (fs::exists("/dev/full"))
-    CHECK(output_error([] { write_file_atomically("/dev/full", "x"); }) ==
+    CHECK(output_error([] { OutputFile("/dev/full").write("x"); }) ==
           "cannot write \"/dev/full\": No space left on device");
-  check_writable("/dev/null");
-  write_file_atomically("/dev/null", "x");
+  OutputFile{"/dev/null"};
+  OutputFile("/dev/null").write("x");
   CHECK(fs::is_character_file("/dev/null"));
 }
 
 TEST_CASE("checking leaves no file behind, and an older one as it was") {
   const test::TemporaryFolder folder;
-  check_writable(folder.path() / "sub" / "out.json");
+  OutputFile{folder.path() / "sub" / "out.json"};
   CHECK(files_in(folder.path() / "sub") == 0);
   write_file_atomically(folder.path() / "old.json", "old");
-  check_writable(folder.path() / "old.json");
+  OutputFile{folder.path() / "old.json"};
   CHECK(test::file_text(folder.path() / "old.json") == "old");
   CHECK(files_in(folder.path()) == 2);
 }
@@ -134,7 +134,7 @@ TEST_CASE("checks of one name at the same time do not disturb each other") {
   const fs::path file = folder.path() / "out.json";
   const auto check_often = [&] {
     for (int k = 0; k < 300; ++k) {
-      const std::string told = output_error([&] { check_writable(file); });
+      const std::string told = output_error([&] { OutputFile{file}; });
       if (!told.empty()) return told;
     }
     return std::string();
@@ -202,7 +202,7 @@ TEST_CASE("one that is never committed leaves the older file as it was; a stream
   CHECK(test::file_text(file) == "old");
   CHECK(files_in(folder.path()) == 1);
   AtomicFile out(file);
-  std::ofstream(out.path()) << "by a stream\n";
+  std::ofstream(out.temporary()) << "by a stream\n";
   out.commit();
   CHECK(test::file_text(file) == "by a stream\n");
 }
@@ -228,7 +228,7 @@ TEST_CASE("two runs cannot hold one file: the second is told by whom it is held"
       }
     }
     const FileLock another(folder.path() / "sub" / "trace.json");
-    check_writable(file);
+    OutputFile{file};
   }
   CHECK(files_in(folder.path() / "sub") == 1);
   const FileLock again(file);
@@ -250,3 +250,87 @@ TEST_CASE("the lock of a process that was killed is not a lock") {
 }
 
 TEST_CASE("pipes and devices are nobody's") { const FileLock one("/dev/null"), two("/dev/null"); }
+
+TEST_CASE("a link to nothing leads to the new file; one of ours is replaced, not followed") {
+  const test::TemporaryFolder folder;
+  const fs::path link = folder.path() / "link.json", target = folder.path() / "sub" / "new.json";
+  fs::create_symlink("sub/new.json", link);
+  OutputFile file(link);
+  CHECK_FALSE(fs::exists(target));
+  file.put("1");
+  CHECK(fs::is_symlink(link));
+  CHECK(test::file_text(target) == "1");
+  fs::remove(link);  // what the name stands for was decided before
+  file.put("2");
+  CHECK(test::file_text(target) == "2");
+  CHECK_FALSE(fs::exists(link));
+  fs::create_symlink(target, link);
+  write_file_atomically(link, "3");
+  CHECK_FALSE(fs::is_symlink(link));
+  CHECK(test::file_text(target) == "2");
+  fs::create_symlink("b", folder.path() / "a");
+  fs::create_symlink("a", folder.path() / "b");
+  CHECK(output_error([&] { OutputFile{folder.path() / "a"}; }).ends_with("symbolic links"));
+}
+
+TEST_CASE("a pipe gets one document, the last, and is refused if nobody reads it") {
+  const test::TemporaryFolder folder;
+  const fs::path pipe = folder.path() / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(output_error([&] { OutputFile{pipe}; }).ends_with("start its reader first"));
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  {
+    OutputFile file(pipe);
+    CHECK_FALSE(file.is_replaced());
+    file.put("incomplete");
+    file.put("complete");
+    file.finish();
+    file.finish();
+  }
+  char text[64] = {};
+  CHECK(::read(reader, text, sizeof text) == 8);
+  CHECK(std::string(text) == "complete");
+  ::close(reader);
+}
+
+TEST_CASE("what a process has open is written to, at the end, under all of its names") {
+  const test::TemporaryFolder folder;
+  const fs::path file = folder.path() / "printed", link = folder.path() / "stdout";
+  const int kept = ::dup(STDOUT_FILENO);
+  fs::create_symlink("/proc/self/fd/1", link);
+  for (const fs::path& name : {fs::path("-"), link, file}) {
+    const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    std::fflush(stdout);
+    ::dup2(fd, STDOUT_FILENO);
+    ::close(fd);
+    OutputFile output(name);
+    const bool is_standard_output = output.is_standard_output();
+    (void)!::write(STDOUT_FILENO, "first ", 6);
+    output.put("not yet ");
+    output.put("last");
+    output.finish();
+    ::dup2(kept, STDOUT_FILENO);
+    CAPTURE(name);
+    CHECK(is_standard_output);
+    CHECK(test::file_text(file) == "first last");
+    CHECK(fs::is_symlink(link));
+  }
+  ::close(kept);
+  OutputFile shared(file, OutputFile::Mode::append);
+  shared.write(", and more");
+  CHECK(test::file_text(file) == "first last, and more");
+}
+
+TEST_CASE("the outputs of a command are found by their names, one at most on standard output") {
+  const test::TemporaryFolder folder;
+  OutputFiles outputs;
+  outputs.add(folder.path() / "a.json.gz").put("text");
+  CHECK_FALSE(outputs.take_standard_output());
+  const OutputFile& printed = outputs.add("-");
+  CHECK(&printed == &outputs.at("-"));
+  CHECK(outputs.take_standard_output());
+  CHECK_THROWS_AS(outputs.add("-"), Error);
+  CHECK_THROWS_AS(outputs.add(folder.path() / "a.json.gz"), Error);
+  outputs.remove(folder.path() / "a.json.gz");
+  CHECK(outputs.add(folder.path() / "a.json.gz").had_content());
+}
