@@ -48,7 +48,11 @@ Sizes sizes_of(const Shape& shape, const ProbeSize& size, bool gpus) {
     return std::max(granule, static_cast<Items>(items) / granule * granule);
   };
   const Items most = size.most > 0 ? size.most : std::numeric_limits<Items>::max();
-  Items large = std::min({whole(static_cast<double>(shape.items) * size.share), most, shape.items});
+  // Of all items, the last ones too, though they make no whole granule.
+  Items large =
+      size.share >= 1 && most >= shape.items
+          ? shape.items
+          : std::min({whole(static_cast<double>(shape.items) * size.share), most, shape.items});
   // Partial results are then one tree, as those of large slices nearly are; of three blocks, fisher
   // makes two.
   if (size.share < 1 && large > granule) large = std::bit_floor(large / granule) * granule;

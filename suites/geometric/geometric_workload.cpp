@@ -1,5 +1,7 @@
 #include "suites/geometric/geometric_workload.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -104,6 +106,13 @@ Capacity GeometricWorkload::capacity(const DeviceTraits& device, Mode mode) cons
   Capacity capacity;
   if (problem_.wide && !device.fp64) {
     capacity.reason = "it has no fp64";
+    return capacity;
+  }
+  if (variants(device, problem_).empty()) {
+    capacity.reason = fmt::format(
+        "its work-groups hold at most {} work-items and {} bytes, the smallest kernel "
+        "has groups of {}",
+        device.max_work_group, device.local_memory, device.cpu ? 16 : 32);
     return capacity;
   }
   const Bytes usable = device.global_memory / 10 * 9,

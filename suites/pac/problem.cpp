@@ -173,7 +173,7 @@ Problem problem_of(const SuiteParams& params) {
   problem.seed = params.seed;
   read_extent(problem, params);
   const std::string& fs = params.options.at("fs");
-  problem.fs = std::stod(fs);
+  std::from_chars(fs.data(), fs.data() + fs.size(), problem.fs);
   if (!(problem.fs > 0)) throw refused("fs", fs, "samples in a second, above 0");
   problem.phase = bands_of(params, "pha", 0.25);
   problem.amplitude = bands_of(params, "amp", 0.125);

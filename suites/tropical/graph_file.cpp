@@ -55,7 +55,9 @@ class Lines {
 
 template <class T>
 bool parse(const std::string& word, T& value) {
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  // "+5", as printf writes with %+d; not "+-5".
+  const std::size_t sign = word.size() > 1 && word[0] == '+' && word[1] != '-' ? 1 : 0;
+  const auto [end, error] = std::from_chars(word.data() + sign, word.data() + word.size(), value);
   return error == std::errc() && end == word.data() + word.size();
 }
 

@@ -310,6 +310,12 @@ class Runs(Kernel):
                 self.assert_flips_are_seen("run", "--kernel", name, *binary.ONE_DEVICE, *FEW,
                                            *RESIDENT, *again)
 
+    def test_a_number_of_items_that_is_no_multiple_of_a_slice_is_calibrated(self):
+        file = self.write(APPEND.replace("n = 4096", "n = 600"), APPEND_CL)
+        done = self.good("run", "--kernel", file, *binary.ONE_DEVICE, *FEW, *RESIDENT, "-s",
+                         "single", cwd=self.folder)
+        self.assertEqual(done.err, "")
+
     def test_the_published_schema_takes_the_examples_and_no_unknown_key(self):
         schema = json.loads((EXAMPLES.parent / "descriptor.schema.json").read_text())
         good = [tomllib.loads((EXAMPLES / name / f"{name}.toml").read_text()) for name

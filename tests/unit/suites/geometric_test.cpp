@@ -4,9 +4,11 @@
 #include <cmath>
 #include <random>
 
+#include "suites/geometric/geometric_workload.hpp"
 #include "suites/geometric/kernel_text.hpp"
 #include "suites/geometric/reference.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/suite_params.hpp"
 
 namespace mgpu::geometric {
 namespace {
@@ -140,6 +142,23 @@ TEST_CASE("geometric: a signature that is none is refused") {
   for (const char* text : {"", "3", "3,0", "3,0,0,0", "3,0,x", "a,0,0", "-1,0,0", "3 0 0", "6,0,0",
                            "3,2,1", "3,0,0 ", "1,,1", "99999999999,0,0"})
     CHECK(test::has(test::refusal([&] { signature_of(text); }), "--algebra"));
+}
+
+TEST_CASE(
+    "geometric: a device with too small work-groups for every kernel cannot, and is told why") {
+  GeometricWorkload workload(test::suite_params("geometric", 64));
+  DeviceTraits device;
+  device.global_memory = device.max_allocation = Bytes{1} << 30;
+  device.local_memory = 1 << 15;
+  for (const bool cpu : {true, false}) {
+    device.cpu = cpu;
+    device.max_work_group = cpu ? 16 : 32;
+    CHECK(workload.capacity(device, Mode::resident).fits > 0);
+    --device.max_work_group;
+    const Capacity capacity = workload.capacity(device, Mode::resident);
+    CHECK(capacity.fits == 0);
+    CHECK(test::has(capacity.reason, "work-groups"));
+  }
 }
 
 }  // namespace mgpu::geometric

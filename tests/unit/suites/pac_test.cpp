@@ -287,6 +287,7 @@ TEST_CASE("pac: options that no series can be computed with are refused by name"
     CHECK((has(message, std::string("--") + option) && has(message, accepted)));
   }
   CHECK(has(refusal([] { problem_with({}, 0); }), "--size"));
+  CHECK(has(refusal([] { problem_with({{"fs", "1e-310"}}); }), "Hz"));
   const Options odd{{"length", "300"}, {"sums", "transform"}};
   CHECK(has(refusal([&] { problem_with(odd); }), "--sums"));
 }

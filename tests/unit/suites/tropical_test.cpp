@@ -156,7 +156,7 @@ TEST_CASE("tropical: a cycle that gains is named, one of length 0 is not refused
 
 TEST_CASE("tropical: graphs are read from DIMACS and Matrix Market files, best of several edges") {
   constexpr std::int32_t none = 2147483647;
-  CHECK(read_text(".gr", "c a comment\np sp 3 3\na 1 2 7\na 1 2 -4\na 3 1 9\n", 3) ==
+  CHECK(read_text(".gr", "c a comment\np sp 3 3\na 1 2 +7\na 1 2 -4\na 3 1 9\n", 3) ==
         std::vector<std::int32_t>{none, -4, none, none, none, none, 9, none, none});
   CHECK(read_text(
             ".mtx",
@@ -175,6 +175,7 @@ TEST_CASE("tropical: what a graph file does not clearly say is refused with its 
            {".gr", "p sp 3 1\na 1 4 2\n", "line 2: \"4\""},
            {".gr", "p sp 3 1\na 0 1 2\n", "\"0\""},
            {".gr", "p sp 3 1\na 1 2 1.5\n", "1.5"},
+           {".gr", "p sp 3 1\na 1 2 +-5\n", "+-5"},
            {".gr", "p sp 3 2\na 1 2 1\n", "1 of 2"},
            {".gr", "p sp 3 1\nb 1 2 1\n", "\"a FROM TO WEIGHT\""},
            {".gr", "p sp 3 1\na 1 2\n", "3 words"},
