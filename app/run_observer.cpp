@@ -166,9 +166,11 @@ void RunObserver::save(const Report& report) {
       options_.result = nullptr;
       return;
     }
+    // A failure is news, too: a script that reads on must not take the older result for this one.
     const bool measured =
-        std::any_of(report.runs.begin(), report.runs.end(),
-                    [](const RunRecord& run) { return run.status == Status::ok; });
+        std::any_of(report.runs.begin(), report.runs.end(), [](const RunRecord& run) {
+          return run.status == Status::ok || run.status == Status::failed;
+        });
     keeps_older_ = options_.result->had_content() && !measured && !options_.force;
     if (!keeps_older_) options_.result->put(to_json_text(report));
     could_not_write_ = false;
