@@ -45,7 +45,7 @@ struct Shape {
   std::string work_unit;              // of `cost.ops` per second; empty: rate_unit
   Bytes bytes_in = 0, bytes_out = 0;  // the problem's inputs, and its result
   // The result stays on the devices: publish() is called before every digest() and verify(). If it
-  // is larger than 1 MiB (`bytes_out`), these are called after the first and last sample of a case
+  // is larger than 64 KiB (`bytes_out`), these are called after the first and last sample of a case
   // only.
   bool result_on_devices = false;
 };

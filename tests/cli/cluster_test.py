@@ -70,12 +70,11 @@ def mpirun(mpi, *programs, env=None):
 
 
 @functools.cache
-def exit_codes(mpi, code):
-    """What a launcher may return for it: that of MPICH 4.2.1 may also say 0
-    (https://github.com/pmodels/mpich/issues/7057)."""
+def loses_ends(mpi):
+    """The launcher of MPICH 4.2.1 (Debian 13) may lose exit codes and last words of processes that
+    end before others: https://github.com/pmodels/mpich/issues/7057."""
     version = subprocess.run([f"mpiexec.{mpi}", "--version"], capture_output=True, text=True)
-    loses = mpi == "mpich" and re.search(r"Version: +4\.2\.[01]\b", version.stdout)
-    return {code, 0} if loses else {code}
+    return mpi == "mpich" and re.search(r"Version: +4\.2\.[01]\b", version.stdout) is not None
 
 
 def own_lines(result):
@@ -213,7 +212,9 @@ class Ranks(RanksCase):
                     "devices"])):
                 with self.subTest(f"{mpi}: {what}"):
                     result = mpirun(mpi, [binary.BINARY, "devices"], *[others] * (RANKS - 1))
-                    self.assertIn(result.code, exit_codes(mpi, 2), str(result))
+                    if loses_ends(mpi):
+                        continue
+                    self.assertEqual(result.code, 2, str(result))
                     self.assertEqual(len(own_lines(result)), 1, str(result))
                     self.assertIn(what, own_lines(result)[0])
                     self.assertIn("accepted:", own_lines(result)[0])
@@ -229,8 +230,8 @@ class Ranks(RanksCase):
     def test_what_is_wrong_with_the_command_line_is_said_once(self):
         for mpi in share_of(1):
             result = mpirun(mpi, [binary.BINARY, "run", "merkle", "--size", "none"])
-            self.assertIn(result.code, exit_codes(mpi, 2), str(result))
-            self.assertEqual(len(own_lines(result)), 1, str(result))
+            if not loses_ends(mpi):
+                self.assertEqual((result.code, len(own_lines(result))), (2, 1), str(result))
             result = mpirun(mpi, [binary.BINARY, "list", "strategies"])
             self.assertEqual((result.code, result.out.count("capability ")), (0, 1), str(result))
 
