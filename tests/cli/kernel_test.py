@@ -6,6 +6,7 @@ to: a compiler is told where they are, and would compile the same kernel again i
 
 import array
 import json
+import os
 import shutil
 import subprocess
 import tomllib
@@ -315,6 +316,13 @@ class Runs(Kernel):
         done = self.good("run", "--kernel", file, *binary.ONE_DEVICE, *FEW, *RESIDENT, "-s",
                          "single", cwd=self.folder)
         self.assertEqual(done.err, "")
+
+    def test_a_bit_that_is_flipped_while_slices_are_tried_does_not_blame_the_descriptor(self):
+        env = {"OPENCL_LAYERS": os.environ["MGPU_FAULT_LAYER"],
+               "MGPU_FAULT_SCRIPT": "call=download min=64 nth=1 times=1 bit=62 do=flip"}
+        done = self.good("run", "--kernel", self.write(), *binary.ONE_DEVICE, *FEW, *RESIDENT,
+                         "-s", "single", cwd=self.folder, env=env)
+        self.assertIn("tried twice gave different results", done.err)
 
     def test_the_published_schema_takes_the_examples_and_no_unknown_key(self):
         schema = json.loads((EXAMPLES.parent / "descriptor.schema.json").read_text())
