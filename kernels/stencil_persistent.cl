@@ -199,8 +199,10 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void jacobi2d_persis
     barrier(CLK_LOCAL_MEM_FENCE);  // where work-items take turns: nobody waits before all have sent
 #endif
   }
-  // Worked out again: compiled by PoCL 6, `mine` has another value after the loop, and rows beyond the plane are written.
-  const uint again = get_local_id(0), last_top = again / ACROSS * ROWS, last_x = left + again % ACROSS * 4;
+  // Worked out again: compiled by PoCL 6, `mine` has another value after the loop, and rows beyond
+  // the plane would be written.
+  const uint again = get_local_id(0), last_top = again / ACROSS * ROWS;
+  const uint last_x = left + again % ACROSS * 4;
 #pragma unroll
   for (uint r = 0; r < ROWS; ++r) {
     if (last_top + r < tall && last_x < n)

@@ -24,7 +24,8 @@ TEXT
 
 refuse() { echo "campaign.sh: $1" >&2; exit 2; }
 
-program=$root/build/release/mgpu-bench devices=gpu counts="" suites="" parts=calibrate,links,headline,strategies,scaling,slow limit=8m
+program=$root/build/release/mgpu-bench devices=gpu counts="" suites="" limit=8m
+parts=calibrate,links,headline,strategies,scaling,slow
 split=() quick=() folder=""
 while (($#)); do
   case $1 in

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the form of the sources. C++ is as clang-format 14 (Debian 12's) writes it by .clang-format:
-# versions differ in what they write. Neither pyflakes nor shellcheck finds anything wrong. What is
+# Checks the form of the sources. C++ is as clang-format 14 (Debian 12's) writes it by
+# .clang-format: versions differ in what they write. Neither pyflakes nor shellcheck finds anything wrong. What is
 # not installed is left out, and named. Exit code 1 if something is wrong, else 77 if something was
 # left out, else 0. Works from any directory.
 # Usage: check_style.sh

@@ -75,7 +75,8 @@ def arguments():
     given.nodes = [name for name in given.files if json_input.is_scaling(name)]
     alone, by = next(((of[0], by) for of, by in ((given.links, "links"), (given.nodes, "simulate --nodes")) if of), (None, None))
     if alone and len(given.files) > 1:
-        json_input.refuse(f"{alone}: was made by {by}, and is drawn by itself; accepted: one such file, or results of run")
+        json_input.refuse(f"{alone}: was made by {by}, and is drawn by itself; "
+                          "expected: one such file, or results of run")
     for option in ("strategy", "mode", "devices", "field") if alone else ():
         if getattr(given, option) is not None:
             json_input.refuse(f"--{option}: not of {alone}, which was made by {by}")
@@ -95,7 +96,8 @@ def chosen(groups, given):
         there = {str(value) for group in groups for case in group.cases for value in values(group, case)}
         for word in wanted:
             if word not in there:
-                json_input.refuse(f"--{name}: no case with '{word}'; there is {', '.join(sorted(there)) or 'no case'}")
+                json_input.refuse(f"--{name}: no case with '{word}'; "
+                                  f"there is {', '.join(sorted(there)) or 'no case'}")
         for group in groups:
             group.cases = [c for c in group.cases if any(str(value) in wanted for value in values(group, c))]
         groups[:] = [group for group in groups if group.cases]
@@ -180,11 +182,13 @@ def field_pictures(given, groups):
     try:
         cells = numpy.load(given.field, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        json_input.refuse(f"--field: {given.field}: {getattr(error, 'strerror', None) or 'no array of NumPy'}")
+        why = getattr(error, 'strerror', None) or 'no array of NumPy'
+        json_input.refuse(f"--field: {given.field}: {why}")
     if {group.suite for group in groups} == {"pac"}:
         figure = plot_pac.comodulogram(groups[0], cells) if cells.dtype.kind == "f" else None
         if figure is None:
-            json_input.refuse(f"--field: {given.field} is not the array that --output of {given.files[0]} wrote")
+            json_input.refuse(f"--field: {given.field} is not the array that --output of "
+                              f"{given.files[0]} wrote")
         yield f"comodulogram-{groups[0].slug}", figure
         return
     if {group.suite for group in groups} == {"pinn"}:
@@ -193,7 +197,8 @@ def field_pictures(given, groups):
     sides = {(group.suite, result_file.number(group.params, "side")) for group in groups}
     suite, side = next(iter(sides)) if len(sides) == 1 else (None, None)
     if suite not in ("stencil", "lbm"):
-        json_input.refuse(f"--field: {given.files[0]} holds {len(sides)} problems; accepted: the result of one of stencil, lbm or pac")
+        json_input.refuse(f"--field: {given.files[0]} holds {len(sides)} problems; "
+                          "expected: the result of one of stencil, lbm or pac")
     box = suite == "lbm" or result_file.get(groups[0].params, "kind") == "heat3d"
     if suite == "lbm":
         right = cells.ndim == 2 and cells.shape[1] == 4 and cells.shape[0] > 0 and cells.shape[0] % (side * side) == 0
@@ -201,7 +206,8 @@ def field_pictures(given, groups):
         right = cells.shape == ((side * side if box else side), side)
     if not right or cells.dtype.kind != "f":
         shape = " x ".join(map(str, cells.shape))
-        json_input.refuse(f"--field: {given.field} is {shape} of {cells.dtype}; accepted: the array that --output of {given.files[0]} wrote")
+        json_input.refuse(f"--field: {given.field} is {shape} of {cells.dtype}; "
+                          f"expected: the array that --output of {given.files[0]} wrote")
     slug = groups[0].slug
     if suite == "lbm":
         cells = cells.reshape(-1, side, side, 4)
@@ -223,7 +229,8 @@ def solution_picture(given, groups, values):
 
     if values.ndim != 2 or values.shape[0] % plot_training.PARTS or values.dtype.kind != "f":
         shape = " x ".join(map(str, values.shape))
-        json_input.refuse(f"--field: {given.field} is {shape} of {values.dtype}; accepted: the .solution.npy beside what --output wrote")
+        json_input.refuse(f"--field: {given.field} is {shape} of {values.dtype}; "
+                          "expected: the .solution.npy next to what --output wrote")
     figure = plot_training.solution(groups[0], values)
     if figure is None:
         print("plot.py: no field: it has values that are no number", file=sys.stderr)
@@ -269,7 +276,8 @@ def main():
     except ImportError as error:
         if (error.name or "").startswith("plot_"):  # of these scripts
             raise
-        json_input.refuse(f"matplotlib is missing ({error}); Debian: apt-get install python3-matplotlib")
+        json_input.refuse(f"matplotlib is missing ({error}); "
+                          "Debian: apt-get install python3-matplotlib")
     folder, made = Path(given.output), []
 
     def draw(kind):
@@ -299,7 +307,8 @@ def main():
     if not made and (given.links or given.nodes):
         json_input.refuse("nothing to draw: the file has none of the figures asked for")
     if not made:
-        json_input.refuse(f"nothing to draw: {len(groups)} problems, none with the figures asked for")
+        json_input.refuse(f"nothing to draw: {len(groups)} problems, "
+                          "none with the figures asked for")
     return 0
 
 

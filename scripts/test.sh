@@ -6,8 +6,8 @@
 #                 refusal and kind of fault once
 #   --sanitizers  the unit tests under the address and undefined-behaviour sanitizers, and those of
 #                 threads under the thread sanitizer
-#   --thorough    before a release: both, with all tests in other shapes, types, sizes and numbers of
-#                 devices (tests read MGPU_THOROUGH=1), microbenchmarks, and the build on Debian 13
+#   --thorough    before a release: both, with all tests in other shapes, types, sizes and numbers
+#                 of devices (tests read MGPU_THOROUGH=1), microbenchmarks, and the build on Debian 13
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
@@ -24,7 +24,8 @@ scripts/setup.sh --tests
 werror=(-DMGPU_WERROR="${CI:+ON}")
 # Two tests at once per two cores, and one of those that wait (tests/CMakeLists.txt: PROCESSORS).
 run_tests() {
-  ctest --test-dir "build/$1" --output-on-failure --no-tests=error -j "$((2 * $(nproc) + 1))" "${@:2}"
+  ctest --test-dir "build/$1" --output-on-failure --no-tests=error -j "$((2 * $(nproc) + 1))" \
+    "${@:2}"
 }
 
 test_release() {

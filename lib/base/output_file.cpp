@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void refuse(const fs::path& file, int error) { refuse(file, std::strerror(error)); }
 
-// What a name leads to.
+// Describes what a name leads to.
 struct Target {
   fs::path path;          // symbolic links followed
   bool in_place = false;  // no regular file, or one that a process is known to have open
@@ -116,7 +116,7 @@ void remove_stale(const fs::path& target) {
 
 using Temporary = std::pair<fs::path, int>;  // its name and descriptor
 
-// A new file next to `file`, locked where that can be done.
+// Makes a file next to `file`, locked where that can be done.
 Temporary open_temporary(const fs::path& name, const fs::path& file) {
   const fs::path stem =
       file.parent_path() / (companion(file) + '-' + std::to_string(::getpid()) + '-');
@@ -215,7 +215,7 @@ OutputFile::OutputFile(const fs::path& name, Mode mode) : name_(name) {
     target.in_place = standard_output_ = true;
   } else {
     target = target_of(name);
-    // /dev/null is not taken from whoever else writes to it.
+    // Not a terminal or /dev/null, which are nobody's.
     standard_output_ =
         target.exists && known && !S_ISCHR(standard.st_mode) && same_file(target.info, standard);
   }
@@ -226,7 +226,7 @@ OutputFile::OutputFile(const fs::path& name, Mode mode) : name_(name) {
     return;
   }
   if (target.in_place) {
-    // A pipe that nobody reads would be waited for without end.
+    // Opening a pipe that nobody reads would wait without end.
     fd_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd_ < 0 && errno == ENXIO) refuse(name, "nobody reads this pipe; start its reader first");
     if (fd_ < 0) refuse(name, errno);

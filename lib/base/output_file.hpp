@@ -21,7 +21,7 @@ namespace mgpu {
 // function throws Error(output) 'cannot write "FILE": WHY'.
 class AtomicFile {
  public:
-  // Makes missing parents. `name`: what messages call the file, if not by its path.
+  // Makes missing parents. Messages call the file `name`, or its path if that is empty.
   explicit AtomicFile(const std::filesystem::path& file, const std::filesystem::path& name = {});
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -41,7 +41,7 @@ class AtomicFile {
 // Is a file of this name one that is compressed: does the name end in ".gz"?
 bool names_gzip(const std::filesystem::path& file);
 
-// All of it, or nothing: an AtomicFile in one call. For files that the program itself names.
+// Replaces a file that the program itself names, by an AtomicFile.
 void write_file_atomically(const std::filesystem::path& file, std::string_view text,
                            const std::filesystem::path& name = {});
 
@@ -62,9 +62,9 @@ class FileLock {
   int fd_ = -1;
 };
 
-// A file that the user named. What the name stands for is decided once, when this is made: regular
-// files are replaced atomically, the one that a symbolic link leads to where it is one; "-", what
-// standard output is open on, pipes and devices are written once, at the end.
+// Writes a file that the user named. What the name stands for is decided once, when this is made:
+// regular files, and those that links lead to, are replaced atomically; "-", what standard output
+// is open on, pipes and devices are written once, at the end.
 class OutputFile {
  public:
   enum class Mode { replace, append };  // append: at the end of a regular file, once, at the end
@@ -78,17 +78,17 @@ class OutputFile {
   const std::filesystem::path& name() const { return name_; }
   bool is_standard_output() const { return standard_output_; }
   bool is_replaced() const { return fd_ < 0; }  // by every put()
-  // Is there an older file that is not empty?
+  // Tells whether there was an older file that was not empty.
   bool had_content() const { return had_content_; }
-  // The whole content. A regular file has it when this returns; others have the last one when
-  // finish() does. Compressed if the name says so. Throws Error(output).
+  // Takes the whole content, and compresses it if the name says so. A regular file has it when this
+  // returns; others get the last one by finish(). Throws Error(output).
   void put(std::string_view text);
   void finish();
   void write(std::string_view text) {  // once
     put(text);
     finish();
   }
-  // A large content, in place of put(). Throws Error(output).
+  // Takes a large content, in place of put() and finish(). Throws Error(output).
   void stream(const std::function<void(std::ostream&)>& write);
 
  private:
@@ -98,7 +98,7 @@ class OutputFile {
   std::string last_;
 };
 
-// Those of a command, each locked against other processes while it runs.
+// Holds the outputs of a command, and locks each against other processes.
 class OutputFiles {
  public:
   // Throws Error(output), and Error(usage) where another process or output writes it.
@@ -106,7 +106,7 @@ class OutputFiles {
                   OutputFile::Mode mode = OutputFile::Mode::replace);
   OutputFile& at(const std::filesystem::path& name) const;  // that was added
   void remove(const std::filesystem::path& name);
-  // Nothing else is to be printed there.
+  // Tells whether one of them is standard output, where nothing else is printed then.
   bool take_standard_output() const;
 
  private:

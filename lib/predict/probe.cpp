@@ -48,7 +48,7 @@ Sizes sizes_of(const Shape& shape, const ProbeSize& size, bool gpus) {
     return std::max(granule, static_cast<Items>(items) / granule * granule);
   };
   const Items most = size.most > 0 ? size.most : std::numeric_limits<Items>::max();
-  // Of all items, the last ones too, though they make no whole granule.
+  // A share of 1 takes all items, also the last ones, which may make no whole granule.
   Items large =
       size.share >= 1 && most >= shape.items
           ? shape.items

@@ -98,7 +98,7 @@ std::optional<double> imbalance_percent(const RunRecord& run) {
   return ratio ? std::optional((*ratio - 1) * 100) : std::nullopt;
 }
 
-// "passed", or of how many samples, if it is not all.
+// Says "passed", or "2 of 20" if not all samples were checked.
 std::string verified_cell(const RunRecord& run) {
   const std::size_t checked = run.verify.checked;  // 0: by an older version, which did not say
   if (run.verify.status != VerifyStatus::passed || checked == 0 || checked >= run.samples.size())

@@ -27,8 +27,8 @@ class Digests {
   bool knows(const std::string& digest) const;
   // `devices`: the ids of those that computed it together.
   void note(const std::string& digest, const std::vector<std::string>& devices);
-  // The right one: the only one there is, or the one that two or more devices gave alone, if no
-  // other digest was given by as many. Empty if there is none: which is right is not known.
+  // Returns the right one: the only one there is, or the one that two or more devices gave alone,
+  // if no other digest was given by as many. Empty: which one is right is not known.
   const std::string& agreed() const;
   std::size_t samples_of(const std::string& digest) const;
   bool written = false;  // one of them, to the file that was asked for; or that has failed
@@ -53,8 +53,8 @@ class Verification {
     std::string why;           // not right
     std::string digest;        // empty: it was not looked at
   };
-  // Of the sample just merged. `record` gets method, status and digest. `devices`: the ids of those
-  // that made it. `thorough`: against the reference, whatever its bits. Results that stay on
+  // Verifies the sample just merged. `record` gets method, status and digest. `devices`: the ids of
+  // those that made it. `thorough`: against the reference, whatever its bits. Results that stay on
   // devices and are larger than kEverySample are looked at only then. `publish` brings a result to
   // the host, or returns false.
   Outcome check(VerifyRecord& record, const std::vector<std::string>& devices, bool thorough,

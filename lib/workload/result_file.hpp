@@ -7,7 +7,7 @@
 
 namespace mgpu {
 
-// What `write` writes becomes the content of `file` (OutputFile). Throws Error(output), naming
+// Makes what `write` writes the content of `file` (OutputFile). Throws Error(output), naming
 // --output and the file.
 void write_result_file(const std::filesystem::path& file,
                        const std::function<void(std::ostream&)>& write);

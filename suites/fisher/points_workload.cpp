@@ -98,7 +98,7 @@ double PointsWorkload::element(std::uint64_t point, std::uint64_t place) const {
                        : static_cast<double>(*reinterpret_cast<const float*>(at));
 }
 
-// Whole matrices: all of them, or as many as take a tenth of a second of each thread, evenly spread
+// Checks whole matrices: all, or as many as take a tenth of a second of each thread, evenly spread
 // with a random start.
 Verdict PointsWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   if (level == VerifyLevel::off) return {};

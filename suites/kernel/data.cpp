@@ -18,7 +18,7 @@ namespace {
 // In [0, 1), 53 bits.
 double unit(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
-// `whole`: for an integer, which is the one below; uniform ones are up to `high`, inclusive.
+// Computes a value, of which an integer (`whole`) is the one below: uniform ones reach `high`.
 double value_of(const Fill& fill, bool whole, std::uint64_t seed, std::uint64_t lane) {
   switch (fill.kind) {
     case FillKind::uniform:

@@ -23,8 +23,8 @@ enum class FillKind { zero, constant, uniform, normal, ramp, index, file };
 struct Fill {
   FillKind kind = FillKind::zero;
   std::uint64_t seed = 0;
-  // Of uniform: the bounds, which integers reach both; of normal: mean and deviation; of ramp:
-  // first and step.
+  // The bounds of uniform values, both of which integers reach; mean and deviation of normal ones;
+  // first value and step of a ramp.
   double low = 0, high = 1;
   std::string value = "0";  // of constant
   std::string modulo;       // of index: element i is i modulo this; empty: i

@@ -17,7 +17,7 @@
 namespace mgpu::kernel {
 namespace {
 
-// One element says nothing of a map.
+// Tells whether two elements or more are all the same.
 bool is_constant(const Argument& one, std::span<const std::byte> values) {
   const Bytes size = one.type.size;
   return one.elements > 1 && std::memcmp(values.data(), values.data() + size,
@@ -161,7 +161,7 @@ std::unique_ptr<DeviceProgram> KernelWorkload::program(DeviceResources& device, 
   return std::make_unique<KernelProgram>(*this, device, mode, capacity.fits);
 }
 
-// A second time if something was wrong: what is wrong with a descriptor is so again.
+// Tries a second time if something was wrong: what is wrong with a descriptor is so again.
 void KernelWorkload::try_on(DeviceResources& device, Launches& launches, Items fits) {
   const std::string& id = device.traits().id;
   const std::scoped_lock lock(mutex_);

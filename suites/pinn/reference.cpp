@@ -253,7 +253,7 @@ std::string Check::wrong_ending(const Ending& whole, const std::vector<Collocati
                  whole.losses.data() + whole.losses.size() - 3, whole.gradient, seed);
 }
 
-// Parameters that were kept after some steps have the loss that the next step found.
+// Compares the loss of parameters that were kept after some steps with what the next step found.
 std::string Check::wrong_snapshot(const Ending& whole, bool full, std::uint64_t seed) const {
   const std::size_t count = whole.snapshots.size();
   if (count == 0 || flop_of(network_, problem_.all_points()) > affordable_flop(threads_)) return {};
