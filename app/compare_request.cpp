@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "app/device_set.hpp"
+#include "app/environment.hpp"
+#include "app/exports.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/report/record_json.hpp"
@@ -129,6 +131,7 @@ CompareRequest read_compare_request(const Settings& settings,
   read_rounds(settings, request);
   request.result_file = output_file(settings, "result", request);
   request.markdown_file = output_file(settings, "markdown", request);
+  refuse_two_on_standard_output(request.json, request.outputs);
   return request;
 }
 

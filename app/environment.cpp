@@ -154,4 +154,9 @@ std::filesystem::path state_directory(const Environment& environment) {
   return {};
 }
 
+OutputFile::Mode output_mode(const std::filesystem::path& file) {
+  const auto summary = Environment::of_process().get("GITHUB_STEP_SUMMARY");
+  return summary && file == *summary ? OutputFile::Mode::append : OutputFile::Mode::replace;
+}
+
 }  // namespace mgpu

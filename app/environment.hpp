@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/output_file.hpp"
 #include "lib/base/units.hpp"
 
 namespace mgpu {
@@ -55,5 +56,9 @@ std::filesystem::path cache_directory(const Environment& environment);
 // $XDG_STATE_HOME/mgpu-bench, else $HOME/.local/state/mgpu-bench; empty when neither is set. A
 // relative path counts as not set, as the XDG rules have it.
 std::filesystem::path state_directory(const Environment& environment);
+
+// Says that a job summary, the file that $GITHUB_STEP_SUMMARY names, is appended to: it has what
+// other steps wrote, too.
+OutputFile::Mode output_mode(const std::filesystem::path& file);
 
 }  // namespace mgpu

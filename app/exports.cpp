@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "app/environment.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
@@ -46,12 +46,6 @@ void refuse_two_on_standard_output(bool json, const OutputFiles& outputs) {
   if (json && outputs.take_standard_output())
     throw Error(ErrorKind::usage,
                 "--json: another output is on standard output; expected: a file for that one");
-}
-
-OutputFile::Mode output_mode(const std::filesystem::path& file) {
-  const char* summary = std::getenv("GITHUB_STEP_SUMMARY");
-  return summary != nullptr && file == summary ? OutputFile::Mode::append
-                                               : OutputFile::Mode::replace;
 }
 
 bool write_exports(const Report& report, const std::vector<ExportFile>& exports,

@@ -20,8 +20,6 @@ struct ExportFile {
 std::vector<ExportFile> read_exports(const Settings& settings);
 std::vector<Requirement> read_requirements(const Settings& settings);
 
-// A job summary, the file that $GITHUB_STEP_SUMMARY names, has what other steps wrote, too.
-OutputFile::Mode output_mode(const std::filesystem::path& file);
 void add_outputs(const std::vector<ExportFile>& exports, OutputFiles& outputs);
 // Throws Error(usage) if --json and another output are both on standard output.
 void refuse_two_on_standard_output(bool json, const OutputFiles& outputs);

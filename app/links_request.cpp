@@ -80,17 +80,9 @@ void read_files(const Settings& settings, LinksRequest& request) {
     request.result_file = given->value;
   }
   request.exports = read_exports(settings);
-  std::vector<std::filesystem::path> files;
-  if (request.result_file) files.push_back(*request.result_file);
-  for (const ExportFile& one : request.exports) files.push_back(one.file);
-  std::set<std::filesystem::path> taken;
-  for (const auto& file : files) {
-    if (!taken.insert(std::filesystem::absolute(file).lexically_normal()).second)
-      throw Error(ErrorKind::usage,
-                  fmt::format("--export: {} is already the file of another output",
-                              in_quotes(file.string())));
-    request.outputs.add(file, output_mode(file));
-  }
+  if (request.result_file) request.outputs.add(*request.result_file);
+  add_outputs(request.exports, request.outputs);
+  refuse_two_on_standard_output(settings.is_on("json"), request.outputs);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "app/device_set.hpp"
 #include "app/problems.hpp"
@@ -169,18 +168,11 @@ ParamMap recorded_options(const RunRequest& request, std::span<const OptionSpec>
 
 void read_output_files(const Settings& settings, RunRequest& request) {
   request.json = settings.is_on("json");
-  std::set<std::filesystem::path> taken;
-  const auto take = [&](const Given& given, const std::filesystem::path& file) {
-    if (taken.insert(file.lexically_normal()).second) return;
-    throw Error(ErrorKind::usage, fmt::format("{}: {} is already the file of another output",
-                                              given.from, in_quotes(file.string())));
-  };
   const auto path = [&](const char* name) -> std::optional<std::filesystem::path> {
     const Given* given = settings.find(name);
     if (given == nullptr) return std::nullopt;
     if (given->value.empty())
       throw Error(ErrorKind::usage, given->from + ": the file name is empty");
-    take(*given, given->value);
     return given->value;
   };
   request.result_file = path("result");
@@ -209,7 +201,6 @@ void read_output_files(const Settings& settings, RunRequest& request) {
                     in_quotes(request.session.result_file->string())));
   }
   request.exports = read_exports(settings);
-  for (const ExportFile& one : request.exports) take(*settings.find("export"), one.file);
   if (request.session.result_file && request.sizes == Sizes::sweep) {
     throw Error(
         ErrorKind::usage,

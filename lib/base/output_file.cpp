@@ -299,6 +299,11 @@ OutputFile& OutputFiles::add(const fs::path& name, OutputFile::Mode mode) {
   if (file.is_standard_output() && take_standard_output())
     throw Error(ErrorKind::usage, in_quotes(name.string()) +
                                       ": another output is on standard output; expected: a file");
+  for (const auto& other : files_)
+    if (file.is_replaced() &&
+        other->file.target_.lexically_normal() == file.target_.lexically_normal())
+      throw Error(ErrorKind::usage,
+                  in_quotes(name.string()) + " is already the file of another output");
   std::optional<FileLock> lock;
   if (file.is_replaced()) lock.emplace(name);
   return files_.emplace_back(std::make_unique<One>(std::move(file), std::move(lock)))->file;

@@ -92,6 +92,7 @@ class OutputFile {
   void stream(const std::function<void(std::ostream&)>& write);
 
  private:
+  friend class OutputFiles;
   std::filesystem::path name_, target_;  // target: links followed, absolute
   bool standard_output_ = false, had_content_ = false;
   int fd_ = -1;

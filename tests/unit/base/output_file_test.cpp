@@ -330,7 +330,11 @@ TEST_CASE("the outputs of a command are found by their names, one at most on sta
   CHECK(&printed == &outputs.at("-"));
   CHECK(outputs.take_standard_output());
   CHECK_THROWS_AS(outputs.add("-"), Error);
-  CHECK_THROWS_AS(outputs.add(folder.path() / "a.json.gz"), Error);
+  for (const char* same : {"a.json.gz", "sub/../a.json.gz"}) {
+    CAPTURE(same);
+    CHECK_THROWS_WITH_AS(outputs.add(folder.path() / same), doctest::Contains("another output"),
+                         Error);
+  }
   outputs.remove(folder.path() / "a.json.gz");
   CHECK(outputs.add(folder.path() / "a.json.gz").had_content());
 }
