@@ -9,6 +9,7 @@
 #include "app/device_set.hpp"
 #include "app/environment.hpp"
 #include "app/run_request.hpp"
+#include "app/signals.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/report/capability_json.hpp"
@@ -193,6 +194,7 @@ ExitCode cmd_calibrate(const Context& context) {
   const std::unique_ptr<Backend> backend = context.make_backend();
   const DeviceSet set = choose_devices(*backend, context);
   CalibrationResult result = calibrate(*backend, set.devices, store, afresh);
+  if (stop_signal() != 0) return stop_code();
   std::vector<Tuning> tunings;
   if (settings.is_on("tune"))
     tunings = tune_suites(*backend, set.devices, chosen, store, afresh, result.warnings);

@@ -1,7 +1,6 @@
 // `mgpu-bench compare`: two results, or two builds or settings measured interleaved; what changed,
 // and an exit code for CI.
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <utility>
@@ -266,7 +265,7 @@ ExitCode cmd_compare(const Context& context) {
     if (stop_signal() == 0) throw;
   }
   print_error("interrupted: a comparison of what was measured so far would be one of too little");
-  return stop_signal() == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
+  return stop_code();
 }
 
 }  // namespace mgpu

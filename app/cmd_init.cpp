@@ -5,6 +5,7 @@
 #include "app/device_set.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
+#include "lib/exec/driver_call.hpp"
 
 namespace mgpu {
 
@@ -21,9 +22,11 @@ ExitCode cmd_init(const Context& context) {
   const std::unique_ptr<Backend> backend = context.make_backend();
   const DeviceSet set = every_device(*backend, context.environment);
   const std::unique_ptr<OpenDevice> device = backend->open(set.devices.front());
-  const std::string text =
-      suite->first_file(device->resources(),
-                        {context.invocation.arguments.at(0), text_of("entry"), text_of("options")});
+  std::string text;
+  attend(*backend, device.get(), [&] {
+    text = suite->first_file(device->resources(), {context.invocation.arguments.at(0),
+                                                   text_of("entry"), text_of("options")});
+  });
   print_data(text);
   return ExitCode::ok;
 }

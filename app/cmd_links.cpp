@@ -1,6 +1,5 @@
 // `mgpu-bench links`: what moves from where to where, and how fast.
 #include <fmt/format.h>
-#include <signal.h>
 
 #include "app/commands.hpp"
 #include "app/device_set.hpp"
@@ -9,6 +8,7 @@
 #include "app/signals.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
+#include "lib/exec/driver_call.hpp"
 #include "lib/exec/wall_clock.hpp"
 #include "lib/report/links_json.hpp"
 #include "lib/report/links_tables.hpp"
@@ -54,8 +54,7 @@ void leave_out_exchange(const Settings& settings, LinksRequest& request,
 }
 
 ExitCode ended_by(const Error& error, const LinksReport& report) {
-  if (stop_signal() != 0)
-    return stop_signal() == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
+  if (stop_signal() != 0) return stop_code();
   print_error(fmt::format("error: {}{}", error.what(),
                           report.transfers.empty() ? "" : "; what was measured before is kept"));
   return exit_code(error.kind());
@@ -64,12 +63,10 @@ ExitCode ended_by(const Error& error, const LinksReport& report) {
 }  // namespace
 
 ExitCode cmd_links(const Context& context) {
-  install_stop_signals();  // first: even a signal that comes while drivers are loading is then seen
   const Settings& settings = context.invocation.settings;
   LinksRequest request = read_links_request(settings);
   const TableStyle style = table_style(settings, context.environment);
   const std::unique_ptr<Backend> backend = context.make_backend();
-  backend->limit_waits({request.answer, request.build, [] { return stop_signal() != 0; }});
   DeviceSet set = choose_devices(*backend, context);
   request.options.device_counts = device_counts(request.counts, set.devices.size(), set.warnings);
   request.options.devices = std::move(set.devices);
@@ -86,11 +83,12 @@ ExitCode cmd_links(const Context& context) {
   };
   std::vector<ExitCode> codes;
   try {
-    measure_links(*backend, request.options, report, progress);
+    attend(*backend, nullptr, [&] { measure_links(*backend, request.options, report, progress); });
   } catch (const Error& error) {
     report.failure = error.what();
     codes.push_back(ended_by(error, report));
   }
+  stopped_in_time();
   for (const std::string& warning : report.warnings) print_error("warning: " + warning);
   if (report.failure && report.transfers.empty() && report.collectives.empty()) return worst(codes);
   codes.push_back(deliver(report, request, style));

@@ -177,8 +177,6 @@ void leave_out_splitting(const Settings& settings, const DeviceSet& set, RunRequ
 
 ExitCode cmd_run(const Context& context) {
   outlive_readers();
-  install_stop_signals();  // first: the session then sees even a signal that came while drivers
-                           // were loading
   const Settings& settings = context.invocation.settings;
   RunRequest request = read_run_request(context.invocation, context.suites, host_memory());
   if (settings.is_on("dump-config")) {
@@ -199,9 +197,6 @@ ExitCode cmd_run(const Context& context) {
   }
   const TableStyle style = table_style(settings, context.environment);
   const std::unique_ptr<Backend> backend = context.make_backend();
-  const SessionOptions& session = request.session;
-  backend->limit_waits({session.case_timeout.value_or(WaitLimits{}.answer), session.build_timeout,
-                        [] { return stop_signal() != 0; }});
   DeviceSet set;
   try {
     set = choose_devices(*backend, context);
@@ -241,6 +236,7 @@ ExitCode cmd_run(const Context& context) {
   if (request.verbose && !request.quiet) tell_devices(request.session.devices);
   observer.announce(outlook(request.session));
   const Report report = run_session(*backend, request.session, std::move(begun), observer);
+  stopped_in_time();
   if (request.verbose && !request.quiet) tell_telemetry(report.telemetry);
   return conclude(report, request, observer, style);
 }

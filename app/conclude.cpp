@@ -2,7 +2,6 @@
 #include "app/conclude.hpp"
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <map>
 
@@ -107,9 +106,7 @@ ExitCode conclude(const Report& report, const RunRequest& request, RunObserver& 
       outcome(report, request.strict)};
   tell_faults(report, request.strict);
   if (!tell_misses(missed)) codes.push_back(ExitCode::regression);
-  if (!report.complete && stop_signal() != 0) {
-    codes.push_back(stop_signal() == SIGTERM ? ExitCode::terminated : ExitCode::interrupted);
-  }
+  if (!report.complete && stop_signal() != 0) codes.push_back(stop_code());
   return worst(codes);
 }
 

@@ -4,6 +4,7 @@
 
 #include <exception>
 
+#include "app/signals.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
 
@@ -32,8 +33,9 @@ int exit_code_of(const std::function<ExitCode()>& work) {
   try {
     return static_cast<int>(work());
   } catch (const Error& error) {
-    print_error(fmt::format("error: {}", error.what()));
-    return static_cast<int>(exit_code(error.kind()));
+    const bool stopped = stop_signal() != 0;
+    print_error(stopped ? "interrupted" : fmt::format("error: {}", error.what()));
+    return static_cast<int>(stopped ? stop_code() : exit_code(error.kind()));
   } catch (const std::exception& error) {
     print_error(fmt::format("internal error: {}", error.what()));
   }

@@ -27,9 +27,9 @@ ExitCode exit_code(ErrorKind kind) {
 }
 
 ExitCode worst(std::span<const ExitCode> codes) {
-  constexpr ExitCode order[] = {ExitCode::terminated,  ExitCode::interrupted, ExitCode::internal,
-                                ExitCode::unverified,  ExitCode::failed,      ExitCode::regression,
-                                ExitCode::inconclusive};
+  constexpr ExitCode order[] = {ExitCode::terminated, ExitCode::interrupted, ExitCode::hung_up,
+                                ExitCode::internal,   ExitCode::unverified,  ExitCode::failed,
+                                ExitCode::regression, ExitCode::inconclusive};
   for (const ExitCode code : order) {
     if (std::find(codes.begin(), codes.end(), code) != codes.end()) return code;
   }

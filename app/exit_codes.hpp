@@ -19,14 +19,15 @@ enum class ExitCode : int {
   unverified = 6,    // a result was wrong
   no_device = 7,
   too_few_devices = 77,  // CTest's SKIP_RETURN_CODE and Automake's skip
+  hung_up = 129,         // 128 + SIGHUP
   interrupted = 130,     // 128 + SIGINT
   terminated = 143,      // 128 + SIGTERM
 };
 
 ExitCode exit_code(ErrorKind kind);
 
-// The first of 143, 130, 1, 6, 5, 3, 4 that is among them, else ok: a wrong result must not hide
-// behind a slow one.
+// The first of 143, 130, 129, 1, 6, 5, 3, 4 that is among them, else ok: a wrong result must not
+// hide behind a slow one.
 ExitCode worst(std::span<const ExitCode> codes);
 
 // A device that was lost while others finished its work is a failure under `strict` only; one that

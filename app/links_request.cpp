@@ -110,12 +110,8 @@ LinksRequest read_links_request(const Settings& settings) {
   if (const Given* counts = settings.find("device-counts"))
     request.counts.device_counts = read_counts(*counts, 1);
   request.counts.strict = settings.is_on("strict");
-  const auto time = [&](const char* name, Nanos standard) {
-    const Given* given = settings.find(name);
-    return given != nullptr ? read_time(*given) : standard;
-  };
-  request.answer = time("timeout", WaitLimits{}.answer);
-  request.build = time("build-timeout", WaitLimits{}.build);
+  const Given* const timeout = settings.find("timeout");
+  const Nanos answer = timeout != nullptr ? read_time(*timeout) : WaitLimits{}.answer;
   request.json = settings.is_on("json");
   request.quiet = settings.is_on("quiet");
   const auto names = [](const std::vector<Collective>& all) {
@@ -129,7 +125,7 @@ LinksRequest read_links_request(const Settings& settings) {
                       {"element", std::string(to_string(options.element))},
                       {"redop", std::string(to_string(options.reduction))},
                       {"quick", std::int64_t{options.quick}},
-                      {"timeout_ns", request.answer.count()}};
+                      {"timeout_ns", answer.count()}};
   for (const char* name : {"sizes", "device-counts"}) {
     std::string key = name;
     std::replace(key.begin(), key.end(), '-', '_');

@@ -16,7 +16,6 @@ struct LinksRequest {
   LinksOptions
       options;  // but for the devices, and for device counts, which depend on how many there are
   RunRequest counts;  // those asked for, and strict
-  Nanos answer{}, build{};
   ParamMap recorded;
   std::optional<std::filesystem::path> result_file;
   std::vector<ExportFile> exports;

@@ -8,6 +8,7 @@
 #include "app/dispatch.hpp"
 #include "app/rank.hpp"
 #include "app/saved_results.hpp"
+#include "app/signals.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/embedded.hpp"
 #include "lib/exec/cl_backend.hpp"
@@ -17,6 +18,14 @@ const char* mgpu_git_version();  // written by cmake/git_version.cmake
 
 namespace mgpu {
 namespace {
+
+WaitLimits wait_limits(const Settings& settings) {
+  WaitLimits limits;
+  if (const Given* given = settings.find("timeout")) limits.answer = read_time(*given);
+  if (const Given* given = settings.find("build-timeout")) limits.build = read_time(*given);
+  limits.stop = [] { return stop_signal() != 0; };
+  return limits;
+}
 
 // `cluster`: where this is rank 0 of several, which leave together when the exit code is known.
 ExitCode run_main(const std::vector<std::string>& argv, std::unique_ptr<Cluster>& cluster) {
@@ -49,7 +58,13 @@ ExitCode run_main(const std::vector<std::string>& argv, std::unique_ptr<Cluster>
   for (const std::string& warning : invocation.warnings) print_error("warning: " + warning);
   if (launch) cluster = join_ranks(*launch, invocation.command, argv, version, make_own_backend());
   resolve_saved_results(invocation, environment);
-  const auto make_backend = [&] { return cluster ? cluster->backend() : make_own_backend(); };
+  const auto make_backend = [&] {
+    install_stop_signals();  // first: even a signal that comes while drivers are loading is then
+                             // seen
+    auto backend = cluster ? cluster->backend() : make_own_backend();
+    backend->limit_waits(wait_limits(invocation.settings));
+    return backend;
+  };
   return run_command(
       {invocation, environment, all_suites(), {MGPU_VERSION, git, argv}, make_backend});
 }

@@ -169,12 +169,12 @@ std::vector<OptionSpec> own_run_options() {
        "A device that completes nothing for this long counts as hung, its work goes to the others: "
        "500ms, 30s, 2m (default: 60s, "
        "or more where samples are predicted to be long)",
-       kMeasurement, recorded | in_links, sets_time(&SessionOptions::case_timeout)},
+       kMeasurement, recorded | in_links | in_calibrate, sets_time(&SessionOptions::case_timeout)},
       {"sync-timeout-ms", 0, Kind::value, "N", "The same as --timeout, as a number of milliseconds",
        kMeasurement, 0, OptionField(), "timeout", "ms"},
       {"build-timeout", 0, Kind::value, "TIME",
        "As --timeout, while a device is opened or builds its kernels (default: 5m)", kMeasurement,
-       recorded | in_links, sets_time(&SessionOptions::build_timeout)},
+       recorded | in_links | in_calibrate, sets_time(&SessionOptions::build_timeout)},
       {"time-limit", 0, Kind::value, "TIME", "Cases not begun by then are skipped", kMeasurement, 0,
        sets_time(&SessionOptions::time_limit)},
       {"no-telemetry", 0, Kind::flag, "",
@@ -324,8 +324,12 @@ std::vector<OptionSpec> simulate_options() {
   return options;
 }
 
+constexpr const char* kTimeoutHelp =
+    "A device that completes nothing for this long counts as hung: 500ms, 30s, 2m (default: 60s)";
+
 std::vector<OptionSpec> calibrate_options() {
   std::vector<OptionSpec> options = shared(own_run_options(), OptionSpec::in_calibrate);
+  named(options, "timeout").help = kTimeoutHelp;
   options.push_back({"no-noise", 0, Kind::flag, "",
                      "Do not measure how far medians of the same work lie apart", kDevices});
   options.push_back({"tune", 0, Kind::flag, "",
@@ -348,8 +352,7 @@ std::vector<OptionSpec> links_options() {
   named(options, "device-counts").help =
       "Collectives of the first N devices, for each N (default: all of them)";
   named(options, "quick").help = "Less data, fewer repetitions, fewer sizes: some seconds";
-  named(options, "timeout").help =
-      "A device that completes nothing for this long counts as hung: 500ms, 30s, 2m (default: 60s)";
+  named(options, "timeout").help = kTimeoutHelp;
   named(options, "result").help =
       "Save the measurements as JSON (mgpu-bench schema links), which compare takes; compressed "
       "where the name ends in .gz; "

@@ -80,6 +80,7 @@ void RunObserver::progress(const Progress& progress) {
 }
 
 void RunObserver::recorded(const Report& so_far) {
+  if (stopping_) stopped_in_time();
   clear_line();
   save(so_far);
   if (!options_.quiet) tell_rows(so_far);
@@ -115,16 +116,19 @@ void RunObserver::tell_rows(const Report& so_far) {
 
 bool RunObserver::stop_requested() {
   if (stop_signal() == 0) return false;
-  if (!stopping_) {
-    clear_line();
-    print_error("stopping after this sample; a second signal ends at once");
-  }
-  stopping_ = true;
+  if (stopping_.exchange(true)) return true;
+  clear_line();
+  print_error("stopping; a second signal ends at once");
   return true;
 }
 
 void RunObserver::keep(std::unique_ptr<JournalWriter> journal, std::size_t rows) {
   journal_ = std::move(journal);
+  const std::string file = options_.result->name().string();
+  set_last_words(
+      fmt::format("interrupted; what was measured is in {0} and {0}.journal, from which "
+                  "--resume {0} goes on\n",
+                  file));
   groups_finished_ = journal_->header().groups;
   rows_seen_ = rows;
 }

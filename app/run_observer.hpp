@@ -2,6 +2,7 @@
 // group its table on stdout and the result file, whose journal grows with every sample.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -67,9 +68,10 @@ class RunObserver : public SessionObserver {
   std::size_t rows_seen_ = 0;  // of the report, at the last call
   std::unique_ptr<JournalWriter> journal_;
   std::size_t groups_finished_ = 0, tables_printed_ = 0;
-  bool journal_failed_ = false;  // since it was last begun anew
-  bool keeps_older_ = false;     // nothing was measured so far
-  bool stopping_ = false, could_not_write_ = false, could_not_write_output_ = false;
+  bool journal_failed_ = false;         // since it was last begun anew
+  bool keeps_older_ = false;            // nothing was measured so far
+  std::atomic<bool> stopping_ = false;  // any thread may ask for it
+  bool could_not_write_ = false, could_not_write_output_ = false;
 };
 
 }  // namespace mgpu

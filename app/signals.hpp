@@ -1,10 +1,16 @@
-// Ctrl-C and SIGTERM. The first asks the run to stop between samples; the second ends the process
-// at once, so that a hung driver cannot hold the terminal. Files are replaced atomically, so what
-// was last saved stays whole.
+// SIGINT, SIGTERM and SIGHUP. The first asks whatever is under way to stop, and ends the process
+// two seconds later if that has not helped: a driver or a long computation on the host may hold it.
+// The second ends the process at once. Files are replaced atomically, so what was last saved stays
+// whole.
 #pragma once
+
+#include <string>
+
+#include "app/exit_codes.hpp"
 
 namespace mgpu {
 
+// Begins to handle them; a SIGHUP that is ignored (nohup) stays ignored. May be called repeatedly.
 void install_stop_signals();
 
 // For a process that another one tells when to end: the launcher sends them to all.
@@ -15,7 +21,17 @@ void ignore_stop_signals();
 // head`.
 void outlive_readers();
 
-// SIGINT or SIGTERM once one has come, else 0.
+// Returns the signal that has come; 0: none.
 int stop_signal();
+
+// Returns 128 + the signal that has come.
+ExitCode stop_code();
+
+// Sets what is printed when the process is ended two seconds after a signal: where the user finds
+// what was measured.
+void set_last_words(const std::string& text);
+
+// What was under way has stopped: what is left to do, such as saving, may take its time.
+void stopped_in_time();
 
 }  // namespace mgpu

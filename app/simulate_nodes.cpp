@@ -1,7 +1,6 @@
 #include "app/simulate_nodes.hpp"
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <array>
@@ -125,8 +124,7 @@ ExitCode simulate_nodes(const Context& context, const Scenario& scenario, const 
                        {}};
   report.rows =
       simulate_scaling(scenario, scaling, [](const ScalingRow&) { return stop_signal() == 0; });
-  if (stop_signal() != 0)
-    return stop_signal() == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
+  if (stop_signal() != 0) return stop_code();
   const std::string json = scaling_json(report);
   if (request.result_file) request.outputs.at(*request.result_file).write(json);
   if (request.json) {

@@ -284,7 +284,7 @@ void RemoteDevice::upload_rows(Buffer& to, const std::byte* from, const Rows& ro
 
 void RemoteDevice::launch(Kernel& kernel, const Grid& grid, std::span<const KernelArg> args) {
   auto& object = static_cast<RemoteKernel&>(kernel);
-  if (traits_.cpu && object.first_with(grid)) compiling_.insert(next_batch_);
+  if (object.first_with(grid)) compiling_.insert(next_batch_);
   Writer call = NodeLink::begin(Call::launch, number_);
   call.put(object.number()).put(grid).put(std::uint64_t{args.size()});
   for (const KernelArg& arg : args)

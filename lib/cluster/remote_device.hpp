@@ -83,7 +83,7 @@ class RemoteDevice final : public OpenDevice, private DeviceResources, private S
   DeviceTraits traits_;
   std::uint64_t next_object_ = 1, next_batch_ = 1, next_download_ = 1;
   std::optional<Nanos> slowed_from_;   // as its rank was told last
-  std::set<std::uint64_t> compiling_;  // batches that launch a kernel of a CPU for the first time
+  std::set<std::uint64_t> compiling_;  // batches that launch a kernel for the first time
   std::uint64_t abandons_ = 0;
   Peer* peer_ = nullptr;  // none: it is in no group
 };

@@ -83,8 +83,8 @@ class OpenDevice {
   // Has everything in the batch completed? Polls. Throws Error(device) when a command failed; the
   // device is then lost.
   virtual bool complete(BatchId batch) = 0;
-  // May a kernel of the batch have to be compiled before it runs? CPUs do that when one is launched
-  // for the first time: whoever waits allows as long as for a build.
+  // May a kernel of the batch have to be compiled before it runs? Some drivers do that when one is
+  // launched for the first time: whoever waits allows as long as for a build.
   virtual bool may_compile(BatchId) { return false; }
   // When a handicap's hold shall end, as far as that is known: complete() must be asked then, or
   // the device is held for longer.
@@ -105,7 +105,7 @@ class OpenDevice {
   virtual bool drained() = 0;
   // A thread that nobody waits for any longer is inside one of its calls, perhaps for ever: the
   // device is never at rest again.
-  void leave_thread_inside() { thread_inside_ = true; }
+  virtual void leave_thread_inside() { thread_inside_ = true; }
   bool has_thread_inside() const { return thread_inside_; }
   // What can still be allocated, as far as anybody reports: another process may take it. Devices
   // that share memory are given equal shares.

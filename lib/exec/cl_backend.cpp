@@ -11,6 +11,7 @@
 #include "lib/exec/cl_peers.hpp"
 #include "lib/exec/cl_pinned.hpp"
 #include "lib/exec/cl_program_cache.hpp"
+#include "lib/exec/driver_call.hpp"
 
 namespace mgpu {
 namespace {
@@ -22,82 +23,40 @@ class ClBackend final : public Backend, public ConnectsParts {
 
   Enumeration enumerate() override {
     Enumeration found;
-    std::vector<cl::Platform> platforms;
-    try {
-      cl::Platform::get(&platforms);
-    } catch (const cl::Error& error) {
-      // No platform at all is an empty list, not a failure.
-      if (error.err() != -1001)
-        found.warnings.push_back("OpenCL platforms cannot be listed: " +
-                                 cl_status_name(error.err()));
-    }
-    for (std::size_t p = 0; p < platforms.size(); ++p) enumerate_platform(platforms[p], p, found);
+    attend(*this, nullptr, [&] { enumerate_platforms(found); });
     std::stable_sort(found.devices.begin(), found.devices.end(),
                      [](const Device& a, const Device& b) { return a.score > b.score; });
     return found;
   }
 
   std::vector<Device> split(const Device& device, unsigned parts) override {
-    const std::string refused =
-        "device " + device.id + " " + device.name + " has " + std::to_string(device.compute_units) +
-        " compute units and cannot be split into " + std::to_string(parts) + " equal sub-devices";
-    const unsigned units = parts == 0 ? 0 : device.compute_units / parts;
-    if (units == 0) throw Error(ErrorKind::unsupported, refused);
-    std::vector<cl::Device> made;
-    try {
-      const cl_device_partition_property by_counts = CL_DEVICE_PARTITION_BY_COUNTS;
-      std::vector<cl_device_partition_property> properties{by_counts};
-      properties.insert(properties.end(), parts, static_cast<cl_device_partition_property>(units));
-      properties.insert(properties.end(), {CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0});
-      handle(device).createSubDevices(properties.data(), &made);
-    } catch (const cl::Error& error) {
-      throw Error(ErrorKind::unsupported, refused + ": " + cl_status_name(error.err()));
-    }
     std::vector<Device> facts;
-    for (std::size_t k = 0; k < made.size(); ++k) {
-      facts.push_back(describe(made[k], device.id + "." + std::to_string(k)));
-      handles_[facts.back().id] = made[k];
-    }
+    attend(*this, nullptr, [&] { facts = split_attended(device, parts); });
     return facts;
   }
 
   std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) override {
-    // opencl.hpp asks a device for its platform whenever it copies a handle, and uses what it got
-    // though the call failed.
-    cl_platform_id platform = nullptr;
-    const cl_int status =
-        clGetDeviceInfo(handle(device)(), CL_DEVICE_PLATFORM, sizeof platform, &platform, nullptr);
-    if (status != CL_SUCCESS)
-      throw cl_failure("cannot open " + device.id + " " + device.name, status);
-    return std::make_unique<ClDevice>(*this, device, handicap, handle(device), kernels_,
-                                      is_pocl(device) ? no_cache_ : cache_, pool_of(device),
-                                      pinned_);
+    std::unique_ptr<OpenDevice> opened;
+    attend(*this, nullptr, [&] { opened = open_attended(device, handicap); });
+    return opened;
   }
 
   std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory,
                                     std::span<OpenDevice* const> devices) override {
-    if (memory.empty()) return nullptr;
-    for (OpenDevice* open : devices) {
-      const auto& device = static_cast<const ClDevice&>(*open);
-      if (device.facts().is_cpu() || device.facts().host_unified_memory) continue;
-      try {
-        // Memory pinned by one context is fast for every other (measured).
-        return std::make_unique<ClPinned>(*this, device, memory, pinned_);
-      } catch (
-          const cl::Error&) {  // transfers work unpinned too, only slower; the record shows pin = 0
-        return nullptr;
-      } catch (const Error&) {  // a device that hangs: whoever uses it finds out
-        return nullptr;
-      }
+    std::unique_ptr<PinnedMemory> pinned;
+    if (memory.empty()) return pinned;
+    try {
+      attend(*this, nullptr, [&] { pinned = pin_attended(memory, devices); });
+    } catch (const Error&) {  // a device that hangs: whoever uses it finds out
     }
-    return nullptr;
+    return pinned;
   }
 
   std::unique_ptr<PeerGroup> connect(std::span<OpenDevice* const> devices,
                                      std::optional<PeerPath> path) override {
-    std::vector<ClDevice*> opened;
-    for (OpenDevice* device : devices) opened.push_back(static_cast<ClDevice*>(device));
-    return std::make_unique<ClPeers>(*this, std::move(opened), path);
+    std::unique_ptr<PeerGroup> group;
+    attend(*this, nullptr, [&] { group = connect_part(devices, path, {}); });
+    return group;
   }
   std::unique_ptr<PartOfGroup> connect_part(std::span<OpenDevice* const> devices,
                                             std::optional<PeerPath> path,
@@ -112,12 +71,85 @@ class ClBackend final : public Backend, public ConnectsParts {
   bool advance(std::optional<Nanos>) override { return false; }
 
  private:
+  void enumerate_platforms(Enumeration& found) {
+    std::vector<cl::Platform> platforms;
+    try {
+      const DriverCall inside;
+      cl::Platform::get(&platforms);
+    } catch (const cl::Error& error) {
+      // No platform at all is an empty list, not a failure.
+      if (error.err() != -1001)
+        found.warnings.push_back("OpenCL platforms cannot be listed: " +
+                                 cl_status_name(error.err()));
+    }
+    for (std::size_t p = 0; p < platforms.size(); ++p) enumerate_platform(platforms[p], p, found);
+  }
+
+  std::vector<Device> split_attended(const Device& device, unsigned parts) {
+    const std::string refused =
+        "device " + device.id + " " + device.name + " has " + std::to_string(device.compute_units) +
+        " compute units and cannot be split into " + std::to_string(parts) + " equal sub-devices";
+    const unsigned units = parts == 0 ? 0 : device.compute_units / parts;
+    if (units == 0) throw Error(ErrorKind::unsupported, refused);
+    std::vector<cl::Device> made;
+    try {
+      const cl_device_partition_property by_counts = CL_DEVICE_PARTITION_BY_COUNTS;
+      std::vector<cl_device_partition_property> properties{by_counts};
+      properties.insert(properties.end(), parts, static_cast<cl_device_partition_property>(units));
+      properties.insert(properties.end(), {CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0});
+      const DriverCall inside;
+      handle(device).createSubDevices(properties.data(), &made);
+    } catch (const cl::Error& error) {
+      throw Error(ErrorKind::unsupported, refused + ": " + cl_status_name(error.err()));
+    }
+    std::vector<Device> facts;
+    for (std::size_t k = 0; k < made.size(); ++k) {
+      const DriverCall inside;
+      facts.push_back(describe(made[k], device.id + "." + std::to_string(k)));
+      handles_[facts.back().id] = made[k];
+    }
+    return facts;
+  }
+
+  std::unique_ptr<OpenDevice> open_attended(const Device& device, const Handicap& handicap) {
+    // opencl.hpp asks a device for its platform whenever it copies a handle, and uses what it got
+    // though the call failed.
+    cl_platform_id platform = nullptr;
+    const cl_int status = [&] {
+      const DriverCall inside;
+      return clGetDeviceInfo(handle(device)(), CL_DEVICE_PLATFORM, sizeof platform, &platform,
+                             nullptr);
+    }();
+    if (status != CL_SUCCESS)
+      throw cl_failure("cannot open " + device.id + " " + device.name, status);
+    return std::make_unique<ClDevice>(*this, device, handicap, handle(device), kernels_,
+                                      is_pocl(device) ? no_cache_ : cache_, pool_of(device),
+                                      pinned_);
+  }
+
+  std::unique_ptr<PinnedMemory> pin_attended(std::span<const std::byte> memory,
+                                             std::span<OpenDevice* const> devices) {
+    for (OpenDevice* open : devices) {
+      auto& device = static_cast<ClDevice&>(*open);
+      if (device.facts().is_cpu() || device.facts().host_unified_memory) continue;
+      try {
+        // Memory pinned by one context is fast for every other (measured).
+        return std::make_unique<ClPinned>(*this, device, memory, pinned_);
+      } catch (
+          const cl::Error&) {  // transfers work unpinned too, only slower; the record shows pin = 0
+        return nullptr;
+      }
+    }
+    return nullptr;
+  }
+
   void enumerate_platform(const cl::Platform& platform, std::size_t p, Enumeration& found) {
     std::string name = "platform " + std::to_string(p);
     std::vector<cl::Device> devices;
     try {
       name = platform.getInfo<CL_PLATFORM_NAME>().c_str();
       found.platforms.push_back(name);
+      const DriverCall inside;
       platform.getDevices(CL_DEVICE_TYPE_ALL, &devices);
     } catch (const cl::Error& error) {
       if (error.err() != CL_DEVICE_NOT_FOUND)
@@ -127,6 +159,7 @@ class ClBackend final : public Backend, public ConnectsParts {
     for (std::size_t d = 0; d < devices.size(); ++d) {
       const std::string id = std::to_string(p) + ":" + std::to_string(d);
       try {
+        const DriverCall inside;
         found.devices.push_back(describe(devices[d], id));
         handles_[id] = devices[d];
       } catch (const cl::Error& error) {

@@ -9,6 +9,7 @@
 #include "lib/exec/cl_peers.hpp"
 #include "lib/exec/cl_rows.hpp"
 #include "lib/exec/cl_wait.hpp"
+#include "lib/exec/driver_call.hpp"
 
 namespace mgpu {
 namespace {
@@ -56,6 +57,7 @@ void ClDevice::record_exchange(std::uint64_t batch, CommandKind kind, cl::Event 
 }
 
 cl::Event ClDevice::mark() {
+  const DriverCall inside(this);
   cl::Event event;
   queues_[1].enqueueMarkerWithWaitList(nullptr, &event);
   return event;
@@ -83,6 +85,7 @@ void ClDevice::slow_kernels() {
 
 void ClDevice::upload(Buffer& to, Bytes offset, std::span<const std::byte> from) {
   if (from.empty()) return;
+  const DriverCall inside(this);
   try {
     cl::Event event;
     if (const auto staged = staging_.take(from); !staged.empty()) {
@@ -105,9 +108,13 @@ void ClDevice::begin_series(unsigned count) {
 
 void ClDevice::launch(Kernel& kernel, const Grid& asked, std::span<const KernelArg> args) {
   auto& object = static_cast<ClKernel&>(kernel);
+  const DriverCall inside(this);
   try {
     const Grid grid =
         facts_.is_cpu() ? object.with_group_of_cpu(asked, device_, facts_.compute_units) : asked;
+    const bool is_first = object.first_with(grid);
+    const DriverCall launching(this, is_first);
+    batches_.back().first_launch |= is_first;
     for (cl_uint index = 0; index < args.size(); ++index) object.set_arg(index, args[index]);
     delay_slice();
     cl::Event event;
@@ -120,7 +127,6 @@ void ClDevice::launch(Kernel& kernel, const Grid& asked, std::span<const KernelA
         object.object(), grid.offset == none ? cl::NullRange : range(grid.offset),
         range(grid.global), grid.local == none ? cl::NullRange : range(grid.local),
         dependency(CommandKind::compute), is_timed ? &event : nullptr);
-    if (facts_.is_cpu() && object.first_with(grid)) batches_.back().first_launch = true;
     if (left_of_series_ > 1) {
       --left_of_series_;
       if (is_timed) series_began_ = std::move(event);
@@ -140,6 +146,7 @@ void ClDevice::launch(Kernel& kernel, const Grid& asked, std::span<const KernelA
 
 void ClDevice::download(Buffer& from, Bytes offset, std::span<std::byte> to) {
   if (to.empty()) return;
+  const DriverCall inside(this);
   try {
     slow_kernels();
     cl::Event event;
@@ -165,6 +172,7 @@ void ClDevice::upload_rows(Buffer& to, const std::byte* from, const Rows& rows) 
       upload_rows(to, from + i * rows.host_stride, some_of(rows, i, most));
     return;
   }
+  const DriverCall inside(this);
   try {
     cl::Event event;
     queues_[0].enqueueWriteBufferRect(memory_of(to), CL_FALSE, device_origin(rows), {0, 0, 0},
@@ -186,6 +194,7 @@ void ClDevice::download_rows(Buffer& from, std::byte* to, const Rows& rows) {
       download_rows(from, to + i * rows.host_stride, some_of(rows, i, most));
     return;
   }
+  const DriverCall inside(this);
   try {
     cl::Event event;
     queues_[2].enqueueReadBufferRect(
@@ -199,6 +208,7 @@ void ClDevice::download_rows(Buffer& from, std::byte* to, const Rows& rows) {
 }
 
 BatchId ClDevice::submit() {
+  const DriverCall inside(this, batches_.back().first_launch);
   try {
     slow_kernels();
     const auto& last = batches_.back().last;
@@ -221,6 +231,7 @@ BatchId ClDevice::submit() {
 }
 
 void ClDevice::flush() {
+  const DriverCall inside(this);
   // In the order of their dependencies: a queue must be flushed before another may wait for its
   // events.
   for (auto& queue : queues_) queue.flush();
@@ -236,6 +247,7 @@ std::deque<ClDevice::Batch>::iterator ClDevice::place_of(BatchId batch) {
 }
 
 bool ClDevice::complete(BatchId batch) {
+  const DriverCall inside(this);
   try {
     if (holds_.poll(slow_down())) flush();
     if (peer_ != nullptr) peer_->go_on();
@@ -280,6 +292,7 @@ std::uint64_t ClDevice::started(const Pending& pending) {
 
 DeviceSpan ClDevice::span(BatchId batch) {
   DeviceSpan span;
+  const DriverCall inside(this);
   try {
     // In each in-order queue the first command starts first and the last ends last.
     std::array<bool, 3> seen{};
@@ -311,6 +324,7 @@ std::vector<RawCommand> ClDevice::take(BatchId batch) {
   Batch& taken = *at;
   std::vector<RawCommand> commands;
   commands.reserve(taken.commands.size());
+  const DriverCall inside(this);
   try {
     for (Pending& pending : taken.commands) {
       RawCommand& command = pending.command;
@@ -336,6 +350,7 @@ std::vector<ClockProbe> ClDevice::probe_clock(unsigned count) {
   probes.reserve(count);
   static constexpr cl_uint value =
       0;  // read for as long as a write takes that nobody waits for any more
+  const DriverCall inside(this);
   try {
     for (unsigned i = 0; i < count; ++i) {
       cl::Event event;
@@ -364,6 +379,7 @@ SetupCost ClDevice::take_setup_cost() {
 }
 
 Bytes ClDevice::free_memory() {
+  const DriverCall inside(this);
   const Bytes held = std::min(state_->allocated,
                               facts_.global_memory);  // allocate() goes no further than the total
   return std::min(free_device_memory(device_, facts_, *pool_.pool()), facts_.global_memory - held);

@@ -49,6 +49,10 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   std::vector<ClockProbe> probe_clock(unsigned count) override;
   SetupCost take_setup_cost() override;
   void abandon() override;
+  void leave_thread_inside() override {
+    state_->in_doubt = true;
+    OpenDevice::leave_thread_inside();
+  }
   bool drained() override;
   Bytes free_memory() override;
 
@@ -110,7 +114,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
     std::vector<Staged> staged;
     unsigned expected = 0;      // parts of exchanges that have not been enqueued, or not ended
     bool arrived = false;       // known to be complete
-    bool first_launch = false;  // of a kernel by a CPU, which compiles it now
+    bool first_launch = false;  // of a kernel, which the driver may compile now
     std::vector<Pending> commands;
     std::array<cl::Event, 3> last;  // of each queue; null where it has none
   };

@@ -98,6 +98,7 @@ ClDevice::ClDevice(Backend& backend, const Device& facts, const Handicap& handic
 ClDevice::~ClDevice() { close(); }
 
 void ClDevice::open(const Handicap& handicap, std::shared_ptr<const PinnedRanges> pinned) {
+  const DriverCall inside(this);
   batches_.emplace_back();
   traits_.buffer_alignment = device_.getInfo<CL_DEVICE_MEM_BASE_ADDR_ALIGN>() / 8;
   const WaitLimits& limits = backend_.limits();
@@ -143,6 +144,7 @@ void ClDevice::close() noexcept {
 
 void ClDevice::abandon() {
   state_->in_doubt = true;
+  const DriverCall inside(this);
   holds_.release_all();
   if (peer_ != nullptr) peer_->release_all();
 }
@@ -155,6 +157,7 @@ bool ClDevice::drained() {
     const cl_int status = status_of(event);
     return status == CL_COMPLETE || (status < 0 && facts_.is_cpu());
   };
+  const DriverCall inside(this);
   try {
     holds_.release_all();
     if (peer_ != nullptr) peer_->release_all();
@@ -200,6 +203,7 @@ std::unique_ptr<Buffer> ClDevice::allocate(Bytes size) {
       "allocating " + std::to_string(size) + " bytes on " + facts_.id + " " + facts_.name;
   if (size == 0) throw Error(ErrorKind::internal, what);
   refuse_beyond_memory(size);
+  const DriverCall inside(this);
   try {
     holds_.release_all();  // what follows would wait for them, and nobody polls
     cl::Buffer memory(context_, CL_MEM_READ_WRITE, size);
@@ -225,6 +229,7 @@ std::unique_ptr<Buffer> ClDevice::adopt(cl::Buffer memory, Bytes size, bool coun
 }
 
 void ClDevice::clear(Buffer& buffer) {
+  const DriverCall inside(this);
   cl::Event cleared;
   queues_[1].enqueueFillBuffer(memory_of(buffer), cl_uchar{0}, 0, buffer.size(), nullptr, &cleared);
   queues_[1].flush();
@@ -233,6 +238,7 @@ void ClDevice::clear(Buffer& buffer) {
 
 cl::Kernel ClDevice::make_kernel(std::string_view file, const char* entry,
                                  const std::string& options) {
+  const DriverCall inside(this);
   return cl::Kernel(program(file, options), entry);
 }
 
@@ -269,6 +275,7 @@ std::unique_ptr<Kernel> ClDevice::kernel(std::string_view file, std::string_view
                                          const std::string& options) {
   const Nanos begin = host_now();
   const std::string name(entry);
+  const DriverCall inside(this);
   try {
     cl::Kernel object(program(file, options), name.c_str());
     setup_.build += host_now() - begin;

@@ -41,6 +41,7 @@ std::string plain(std::string text) {
 }  // namespace
 
 std::optional<std::vector<KernelParameter>> ClKernel::parameters() const {
+  const DriverCall inside;
   const cl_uint count = known([&] { return object_.getInfo<CL_KERNEL_NUM_ARGS>(); }, ~cl_uint{0});
   if (count == ~cl_uint{0}) return std::nullopt;
   std::vector<KernelParameter> all(count);
@@ -64,6 +65,7 @@ std::unique_ptr<Kernel> ClDevice::foreign_kernel(const KernelSource& source, std
   const Nanos begin = host_now();
   const std::string options = own_options(given + " -cl-kernel-arg-info"),
                     key = source.text + '\0' + options, name(entry);
+  const DriverCall inside(this);
   try {
     auto found = std::find_if(programs_.begin(), programs_.end(),
                               [&](const ClBuiltProgram& built) { return built.key == key; });
@@ -87,6 +89,7 @@ std::unique_ptr<Kernel> ClDevice::foreign_kernel(const KernelSource& source, std
 }
 
 std::unique_ptr<Buffer> ClDevice::part(Buffer& whole, Bytes offset, Bytes size) {
+  const DriverCall inside(this);
   try {
     const cl_buffer_region region{offset, size};
     cl::Buffer memory = memory_of(whole);

@@ -15,6 +15,7 @@
 #include "lib/base/name.hpp"
 #include "lib/exec/cl_common.hpp"
 #include "lib/exec/cl_memory.hpp"
+#include "lib/exec/driver_call.hpp"
 #include "lib/exec/leak.hpp"
 #include "lib/workload/stream.hpp"
 
@@ -46,6 +47,8 @@ class ClBuffer final : public Buffer {
       leak(std::move(memory_));
       return;
     }
+    const DriverCall inside;
+    memory_ = {};
     device_->allocated -= counted_;
     pool_->allocated -= counted_;
   }
@@ -62,6 +65,10 @@ class ClBuffer final : public Buffer {
 class ClKernel final : public Kernel {
  public:
   ClKernel(cl::Kernel object, const std::string& name) : object_(std::move(object)), name_(name) {}
+  ~ClKernel() override {
+    const DriverCall inside;
+    object_ = {};
+  }
   cl::Kernel& object() { return object_; }
   Name name() const { return name_; }
   // Numbers that are the last launch's are left as they are: to set one takes an H200's driver 0.3
@@ -73,8 +80,9 @@ class ClKernel final : public Kernel {
   // leaves four groups for each core; as it is if that is less than 16.
   Grid with_group_of_cpu(Grid grid, const cl::Device& device, unsigned cores);
 
-  // Was it never launched with such a grid before? PoCL compiles a kernel for every work-group
-  // size, and once more for grids wider than 65535 (grid_width_specialization_limit).
+  // Returns whether it was never launched with such a grid before: drivers may compile it then.
+  // PoCL does for every work-group size, and once more for grids wider than 65535
+  // (grid_width_specialization_limit); rusticl and clvk do, whatever the device.
   bool first_with(const Grid& grid) {
     const bool wide = *std::max_element(grid.global.begin(), grid.global.end()) > 65535;
     const Specialised wanted{grid.local, wide};

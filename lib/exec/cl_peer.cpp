@@ -7,6 +7,7 @@
 #include "lib/exec/cl_objects.hpp"
 #include "lib/exec/cl_peers.hpp"
 #include "lib/exec/cl_wait.hpp"
+#include "lib/exec/driver_call.hpp"
 #include "lib/exec/leak.hpp"
 
 namespace mgpu {
@@ -41,6 +42,7 @@ ClPeer::ClPeer(ClPeers& group, ClDevice& device, DeviceIndex self)
     : group_(group), device_(device), self_(self), pairs_(group.size()) {}
 
 void ClPeer::set_up(ClSharedMemory* flags) {
+  const DriverCall inside(&device_);
   std::size_t staged = 0;
   for (std::uint32_t i = 0; i < count(); ++i)
     staged += i != self_.value && path({i}) == PeerPath::staged ? 1 : 0;
@@ -81,6 +83,7 @@ std::uint32_t ClPeer::read_status() {
   if (!status_) return 0;
   const auto status = std::make_shared<cl_uint>(0);
   const cl::CommandQueue& queue = device_.queue(CommandKind::download);
+  const DriverCall inside(&device_);
   cl::Event event;
   queue.enqueueReadBuffer(memory_of(*status_), CL_FALSE, 0, sizeof(cl_uint), status.get(), nullptr,
                           &event);
@@ -105,6 +108,7 @@ void ClPeer::put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to,
                  Bytes size) {
   if (size == 0) return;
   const ExchangeInfo info{to, path(to), false};
+  const DriverCall inside(&device_);
   try {
     if (Buffer* reached = into.remote(self_, to)) {
       if (info.path == PeerPath::direct && to != self_ && size <= kByKernel)
@@ -194,6 +198,7 @@ ClPeer::Gate ClPeer::shut_gate(Name label, const ExchangeInfo& info) {
 }
 
 void ClPeer::sync(std::span<const DeviceIndex> signal, std::span<const DeviceIndex> await) {
+  const DriverCall inside(&device_);
   try {
     unsigned signal_flags = 0, await_flags = 0;
     for (const DeviceIndex to : signal) {
@@ -397,6 +402,7 @@ void ClPeer::leak() {
 }
 
 void ClPeer::release_all() noexcept {
+  const DriverCall inside(&device_);
   for (Pair& pair : pairs_) {
     for (const Sending& sending : pair.sending)
       if (sending.gate() != nullptr) clSetUserEventStatus(sending.gate(), CL_COMPLETE);

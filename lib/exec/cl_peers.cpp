@@ -7,6 +7,7 @@
 
 #include "lib/exec/cl_objects.hpp"
 #include "lib/exec/cl_wait.hpp"
+#include "lib/exec/driver_call.hpp"
 #include "lib/exec/leak.hpp"
 #include "lib/exec/peer_notes.hpp"
 
@@ -186,6 +187,7 @@ void ClPeers::try_pair(DeviceIndex from, DeviceIndex to) {
   for (cl_uint i = 0; i < kWords; ++i) (*pattern)[i] = i * 2654435761u + from.value;
   const auto arrived = std::make_unique<std::array<cl_uint, kWords>>();
   const auto run = [&](DeviceIndex device, const auto& command) {
+    const DriverCall inside(devices_[device.value]);
     cl::Event event;
     const cl::CommandQueue& queue = devices_[device.value]->queue(CommandKind::compute);
     command(queue, event);

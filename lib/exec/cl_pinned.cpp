@@ -8,13 +8,14 @@
 
 namespace mgpu {
 
-ClPinned::ClPinned(Backend& backend, const ClDevice& device, std::span<const std::byte> memory,
+ClPinned::ClPinned(Backend& backend, ClDevice& device, std::span<const std::byte> memory,
                    std::shared_ptr<PinnedRanges> known)
     : backend_(backend), queue_(device.upload_queue()), memory_(memory), known_(std::move(known)) {
   // A driver may refuse one buffer over everything; pieces of a quarter of the largest allocation
   // are taken by all.
   const std::size_t piece = std::clamp<std::size_t>(device.facts().max_allocation / 4,
                                                     std::size_t{1} << 28, std::size_t{1} << 32);
+  const DriverCall inside(&device);
   try {
     for (std::size_t at = 0; at < memory.size(); at += piece) {
       const std::size_t size = std::min(piece, memory.size() - at);

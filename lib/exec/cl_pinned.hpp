@@ -20,7 +20,7 @@ class ClPinned final : public PinnedMemory {
  public:
   // Waits until it is pinned. Throws cl::Error, Error(timeout), Error(interrupted). `backend` must
   // outlive it, `device` need not.
-  ClPinned(Backend& backend, const ClDevice& device, std::span<const std::byte> memory,
+  ClPinned(Backend& backend, ClDevice& device, std::span<const std::byte> memory,
            std::shared_ptr<PinnedRanges> known);
   // Waits as long for the device to let go of it as for an answer: whoever knows that it hangs
   // leaks this.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lib/exec/cl_objects.hpp"
+#include "lib/exec/driver_call.hpp"
 #include "lib/exec/leak.hpp"
 
 namespace mgpu {
@@ -23,6 +24,7 @@ Error too_large(Bytes size) {
 // Of the memory behind a file descriptor (cl_khr_external_memory_opaque_fd), which the descriptor
 // may be closed after.
 cl::Buffer import(ClDevice& device, const FileDescriptor& memory, Bytes size) {
+  const DriverCall inside(&device);
   FileDescriptor own(memory.duplicate());
   const cl_mem_properties properties[] = {CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR,
                                           static_cast<cl_mem_properties>(own.get()), 0};
@@ -98,6 +100,7 @@ void ClSharedMemory::make_piece(std::span<ClDevice* const> devices, DeviceIndex 
       Pages& pages =
           *pages_.emplace_back(std::make_unique<Pages>(size_, "memory that devices share"));
       const auto over = [&](ClDevice& by) {
+        const DriverCall inside(&by);
         return cl::Buffer(by.context(), CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size_,
                           pages.data());
       };

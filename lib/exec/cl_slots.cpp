@@ -37,6 +37,7 @@ ClSlots::~ClSlots() {
 
 void ClSlots::make(ClDevice& device) {
   if (memory_) return;
+  const DriverCall inside(&device);
   auto made = std::make_unique<Memory>();
   if (device.facts().is_cpu()) {
     made->pages.emplace(kCount * kSize, "exchanges of device " + device.facts().id);

@@ -15,6 +15,7 @@
 #endif
 
 #include "lib/base/quantity.hpp"
+#include "lib/exec/driver_call.hpp"
 #include "lib/plan/rounds.hpp"
 
 namespace mgpu {
@@ -35,11 +36,6 @@ void make_sleeps_precise() {
 }  // namespace
 
 struct Executor::Sample {
-  struct Look {  // at a worker
-    std::optional<std::uint64_t> call;
-    Nanos since{};
-  };
-
   Sample(Backend& backend, const SampleRequest& request)
       : run(backend, *request.source, *request.workload, request.members,
             request.members.size() + 1) {
@@ -55,7 +51,6 @@ struct Executor::Sample {
       run.seats[i].prepared = !run.exchanges({i});
     for (std::uint32_t i = 0; i < request.members.size(); ++i)
       workers.emplace_back(run, DeviceIndex{i});
-    looks.resize(workers.size());
   }
 
   // Nobody is left: this one takes over what is to be done.
@@ -67,7 +62,6 @@ struct Executor::Sample {
     run.sample.failure.reset();
     run.stage = SampleRun::Stage::working;
     workers.emplace_back(run, index);
-    looks.emplace_back();
     ++run.version;
     try {
       run.source.joined(index);
@@ -86,7 +80,6 @@ struct Executor::Sample {
 
   SampleRun run;
   std::deque<DeviceWorker> workers;
-  std::vector<Look> looks;
 };
 
 struct Executor::Crew {
@@ -100,7 +93,7 @@ struct Executor::Crew {
   std::atomic<std::size_t> ready{0};
   std::atomic<std::uint64_t> go{0};  // generation that may start
 
-  void serve(std::size_t index, std::uint64_t seen);  // seen: the last generation that is not its
+  void serve(std::size_t index);
 };
 
 Executor::Executor(Backend& backend, std::size_t workers, StartThread start)
@@ -109,21 +102,36 @@ Executor::Executor(Backend& backend, std::size_t workers, StartThread start)
   if (backend_.is_virtual()) return;
   threads_.resize(workers);
   try {
-    for (std::size_t i = 0; i < workers; ++i) start_thread(i);
-  } catch (const std::system_error& error) {
+    start_missing_threads();
+  } catch (...) {
     dismiss();  // those that were started wait for work
-    throw Error(ErrorKind::internal,
-                fmt::format("a thread for each of {} devices cannot be started: {}", workers,
-                            error.what()));
+    throw;
   }
 }
 
 Executor::~Executor() { dismiss(); }
 
 void Executor::start_thread(std::size_t index) {
-  const std::uint64_t seen =
-      crew_->generation;  // one that replaces another begins with the next sample
-  threads_[index] = start_([crew = crew_, index, seen] { crew->serve(index, seen); });
+  const auto watch = std::make_shared<DriverWatch>();
+  threads_[index].thread = start_([crew = crew_, watch, index] {
+    watch->begin();
+    crew->serve(index);
+  });
+  threads_[index].watch = watch;
+}
+
+// Replaces those that a driver did not let go.
+void Executor::start_missing_threads() {
+  for (std::size_t i = 0; i < threads_.size(); ++i) {
+    if (threads_[i].watch != nullptr) continue;
+    try {
+      start_thread(i);
+    } catch (const std::system_error& error) {
+      throw Error(ErrorKind::internal,
+                  fmt::format("a thread for each of {} devices cannot be started: {}",
+                              threads_.size(), error.what()));
+    }
+  }
 }
 
 void Executor::dismiss() {
@@ -132,14 +140,15 @@ void Executor::dismiss() {
     crew_->stopping = true;
   }
   crew_->wake.notify_all();
-  for (std::thread& thread : threads_) {
-    if (thread.joinable()) thread.join();
+  for (Thread& each : threads_) {
+    if (each.thread.joinable()) each.thread.join();
   }
 }
 
 RawSample Executor::run(const SampleRequest& request) {
   const auto sample = std::make_shared<Sample>(backend_, request);
   try {
+    start_missing_threads();
     request.workload->exchange_among(sample->exchanging());
     if (request.workload->shape().rounds > 0)
       request.workload->own(sample->run.owners_of(request.source->first_shares()));
@@ -161,6 +170,11 @@ RawSample Executor::run(const SampleRequest& request) {
   drive(sample, 0, request);
   if (sample->run.none_left && !sample->run.sample.interrupted && request.reserve) {
     if (const auto member = request.reserve()) {
+      try {
+        start_missing_threads();
+      } catch (const Error&) {  // the failure stays: no device is left
+        return std::move(sample->run.sample);
+      }
       sample->join(*member);
       drive(sample, sample->workers.size() - 1, request);
     }
@@ -182,6 +196,7 @@ void Executor::interrupt(SampleRun& run) {
     const std::lock_guard lock(run.mutex);
     if (run.over()) return;
     run.sample.interrupted = true;
+    run.stop_by = run.backend.now() + kStopGrace;
     run.fail(Error(ErrorKind::internal, "interrupted"));
   }
   // What is under way may wait for what others would have sent in rounds that nobody begins any
@@ -238,33 +253,28 @@ void Executor::drive_by_threads(const std::shared_ptr<Sample>& sample, std::size
   crew.sample.reset();
 }
 
-// The worker notices by itself what its device does not finish. Only a thread besides can tell that
-// a driver does not return.
+// The worker notices by itself what its device does not finish. Only another thread can tell that a
+// driver does not return.
 void Executor::watch(Sample& sample, std::size_t first, const SampleRequest& request) {
-  if (request.stop && request.stop()) interrupt(sample.run);
-  const Nanos now = backend_.now();
+  const bool stops = request.stop && request.stop();
+  if (stops) interrupt(sample.run);
+  const Nanos limit = stops ? kStopGrace : request.timeout,
+              build = stops ? Nanos{} : backend_.limits().build;
   for (std::size_t i = first; i < sample.workers.size(); ++i) {
-    DeviceWorker& worker = sample.workers[i];
-    Sample::Look& look = sample.looks[i];
-    const auto call = worker.call();
-    if (!call || call != look.call) {
-      look = {call, now};
-      continue;
-    }
-    const Nanos patience = request.timeout + sample.run.members[i].compiling;
-    if (now - look.since < patience) continue;
-    if (!worker.abandon(*call,
-                        "its driver did not return from a call for " + format_duration(patience)))
-      continue;
-    threads_[i - first].detach();
-    start_thread(i - first);
+    Thread& thread = threads_[i - first];
+    if (!thread.watch->gives_up(backend_.now(), limit, build)) continue;
+    thread.thread.detach();
+    thread.watch = nullptr;
+    sample.workers[i].abandon("its driver did not return from a call for " +
+                              format_duration(limit));
     const std::lock_guard lock(crew_->mutex);
     --crew_->running;
   }
 }
 
-void Executor::Crew::serve(std::size_t index, std::uint64_t seen) {
+void Executor::Crew::serve(std::size_t index) {
   make_sleeps_precise();
+  std::uint64_t seen = 0;  // the last generation that it has served
   for (;;) {
     std::shared_ptr<Sample> mine;
     DeviceWorker* worker = nullptr;
@@ -280,12 +290,8 @@ void Executor::Crew::serve(std::size_t index, std::uint64_t seen) {
     ready.fetch_add(1, std::memory_order_acq_rel);
     while (go.load(std::memory_order_acquire) != seen) std::this_thread::yield();
     worker->start();
-    try {
-      while (!worker->left()) {
-        if (!worker->step()) worker->rest();
-      }
-    } catch (const DeviceWorker::Abandoned&) {
-      return;  // another thread has this one's place
+    while (!worker->left()) {
+      if (!worker->step()) worker->rest();
     }
     mine.reset();
     const std::lock_guard lock(mutex);

@@ -12,6 +12,8 @@
 
 namespace mgpu {
 
+class DriverWatch;
+
 struct SampleRequest {
   Workload* workload = nullptr;
   SliceSource* source = nullptr;
@@ -60,12 +62,17 @@ class Executor {
   void watch(Sample& sample, std::size_t first, const SampleRequest& request);
   static void interrupt(SampleRun& run);
   void start_thread(std::size_t index);
+  void start_missing_threads();
   void dismiss();  // ends the threads
 
   Backend& backend_;
   StartThread start_;
   std::shared_ptr<Crew> crew_;  // shared with threads, some of which may never end
-  std::vector<std::thread> threads_;
+  struct Thread {
+    std::thread thread;
+    std::shared_ptr<DriverWatch> watch;  // shared with the thread; null: it is to be started
+  };
+  std::vector<Thread> threads_;
 };
 
 }  // namespace mgpu

@@ -82,6 +82,7 @@ struct FakeDevice {
   Nanos peer_latency =
       std::chrono::microseconds(2);  // of each put, and of signals, however many devices they go to
   Nanos build{};                     // what building for it costs, as far as it says
+  bool compiles_at_launch = false;   // a kernel, when it is launched for the first time
   std::int64_t clock_offset_ns = 0;  // device clock = host clock * (1 + drift) + offset
   double clock_drift_ppb = 0;
   FakeScript script{};  // none: nothing goes wrong. In real time asked by the thread that drives

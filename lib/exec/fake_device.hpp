@@ -8,9 +8,11 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/exec/driver_call.hpp"
 #include "lib/exec/fake_machine.hpp"
 
 namespace mgpu {
@@ -99,6 +101,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     return std::chrono::hours(1);
   }  // it never fails to notify, nor must workers
   void begin_slice() override { in_slice_ = true; }
+  bool may_compile(BatchId batch) override { return find(batch)->compiles; }
   void abandon() override {}
   bool drained() override {
     end_kernels();
@@ -207,6 +210,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   struct Batch {
     std::uint64_t id = 0;
     std::vector<RawCommand> commands;
+    bool compiles = false;
     std::uint64_t first_tag = 0;  // of its commands in the machine; the others follow
     std::size_t ended = 0;        // of its commands, from the first, known to have ended
     Nanos slowed{};               // what a slow-down at that place lasts
@@ -250,7 +254,10 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
       add(CommandKind::compute, kDelay, 0, handicap.delay);
     std::vector<FakeArg> values;
     for (const KernelArg& arg : args) values.push_back(fake_arg(arg));
-    const FakeFault fault = check(FakeCall::launch);
+    const bool compiles =
+        spec_.compiles_at_launch && launched_.insert(std::string(fake.name().text())).second;
+    open_.compiles |= compiles;
+    const FakeFault fault = check(FakeCall::launch, compiles);
     if (!fails(fault)) perform([&code = fake.code(), grid, values] { code.run(grid, values); });
     const auto by_ops = [&] {
       return std::max(spec_.minimum_kernel,
@@ -304,7 +311,8 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   }
 
   // What the script says of a call; faults of the call itself are thrown.
-  FakeFault check(FakeCall call) {
+  FakeFault check(FakeCall call, bool compiles = false) {
+    const DriverCall inside(this, compiles);
     const FakeFault fault = backend_.ask(spec_, call);
     const bool command = call == FakeCall::upload || call == FakeCall::launch ||
                          call == FakeCall::download || call == FakeCall::exchange;
@@ -383,6 +391,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   DeviceTraits traits_;
   Batch open_;
   bool in_slice_ = false, delayed_ = false, slow_down_due_ = false;
+  std::set<std::string> launched_;  // kernels
   std::uint64_t next_batch_ = 0, next_tag_ = 0;
   std::deque<Batch>
       closed_;  // in the order of their numbers; rounds leave many until the sample is over

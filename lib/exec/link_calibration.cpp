@@ -1,12 +1,9 @@
 // All devices, and fewer, moving data at once.
 #include <algorithm>
-#include <atomic>
-#include <barrier>
-#include <exception>
-#include <thread>
 
 #include "lib/exec/calibration.hpp"
 #include "lib/exec/calibration_parts.hpp"
+#include "lib/exec/together.hpp"
 
 namespace mgpu {
 namespace {
@@ -38,10 +35,6 @@ class LinkCalibration {
  private:
   static constexpr unsigned kPieces =
       4;  // per device and try: its start and end are a small part of it
-  struct Span {
-    Nanos begin{}, end{};
-    std::exception_ptr failure;
-  };
 
   bool any_cpu() const {
     return std::any_of(devices_.begin(), devices_.end(),
@@ -69,77 +62,22 @@ class LinkCalibration {
     return static_cast<double>(piece_ * kPieces * count) / std::max(seconds(least), 1e-9);
   }
 
-  BatchId enqueue(std::size_t index, bool up) {
-    Stream& stream = devices_[index]->stream();
-    const auto mine = memory_->bytes().subspan(index * piece_, piece_);
-    for (unsigned i = 0; i < kPieces; ++i) {
-      if (up)
-        stream.upload(*buffers_[index], 0, mine);
-      else
-        stream.download(*buffers_[index], 0, mine);
-    }
-    return devices_[index]->submit();
-  }
-
   // From the first begin to the last end of the copies of the first `count` devices.
   Nanos together(bool up, std::size_t count) {
-    std::vector<Span> spans(count);
-    if (backend_.is_virtual())
-      on_one_thread(up, spans);
-    else
-      on_threads(up, spans);
-    Nanos begin = spans.front().begin, end{};
-    for (const Span& span : spans) {
-      if (span.failure) std::rethrow_exception(span.failure);
-      begin = std::min(begin, span.begin);
-      end = std::max(end, span.end);
-    }
-    return end - begin;
-  }
-
-  void on_one_thread(bool up, std::vector<Span>& spans) {
-    std::vector<BatchId> batches;
-    for (std::size_t i = 0; i < spans.size(); ++i) {
-      spans[i].begin = backend_.now();
-      batches.push_back(enqueue(i, up));
-    }
-    for (std::size_t i = 0; i < spans.size(); ++i) {
-      wait_for(backend_, *devices_[i], batches[i]);
-      spans[i].end = backend_.now();
-      devices_[i]->take(batches[i]);
-    }
-  }
-
-  void on_threads(bool up, std::vector<Span>& spans) {
-    std::barrier start(static_cast<std::ptrdiff_t>(spans.size()));
-    std::atomic<std::size_t> at_work = spans.size();
-    std::atomic<bool> stopped = false;
-    WaitLimits limits = backend_.limits();
-    limits.stop = [&] {
-      return stopped.load();
-    };  // whoever may stop this is asked by this thread alone
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < spans.size(); ++i) {
-      threads.emplace_back([&, i] {
-        Span& mine = spans[i];
-        start.arrive_and_wait();
-        mine.begin = backend_.now();
-        try {
-          const BatchId batch = enqueue(i, up);
-          const bool cpu = devices_[i]->resources().traits().cpu;
-          wait_for(backend_, *devices_[i], batch, limits, cpu ? Look::gently : Look::closely);
-          mine.end = backend_.now();
-          devices_[i]->take(batch);
-        } catch (...) {
-          mine.failure = std::current_exception();
-        }
-        --at_work;
-      });
-    }
-    while (at_work > 0) {
-      if (backend_.limits().stop && backend_.limits().stop()) stopped = true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    std::vector<DeviceIndex> who;
+    for (std::uint32_t i = 0; i < count; ++i) who.push_back({i});
+    const auto enqueue = [this, up](DeviceIndex device) {
+      Stream& stream = devices_[device.value]->stream();
+      const auto mine = memory_->bytes().subspan(device.value * piece_, piece_);
+      for (unsigned i = 0; i < kPieces; ++i) {
+        if (up)
+          stream.upload(*buffers_[device.value], 0, mine);
+        else
+          stream.download(*buffers_[device.value], 0, mine);
+      }
+    };
+    const Repetitions once{.warmup = 0, .least = 1, .most = 1};
+    return whole_time(Together(backend_, devices_, nullptr).measure(who, once, enqueue).front());
   }
 
   Backend& backend_;

@@ -16,9 +16,6 @@ namespace mgpu {
 struct Member {
   OpenDevice* device = nullptr;
   DeviceProgram* program = nullptr;
-  // Added to the time-out until its first slice has finished: implementations for CPUs compile
-  // kernels as these are first launched.
-  Nanos compiling{};
 };
 
 // What the workers of a sample share. What stands after `mutex` is guarded by it while workers run,
@@ -51,6 +48,8 @@ struct SampleRun {
   std::atomic<bool> together =
       true;  // nobody was lost, nobody else made any: devices combine them among themselves
   std::atomic<Nanos> last_loss{};  // when a device was lost, the last time
+  // An interrupted sample waits until then for what is in flight.
+  std::atomic<Nanos> stop_by{kNoLimit};
 
   PollingMutex mutex;
   std::atomic<std::uint64_t> version =

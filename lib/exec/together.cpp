@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "lib/base/error.hpp"
+#include "lib/exec/driver_call.hpp"
 #include "lib/workload/first_error.hpp"
 
 namespace mgpu {
@@ -46,34 +47,6 @@ class Together::Meeting {
   std::atomic<std::size_t> arrived_ = 0;
   std::atomic<std::uint64_t> round_ = 0;
   std::atomic<bool> left_ = false;
-};
-
-// By when a thread has to be out of what a driver may hold it in. Asked by one thread besides.
-class Together::CallWatch {
- public:
-  static constexpr Nanos kNone = Nanos::max();
-
-  // By the thread itself: false when nobody waits for it any longer. Then it may touch nothing that
-  // is not its own.
-  [[nodiscard]] bool until(Nanos deadline) { return change(deadline.count()); }
-  void leave() { change(kOver); }
-
-  bool is_over() const { return state_ == kOver || state_ == kAbandoned; }
-  // Whether the time is over; then the thread is waited for no longer.
-  bool give_up(Nanos now) {
-    std::int64_t state = state_;
-    return state >= 0 && now.count() > state && state_.compare_exchange_strong(state, kAbandoned);
-  }
-
- private:
-  static constexpr std::int64_t kOver = -1, kAbandoned = -2;  // a deadline is 0 or more
-  bool change(std::int64_t to) {
-    std::int64_t state = state_;
-    while (state != kAbandoned && !state_.compare_exchange_weak(state, to)) {
-    }
-    return state != kAbandoned;
-  }
-  std::atomic<std::int64_t> state_ = kNone.count();
 };
 
 Nanos whole_time(const TogetherSample& sample) {
@@ -191,7 +164,8 @@ class Together::Crew {
         limits(backend.limits()),
         meeting(who_.size(), std::any_of(who_.begin(), who_.end(),
                                          [&](DeviceIndex d) { return is_cpu(*devices[d.value]); })),
-        watches(who_.size()) {
+        watches(who_.size()),
+        over(who_.size()) {
     limits.stop = [this] {
       return stopped.load();
     };  // whoever may stop this is asked by one thread alone
@@ -205,7 +179,8 @@ class Together::Crew {
   Meeting meeting;
   FirstError first;
   std::atomic<bool> stopped = false;
-  std::vector<CallWatch> watches;  // by place in `who`
+  std::vector<DriverWatch> watches;  // by place in `who`
+  std::vector<std::atomic<bool>> over;
 };
 
 std::vector<TogetherSample> Together::on_threads(std::span<const DeviceIndex> who,
@@ -217,14 +192,20 @@ std::vector<TogetherSample> Together::on_threads(std::span<const DeviceIndex> wh
     threads.emplace_back([this, crew, i] { serve(*crew, i); });
   for (std::size_t at_work = who.size(); at_work > 0;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    if (backend_.limits().stop && backend_.limits().stop()) crew->stopped = true;
+    const WaitLimits& limits = backend_.limits();
+    if (limits.stop && limits.stop()) crew->stopped = true;
     at_work = 0;
     for (std::size_t i = 0; i < who.size(); ++i) {
-      if (crew->watches[i].give_up(backend_.now())) {
+      if (crew->over[i]) continue;
+      const bool stops = crew->stopped;
+      if (crew->watches[i].gives_up(backend_.now(), stops ? kStopGrace : limits.answer,
+                                    stops ? Nanos{} : limits.build)) {
         threads[i].detach();
+        crew->over[i] = true;
         leave_inside(*crew, i);
+      } else {
+        ++at_work;
       }
-      at_work += crew->watches[i].is_over() ? 0 : 1;
     }
   }
   for (std::jthread& thread : threads)
@@ -236,43 +217,32 @@ std::vector<TogetherSample> Together::on_threads(std::span<const DeviceIndex> wh
 void Together::serve(Crew& crew, std::size_t index) {
   const DeviceIndex self = crew.who[index];
   OpenDevice& device = *devices_[self.value];
-  CallWatch& watch = crew.watches[index];
-  const bool cpu = Crew::is_cpu(device);
-  Nanos compiling = cpu ? crew.limits.build : Nanos{};  // by the first launches
+  crew.watches[index].begin();
+  const Look look = Crew::is_cpu(device) ? Look::gently : Look::closely;
   try {
     while (crew.series.goes_on() && crew.meeting.meet([] {})) {
       HostInterval& mine = crew.series.current[index];
       mine.begin = backend_.now();
-      if (!watch.until(mine.begin + crew.limits.answer + compiling)) return;
       crew.enqueue(self);
       const BatchId batch = device.submit();
-      // Waiting has a limit of its own, and ends without anybody's help unless a driver holds it.
-      const Nanos limit =
-          crew.limits.answer + (device.may_compile(batch) ? crew.limits.build : Nanos{});
-      if (!watch.until(backend_.now() + limit * 5 / 4)) return;
-      wait_for(backend_, device, batch, crew.limits, cpu ? Look::gently : Look::closely);
+      wait_for(backend_, device, batch, crew.limits, look);
       mine.end = backend_.now();
       device.take(batch);
-      if (!watch.until(CallWatch::kNone)) return;
-      compiling = {};
       if (!crew.meeting.meet([&] { crew.series.ended(); })) break;
     }
   } catch (const Error& error) {
-    if (!watch.until(CallWatch::kNone)) return;
     keep(blame_for(self, error), crew.first);
     crew.meeting.leave();
   } catch (...) {
-    if (!watch.until(CallWatch::kNone)) return;
     crew.first.keep();
     crew.meeting.leave();
   }
-  watch.leave();
+  crew.over[index] = true;
 }
 
 // A driver does not return from a call: nobody waits for the thread any longer, nor for its device.
 void Together::leave_inside(Crew& crew, std::size_t index) {
   OpenDevice& device = *devices_[crew.who[index].value];
-  device.leave_thread_inside();
   const std::string what =
       "the driver of device " + device.resources().traits().id + " did not return from a call";
   keep({Error(ErrorKind::timeout, what), crew.who[index]}, crew.first);

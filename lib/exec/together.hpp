@@ -53,7 +53,6 @@ class Together {
  private:
   class Series;
   class Meeting;
-  class CallWatch;
   class Crew;
   std::vector<TogetherSample> on_threads(std::span<const DeviceIndex> who,
                                          const Repetitions& repetitions,

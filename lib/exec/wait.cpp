@@ -8,6 +8,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/exec/backend.hpp"
+#include "lib/exec/driver_call.hpp"
 
 namespace mgpu {
 namespace {
@@ -30,6 +31,7 @@ void wait_until(Backend& backend, std::string_view who, Nanos limit, const StopC
                 std::string(who) + " did not answer for " + format_duration(limit));
   };
   while (!done()) {
+    DriverCall::renew();
     const Nanos now = backend.now();
     if (now >= deadline) give_up();
     if (stop && (backend.is_virtual() || now - asked >= kBetweenQuestions)) {
@@ -77,10 +79,12 @@ bool try_drain(Backend& backend, OpenDevice& device) noexcept {
   if (device.has_thread_inside()) return false;
   try {
     const WaitLimits& limits = backend.limits();
-    device.abandon();
-    wait_until(
-        backend, "", std::min(limits.answer / 10, kLongestDrain), limits.stop,
-        [&] { return device.drained(); }, [] { std::this_thread::sleep_for(kBetweenLooks); });
+    attend(backend, &device, [&] {
+      device.abandon();
+      wait_until(
+          backend, "", std::min(limits.answer / 10, kLongestDrain), limits.stop,
+          [&] { return device.drained(); }, [] { std::this_thread::sleep_for(kBetweenLooks); });
+    });
     return true;
   } catch (...) {
     return false;

@@ -24,8 +24,8 @@ inline constexpr Nanos kNoLimit = std::chrono::hours(24 * 365 * 5);
 // When a device counts as hung. Each is the limit of one wait, not of a sum.
 struct WaitLimits {
   Nanos answer = std::chrono::seconds(60);  // commands are under way, and none of them completes
-  // The driver opens a device, builds for it or pins memory. CPUs compile a kernel as it is
-  // launched for the first time: that wait has this and `answer`.
+  // The driver opens a device, builds for it or pins memory. Some drivers compile a kernel when it
+  // is launched for the first time: that wait has this and `answer`.
   Nanos build = std::chrono::seconds(300);
   StopCheck stop = {};  // ends every wait
 };

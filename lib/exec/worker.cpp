@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "lib/base/quantity.hpp"
-#include "lib/exec/worker_driver.hpp"
 
 namespace mgpu {
 DeviceWorker::DeviceWorker(SampleRun& run, DeviceIndex self)
@@ -17,13 +16,7 @@ DeviceWorker::DeviceWorker(SampleRun& run, DeviceIndex self)
       notifies_(member().device->notifies()),
       brings_(member().program->brings()) {}
 
-std::optional<std::uint64_t> DeviceWorker::call() const {
-  const std::uint64_t calls = calls_;
-  return calls % 2 == 1 && calls != kAbandoned ? std::optional(calls) : std::nullopt;
-}
-
-bool DeviceWorker::abandon(std::uint64_t call, const std::string& why) {
-  if (!calls_.compare_exchange_strong(call, kAbandoned)) return false;
+void DeviceWorker::abandon(const std::string& why) {
   member().device->leave_thread_inside();
   {
     const std::lock_guard lock(run_.mutex);
@@ -31,7 +24,6 @@ bool DeviceWorker::abandon(std::uint64_t call, const std::string& why) {
         {.device = self_, .kind = ErrorKind::timeout, .what = why, .round = round_under_way()});
   }
   run_.notify_all();
-  return true;
 }
 
 // What a source throws is not a failure of the device that asked: nobody can take what is left.
@@ -85,9 +77,12 @@ bool DeviceWorker::advance() {
     leave();
     return true;
   }
+  if (run_.over() && run_.backend.now() >= run_.stop_by.load())
+    throw Error(ErrorKind::interrupted, "stopped while it was at work");
   const auto overdue = [&] {
-    const auto limit = gives_up_at();
-    return limit && run_.backend.now() >= *limit;
+    if (in_flight_.empty()) return false;
+    const Nanos waited = run_.backend.now() - waits_since();
+    return waited >= run_.timeout && waited >= patience();  // cheapest first: this is polled
   };
   if (overdue()) {
     if (run_.waits_for_another(self_)) {
@@ -95,9 +90,7 @@ bool DeviceWorker::advance() {
       return act() || progress;
     }
     if (!overdue()) return act() || progress;  // the other was lost in between
-    throw Error(ErrorKind::timeout,
-                "no answer for " +
-                    format_duration(run_.timeout + (finished_any_ ? Nanos{} : member().compiling)));
+    throw Error(ErrorKind::timeout, why_overdue());
   }
   return act() || progress;
 }
@@ -131,16 +124,32 @@ void DeviceWorker::rest() {
 
 std::optional<Nanos> DeviceWorker::gives_up_at() const {
   if (in_flight_.empty()) return std::nullopt;
-  const Nanos compiling = finished_any_ ? Nanos{} : run_.members[self_.value].compiling;
+  return waits_since() + patience();
+}
+
+// For the first of what is in flight.
+Nanos DeviceWorker::waits_since() const {
   // What waited for a device that was lost begins to end with that loss.
-  const Nanos since = run_.peers == nullptr ? Nanos{} : run_.last_loss.load();
-  return std::max({in_flight_.front().enqueued, last_sign_, since}) + run_.timeout + compiling;
+  const Nanos loss = run_.peers == nullptr ? Nanos{} : run_.last_loss.load();
+  return std::max({in_flight_.front().enqueued, last_sign_, loss});
+}
+
+Nanos DeviceWorker::patience() const {
+  return run_.timeout + (may_compile() ? run_.backend.limits().build : Nanos{});
+}
+
+bool DeviceWorker::may_compile() const {
+  return run_.members[self_.value].device->may_compile(in_flight_.front().batch);
+}
+
+std::string DeviceWorker::why_overdue() const {
+  return "no answer for " + format_duration(patience()) +
+         (may_compile() ? ", in which its driver may compile a kernel: raise --build-timeout" : "");
 }
 
 bool DeviceWorker::retire() {
   bool progress = false;
-  while (!in_flight_.empty() &&
-         driver([&] { return member().device->complete(in_flight_.front().batch); })) {
+  while (!in_flight_.empty() && member().device->complete(in_flight_.front().batch)) {
     const InFlight done = in_flight_.front();
     in_flight_.pop_front();
     progress = true;
@@ -164,7 +173,6 @@ bool DeviceWorker::retire() {
       const std::lock_guard lock(run_.mutex);
       ++run_.version;  // others may wait for the place of the one before
     } else if (done.goes_on) {
-      finished_any_ = true;
       rounds_done_ = done.rounds;
     } else {
       rounds_done_ = done.rounds;
@@ -181,14 +189,13 @@ bool DeviceWorker::retire() {
 
 // What the batch of a slice added to the device's time.
 Nanos DeviceWorker::busy_with(BatchId batch) {
-  const DeviceSpan span = driver([&] { return member().device->span(batch); });
+  const DeviceSpan span = member().device->span(batch);
   const std::uint64_t from = std::max(span.started, previous_end_);
   previous_end_ = std::max(previous_end_, span.ended);
   return Nanos{span.ended > from ? static_cast<std::int64_t>(span.ended - from) : 0};
 }
 
 void DeviceWorker::retire_slice(const InFlight& done) {
-  finished_any_ = true;
   const Nanos busy = run_.source.uses_times() ? busy_with(done.batch) : Nanos{};
   const Nanos now = run_.backend.now();
   const bool arrived = brings_ == Brings::slice;
@@ -258,10 +265,8 @@ bool DeviceWorker::ask() {
 void DeviceWorker::prepare(Stream& stream) {
   prepared_ = true;
   const Nanos now = run_.backend.now();
-  const BatchId batch = driver([&] {
-    member().program->prepare(stream);
-    return member().device->submit();
-  });
+  member().program->prepare(stream);
+  const BatchId batch = member().device->submit();
   policy_.enqueued_other();
   in_flight_.push_back({batch, kPrepare, {}, now});
   retire();  // as a rule nothing was enqueued
@@ -272,17 +277,15 @@ void DeviceWorker::enqueue(const Slice& slice) {
   Stream& stream = member().device->stream();
   if (!prepared_) prepare(stream);
   InFlight entry{{}, next_number_, slice, run_.backend.now()};
-  driver([&] {
-    member().device->begin_slice();
-    try {
-      member().program->enqueue(slice, static_cast<unsigned>(next_number_) % DevicePolicy::kDepth,
-                                stream);
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::out_of_memory) throw;
-      entry.rejected = true;
-    }
-    entry.batch = member().device->submit();
-  });
+  member().device->begin_slice();
+  try {
+    member().program->enqueue(slice, static_cast<unsigned>(next_number_) % DevicePolicy::kDepth,
+                              stream);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::out_of_memory) throw;
+    entry.rejected = true;
+  }
+  entry.batch = member().device->submit();
   rounds_ = entry.rejected ? 0 : std::min(run_.workload.shape().rounds, run_.most_rounds);
   next_round_ = entry.rounds = checkpoint_ = rounds_done_ = run_.first_round;
   entry.goes_on = has_rounds_left();
@@ -302,10 +305,8 @@ void DeviceWorker::enqueue(const Slice& slice) {
 
 void DeviceWorker::start_collect() {
   const Nanos now = run_.backend.now();
-  const BatchId batch = driver([&] {
-    member().program->collect(member().device->stream());
-    return member().device->submit();
-  });
+  member().program->collect(member().device->stream());
+  const BatchId batch = member().device->submit();
   policy_.enqueued_collect();
   in_flight_.push_back({batch, kCollect, {}, now});
 }
@@ -350,8 +351,7 @@ void DeviceWorker::enter(HostState state) {
 
 void DeviceWorker::read_retired() {
   for (const auto& [batch, number, round] : retired_) {
-    std::vector<RawCommand> commands =
-        driver([&, batch = batch] { return member().device->take(batch); });
+    std::vector<RawCommand> commands = member().device->take(batch);
     if (number >= 0 && run_.meets_at > 0) measure_round(commands);
     for (RawCommand& command : commands) command.round = round;
     if (number >= 0 && !read_.empty() && read_.back().slice == number) {  // rounds of a slice

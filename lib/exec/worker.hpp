@@ -32,13 +32,9 @@ class DeviceWorker {
   // The sample is over for this worker and none of its commands is under way.
   bool left() const { return stage_ == Stage::left; }
 
-  // For a thread that watches the worker's: which call into the device's driver it is in, none: in
-  // none.
-  std::optional<std::uint64_t> call() const;
-  // The driver does not return from that call: the device is lost, and the worker's thread must
-  // never act again; should the call return, it meets Abandoned. False: the call has returned.
-  bool abandon(std::uint64_t call, const std::string& why);
-  struct Abandoned {};
+  // Loses the device, whose driver does not return from a call of the worker's thread, which has
+  // been given up (DriverWatch).
+  void abandon(const std::string& why);
 
  private:
   struct InFlight {
@@ -55,11 +51,13 @@ class DeviceWorker {
   enum class Stage { working, lost, left };
 
   template <class Function>
-  auto driver(Function&& function);  // calls what may call the device's driver
-  template <class Function>
   void ask_source(Function&& function);  // calls what may throw for the sample as a whole
   bool advance();
   double share_done() const;
+  Nanos waits_since() const;
+  Nanos patience() const;
+  bool may_compile() const;  // the first of what is in flight
+  std::string why_overdue() const;
   bool retire();
   Nanos busy_with(BatchId batch);
   void retire_slice(const InFlight& done);
@@ -127,13 +125,9 @@ class DeviceWorker {
   std::int32_t next_number_ = 0;
   std::uint64_t previous_end_ = 0;  // device stamp: end of the last finished slice
   Nanos last_sign_{};               // host time of the last completion
-  bool finished_any_ = false;       // slices
   HostState state_ = HostState::idle;
   Nanos state_since_{};
   std::vector<HostSpan> spans_;
-  // Twice the number of calls so far, and one more while in one; kAbandoned once given up.
-  static constexpr std::uint64_t kAbandoned = ~std::uint64_t{0};
-  std::atomic<std::uint64_t> calls_ = 0;
 };
 
 }  // namespace mgpu

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "lib/exec/worker.hpp"
-#include "lib/exec/worker_driver.hpp"
 
 namespace mgpu {
 
@@ -39,10 +38,8 @@ bool DeviceWorker::try_finish() {
 
 void DeviceWorker::start_merge() {
   const Nanos now = run_.backend.now();
-  const BatchId batch = driver([&] {
-    member().program->merge(member().device->stream());
-    return member().device->submit();
-  });
+  member().program->merge(member().device->stream());
+  const BatchId batch = member().device->submit();
   policy_.enqueued_other();
   in_flight_.push_back({batch, kMerge, {}, now});
 }
@@ -50,10 +47,8 @@ void DeviceWorker::start_merge() {
 void DeviceWorker::start_bringing() {
   enter(HostState::in_flight);
   const Nanos now = run_.backend.now();
-  const BatchId batch = driver([&] {
-    member().program->bring(run_.together, member().device->stream());
-    return member().device->submit();
-  });
+  member().program->bring(run_.together, member().device->stream());
+  const BatchId batch = member().device->submit();
   bringing_ = true;
   policy_.enqueued_other();
   in_flight_.push_back({batch, kMerge, {}, now});
@@ -108,7 +103,7 @@ void DeviceWorker::merge_on_host() {
 void DeviceWorker::check_exchange() {
   if (run_.peers == nullptr || self_.value >= run_.places.size()) return;
   try {
-    driver([&] { run_.peers->check(run_.places[self_.value]); });
+    run_.peers->check(run_.places[self_.value]);
   } catch (const Error& error) {
     const std::lock_guard lock(run_.mutex);
     if (!run_.sample.failure) run_.sample.failure = error;

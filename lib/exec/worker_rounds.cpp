@@ -6,7 +6,6 @@
 
 #include "lib/base/stats.hpp"
 #include "lib/exec/worker.hpp"
-#include "lib/exec/worker_driver.hpp"
 
 namespace mgpu {
 namespace {
@@ -29,11 +28,9 @@ bool DeviceWorker::enqueue_rounds() {
     InFlight entry = last_round_;
     entry.enqueued = run_.backend.now();
     entry.round = next_round_;
-    driver([&] {
-      next_round_ += member().program->enqueue_rounds(entry.slice, next_round_, rounds_at_once(),
-                                                      member().device->stream());
-      entry.batch = member().device->submit();
-    });
+    next_round_ += member().program->enqueue_rounds(entry.slice, next_round_, rounds_at_once(),
+                                                    member().device->stream());
+    entry.batch = member().device->submit();
     entry.rounds = next_round_;
     entry.goes_on = has_rounds_left();
     in_flight_.push_back(entry);
@@ -81,10 +78,8 @@ void DeviceWorker::move(const Slice& to) {
   entry.slice = to;
   entry.round.reset();
   entry.enqueued = run_.backend.now();
-  driver([&] {
-    member().program->move(from, to, next_round_, member().device->stream());
-    entry.batch = member().device->submit();
-  });
+  member().program->move(from, to, next_round_, member().device->stream());
+  entry.batch = member().device->submit();
   in_flight_.push_back(entry);
   last_round_ = entry;
   const std::lock_guard lock(run_.mutex);
@@ -112,10 +107,8 @@ void DeviceWorker::enqueue_checkpoint() {
   entry.enqueued = run_.backend.now();
   entry.is_checkpoint = true;
   entry.round.reset();
-  driver([&] {
-    member().program->checkpoint(entry.slice, next_round_, member().device->stream());
-    entry.batch = member().device->submit();
-  });
+  member().program->checkpoint(entry.slice, next_round_, member().device->stream());
+  entry.batch = member().device->submit();
   in_flight_.push_back(entry);
   checkpoint_ = next_round_;
 }

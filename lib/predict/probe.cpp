@@ -327,6 +327,7 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload,
                             backend.limits().answer,
                             false};
       request.most_rounds = rounds;
+      request.stop = backend.limits().stop;
       const RawSample sample = executor.run(request);
       if (sample.failure || !sample.faults.empty()) {
         probe.faults = sample.faults;

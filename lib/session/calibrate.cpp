@@ -5,6 +5,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/exec/calibration.hpp"
+#include "lib/exec/driver_call.hpp"
 #include "lib/exec/leak.hpp"
 #include "lib/predict/size_choice.hpp"
 #include "lib/predict/suite_rates.hpp"
@@ -42,7 +43,6 @@ class Calibrator {
   void run() {
     for (const Device& device : devices_) open(device);
     for (std::size_t i = 0; i < devices_.size(); ++i) {
-      if (open_[i]) result_.free_memory[i] = open_[i]->free_memory();
       if (open_[i] && !result_.calibration.devices[i]) measure(i);
     }
     if (devices_.size() < 2 || result_.failed > 0) return;
@@ -57,6 +57,8 @@ class Calibrator {
     open_.push_back(nullptr);
     try {
       open_.back() = backend_.open(device);
+      attend(backend_, open_.back().get(),
+             [&] { result_.free_memory[open_.size() - 1] = open_.back()->free_memory(); });
     } catch (const Error& error) {
       fail(open_.size() - 1, error);
     }
@@ -74,7 +76,9 @@ class Calibrator {
 
   void measure(std::size_t index) {
     try {
-      const Capability measured = measure_capability(backend_, *open_[index]);
+      Capability measured;
+      attend(backend_, open_[index].get(),
+             [&] { measured = measure_capability(backend_, *open_[index]); });
       result_.calibration.devices[index] = measured;
       result_.origins[index] = CalibrationOrigin::measured;
       store_.save(devices_[index], measured, result_.warnings);
@@ -112,7 +116,7 @@ class Calibrator {
   template <class Measure>
   void measure_together(const char* failed, const Measure& measure) {
     try {
-      measure();
+      attend(backend_, nullptr, measure);
     } catch (const Error& error) {
       for (auto& device : open_) {
         if (!try_drain(backend_, *device)) leak(std::move(device));
@@ -192,7 +196,9 @@ void measure_suite(Backend& backend, Executor& executor, std::span<const Device>
       const auto variants = cached_variants(problem, devices.subspan(i, 1), store, warnings);
       for (const auto& workload : work.workloads)
         take_variants(*workload, variants, open->resources().traits(), warnings);
-      rows[i].rate = measure_rate_at_reference_size(backend, executor, work, *open, true);
+      attend(backend, open.get(), [&] {
+        rows[i].rate = measure_rate_at_reference_size(backend, executor, work, *open, true);
+      });
       if (!rows[i].rate) continue;
       rows[i].origin = CalibrationOrigin::measured;
       store.save_suite(devices[i], rows[i].work, *rows[i].rate, warnings);
@@ -289,6 +295,7 @@ std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const 
       row.origin = CalibrationOrigin::measured;
       store.save_noise(devices, row.work, *row.share, warnings);
     } catch (const Error& error) {
+      if (error.kind() == ErrorKind::interrupted) throw;
       warnings.push_back("the noise of " + row.work + " is not known: " + error.what());
     }
   }

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "lib/exec/driver_call.hpp"
 #include "lib/session/group_run.hpp"
 
 namespace mgpu {
@@ -78,10 +79,7 @@ void Group::prepare_device(std::size_t index) {
   Prepared& mine = result_.prepared[index];
   OpenDevice& device = *given_.devices[index].open;
   bool enqueued = false;
-  try {
-    mine.capacity = given_.workload.capacity(device.resources().traits(), given_.mode);
-    predictor_.set_capacity(index, mine.capacity, given_.devices[index].free_memory);
-    if (mine.capacity.fits == 0) return;
+  const auto make_program = [&] {
     device.take_setup_cost();
     mine.program = given_.workload.program(device.resources(), given_.mode, mine.capacity);
     mine.cost = device.take_setup_cost();
@@ -97,6 +95,12 @@ void Group::prepare_device(std::size_t index) {
       mine.upload = given_.backend.now() - begin;
     }
     if (mine.before.empty()) mine.before = device.probe_clock(kClockProbes);
+  };
+  try {
+    mine.capacity = given_.workload.capacity(device.resources().traits(), given_.mode);
+    predictor_.set_capacity(index, mine.capacity, given_.devices[index].free_memory);
+    if (mine.capacity.fits == 0) return;
+    attend(given_.backend, &device, make_program);
   } catch (const Error& error) {
     // A file is wrong, and not only for this device.
     if (error.kind() == ErrorKind::input || error.kind() == ErrorKind::usage) throw;
@@ -111,7 +115,7 @@ void Group::prepare_device(std::size_t index) {
     } else if (enqueued && error.kind() == ErrorKind::out_of_memory) {
       refuse(index, error.what());  // what was enqueued before may still be under way
     }
-    mine.program.reset();
+    release_program(index);
     mine.capacity.fits = 0;
     mine.capacity.reason = error.what();
     predictor_.set_capacity(index, mine.capacity, given_.devices[index].free_memory);
@@ -177,12 +181,13 @@ void Group::probe_together(std::size_t first, std::size_t count) {
   for (const DeviceFault& fault : faults) {
     const std::size_t index = devices[fault.device.value];
     lose(index, fault.kind, fault.what);
+    if (fault.kind == ErrorKind::interrupted) continue;
     Fault& noted = result_.faults.emplace_back(
         Fault{given_.devices[index].facts.id, kind_of(fault.kind), phase_, fault.what});
     noted.items_lost = fault.items_lost;
     noted.detection = fault.detection;
   }
-  if (faults.empty()) return;
+  if (faults.empty() || stopped()) return;
   shrink_cases();
   probe_together(first, count);  // those that are left
 }
@@ -236,10 +241,7 @@ void Group::sample_interleaved() {
 }
 
 Member Group::member(std::size_t index) {
-  const Prepared& mine = result_.prepared[index];
-  const bool compiles = given_.devices[index].facts.is_cpu() && !mine.executed;
-  return {given_.devices[index].open.get(), mine.program.get(),
-          compiles ? given_.backend.limits().build : Nanos{}};
+  return {given_.devices[index].open.get(), result_.prepared[index].program.get()};
 }
 
 Nanos Group::patience(const Case& the_case) const {
@@ -297,7 +299,6 @@ void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) 
   if (sample.failure && sample.failure->kind() == ErrorKind::unsupported)
     return refuse(the_case, sample.failure->what());
   if (sample.failure) return fail(the_case, sample.failure->what());
-  for (const std::size_t i : devices) result_.prepared[i].executed = true;
   if (!request.merges) return shrink_cases();
   const bool compared =
       given_.options.integrity != IntegrityLevel::off && given_.workload.shape().result_on_devices;
@@ -352,20 +353,27 @@ void Group::finish() {
     Prepared& mine = result_.prepared[i];
     if (is_usable(i)) probe_clock_again(i);
     if (!mine.before.empty()) mine.clock = fit_clock(mine.before, mine.after);
-    mine.program.reset();
+    release_program(i);
   }
   disconnect();
 }
 
 void Group::probe_clock_again(std::size_t index) {
   try {
-    result_.prepared[index].after = given_.devices[index].open->probe_clock(kClockProbes);
+    OpenDevice* const device = given_.devices[index].open.get();
+    attend(given_.backend, device,
+           [&] { result_.prepared[index].after = device->probe_clock(kClockProbes); });
   } catch (const Error& error) {
     lose(index, error.kind(), error.what());
     if (error.kind() != ErrorKind::interrupted)
       result_.faults.push_back(
           {given_.devices[index].facts.id, kind_of(error.kind()), "clock", error.what()});
   }
+}
+
+void open_device(Backend& backend, SessionDevice& device) {
+  device.open = backend.open(device.facts, device.handicap);
+  attend(backend, device.open.get(), [&] { device.free_memory = device.open->free_memory(); });
 }
 
 std::size_t in_set(std::span<const SessionDevice> devices) {

@@ -31,6 +31,9 @@ struct SessionDevice {
   std::string lost_why;
 };
 
+// Opens the device under its handicap. Throws as Backend::open.
+void open_device(Backend& backend, SessionDevice& device);
+
 // Those that are not in reserve; they come first.
 std::size_t in_set(std::span<const SessionDevice> devices);
 
@@ -90,7 +93,6 @@ struct Prepared {
   std::unique_ptr<DeviceProgram> program;  // null: cannot take part, capacity.reason says why
   SetupCost cost;
   std::string kernel_variant;  // the program's
-  bool executed = false;       // the program's kernels, once at least
   Nanos upload{};              // resident inputs
   std::vector<ClockProbe> before, after;
   ClockMap clock;

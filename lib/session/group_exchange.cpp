@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/exec/driver_call.hpp"
 #include "lib/exec/leak.hpp"
 #include "lib/plan/exchange.hpp"
 #include "lib/session/group_run.hpp"
@@ -70,7 +71,7 @@ bool Group::connect_by(std::optional<PeerPath> path, std::span<OpenDevice* const
   }
   connected_ = true;
   try {
-    given_.workload.connect(*peers_);
+    attend(given_.backend, nullptr, [&] { given_.workload.connect(*peers_); });
     return true;
   } catch (const Error& error) {
     const bool direct = std::find(paths.begin(), paths.end(), PeerPath::direct) != paths.end();

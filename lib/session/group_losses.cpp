@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/exec/driver_call.hpp"
 #include "lib/exec/leak.hpp"
 #include "lib/session/group_run.hpp"
 
@@ -29,8 +30,7 @@ void Group::open_again() {
     if (!device.lost || device.hung || device.failures == 0 || device.failures >= kMostFailures)
       continue;
     try {
-      device.open = given_.backend.open(device.facts, device.handicap);
-      device.free_memory = device.open->free_memory();
+      open_device(given_.backend, device);
       device.lost = false;
       given_.observer.warning("device " + device.facts.id + " " + device.facts.name +
                               " was opened again, after: " + device.lost_why);
@@ -58,26 +58,34 @@ void Group::give_up(std::size_t index) {
   SessionDevice& device = given_.devices[index];
   device.lost = true;
   break_up();
-  if (device.open && try_drain(given_.backend, *device.open)) {
-    result_.prepared[index].program.reset();
+  if (release_program(index))
     device.open.reset();
-    return;
+  else
+    leak(std::move(device.open));
+}
+
+bool Group::release_program(std::size_t index) {
+  OpenDevice* const device = given_.devices[index].open.get();
+  std::unique_ptr<DeviceProgram>& program = result_.prepared[index].program;
+  bool at_rest = device == nullptr || try_drain(given_.backend, *device);
+  if (program != nullptr && at_rest) {
+    try {
+      attend(given_.backend, device, [&] { program.reset(); });
+    } catch (const Error&) {  // the driver did not return
+      at_rest = false;
+    }
   }
-  leak(std::move(result_.prepared[index].program));
-  leak(std::move(device.open));
-  result_.lost_any = true;
+  if (program != nullptr) leak(std::move(program));
+  result_.lost_any = result_.lost_any || !at_rest;
+  return at_rest;
 }
 
 // The device lives, but is of no more use to this problem.
 void Group::refuse(std::size_t index, const std::string& why) {
-  Prepared& mine = result_.prepared[index];
-  mine.capacity = {0, 0, 0, why};
+  result_.prepared[index].capacity = {0, 0, 0, why};
   given_.observer.warning("device " + given_.devices[index].facts.id + " takes no more part in " +
                           given_.problem.suite->name + ": " + why);
-  if (given_.devices[index].open && try_drain(given_.backend, *given_.devices[index].open))
-    return mine.program.reset();
-  leak(std::move(mine.program));
-  result_.lost_any = true;
+  release_program(index);
 }
 
 // For a case none of whose devices is left: another device of the set, or else the one in reserve.
@@ -93,8 +101,7 @@ std::optional<std::size_t> Group::stand_in(const Case& the_case) {
   if (device.lost) return std::nullopt;
   if (!device.open) {
     try {
-      device.open = given_.backend.open(device.facts, device.handicap);
-      device.free_memory = device.open->free_memory();
+      open_device(given_.backend, device);
       given_.observer.warning("no device of the set is left: device " + device.facts.id + " " +
                               device.facts.name + " steps in");
     } catch (const Error& error) {

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "lib/exec/driver_call.hpp"
 #include "lib/session/group_run.hpp"
 
 namespace mgpu {
@@ -23,9 +24,11 @@ bool Group::publish(std::span<const std::size_t> devices) {
     if (!is_usable(i)) continue;
     try {
       OpenDevice& device = *given_.devices[i].open;
-      result_.prepared[i].program->publish(device.stream());
-      finish_batch(given_.backend, device, device.submit());
-      result_.prepared[i].program->published();
+      attend(given_.backend, &device, [&] {
+        result_.prepared[i].program->publish(device.stream());
+        finish_batch(given_.backend, device, device.submit());
+        result_.prepared[i].program->published();
+      });
     } catch (const Error& error) {
       lose(i, error.kind(), error.what());
       if (error.kind() != ErrorKind::interrupted)

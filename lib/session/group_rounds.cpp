@@ -17,13 +17,7 @@ void Group::connect_those_left() {
 
 void Group::connect_anew() {
   for (std::size_t i = 0; i < result_.prepared.size(); ++i) {
-    if (!result_.prepared[i].program || !given_.devices[i].open) continue;
-    if (try_drain(given_.backend, *given_.devices[i].open)) {
-      result_.prepared[i].program.reset();
-    } else {
-      leak(std::move(result_.prepared[i].program));
-      result_.lost_any = true;
-    }
+    if (result_.prepared[i].program && given_.devices[i].open) release_program(i);
   }
   disconnect();
   connect();

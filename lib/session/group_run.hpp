@@ -58,6 +58,8 @@ class Group {
   void prepare_device(std::size_t index);
   void lose(std::size_t index, ErrorKind kind, const std::string& what);
   void give_up(std::size_t index);
+  // Frees a device's program, or leaks it unless the device is known to be at rest; then false.
+  bool release_program(std::size_t index);
   void refuse(std::size_t index, const std::string& why);
   void refuse(Case& the_case, const std::string& why);
   bool is_usable(std::size_t index) const {

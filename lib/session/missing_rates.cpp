@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/exec/driver_call.hpp"
 #include "lib/exec/leak.hpp"
 #include "lib/session/kernel_variants.hpp"
 
@@ -40,7 +41,8 @@ void measure_contention_of(Backend& backend, Executor& executor, Workload& workl
   }
   std::optional<std::size_t> failed;
   try {
-    measure_contention(backend, executor, workload, cpus, failed, turns);
+    attend(backend, nullptr,
+           [&] { measure_contention(backend, executor, workload, cpus, failed, turns); });
   } catch (const Error&) {
     if (failed) at = who[*failed];
     throw;
@@ -69,8 +71,11 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
     std::vector<std::string> ignored;  // the session has warned already
     for (const auto& workload : reference.workloads)
       take_variants(*workload, variants, device.open->resources().traits(), ignored);
-    auto rate =
-        measure_rate_at_reference_size(backend, executor, reference, *device.open, false, turns);
+    std::optional<SuiteRate> rate;
+    attend(backend, device.open.get(), [&] {
+      rate =
+          measure_rate_at_reference_size(backend, executor, reference, *device.open, false, turns);
+    });
     if (!rate) return;
     if (device.handicap.slows_always()) {  // rates are of devices without handicap
       const double slow = device.handicap.slow;

@@ -20,11 +20,15 @@ constexpr Nanos kMostTime = std::chrono::seconds(20);
 // Reports nothing; when a device is lost there is no figure.
 class LossObserver final : public SessionObserver {
  public:
+  explicit LossObserver(StopCheck stop) : stop_(std::move(stop)) {}
   void warning(std::string_view text) override { lost = text; }
   void progress(const Progress&) override {}
   void recorded(const Report&) override {}
-  bool stop_requested() override { return !lost.empty(); }
+  bool stop_requested() override { return !lost.empty() || (stop_ && stop_()); }
   std::string lost;
+
+ private:
+  StopCheck stop_;
 };
 
 SessionOptions options_of(const Problem& problem, std::span<const Device> devices) {
@@ -73,13 +77,12 @@ std::optional<Noise> measure_noise(Backend& backend, const Problem& problem,
   std::vector<SessionDevice> open(devices.size());
   for (std::size_t i = 0; i < devices.size(); ++i) {
     open[i].facts = devices[i];
-    open[i].open = backend.open(devices[i]);
-    open[i].free_memory = open[i].open->free_memory();
+    open_device(backend, open[i]);
   }
   std::unique_ptr<Workload> workload = make_workload(problem, devices);
   const Mode mode = problem.suite->modes.front();
   Executor executor(backend, devices.size());
-  LossObserver observer;
+  LossObserver observer(backend.limits().stop);
   const SuiteRates rates;  // none: nothing is predicted
   TelemetryRecord watched;
   Watch watch(backend, options, watched);
@@ -92,6 +95,7 @@ std::optional<Noise> measure_noise(Backend& backend, const Problem& problem,
         {backend, executor, options, problem, mode, *workload, open, rates, digests, observer});
     if (group.lost_any) leak(std::move(workload));  // transfers may be under way
     if (!observer.lost.empty()) throw Error(ErrorKind::device, observer.lost);
+    if (observer.stop_requested()) throw Error(ErrorKind::interrupted, "stopped");
     kinds.resize(group.cases.size());
     for (std::size_t k = 0; k < group.cases.size(); ++k)
       if (!group.cases[k].times.empty()) kinds[k].push_back(summarise(group.cases[k].times).median);

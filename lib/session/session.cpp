@@ -27,8 +27,7 @@ std::vector<SessionDevice> open_devices(Backend& backend, const SessionOptions& 
     device.facts = facts;
     if (i < options.handicaps.size()) device.handicap = options.handicaps[i];
     try {
-      device.open = backend.open(facts, device.handicap);
-      device.free_memory = device.open->free_memory();
+      open_device(backend, device);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::interrupted) throw;
       device.lost = true;
@@ -136,7 +135,7 @@ void note_digests(Digests& digests, std::span<const RunRecord> rows) {
 Report run_session(Backend& backend, const SessionOptions& options, Report report,
                    SessionObserver& observer) {
   const LimitsInForce limits(
-      backend, {options.case_timeout.value_or(WaitLimits{}.answer), options.build_timeout,
+      backend, {options.case_timeout.value_or(backend.limits().answer), options.build_timeout,
                 [&observer] { return observer.stop_requested(); }});
   std::vector<SessionDevice> devices;
   try {

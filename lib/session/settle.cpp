@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "lib/exec/driver_call.hpp"
+
 namespace mgpu {
 namespace {
 
@@ -39,7 +41,8 @@ Problem settled(const Problem& problem, Backend& backend, std::span<const Sessio
   }
   try {
     const std::unique_ptr<PeerGroup> group = group_of(backend, open, path);
-    problem.suite->settle(settled.params, resources, group.get());
+    attend(backend, nullptr,
+           [&] { problem.suite->settle(settled.params, resources, group.get()); });
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::interrupted)  // of that the cases will say so
       observer.warning(problem.suite->name +

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "lib/base/error.hpp"
+#include "lib/exec/driver_call.hpp"
 #include "lib/exec/leak.hpp"
 #include "lib/predict/probe.hpp"
 #include "lib/predict/suite_rates.hpp"
@@ -118,12 +119,14 @@ bool tune_device(Backend& backend, Executor& executor, Workload& workload, const
     open = backend.open(device);
     const std::vector<std::string> variants = workload.kernel_variants(open->resources().traits());
     if (variants.size() < 2) return true;
-    tuning.tried = Tuner(backend, executor, workload, *open).run(variants);
+    attend(backend, open.get(),
+           [&] { tuning.tried = Tuner(backend, executor, workload, *open).run(variants); });
     tuning.measured = true;
     tuning.variant = chosen(tuning.tried);
     if (!tuning.variant.name.empty())
       store.save_variant(device, tuning.work, tuning.variant, warnings);
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::interrupted) throw;
     warnings.push_back(tuning.work + " is not tuned on " + device.id + ": " + error.what());
     if (open && !try_drain(backend, *open)) {
       leak(std::move(open));

@@ -80,7 +80,7 @@ struct SumSample {
     sample.source = source.get();
     sample.timeout = timeout;
     for (std::size_t i = 0; i < open.size(); ++i) {
-      if (reserve != i) sample.members.push_back({open[i].get(), programs[i].get(), compiling});
+      if (reserve != i) sample.members.push_back({open[i].get(), programs[i].get()});
     }
     sample.stop = stop;
     if (reserve) {
@@ -111,7 +111,6 @@ struct SumSample {
   std::optional<std::size_t> reserve;  // the last device
   std::size_t asked_reserve = 0;
   std::function<bool()> stop;
-  Nanos compiling{};  // of each member
   Executor::StartThread start;
   Executor* executor = nullptr;  // instead of a new one for each sample
   std::vector<FakeDevice> specs;

@@ -13,6 +13,7 @@
 
 #include "lib/exec/leak.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/sum_workload.hpp"
 
 using namespace mgpu;
 using namespace mgpu::test;
@@ -83,6 +84,60 @@ TEST_CASE("a call nobody wants any more is left behind at once, or not begun") {
         }).kind() == ErrorKind::interrupted);
   CHECK_FALSE(begun);
   driver.come_back.set_value();
+}
+
+TEST_CASE("a thread that a driver holds is given up, its device with it, and never acts again") {
+  FakeBackend backend({fake_device("0:0")}, {}, FakeTime::is_real);
+  const auto device = backend.open(backend.enumerate().devices.front());
+  for (const bool stops : {false, true}) {
+    const auto begun = std::chrono::steady_clock::now();
+    const auto stop = [=] {
+      return stops && std::chrono::steady_clock::now() - begun > milliseconds(20);
+    };
+    backend.limit_waits({.answer = stops ? kLongCall : Nanos{milliseconds(50)}, .stop = stop});
+    StuckDriver driver;
+    const auto acted = std::make_shared<std::atomic<bool>>(false);
+    const Error error = thrown_by([&] {
+      attend(backend, stops ? nullptr : device.get(), [acted, call = driver.call()] {
+        {
+          const DriverCall inside;
+          call();
+        }
+        *acted = true;
+      });
+    });
+    CHECK(error.kind() == (stops ? ErrorKind::interrupted : ErrorKind::timeout));
+    CHECK(has(error.what(), "0:0") == !stops);
+    driver.come_back.set_value();
+    std::this_thread::sleep_for(milliseconds(20));
+    CHECK_FALSE(*acted);
+  }
+  CHECK(device->has_thread_inside());
+  CHECK_FALSE(try_drain(backend, *device));
+}
+
+TEST_CASE("a call that may compile has time to, and one that waits in a loop has that loop's") {
+  FakeBackend backend({fake_device("0:0")}, {}, FakeTime::is_real);
+  const auto device = backend.open(backend.enumerate().devices.front());
+  backend.limit_waits({.answer = milliseconds(30), .build = kLongCall});
+  const auto takes = [](Nanos time, bool renews) {
+    const auto end = std::chrono::steady_clock::now() + time;
+    while (std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(milliseconds(1));
+      if (renews) DriverCall::renew();
+    }
+  };
+  attend(backend, device.get(), [&] {
+    {
+      const DriverCall inside(device.get());
+      const DriverCall compiling(device.get(), true);  // inside the other: nothing but that
+      takes(milliseconds(100), false);
+    }
+    const DriverCall inside(device.get());
+    takes(milliseconds(100), true);
+  });
+  attend(backend, device.get(), [&] { takes(milliseconds(100), false); });  // in no driver
+  CHECK_FALSE(device->has_thread_inside());
 }
 
 TEST_CASE("what is leaked is never destroyed") {

@@ -224,9 +224,9 @@ TEST_CASE("a sample whose source has nothing for who steps in fails, and says wh
   SampleRequest request;
   request.workload = &setup.workload;
   request.source = &source;
-  request.members = {{setup.open[0].get(), setup.programs[0].get(), Nanos{}}};
+  request.members = {{setup.open[0].get(), setup.programs[0].get()}};
   request.reserve = [&]() -> std::optional<Member> {
-    return Member{setup.open[1].get(), setup.programs[1].get(), Nanos{}};
+    return Member{setup.open[1].get(), setup.programs[1].get()};
   };
   const RawSample sample = Executor(setup.backend, 2).run(request);
   REQUIRE(sample.failure);
@@ -244,11 +244,12 @@ TEST_CASE("who steps in may merge on the device") {
   setup.check_right(sample);
 }
 
-TEST_CASE("a device has time to compile until its first slice has finished, and no longer") {
+TEST_CASE("a device has time to compile what it launches for the first time, and no longer") {
   for (const std::uint64_t launch : {0, 1}) {
-    SumSample setup({failing("0:0", 1e8, launch, FakeFault::Kind::hang), fake_device("0:1", 1e8)},
-                    100'000);
-    setup.compiling = std::chrono::seconds(5);
+    FakeDevice hangs = failing("0:0", 1e8, launch, FakeFault::Kind::hang);
+    hangs.compiles_at_launch = true;
+    SumSample setup({hangs, fake_device("0:1", 1e8)}, 100'000);
+    setup.backend.limit_waits({.build = std::chrono::seconds(5)});
     const RawSample sample = setup.run("equal", milliseconds(100));
     setup.check_right(sample);
     REQUIRE(sample.faults.size() == 1);
