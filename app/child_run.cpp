@@ -1,77 +1,28 @@
-// POSIX: posix_spawn, waitpid. What the child prints goes to a file and is shown only when it
-// fails.
+// What the child prints is shown only when it fails.
 #include "app/child_run.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 
+#include "app/signals.hpp"
+#include "lib/base/child_process.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
+#include "lib/base/scratch_folder.hpp"
 #include "lib/report/record_json.hpp"
-
-extern char** environ;
 
 namespace mgpu {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> all;
-  for (std::string& word : words) all.push_back(word.data());
-  all.push_back(nullptr);
-  return all;
-}
-
-std::string name_of(const std::string& variable) { return variable.substr(0, variable.find('=')); }
-
-std::vector<std::string> environment_with(const std::vector<std::string>& variables) {
-  std::vector<std::string> all = variables;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    bool replaced = false;
-    for (const std::string& variable : variables) replaced |= name_of(variable) == name_of(*entry);
-    if (!replaced) all.emplace_back(*entry);
-  }
-  return all;
-}
-
-// Its exit code, or 128 + the signal that ended it.
-int spawn_and_wait(std::vector<std::string> words, const std::vector<std::string>& variables,
-                   const fs::path& output) {
-  std::vector<std::string> environment = environment_with(variables);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, output.c_str(),
-                                   O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  pid_t child = 0;
-  const int error = posix_spawn(&child, words.front().c_str(), &actions, nullptr,
-                                pointers(words).data(), pointers(environment).data());
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0)
-    throw Error(ErrorKind::input,
-                fmt::format("{}: cannot be run: {}", words.front(), std::strerror(error)));
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-std::string last_line(const fs::path& file) {
-  std::ifstream in(file);
-  std::string last;
-  for (std::string line; std::getline(in, line);)
-    if (!line.empty()) last = line;
-  return last;
+std::string last_line(const std::string& text) {
+  std::size_t end = text.find_last_not_of('\n');
+  if (end == std::string::npos) return {};
+  const std::size_t begin = text.rfind('\n', end);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - begin);
 }
 
 bool is_variable(const std::string& word) {
@@ -80,19 +31,6 @@ bool is_variable(const std::string& word) {
 }
 
 }  // namespace
-
-ScratchFolder::ScratchFolder() {
-  std::string pattern = (fs::temp_directory_path() / "mgpu-bench-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr)
-    throw Error(ErrorKind::output, "cannot make a folder in " + fs::temp_directory_path().string() +
-                                       ": " + std::strerror(errno));
-  path_ = pattern;
-}
-
-ScratchFolder::~ScratchFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
 
 std::vector<std::string> split_words(const std::string& from, const std::string& text) {
   std::vector<std::string> words;
@@ -147,21 +85,26 @@ ChildProgram parse_child(const std::string& from, const std::string& text) {
 }
 
 Report run_child(const ChildProgram& child, const std::vector<std::string>& words) {
-  const ScratchFolder scratch;
-  const fs::path result = scratch.file("result.json"), log = scratch.file("log");
-  std::vector<std::string> all{fs::canonical(child.program).string(), "run"};
-  all.insert(all.end(), words.begin(), words.end());
-  all.insert(all.end(), child.options.begin(), child.options.end());
+  const ScratchFolder scratch("mgpu-bench");
+  const fs::path result = scratch.file("result.json");
+  ChildCommand command;
+  command.words = {fs::canonical(child.program).string(), "run"};
+  command.words.insert(command.words.end(), words.begin(), words.end());
+  command.words.insert(command.words.end(), child.options.begin(), child.options.end());
   for (const std::string& word : {std::string("--quiet"), std::string("-o"), result.string()})
-    all.push_back(word);
-  const int code = spawn_and_wait(all, child.variables, log);
-  constexpr int
-      kCaseFailed = 5,
-      kUnverified =
-          6;  // exit codes with which there is a result all the same, which says what was wrong
-  if (code == 0 || code == kCaseFailed || code == kUnverified) return read_report(result);
+    command.words.push_back(word);
+  command.variables = child.variables;
+  command.stop = [] { return stop_signal() != 0; };
+  const ChildEnd end = run_child_process(command);
+  if (end.how == ChildEnd::How::stopped) throw Error(ErrorKind::interrupted, "interrupted");
+  const bool exited = end.how == ChildEnd::How::exited;
+  constexpr int kCaseFailed = 5,
+                kUnverified = 6;  // there is a result all the same, which says what was wrong
+  if (exited && (end.code == 0 || end.code == kCaseFailed || end.code == kUnverified))
+    return read_report(result);
   throw Error(ErrorKind::device,
-              fmt::format("{} run ended with {}: {}", child.program, code, last_line(log)));
+              fmt::format("{} run ended with {}{}: {}", child.program, exited ? "" : "signal ",
+                          end.code, last_line(end.errors)));
 }
 
 }  // namespace mgpu

@@ -2,7 +2,6 @@
 // build or other settings, and to measure anew.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -26,21 +25,10 @@ struct ChildProgram {
 // the program cannot be run.
 ChildProgram parse_child(const std::string& from, const std::string& text);
 
-// A folder for the files of children, gone with it. Throws Error(output).
-class ScratchFolder {
- public:
-  ScratchFolder();
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  ~ScratchFolder();
-  std::filesystem::path file(const char* name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
-
 // PROGRAM run WORDS... OPTIONS... into a file of its own, and what it measured. Failed cases are in
-// it. Throws Error(device), with the last line the child wrote, when it made no result.
+// it. The child gets SIGTERM once this process is asked to stop, and ends with it. Throws
+// Error(interrupted) then, and Error(device), with the last line the child wrote, when it made no
+// result.
 Report run_child(const ChildProgram& child, const std::vector<std::string>& words);
 
 }  // namespace mgpu

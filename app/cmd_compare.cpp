@@ -15,6 +15,7 @@
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
+#include "lib/base/scratch_folder.hpp"
 #include "lib/report/any_result.hpp"
 #include "lib/report/comparison_text.hpp"
 #include "lib/report/record_json.hpp"
@@ -128,7 +129,7 @@ void refuse_other_sizes(const KnownSizes& base, const KnownSizes& fresh) {
 Sides measure_interleaved(const CompareRequest& request, std::span<const SuiteInfo> suites) {
   ChildProgram base = parse_child("BASE", request.base), fresh = parse_child("NEW", request.fresh);
   const std::vector<std::string> words = split_words("--with", request.with);
-  const ScratchFolder scratch;
+  const ScratchFolder scratch("mgpu-bench");
   install_stop_signals();
   Sides sides;
   KnownSizes sizes;

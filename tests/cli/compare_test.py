@@ -33,7 +33,8 @@ open(counter, "w").write(str(turn + 1))
 if "--break" in sys.argv:
     sys.exit("broken on purpose")
 if "--hang" in sys.argv:
-    time.sleep(60)
+    open(counter, "w").write(str(os.getpid()))
+    time.sleep(600)
 random.seed(turn)
 report = json.load(open({template!r}))
 if "lacks" in sys.argv:
@@ -44,6 +45,13 @@ for run in report["runs"]:
     run["sample_index"] = 0
 json.dump(report, open(sys.argv[sys.argv.index("-o") + 1], "w"))
 """
+
+
+def is_running(number):
+    try:
+        return Path(f"/proc/{number}/stat").read_text().split()[2] not in "ZX"
+    except FileNotFoundError:
+        return False
 
 
 class Results(Case):
@@ -110,14 +118,19 @@ class Interleaves(Results):
         self.refused(["compare", fake, f"{fake} --break", "--interleave", 5, *self.WORDS], 5,
                      "broken on purpose", "ended with 1", env=NO_OPENCL)
 
-    def test_ctrl_c_ends_the_program_that_is_measured_and_the_comparison(self):
+    def test_a_signal_to_the_comparison_alone_ends_the_program_that_is_measured_too(self):
         fake, turns = self.fake_program(self.template("equal")), self.folder / "turns"
-        process = begin("compare", fake, f"{fake} --hang", "--interleave", 5, *self.WORDS,
-                        env=NO_OPENCL, start_new_session=True)
-        wait_until(lambda: turns.exists() and turns.read_text() == "2", process)  # NEW runs
-        os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-        self.assertEqual((process.returncode, out), (130, ""), err)
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)):
+            turns.write_text("0")
+            process = begin("compare", fake, f"{fake} --hang", "--interleave", 5, *self.WORDS,
+                            env=NO_OPENCL)
+            # NEW runs and has written its number.
+            self.assertTrue(wait_until(lambda: len(turns.read_text()) > 1, process))
+            child = int(turns.read_text())
+            process.send_signal(number)
+            out, err = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, out), (code, ""), err)
+            self.assertTrue(wait_until(lambda: not is_running(child)), number)
 
     @binary.thorough
     def test_this_program_is_interleaved_with_an_older_build_that_knows_no_sizes_of(self):
