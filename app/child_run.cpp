@@ -13,10 +13,24 @@
 #include "lib/base/scratch_folder.hpp"
 #include "lib/report/record_json.hpp"
 
+extern char** environ;
+
 namespace mgpu {
 namespace {
 
 namespace fs = std::filesystem;
+
+std::string name_of(const std::string& variable) { return variable.substr(0, variable.find('=')); }
+
+std::vector<std::string> environment_with(const std::vector<std::string>& variables) {
+  std::vector<std::string> all = variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    bool replaced = false;
+    for (const std::string& variable : variables) replaced |= name_of(variable) == name_of(*entry);
+    if (!replaced) all.emplace_back(*entry);
+  }
+  return all;
+}
 
 std::string last_line(const std::string& text) {
   std::size_t end = text.find_last_not_of('\n');
@@ -93,7 +107,7 @@ Report run_child(const ChildProgram& child, const std::vector<std::string>& word
   command.words.insert(command.words.end(), child.options.begin(), child.options.end());
   for (const std::string& word : {std::string("--quiet"), std::string("-o"), result.string()})
     command.words.push_back(word);
-  command.variables = child.variables;
+  if (!child.variables.empty()) command.environment = environment_with(child.variables);
   command.stop = [] { return stop_signal() != 0; };
   const ChildEnd end = run_child_process(command);
   if (end.how == ChildEnd::How::stopped) throw Error(ErrorKind::interrupted, "interrupted");

@@ -20,8 +20,6 @@
 
 #include "lib/base/error.hpp"
 
-extern char** environ;
-
 namespace mgpu {
 namespace {
 
@@ -79,24 +77,11 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return all;
 }
 
-std::string name_of(const std::string& variable) { return variable.substr(0, variable.find('=')); }
-
-std::vector<std::string> environment_with(const std::vector<std::string>& variables) {
-  std::vector<std::string> all = variables;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string name = name_of(*entry);
-    if (std::none_of(variables.begin(), variables.end(),
-                     [&](const std::string& variable) { return name_of(variable) == name; }))
-      all.emplace_back(*entry);
-  }
-  return all;
-}
-
 // All that the child needs, made before it begins: it shares this process's memory until it execs.
 struct Prepared {
   const char* folder;  // null: stays where it is
   char** words;
-  char** environment;
+  char** variables;  // null: those of this process
   int input, output, errors, failure;
   pid_t parent;
   long descriptors;
@@ -135,7 +120,10 @@ struct Prepared {
     ::sigaction(number, &action, nullptr);
   }
   ::sigprocmask(SIG_SETMASK, &prepared.signals, nullptr);
-  ::execve(prepared.words[0], prepared.words, prepared.environment);
+  if (prepared.variables != nullptr)
+    ::execve(prepared.words[0], prepared.words, prepared.variables);
+  else
+    ::execv(prepared.words[0], prepared.words);
   fail();
 }
 
@@ -188,8 +176,7 @@ class Child {
  public:
   explicit Child(const ChildCommand& command)
       : command_(command), output_(command), errors_(command) {
-    std::vector<std::string> words = command.words,
-                             environment = environment_with(command.variables);
+    std::vector<std::string> words = command.words, environment = command.environment;
     const std::vector<char*> argv = pointers(words), variables = pointers(environment);
     Pipe failure(command);
     const Fd nothing = opened(command, ::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -200,7 +187,7 @@ class Child {
       ::signal(SIGCHLD, SIG_DFL);
     Prepared prepared{folder.empty() ? nullptr : folder.c_str(),
                       const_cast<char**>(argv.data()),
-                      const_cast<char**>(variables.data()),
+                      environment.empty() ? nullptr : const_cast<char**>(variables.data()),
                       nothing.get(),
                       output_.into.get(),
                       errors_.into.get(),

@@ -11,11 +11,11 @@
 namespace mgpu {
 
 struct ChildCommand {
-  std::vector<std::string> words;      // the path of the program, and its arguments
-  std::vector<std::string> variables;  // NAME=VALUE: replace those of this process, or are added
-  std::filesystem::path folder;        // where it runs; empty: where this process does
-  Nanos limit{};                       // how long it may take; 0: no limit
-  std::function<bool()> stop;          // asked every 10 ms: true ends the child; null: never
+  std::vector<std::string> words;        // the path of the program, and its arguments
+  std::vector<std::string> environment;  // NAME=VALUE; empty: that of this process
+  std::filesystem::path folder;          // where it runs; empty: where this process does
+  Nanos limit{};                         // how long it may take; 0: no limit
+  std::function<bool()> stop;            // asked every 10 ms: true ends the child; null: never
 };
 
 struct ChildEnd {

@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <thread>
 
@@ -49,20 +48,19 @@ pid_t number_in(const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("a child has its words, variables and folder, and its status and outputs are returned") {
+TEST_CASE(
+    "a child has its words, environment and folder, and its status and outputs are returned") {
   const ScratchFolder folder("mgpu-test");
   std::ofstream(folder.file("here")) << "x";
-  ::setenv("MGPU_TEST_KEPT", "kept", 1);
-  ::setenv("MGPU_TEST_REPLACED", "before", 1);
   ChildCommand command = shell(
-      "ls; cat; echo \"$MGPU_TEST_KEPT $MGPU_TEST_REPLACED $MGPU_TEST_ADDED\"; echo no >&2; exit "
+      "ls; cat; echo $A $B; echo no >&2; exit "
       "3");
   command.folder = folder.file("");
-  command.variables = {"MGPU_TEST_REPLACED=after", "MGPU_TEST_ADDED=added"};
+  command.environment = {"PATH=/bin:/usr/bin", "A=1", "B=2"};
   const ChildEnd end = run_child_process(command);
   CHECK(end.how == How::exited);
   CHECK(end.code == 3);
-  CHECK(end.output == "here\nkept after added\n");
+  CHECK(end.output == "here\n1 2\n");
   CHECK(end.errors == "no\n");
   CHECK(run_child_process(shell("exit 0")).code == 0);
 }
