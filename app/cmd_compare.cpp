@@ -37,6 +37,7 @@ Report cases_of(const std::string& file, AnyResult result, std::span<const Suite
   complete_defaults(report, suites);
   if (!report.complete)
     print_error("warning: " + file + ": the run was interrupted; these are the cases it finished");
+  warn_of_contradictions(file, report);
   return std::move(report);
 }
 

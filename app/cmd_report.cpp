@@ -50,10 +50,15 @@ ExitCode cmd_report(const Context& context) {
     print_error("warning: " + file + ": the run was interrupted; these are the cases it finished");
   if (const std::string when = measured_words(report); !when.empty())
     print_error(file + ": " + when);
+  if (warn_of_contradictions(file, report) && !requirements.empty())
+    throw Error(ErrorKind::input,
+                file +
+                    ": contradicts itself, so that it meets no --require; expected: a file as "
+                    "mgpu-bench wrote it");
   const std::vector<Miss> missed = misses(report, requirements);
   std::vector<ExitCode> codes;
   if (!write_exports(report, exports, missed, outputs)) codes.push_back(ExitCode::internal);
-  if (!tell_misses(missed)) codes.push_back(ExitCode::regression);
+  codes.push_back(tell_misses(missed));
   if (outputs.take_standard_output()) return worst(codes);
   print(run_tables(report, style));
   if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty()) print("\n" + sweeps);

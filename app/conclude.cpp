@@ -105,7 +105,7 @@ ExitCode conclude(const Report& report, const RunRequest& request, RunObserver& 
       deliver(report, request, failures_of(report, missed, request.strict), observer, style),
       outcome(report, request.strict)};
   tell_faults(report, request.strict);
-  if (!tell_misses(missed)) codes.push_back(ExitCode::regression);
+  codes.push_back(tell_misses(missed));
   if (!report.complete && stop_signal() != 0) codes.push_back(stop_code());
   return worst(codes);
 }

@@ -14,7 +14,7 @@ enum class ExitCode : int {
   internal = 1,      // our own mistake, or an output that cannot be written
   usage = 2,         // also a bad input file, and results that are not comparable
   regression = 3,    // or a case that is missing, or a requirement that was missed
-  inconclusive = 4,  // when asked to fail on it
+  inconclusive = 4,  // when asked to fail on it, or a requirement was not shown to be met
   failed = 5,        // a case failed or none could run; under --strict also one that was skipped
   unverified = 6,    // a result was wrong
   no_device = 7,

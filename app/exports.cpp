@@ -62,9 +62,15 @@ bool write_exports(const Report& report, const std::vector<ExportFile>& exports,
   return written;
 }
 
-bool tell_misses(const std::vector<Miss>& missed) {
-  for (const Miss& miss : missed) print_error("requirement not met: " + miss.what);
-  return missed.empty();
+ExitCode tell_misses(const std::vector<Miss>& missed) {
+  std::vector<ExitCode> codes;
+  for (const Miss& miss : missed) {
+    print_error(
+        (miss.inconclusive ? "requirement not shown to be met: " : "requirement not met: ") +
+        miss.what);
+    codes.push_back(miss.inconclusive ? ExitCode::inconclusive : ExitCode::regression);
+  }
+  return worst(codes);
 }
 
 }  // namespace mgpu

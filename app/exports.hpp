@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/exit_codes.hpp"
 #include "app/settings.hpp"
 #include "lib/base/output_file.hpp"
 #include "lib/report/requirement.hpp"
@@ -28,7 +29,8 @@ void refuse_two_on_standard_output(bool json, const OutputFiles& outputs);
 bool write_exports(const Report& report, const std::vector<ExportFile>& exports,
                    const std::vector<Miss>& missed, const OutputFiles& outputs);
 
-// One line on stderr for each. True when there is none.
-bool tell_misses(const std::vector<Miss>& missed);
+// Prints one line on stderr for each. Returns what they amount to: regression where one was missed,
+// inconclusive where one was not shown to be reached.
+ExitCode tell_misses(const std::vector<Miss>& missed);
 
 }  // namespace mgpu

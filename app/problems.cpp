@@ -8,9 +8,11 @@
 #include <fstream>
 #include <thread>
 
+#include "app/terminal.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
+#include "lib/report/contradictions.hpp"
 #include "lib/session/recorded_params.hpp"
 
 namespace mgpu {
@@ -102,9 +104,9 @@ void check_memory(const SuiteInfo& suite, const SuiteParams& params, const std::
   throw Error(
       ErrorKind::usage,
       fmt::format(
-          "{}: {} {} of suite {} do not fit in this machine's memory ({}); accepted: up to {}",
-          from, params.size, suite.size_name, suite.name, format_bytes(static_cast<double>(memory)),
-          most));
+          "{}: suite {} with {} does not fit in this machine's memory ({}); expected: up to {}",
+          from, suite.name, format_counted(params.size, suite.size_name),
+          format_bytes(static_cast<double>(memory)), most));
 }
 
 // --sizes-of, unless --size is given in a layer that wins: a flag wins over the environment, that
@@ -235,6 +237,18 @@ void complete_defaults(Report& report, std::span<const SuiteInfo> suites) {
   std::vector<Problem> problems;
   for (const SuiteInfo& suite : suites) problems.push_back({&suite, {}});
   for (auto& [suite, values] : default_params(problems)) report.defaults[suite].merge(values);
+}
+
+bool warn_of_contradictions(const std::string& file, const Report& report) {
+  constexpr std::size_t kMost = 4;
+  std::size_t found = 0;
+  for (std::size_t k = 0; k < report.runs.size(); ++k)
+    for (const std::string& line : contradictions(report.runs[k]))
+      if (found++ < kMost) print_error(fmt::format("warning: {}: runs[{}].{}", file, k, line));
+  if (found > kMost)
+    print_error(fmt::format("warning: {}: {} more figures that are not of its samples", file,
+                            found - kMost));
+  return found > 0;
 }
 
 void read_problems(const Settings& settings, std::span<const SuiteInfo* const> chosen, Bytes memory,

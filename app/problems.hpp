@@ -31,4 +31,8 @@ void complete_defaults(Report& report, std::span<const SuiteInfo> suites);
 // Largest size whose problem fits in `memory`; 1 when none does.
 std::uint64_t largest_that_fits(const SuiteInfo& suite, SuiteParams params, Bytes memory);
 
+// Says on stderr which figures of a result are not those of its own samples. True where there are
+// any.
+bool warn_of_contradictions(const std::string& file, const Report& report);
+
 }  // namespace mgpu

@@ -54,16 +54,17 @@ class Chooser {
         sized_devices(problem, kinds_, request_.session.suite_rates);
     if (devices.empty()) {
       say(fmt::format(
-          "{}: {} {}, the default, as no rate is known here (mgpu-bench calibrate measures them)",
-          suite.name, format_count(suite.default_size), suite.size_name));
+          "{}: {}, the default, as no rate is known here (mgpu-bench calibrate measures them)",
+          suite.name, format_counted(suite.default_size, suite.size_name)));
       return {suite.default_size};
     }
     SizeLimits limits;
     limits.host_memory = host_memory() / 2;
+    limits.devices = all_.size();
     const ChosenSize chosen = choose_size(problem, devices, limits);
-    say(fmt::format("{}: {} {}, about {} on {} alone{}", suite.name, format_count(chosen.size),
-                    suite.size_name, format_duration(chosen.expected), devices[chosen.fastest].name,
-                    because(chosen, limits)));
+    say(fmt::format("{}: {}, about {} on {} alone{}", suite.name,
+                    format_counted(chosen.size, suite.size_name), format_duration(chosen.expected),
+                    devices[chosen.fastest].name, because(chosen, limits)));
     if (request_.sizes != Sizes::sweep) return {chosen.size};
     return sweep_sizes(problem, devices, chosen.size);
   }
@@ -97,6 +98,9 @@ class Chooser {
   }
 
   static std::string because(const ChosenSize& chosen, const SizeLimits& limits) {
+    if (chosen.doubtful)
+      return "; most of that whatever the size, as on a busy machine (mgpu-bench calibrate "
+             "--recalibrate measures the rate again)";
     if (chosen.limit != SizeLimit::none && chosen.beyond)
       return ", the smallest there is, although it is beyond a limit";
     switch (chosen.limit) {

@@ -172,8 +172,12 @@ RENAMED = {
 
 
 def bring_up_to_date(document):
-    """A result of schema version 1 as one of version 2. Anything else is left as it is."""
-    if not isinstance(document, dict) or document.get("schema_version") != 1 or not isinstance(document.get("runs"), list):
+    """A result of schema version 1 or 2 as one of version 3. Anything else is left as it is."""
+    if not isinstance(document, dict) or not isinstance(document.get("runs"), list):
+        return
+    if document.get("schema_version") == 2:  # it has zeros where version 3 has null
+        document["schema_version"] = 3
+    if document.get("schema_version") != 1:
         return
     for run in document["runs"]:
         plan = run.get("plan") if isinstance(run, dict) else None
@@ -184,14 +188,14 @@ def bring_up_to_date(document):
                     if isinstance(entry, dict):
                         for before in names.keys() & entry.keys():
                             entry[names[before]] = entry.pop(before)
-    document["schema_version"] = 2
+    document["schema_version"] = 3
 
 
 def check_header(name, document):
     if not isinstance(document, dict) or document.get("schema") != "mgpu-bench/result":
         refuse(f"{name}: is not a result file of mgpu-bench (\"schema\" is not \"mgpu-bench/result\")")
-    if document.get("schema_version") != 2:
-        refuse(f"{name}: has schema version {document.get('schema_version')}; this script reads versions 1 and 2")
+    if document.get("schema_version") != 3:
+        refuse(f"{name}: has schema version {document.get('schema_version')}; this script reads versions 1 to 3")
     for key in ("runs", "devices"):
         if not isinstance(document.get(key), list) or not all(isinstance(entry, dict) for entry in document[key]):
             refuse(f"{name}: \"{key}\" is not a list of objects")

@@ -11,6 +11,7 @@ from result_series import BLACK, BLUE, COLOURS, GREEN, MARKS, ORANGE, PINK, gaps
 BAR = "#D5DEE6"
 KINDS = {"upload": (ORANGE, "///"), "compute": (BLUE, ""), "download": (PINK, "\\\\\\")}
 GAPS = {"launch": ("in flight, nothing runs", "#CFE6F5", ""), "sync": ("waiting for others, merge", "#BBBBBB", "..."), "idle": ("no slice", "#EEEEEE", ""),
+        "waking": ("its thread does not run yet", "#EEEEEE", "--"),
         "rest": ("not explained", "#FFFFFF", "///")}
 
 

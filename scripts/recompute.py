@@ -17,7 +17,7 @@ import json_input
 KINDS = ("upload", "compute", "download", "exchange")
 PREPARE, COLLECT, MERGE = -1, -2, -3
 SLACK, COARSEST, TAKES_TIME = 100_000, 1_000_000, 1 << 20  # ns that a command may lie outside the sample; ns; bytes of a transfer
-TIMES = ("busy_ns", "upload_ns", "compute_ns", "download_ns", "launch_ns", "sync_ns", "idle_ns", "residue_ns", "finish_ns",
+TIMES = ("busy_ns", "upload_ns", "compute_ns", "download_ns", "launch_ns", "sync_ns", "idle_ns", "wake_ns", "residue_ns", "finish_ns",
          "transfer_hidden_ns", "transfer_total_ns")
 EXCHANGE_TIMES = ("exchange_total_ns", "exchange_hidden_ns", "waiting_ns")  # not in older files
 
@@ -107,7 +107,7 @@ class Events:
 def parts(timeline, device):
     """Where the device's time went: compute counts before upload, upload before download; host states where nothing runs."""
     events = Events(timeline, device)
-    p = dict.fromkeys(("upload_ns", "compute_ns", "download_ns", "exchange_ns", "launch_ns", "sync_ns", "idle_ns", "busy_ns", "transfer_total_ns",
+    p = dict.fromkeys(("upload_ns", "compute_ns", "download_ns", "exchange_ns", "launch_ns", "sync_ns", "idle_ns", "wake_ns", "busy_ns", "transfer_total_ns",
                        "transfer_hidden_ns", *EXCHANGE_TIMES), 0)
     for length, kinds, states in events.pieces():
         first = next((k for k in ("compute", "upload", "download", "exchange") if k in kinds), None)
@@ -123,8 +123,8 @@ def parts(timeline, device):
             p["waiting_ns"] += length if "waiting" in kinds and not kinds & {"compute", "upload", "download"} else 0
         if not kinds:
             for state in states:
-                p[{"in_flight": "launch_ns", "sync": "sync_ns", "idle": "idle_ns"}[state]] += length
-    p["residue_ns"] = timeline["makespan_ns"] - sum(p[k + "_ns"] for k in ("upload", "compute", "download", "exchange", "launch", "sync", "idle"))
+                p[{"in_flight": "launch_ns", "sync": "sync_ns", "idle": "idle_ns", "waking": "wake_ns"}[state]] += length
+    p["residue_ns"] = timeline["makespan_ns"] - sum(p[k + "_ns"] for k in ("upload", "compute", "download", "exchange", "launch", "sync", "idle", "wake"))
     p["finish_ns"] = events.finish
     p["items"] = sum(s["end"] - s["begin"] for s in events.slices)
     p["slices"] = len(events.slices)
@@ -189,7 +189,8 @@ def metrics(run, devices, alone):
     if alone and all(alone):
         speeds = sum(1 / t for t in alone)
         m["ideal_speedup"] = min(alone) * speeds
-        m["speedup"] = min(alone) / time
+        # A set of one device is what it is compared with; before version 3 it was compared with another measurement of it.
+        m["speedup"] = 1.0 if n == 1 and run["metrics"]["speedup"] == 1 else min(alone) / time
         m["efficiency"] = m["speedup"] / m["ideal_speedup"]
         if m["ideal_speedup"] > 1:
             m["karp_flatt"] = (1 / m["speedup"] - 1 / m["ideal_speedup"]) / (1 - 1 / m["ideal_speedup"])
@@ -251,7 +252,7 @@ class Check:
         found = [name for name, value in (("samples_ns", run["samples_ns"]), ("rate", run["rate"]["value"]),
                                           ("time_ns", run["time_ns"]["median"]), ("per_device", run["per_device"]),
                                           ("metrics", any(v is not None for v in run["metrics"].values())),
-                                          ("timeline", run["timeline"]["commands"])) if value]
+                                          ("timeline", run["timeline"] and run["timeline"]["commands"])) if value]
         if found:
             self.wrong.append(f"runs[{index}] {run['suite']} {run['strategy']} {run['mode']}: {run['status']}, and yet it has {', '.join(found)}")
 
@@ -293,7 +294,7 @@ class Check:
             ours = parts(run["timeline"], d)
             devices.append(ours)
             for name, value in ours.items():
-                if name in file or name not in EXCHANGE_TIMES:
+                if name in file or name not in (*EXCHANGE_TIMES, "wake_ns"):  # older files have none
                     self.equal(f"{where} per_device[{d}].{name}", file[name], value)
             self.equal(f"{where} per_device[{d}].share", file["share"], ours["items"] / run["work"]["items"])
             known = ours["busy_ns"] is not None

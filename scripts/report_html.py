@@ -25,7 +25,7 @@ from json_input import plain
 from result_file import DISTURBED, SLOWED, duration, get, makespan, number, power, rate, rows
 
 HERE = Path(__file__).resolve().parent / "report_page"
-PARTS = ("compute", "upload", "download", "launch", "sync", "idle", "residue")
+PARTS = ("compute", "upload", "download", "launch", "sync", "idle", "wake", "residue")
 COMMANDS_AT_MOST = 4000  # of a case: above, a browser takes seconds to draw them, and they are narrower than a pixel
 SAMPLES_AT_MOST = 400
 SIZES_TOLD_ONCE = 3  # or more: what is said of a sweep
@@ -85,7 +85,7 @@ def roofline_data(groups):
                          "words": p.words} for p in roof.points]} for roof in result_series.rooflines(groups)]
 
 
-COLUMNS = (("problem", "text"), ("strategy", "text"), ("devices", "number"), ("time", "number"), ("± %", "number"), ("rate", "number"),
+COLUMNS = (("problem", "text"), ("strategy", "text"), ("devices", "number"), ("time", "number"), ("95 % interval", "number"), ("rate", "number"),
            ("speed-up", "number"), ("efficiency %", "number"), ("balance %", "number"), ("imbalance %", "number"), ("predicted", "number"),
            ("of roof", "number"), ("bottleneck", "text"), ("verified", "text"))
 
@@ -98,18 +98,25 @@ def cells(group, case):
     def of_roof(value):
         return f"{100 * value:.0f} % {get(case.run, 'work', 'roof') or ''}"
 
+    def marked(name, shown):
+        """With a mark where it is beyond what it can be at best by more than medians of the same work differ."""
+        mark = "" if all(d.get("slight") is True for d in case.doubts(name)) else f" {result_file.DISTURBED}"
+        return figure(case.metric(name), lambda v: shown(v) + mark)
+
     def percent(name):
-        return figure(case.metric(name), lambda v: f"{100 * v:.1f}")
+        return marked(name, lambda v: f"{100 * v:.1f}")
 
     head = [(group.title, group.title), (case.told, case.label), (case.on, case.n)]
     if not case.ok:
         return head + [("–", "")] * 10 + [(f"{case.status}: {case.reason}", case.status)]
-    half = (case.interval[1] - case.interval[0]) / 2 / case.median * 100 if case.interval else None
+    interval = case.interval if len(case.samples) > 1 else None
+    spread = ("–", "") if not interval else (f"{duration(interval[0])} to {duration(interval[1])}",
+                                             (interval[1] - interval[0]) / case.median)
     value, unit = number(case.run, "rate", "value"), get(case.run, "rate", "unit") or ""
     bottleneck = result_words.what_if_word(str(get(case.run, "bottleneck", "name") or "–"))
-    return head + [(duration(case.median), case.median), figure(half, lambda v: f"{v:.1f}"), figure(value or None, lambda v: rate(v, unit)),
-                   figure(case.metric("speedup"), lambda v: f"{v:.2f}"), percent("efficiency"), percent("balance"), figure(case.metric("imbalance_percent"), lambda v: f"{v:.1f}"),
-                   figure(case.predicted, duration), figure(case.metric("roofline_fraction"), of_roof), (bottleneck, bottleneck),
+    return head + [(duration(case.median), case.median), spread, figure(value or None, lambda v: rate(v, unit)),
+                   marked("speedup", lambda v: f"{v:.2f}"), percent("efficiency"), percent("balance"), figure(case.metric("imbalance_percent"), lambda v: f"{v:.1f}"),
+                   figure(case.predicted, duration), marked("roofline_fraction", of_roof), (bottleneck, bottleneck),
                    (case.verified, case.verified)]
 
 
@@ -297,7 +304,7 @@ def packed_plotly():
     try:
         from plotly.offline import get_plotlyjs
     except ImportError as error:
-        result_file.refuse(f"plotly is missing ({error}); Debian: apt-get install python3-plotly")
+        json_input.refuse(f"plotly is missing ({error}); Debian: apt-get install python3-plotly")
     # Packed it is a fifth of its 8.6 MB; without a time stamp the same result gives the same page.
     return base64.b64encode(gzip.compress(get_plotlyjs().encode(), mtime=0)).decode()
 
@@ -313,7 +320,7 @@ def main():
     try:
         Path(given.output).write_text(written, encoding="utf-8")
     except OSError as error:
-        result_file.refuse(f"--output: {given.output}: cannot be written: {error.strerror}")
+        json_input.refuse(f"--output: {given.output}: cannot be written: {error.strerror}")
     print(given.output)
     return 0
 

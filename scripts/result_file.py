@@ -102,8 +102,19 @@ class Case:
 
     @property
     def can_be_ranked(self):
-        """Three samples, and half the interval within a quarter of the median."""
-        return self.exact or len(self.samples) >= 3 and bool(self.interval) and (self.interval[1] - self.interval[0]) / 2 <= 0.25 * self.median
+        """Three samples, half the interval within a quarter of the median, and a speed-up that can be."""
+        return self.exact or len(self.samples) >= 3 and bool(self.interval) and \
+            (self.interval[1] - self.interval[0]) / 2 <= 0.25 * self.median and not self.impossible
+
+    @property
+    def impossible(self):
+        """Whether its speed-up is above what a perfect split gives by more than noise."""
+        return not self.exact and any(d.get("beyond_noise") is True for d in self.doubts("efficiency"))
+
+    def doubts(self, metric):
+        """What the file says of a metric that is beyond what it can be at best."""
+        found = get(self.run, "doubtful_metrics")
+        return [d for d in found if isinstance(d, dict) and d.get("metric") == metric] if isinstance(found, list) else []
 
     @property
     def ok(self):
@@ -128,6 +139,8 @@ class Case:
         found = [plain(w) for w in get(self.run, "warnings") or []]
         found += [f"where the time of device {plain(get(d, 'device'))} went is not known: {plain(get(d, 'parts_reason'))}"
                   for d in self.per_device if get(d, "parts_reason")]
+        found += [f"speed-up and efficiency are {plain(get(d, 'reason'))}" for d in self.doubts("efficiency")
+                  if not self.exact and d.get("slight") is not True]
         if self.ok and not self.exact and 0 < len(self.samples) < FEW_SAMPLES:
             found.append(f"{len(self.samples)} sample{'' if len(self.samples) == 1 else 's'} only")
         return list(dict.fromkeys(found))
@@ -194,7 +207,7 @@ class Group:
             return [], True
         sharing = [c for c in ranked if c is ranked[0] or not told_apart(ranked[0], c)]
         unknown = [c for c in ok if c not in ranked]
-        return sharing, any(len(c.samples) < 3 or not told_apart(ranked[0], c) for c in unknown)
+        return sharing, any(len(c.samples) < 3 or ranked[0].interval[1] >= c.interval[0] for c in unknown)
 
     def leaders(self):
         """The fastest, and those that the samples do not tell apart from it; none where the times vary too much to say."""

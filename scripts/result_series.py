@@ -52,7 +52,7 @@ def looks_of(groups):
 
 def gaps(case):
     """[(device, state, begin, length)] where it ran no command: "sync", it waited for others or the merge; "idle", it had no slice;
-    "launch", commands were in flight but none ran; "rest", nothing of this is known. The last two are not known of a case whose commands
+    "waking", its thread did not run yet; "launch", commands were in flight but none ran; "rest", nothing of this is known. The last two are not known of a case whose commands
     were not kept."""
     whole = makespan(case)
     ran = {}

@@ -125,6 +125,8 @@ def against_single(first, best):
         return f": no split over {best.on} devices beats device {only} alone"
     if not alone or not speedup:
         return ""
+    if best.impossible:
+        return f", and cannot be compared with device {alone[0]} alone ({duration(alone[1])}), as its speed-up cannot be"
     interval = None if best.exact else alone_interval(best)
     if interval and best.interval and interval[0] <= best.interval[1] and best.interval[0] <= interval[1]:
         return f", not told apart from device {alone[0]} alone ({duration(alone[1])})"
@@ -172,9 +174,10 @@ def conclusion(group):
     ok = group.ok()
     if not first:
         unknown = [c for c in ok if not c.can_be_ranked]
-        few = all(len(c.samples) < 3 for c in unknown)
-        return f"No row can be ranked: {'fewer than 3 samples of each' if few else f'the times of {len(unknown)} of {len(ok)} vary too much'}." + \
-            moved_borders(group)
+        why = "fewer than 3 samples of each" if all(len(c.samples) < 3 for c in unknown) else \
+            f"the speed-ups of {len(unknown)} of {len(ok)} cannot be" if all(c.impossible for c in unknown) else \
+            f"the times of {len(unknown)} of {len(ok)} vary too much"
+        return f"No row can be ranked: {why}." + moved_borders(group)
     best = first[0]
     unknown = 0 if len(ok) == 1 else sum(not c.can_be_ranked for c in ok)
     single = against_single(first, best)

@@ -176,4 +176,11 @@ std::string format_count(std::uint64_t count) {
   return fmt::format("2^{}", std::bit_width(count) - 1);
 }
 
+std::string format_counted(std::uint64_t count, std::string_view name) {
+  if (!name.ends_with('s')) return std::string(name) + ' ' + format_count(count);
+  constexpr std::string_view leaves = "leaves";
+  const std::string_view one = name == leaves ? "leaf" : name.substr(0, name.size() - 1);
+  return format_count(count) + ' ' + std::string(count == 1 ? one : name);
+}
+
 }  // namespace mgpu

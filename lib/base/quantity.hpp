@@ -27,5 +27,7 @@ std::string format_bytes(double bytes);
 std::string format_si(double value);
 std::string format_count(std::uint64_t count);  // what one types: 2^26 for 67108864; below 1024 and
                                                 // between powers of two the digits
+// "2^20 leaves", "1 leaf"; "side 8" where the name is no plural.
+std::string format_counted(std::uint64_t count, std::string_view name);
 
 }  // namespace mgpu

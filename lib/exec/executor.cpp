@@ -89,7 +89,8 @@ struct Executor::Crew {
   bool stopping = false;
   std::shared_ptr<Sample> sample;  // under way
   std::size_t first = 0;           // of its workers, that thread 0 drives
-  std::size_t running = 0;         // workers that have not left
+  std::size_t asked = 0;           // workers of this drive
+  std::size_t running = 0;         // of those, workers that have not left
   std::atomic<std::size_t> ready{0};
   std::atomic<std::uint64_t> go{0};  // generation that may start
 
@@ -231,19 +232,15 @@ void Executor::drive_by_threads(const std::shared_ptr<Sample>& sample, std::size
                                 const SampleRequest& request) {
   Crew& crew = *crew_;
   const std::size_t workers = sample->workers.size() - first;
-  const std::uint64_t generation = [&] {
+  {
     const std::lock_guard lock(crew.mutex);
     crew.sample = sample;
     crew.first = first;
-    crew.running = workers;
+    crew.asked = crew.running = workers;
     crew.ready = 0;
-    return ++crew.generation;
-  }();
+    ++crew.generation;
+  }
   crew.wake.notify_all();
-  // All start together: the clock begins when every thread is awake, not when the first is.
-  while (crew.ready.load(std::memory_order_acquire) < workers) std::this_thread::yield();
-  if (first == 0) sample->run.sample.begin = backend_.now();
-  crew.go.store(generation, std::memory_order_release);
   std::unique_lock lock(crew.mutex);
   while (!crew.finished.wait_for(lock, kLook, [&] { return crew.running == 0; })) {
     lock.unlock();
@@ -278,6 +275,8 @@ void Executor::Crew::serve(std::size_t index) {
   for (;;) {
     std::shared_ptr<Sample> mine;
     DeviceWorker* worker = nullptr;
+    std::size_t all = 0;
+    bool begins = false;
     {
       std::unique_lock lock(mutex);
       wake.wait(lock, [&] { return stopping || (generation != seen && sample != nullptr); });
@@ -285,9 +284,16 @@ void Executor::Crew::serve(std::size_t index) {
       seen = generation;
       mine = sample;
       if (first + index < mine->workers.size()) worker = &mine->workers[first + index];
+      all = asked;
+      begins = first == 0;
     }
     if (worker == nullptr) continue;
-    ready.fetch_add(1, std::memory_order_acq_rel);
+    // All start together. The last thread that is awake starts the clock: another one, which may
+    // have to wait for a core, would start it for nobody.
+    if (ready.fetch_add(1, std::memory_order_acq_rel) + 1 == all) {
+      if (begins) mine->run.sample.begin = mine->run.backend.now();
+      go.store(seen, std::memory_order_release);
+    }
     while (go.load(std::memory_order_acquire) != seen) std::this_thread::yield();
     worker->start();
     while (!worker->left()) {

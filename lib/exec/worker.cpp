@@ -38,6 +38,8 @@ void DeviceWorker::ask_source(Function&& function) {
 
 void DeviceWorker::start() {
   state_since_ = run_.backend.now();
+  if (state_since_ > run_.sample.begin)
+    spans_.push_back({self_, HostState::waking, run_.sample.begin, state_since_});
   member().device->slow_down().begin_sample(run_.sample.begin);
 }
 

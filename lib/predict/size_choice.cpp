@@ -12,7 +12,7 @@ namespace mgpu {
 namespace {
 
 constexpr Nanos kShortest =
-    std::chrono::microseconds(50);  // of a sweep: shorter samples show launches only
+    std::chrono::microseconds(50);  // of its operations: shorter samples show launches only
 constexpr double kFarBeyond = 8;    // times the aim
 constexpr double kSweepStep = 3;    // times the work, at least: a grid rarely has 4 exactly
 
@@ -40,6 +40,11 @@ class Sized {
       if (time < best.second) best = {i, time};
     }
     return best;
+  }
+
+  // Whether each of the devices can have a granule.
+  bool splits_over(std::size_t devices) const {
+    return shape_.items / std::max<Items>(1, shape_.granularity) >= devices;
   }
 
   // Of its operations alone, without what every sample costs.
@@ -114,23 +119,28 @@ ChosenSize choose_size(const Problem& like, std::span<const SizedDevice> devices
       continue;
     }
     const SizeLimit limit = problem->beyond(devices, limits);
+    if (limit == SizeLimit::none && !problem->splits_over(limits.devices)) continue;
     if (limit != SizeLimit::none && best) {
       if (best->size == last && best->expected < limits.aim) best->limit = limit;
       break;
     }
     last = size;
     const auto [fastest, time] = problem->fastest(devices);
-    const double off = std::abs(std::log(time / seconds(limits.aim)));
-    if (!best || off < best_off) {
+    // What shows launches only stands until there is more.
+    const bool small = problem->fastest_work(devices) < seconds(kShortest);
+    const double off = small ? std::numeric_limits<double>::infinity()
+                             : std::abs(std::log(time / seconds(limits.aim)));
+    if (!best || std::isinf(best_off) || off < best_off) {
       best = ChosenSize{size, from_seconds(time), fastest, limit, limit != SizeLimit::none};
+      best->doubtful = devices[fastest].rate.fixed + devices[fastest].rate.slice > limits.aim;
       best_off = off;
     }
     // Not at the first that is further off: windows of msm make twice the terms cost less now and
     // then.
-    if (limit != SizeLimit::none || time > kFarBeyond * seconds(limits.aim)) break;
+    if (limit != SizeLimit::none || (!small && time > kFarBeyond * seconds(limits.aim))) break;
   }
   if (!best) Sized(like, like.suite->default_size);  // says why
-  return best.value_or(ChosenSize{like.suite->default_size, {}, 0, SizeLimit::none, false});
+  return best.value_or(ChosenSize{like.suite->default_size, {}, 0, SizeLimit::none, false, false});
 }
 
 std::vector<std::uint64_t> sweep_sizes(const Problem& like, std::span<const SizedDevice> devices,

@@ -19,6 +19,7 @@ struct SizeLimits {
   Bytes input = Bytes{4} << 30;
   Nanos host = std::chrono::seconds(10);  // to prepare and to verify it
   Bytes host_memory = ~Bytes{0};
+  std::size_t devices = 1;  // that it is to be split over: a granule for each at least
 };
 
 // A device that could solve it alone.
@@ -41,13 +42,17 @@ struct ChosenSize {
   Nanos expected{};       // on that device
   std::size_t fastest{};  // which of the devices that is
   SizeLimit limit = SizeLimit::none;
-  bool beyond = false;  // that limit, as it is the smallest size that the suite does
+  bool beyond = false;    // that limit, as it is the smallest size that the suite does and that can
+                          // be split
+  bool doubtful = false;  // what every sample costs, whatever the size, is beyond the aim alone
 };
 
 // Of the suite's grid (SuiteInfo::sizes_per_doubling) the size whose time comes nearest to the aim
 // within the limits, so that a rate that comes out a little differently gives the same size. Of
-// `like` everything counts but its size. The smallest that the suite does where even that is beyond
-// a limit. Needs SuiteInfo::shape and a device. Throws what `check` throws of every size.
+// `like` everything counts but its size. No smaller than what can be split over the devices and
+// takes the fastest of them 50 us besides what every sample costs: less shows launches only. The
+// smallest such where even that is beyond a limit. Needs SuiteInfo::shape and a device. Throws what
+// `check` throws of every size.
 ChosenSize choose_size(const Problem& like, std::span<const SizedDevice> devices,
                        const SizeLimits& limits);
 

@@ -63,7 +63,10 @@ void add_speedups(Metrics& m, std::span<const DeviceParts> parts, const MetricsI
   m.ideal_speedup = ideal_speedup(*alone);
   m.share_error = share_error(parts, *alone);
   if (input.time <= Nanos{}) return;
-  m.speedup = as_double(*std::min_element(alone->begin(), alone->end())) / as_double(input.time);
+  // A set of one device is what it is compared with: a second measurement of it is no speed-up.
+  const Nanos fastest =
+      alone->size() == 1 ? input.time : *std::min_element(alone->begin(), alone->end());
+  m.speedup = as_double(fastest) / as_double(input.time);
   m.efficiency = *m.speedup / *m.ideal_speedup;
   m.karp_flatt = karp_flatt(*m.speedup, *m.ideal_speedup);
 }
@@ -170,7 +173,8 @@ Metrics compute_metrics(const Timeline& timeline, std::span<const DeviceParts> p
 
 std::span<const MetricInfo> all_metrics() {
   static constexpr MetricInfo table[] = {
-      {"speedup", "x", true, "time of the device that is fastest alone / time of the set",
+      {"speedup", "x", true,
+       "time of the device that is fastest alone / time of the set; 1 for one device",
        &Metrics::speedup},
       {"ideal_speedup", "x", true,
        "least tau * sum of 1/tau over the devices: the speedup of a perfect split",

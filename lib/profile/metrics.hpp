@@ -15,12 +15,12 @@ namespace mgpu {
 // The parts of T of one device, each measured on its own: upload, compute, download and exchange
 // from its commands (time under several counts once: compute first, then upload, then download,
 // then exchange, in which it waits for other devices, too); launch = in flight with nothing
-// running; sync and idle by the host clock (commands running during them count as commands).
+// running; sync, idle and wake by the host clock (commands running during them count as commands).
 // residue = T - the sum of all others: what the measurement missed or counted twice.
 struct DeviceParts {
   std::string unknown;  // why its times are not known (see impossible_stamps), which are then all
                         // 0; empty: they are
-  Nanos upload{}, compute{}, download{}, exchange{}, launch{}, sync{}, idle{}, residue{};
+  Nanos upload{}, compute{}, download{}, exchange{}, launch{}, sync{}, idle{}, wake{}, residue{};
   bool exchanges = false;   // it has commands of that kind
   Nanos busy{};             // union of the device's commands
   Nanos finish{};           // end of its last command before the merge; 0 if it had none

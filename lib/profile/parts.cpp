@@ -134,11 +134,12 @@ std::vector<DeviceParts> device_parts(const Timeline& timeline) {
         std::max(Nanos{}, window.end - window.begin) - busy[span.device.value].covered(window);
     (span.state == HostState::in_flight ? p.launch
      : span.state == HostState::sync    ? p.sync
+     : span.state == HostState::waking  ? p.wake
                                         : p.idle) += rest;
   }
   for (DeviceParts& p : parts)
-    p.residue = timeline.makespan -
-                (p.upload + p.compute + p.download + p.exchange + p.launch + p.sync + p.idle);
+    p.residue = timeline.makespan - (p.upload + p.compute + p.download + p.exchange + p.launch +
+                                     p.sync + p.idle + p.wake);
   const std::vector<std::string> impossible = impossible_stamps(timeline);
   for (std::size_t i = 0; i < timeline.devices; ++i)
     if (!impossible[i].empty()) parts[i] = without_times(parts[i], impossible[i]);

@@ -82,7 +82,7 @@ TelemetryFigures summarise_telemetry(const TelemetryTrack& track,
   figures.of = track.of;
   std::array<WeightedMean, kGauges> means;
   double energy = 0;
-  std::size_t with_energy = 0;
+  std::size_t with_energy = 0, too_short = 0;
   for (const TimeWindow& sample : samples) {
     const Readings readings = describing(track.readings, sample, reach);
     std::uint32_t bits = 0;
@@ -99,6 +99,10 @@ TelemetryFigures summarise_telemetry(const TelemetryTrack& track,
     const auto begin = energy_at(track.readings, sample.begin),
                end = energy_at(track.readings, sample.end);
     if (!begin || !end || !std::isfinite(*end - *begin)) continue;
+    if (sample.end - sample.begin < kShortestForEnergy) {
+      ++too_short;
+      continue;
+    }
     energy += *end - *begin;
     ++with_energy;
   }
@@ -108,6 +112,7 @@ TelemetryFigures summarise_telemetry(const TelemetryTrack& track,
           means[g].min, std::clamp(means[g].sum / means[g].weight, means[g].min, means[g].max),
           means[g].max};
   if (with_energy > 0) figures.energy_j = energy / static_cast<double>(with_energy);
+  if (with_energy == 0 && too_short > 0) figures.energy_reason = kTooShortForEnergy;
   return figures;
 }
 

@@ -77,6 +77,12 @@ struct TelemetryTrack {
   std::vector<TelemetryReading> readings;
 };
 
+// Counters of energy move every 20 to 100 ms, some sample a quarter of the time, and power is an
+// average over a second: over less than that the same work came out up to 137 times apart.
+inline constexpr Nanos kShortestForEnergy = std::chrono::seconds(1);
+inline constexpr const char* kTooShortForEnergy =
+    "samples are shorter than 1 s, over which counters of energy say nothing";
+
 struct TimeWindow {
   Nanos begin{}, end{};
 };
@@ -91,6 +97,7 @@ struct TelemetryFigures {
   std::size_t readings = 0;  // that fell into samples
   std::array<std::optional<GaugeFigures>, kGauges> gauges{};
   std::optional<double> energy_j;  // of a sample, on average
+  std::string energy_reason;       // why there is none, where the counter was read
   std::uint32_t throttle = 0;
   std::size_t throttled_samples = 0;
 
@@ -101,7 +108,8 @@ struct TelemetryFigures {
 
 // A sample is described by the readings inside it, or, when it is shorter than the time between
 // two, by the one nearest to its middle, at most `reach` away. Means weigh samples by their length.
-// Energy is the counter's, interpolated at the ends of samples.
+// Energy is the counter's, interpolated at the ends of samples, of those that are no shorter than
+// kShortestForEnergy.
 TelemetryFigures summarise_telemetry(const TelemetryTrack& track,
                                      std::span<const TimeWindow> samples, Nanos reach);
 

@@ -23,6 +23,8 @@ const char* to_string(HostState state) {
       return "in_flight";
     case HostState::sync:
       return "sync";
+    case HostState::waking:
+      return "waking";
     case HostState::idle:
       return "idle";
   }

@@ -47,7 +47,8 @@ struct Command {
 enum class HostState {
   in_flight,  // commands enqueued and not all known to be complete
   sync,       // nothing to do until others finish or the merge is done
-  idle,       // no slice in flight and not waiting for anyone: waking up, deciding
+  idle,       // no slice in flight and not waiting for anyone: deciding
+  waking,     // the sample has begun, and the operating system has not let the worker run yet
 };
 const char* to_string(HostState state);
 

@@ -25,6 +25,7 @@ std::size_t common_rounds(const RunRecord& run) {
 }
 
 std::vector<double> speedups(const RunRecord& run) {
+  if (run.per_device.size() == 1) return std::vector<double>(run.samples.size(), 1.0);
   const auto fastest = std::min_element(
       run.per_device.begin(), run.per_device.end(), [](const PerDevice& a, const PerDevice& b) {
         return a.alone.value_or(Nanos::max()) < b.alone.value_or(Nanos::max());
@@ -37,6 +38,7 @@ std::vector<double> speedups(const RunRecord& run) {
 
 // speedup / ideal_speedup = (least tau / T) / (least tau * sum of 1/tau)
 std::vector<double> efficiencies(const RunRecord& run) {
+  if (run.per_device.size() == 1) return std::vector<double>(run.samples.size(), 1.0);
   std::vector<double> values;
   for (std::size_t k = 0; k < common_rounds(run); ++k) {
     double speeds = 0;
@@ -128,7 +130,8 @@ std::vector<double> case_values(const RunRecord& run, Compared metric) {
 std::optional<double> case_figure(const RunRecord& run, Compared metric) {
   std::vector<double> values = case_values(run, metric);
   if (values.empty()) return std::nullopt;
-  if (values.size() == 1 || (metric != Compared::speedup && metric != Compared::efficiency))
+  if (values.size() == 1 || run.per_device.size() == 1 ||
+      (metric != Compared::speedup && metric != Compared::efficiency))
     return median(std::move(values));
   double fastest = 0, speeds = 0;  // problems per nanosecond
   for (const PerDevice& p : run.per_device) {

@@ -28,7 +28,7 @@ const ComparedInfo& info(Compared metric);
 
 // One value per sample: of all metrics, those of sample k were taken in one round.
 //   time        ns
-//   speedup     time of the fastest device alone in that round / time
+//   speedup     time of the fastest device alone in that round / time; 1 for one device
 //   efficiency  speedup / ideal_speedup of that round
 //   imbalance   longest / mean busy time; 1 is perfect. imbalance_percent is (this - 1) * 100,
 //   which has no ratio at 0

@@ -10,6 +10,7 @@
 #include "lib/base/quantity.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/report/fault_words.hpp"
+#include "lib/report/metric_interval.hpp"
 #include "lib/report/run_groups.hpp"
 #include "lib/report/table_writer.hpp"
 #include "lib/report/text_table.hpp"
@@ -79,6 +80,8 @@ std::string against_single(const RunGroup& group, const RunRecord& best,
   if (!single || !best.metrics.speedup) return "";
   const std::string whom =
       fmt::format("device {} alone ({})", single->device, format_duration(*single->alone));
+  if (!exact && !impossible_speedup(best, true).empty())
+    return ", and cannot be compared with " + whom + ", as its speed-up cannot be";
   if (!exact && !apart_from(best, *single)) return ", not told apart from " + whom;
   if (*best.metrics.speedup <= 1) return ", no faster than " + whom;
   return fmt::format(", {} times as fast as the best device alone ({}, {})",
@@ -265,6 +268,20 @@ std::string unranked(std::size_t rows) {
   return fmt::format(" {} row{} cannot be ranked.", rows, rows == 1 ? "" : "s");
 }
 
+// Returns why none of the rows, which are most of those that are ok, can be ranked.
+std::string why_unranked(const RunGroup& group, const std::vector<std::size_t>& unknown,
+                         std::size_t ok) {
+  const auto all = [&](const auto& is) {
+    return std::all_of(unknown.begin(), unknown.end(),
+                       [&](std::size_t k) { return is(*group.runs[k]); });
+  };
+  if (all([](const RunRecord& run) { return run.time.n < kFewestRanked; }))
+    return fmt::format("fewer than {} samples of each", kFewestRanked);
+  if (all([](const RunRecord& run) { return !impossible_speedup(run, true).empty(); }))
+    return fmt::format("the speed-ups of {} of {} cannot be", unknown.size(), ok);
+  return fmt::format("the times of {} of {} vary too much", unknown.size(), ok);
+}
+
 std::string words_for(const RunGroup& group, bool exact) {
   if (!group.best) {
     const RunRecord& first = *group.runs.front();
@@ -279,13 +296,8 @@ std::string words_for(const RunGroup& group, bool exact) {
   std::vector<std::size_t> first = group.ranked(Rank::alone);
   if (first.empty()) first = group.ranked(Rank::shared);
   if (first.empty()) {
-    const bool few = std::all_of(unknown.begin(), unknown.end(), [&](std::size_t k) {
-      return group.runs[k]->time.n < kFewestRanked;
-    });
     return fmt::format("{}: no row can be ranked: {}.{}", group.title,
-                       few ? fmt::format("fewer than {} samples of each", kFewestRanked)
-                           : fmt::format("the times of {} of {} vary too much", unknown.size(), ok),
-                       moved_borders(group) + faults_of(group));
+                       why_unranked(group, unknown, ok), moved_borders(group) + faults_of(group));
   }
   const RunRecord& best = *group.runs[first.front()];
   const std::string single = against_single(group, best, first, exact);

@@ -9,6 +9,7 @@
 
 #include "lib/report/case_name.hpp"
 #include "lib/report/fault_words.hpp"
+#include "lib/report/metric_interval.hpp"
 
 namespace mgpu {
 
@@ -84,6 +85,10 @@ ComparisonRow make_row(const CaseValues& base, const CaseValues& fresh, Compared
   };
   take_warnings("BASE: ", base);
   take_warnings("NEW: ", fresh);
+  if (metric == Compared::speedup || metric == Compared::efficiency) {
+    row.impossible = impossible_speedup(*base.run, true).empty() ? "" : "BASE";
+    if (!impossible_speedup(*fresh.run, true).empty()) row.impossible = "NEW";
+  }
   if (all.interleaved) keep_whole_pairs(row);
   if (row.base.values.empty() || row.fresh.values.empty()) return row;
   row.base.figure = row.base.median = median(row.base.values);
@@ -153,6 +158,10 @@ void judge(ComparisonRow& row, const Comparison& all, std::size_t tests) {
     row.reason =
         fmt::format("{} and {} {}, {} needed", row.base.values.size(), row.fresh.values.size(),
                     all.interleaved ? "rounds" : "samples", kFewest);
+    return;
+  }
+  if (!row.impossible.empty()) {
+    row.reason = row.impossible + ": above what a perfect split gives by more than noise";
     return;
   }
   const ComparedInfo& metric = info(row.metric);

@@ -59,7 +59,8 @@ struct ComparisonRow {
   std::optional<TestResult> test;    // none when there is too little to test
   std::optional<double> p_adjusted;  // by Holm, over all rows that were tested
   Change change = Change::inconclusive;
-  std::string reason;  // why inconclusive
+  std::string reason;      // why inconclusive
+  std::string impossible;  // BASE or NEW where its speed-up cannot be; else empty
   std::vector<std::string> warnings;
   std::optional<Confirmation> confirmation;
 };

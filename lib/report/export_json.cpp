@@ -12,6 +12,7 @@
 #include "lib/report/fault_words.hpp"
 #include "lib/report/json_build.hpp"
 #include "lib/report/json_text.hpp"
+#include "lib/report/metric_interval.hpp"
 
 namespace mgpu {
 
@@ -68,15 +69,23 @@ JsonValue google_entry(const RunRecord& run, std::size_t family, std::size_t rep
   return j;
 }
 
-// Counters of the case: only finite ones, since NaN and Infinity are no JSON and node throws the
-// whole file away.
+// Returns a figure that other tools may keep: finite, since NaN and Infinity are no JSON and node
+// throws the whole file away, and not beyond what it can be by more than noise.
+std::optional<double> sound_figure(const RunRecord& run, const MetricInfo& metric) {
+  const std::optional<double> value = run.metrics.*metric.value;
+  if (!value || !std::isfinite(*value)) return std::nullopt;
+  for (const DoubtfulMetric& doubt : doubtful_metrics(run))
+    if (doubt.metric == &metric && doubt.beyond_noise) return std::nullopt;
+  return value;
+}
+
 void add_counters(const RunRecord& run, JsonValue& entry) {
-  for (const MetricInfo& metric : all_metrics()) {
-    const std::optional<double> value = run.metrics.*metric.value;
-    if (value && std::isfinite(*value)) put(entry, metric.name, *value);
-  }
+  for (const MetricInfo& metric : all_metrics())
+    if (const auto value = sound_figure(run, metric)) put(entry, metric.name, *value);
   std::string label = fmt::format("{} on {} devices", strategy_label(run), devices_text(run));
   for (const std::string& note : fault_notes(run)) label += "; " + note;
+  for (const DoubtfulMetric& doubt : doubtful_metrics(run))
+    label += fmt::format("; {}: {}", doubt.metric->name, doubt.reason);
   put(entry, "label", label);
 }
 
@@ -97,24 +106,25 @@ struct Measure {
   std::optional<std::pair<double, double>> bounds = {};
 };
 
-// The interval of the time carries over to the rate and the speed-up; that of the device alone is
-// not in it.
 std::vector<Measure> measures(const RunRecord& run) {
   std::vector<Measure> all;
   const double low = static_cast<double>(run.time.ci95_low.count()),
                high = static_cast<double>(run.time.ci95_high.count());
   const double ns = median_ns(run);
-  const auto inverse = [&](double value) -> std::optional<std::pair<double, double>> {
-    if (!(low > 0)) return std::nullopt;
-    return std::pair{value * ns / high, value * ns / low};
-  };
   all.push_back({"time", "latency", "ns", false, ns, std::pair{low, high}});
-  if (run.rate > 0)
-    all.push_back({"rate", "throughput", run.rate_unit.c_str(), true, run.rate, inverse(run.rate)});
-  if (const auto v = run.metrics.speedup; v && std::isfinite(*v))
-    all.push_back({"speedup", "speedup", "x", true, *v, inverse(*v)});
-  if (const auto v = run.metrics.efficiency; v && std::isfinite(*v))
-    all.push_back({"efficiency", "efficiency", "1", true, *v, inverse(*v)});
+  if (run.rate > 0 && low > 0)
+    all.push_back({"rate", "throughput", run.rate_unit.c_str(), true, run.rate,
+                   std::pair{run.rate * ns / high, run.rate * ns / low}});
+  else if (run.rate > 0)
+    all.push_back({"rate", "throughput", run.rate_unit.c_str(), true, run.rate});
+  for (const char* name : {"speedup", "efficiency"}) {
+    const MetricInfo& metric = *find_metric(name);
+    const auto value = sound_figure(run, metric);
+    if (!value) continue;
+    const auto interval = interval_of(run, metric);
+    all.push_back(
+        {name, name, metric.unit, true, *value, std::pair{interval->low, interval->high}});
+  }
   if (const auto v = run.metrics.imbalance_percent; v && std::isfinite(*v))
     all.push_back({"imbalance", "imbalance-percent", "%", false, *v});
   return all;

@@ -14,6 +14,7 @@
 #include "lib/report/case_name.hpp"
 #include "lib/report/export_json.hpp"
 #include "lib/report/fault_words.hpp"
+#include "lib/report/metric_interval.hpp"
 #include "lib/report/run_groups.hpp"
 #include "lib/report/scale.hpp"
 #include "lib/report/table_writer.hpp"
@@ -47,6 +48,14 @@ std::string param_cells(const std::vector<std::string>& names, const ParamMap& p
   return cells;
 }
 
+// Returns "speedup: REASON; efficiency: REASON"; empty where no metric is beyond what it can be.
+std::string doubts_of(const RunRecord& run) {
+  std::string text;
+  for (const DoubtfulMetric& doubt : doubtful_metrics(run))
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", doubt.metric->name, doubt.reason);
+  return text;
+}
+
 std::string export_csv(const Report& report) {
   const std::vector<std::string> params = names_in(report, &RunRecord::params),
                                  own = names_in(report, &RunRecord::strategy_params);
@@ -59,7 +68,7 @@ std::string export_csv(const Report& report) {
       "ns,time_ci95_high_ns,rate,"
       "rate_unit";
   for (const MetricInfo& metric : all_metrics()) out += std::string(",") + metric.name;
-  out += ",bottleneck,verified,devices_asked,faults,disturbed\r\n";
+  out += ",bottleneck,verified,devices_asked,faults,disturbed,doubtful\r\n";
   for (const RunRecord& run : report.runs) {
     if (run.status != Status::ok) continue;
     const Summary& t = run.time;
@@ -74,9 +83,9 @@ std::string export_csv(const Report& report) {
       const std::optional<double> value = run.metrics.*metric.value;
       out += value && std::isfinite(*value) ? fmt::format(",{}", *value) : ",";
     }
-    out += fmt::format(",{},{},{},{},{}\r\n", quoted(run.bottleneck.name),
+    out += fmt::format(",{},{},{},{},{},{}\r\n", quoted(run.bottleneck.name),
                        to_string(run.verify.status), asked_for(run), run.faults.size(),
-                       run.disturbed.size());
+                       run.disturbed.size(), quoted(doubts_of(run)));
   }
   return out;
 }
@@ -101,14 +110,15 @@ std::string export_markdown(const Report& report) {
       const RunRecord& run = *group.runs[k];
       if (run.status != Status::ok) continue;
       const std::string label = cell(group.labels[k]);
+      const char* mark = simulated || impossible_speedup(run, false).empty() ? "" : " (!)";
       out += fmt::format(
-          "| {} | {} | {} | {} | {}{} | {} | {} | {} | {} | {} | {} | {} |\n",
+          "| {} | {} | {} | {} | {}{} | {}{} | {}{} | {} | {} | {} | {} | {} |\n",
           group.ranks[k] == Rank::alone || group.ranks[k] == Rank::shared ? "**" + label + "**"
                                                                           : label,
           run.devices.size(), asked_for(run), format_duration(run.time.median),
           run.rate > 0 ? format_si(run.rate) : "-", run.rate > 0 ? cell(run.rate_unit) : "",
-          number_cell(run.metrics.speedup, 2), number_cell(run.metrics.efficiency, 1, 100),
-          number_cell(run.metrics.balance, 1, 100), cell(what_if_word(run.bottleneck.name)),
+          number_cell(run.metrics.speedup, 2), mark, number_cell(run.metrics.efficiency, 1, 100),
+          mark, number_cell(run.metrics.balance, 1, 100), cell(what_if_word(run.bottleneck.name)),
           simulated ? "-" : to_string(run.verify.status), run.faults.size(), run.disturbed.size());
     }
   }
@@ -146,9 +156,10 @@ std::string export_junit(const Report& report, const std::vector<Miss>& missed) 
   };
   for (std::size_t k = 0; k < report.runs.size(); ++k) {
     const RunRecord& run = report.runs[k];
-    cases += fmt::format("    <testcase classname=\"mgpu-bench.{}\" name=\"{}\" time=\"{:.9f}\"",
-                         xml(run.suite), xml(case_name(run)),
-                         run.status == Status::ok ? seconds(run.time.median) : 0);
+    cases += fmt::format("    <testcase classname=\"mgpu-bench.{}\" name=\"{}\"", xml(run.suite),
+                         xml(case_name(run)));
+    if (run.status == Status::ok)
+      cases += fmt::format(" time=\"{:.9f}\"", seconds(run.time.median));
     std::string why, what, lines;
     for (const Miss& miss : missed)
       if (miss.run == k) why += (why.empty() ? "" : "; ") + miss.what;

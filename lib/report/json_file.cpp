@@ -1,8 +1,12 @@
 #include "lib/report/json_file.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <nlohmann/json.hpp>
+#include <vector>
 
+#include "lib/base/quote.hpp"
 #include "lib/base/text_file.hpp"
 
 namespace mgpu {
@@ -12,25 +16,72 @@ namespace {
 // recurse, a stack frame a level.
 constexpr std::size_t kMostLevels = 100;
 
-// Levels of lists and objects, as far as the text is JSON: what follows a mistake does not matter.
-bool too_deep(std::string_view text) {
-  std::size_t level = 0;
-  bool in_string = false;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
-    if (in_string) {
-      if (c == '\\') ++at;
-      in_string = c != '"';
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      if (++level > kMostLevels) return true;
-    } else if ((c == ']' || c == '}') && level > 0) {
-      --level;
+[[noreturn]] void refuse_repeated(std::string_view text, std::string_view key) {
+  const auto lines = std::count(text.begin(), text.begin() + (key.data() - text.data()), '\n');
+  throw Error(ErrorKind::input, "line " + std::to_string(lines + 1) + ": the name " +
+                                    in_quotes(std::string(key)) +
+                                    " is there twice in one object; expected: once");
+}
+
+// What the text nests, as far as it is JSON: what follows a mistake does not matter.
+class Nesting {
+ public:
+  explicit Nesting(std::string_view text) : text_(text) {}
+
+  // Throws Error(input) where lists and objects are nested deeper than kMostLevels, or an object
+  // has a name twice: which of the two values counts is the parser's whim.
+  void check() {
+    for (std::size_t at = 0; at < text_.size(); ++at) {
+      const char c = text_[at];
+      if (c == '"') {
+        const std::size_t begin = at + 1;
+        for (++at; at < text_.size() && text_[at] != '"'; ++at)
+          if (text_[at] == '\\') ++at;
+        take_string(text_.substr(begin, at - std::min(begin, at)));
+      } else if (c == '[' || c == '{') {
+        open(c == '{');
+      } else if ((c == ']' || c == '}') && depth_ > 0) {
+        close();
+      } else if (c == ',' && depth_ > 0) {
+        levels_[depth_ - 1].name_next = levels_[depth_ - 1].object;
+      }
     }
   }
-  return false;
-}
+
+ private:
+  struct Level {
+    bool object = false, name_next = false;
+    std::vector<std::string_view> names;
+  };
+
+  void open(bool object) {
+    if (depth_ == kMostLevels)
+      throw Error(ErrorKind::input, "lists and objects in it are nested deeper than " +
+                                        std::to_string(kMostLevels) + " levels");
+    Level& level = levels_[depth_++];
+    level.object = level.name_next = object;
+    level.names.clear();
+  }
+
+  void take_string(std::string_view string) {
+    if (depth_ == 0 || !levels_[depth_ - 1].name_next) return;
+    levels_[depth_ - 1].name_next = false;
+    levels_[depth_ - 1].names.push_back(string);
+  }
+
+  void close() {
+    std::vector<std::string_view>& names = levels_[--depth_].names;
+    std::sort(names.begin(), names.end());
+    const auto twice = std::adjacent_find(names.begin(), names.end());
+    if (twice != names.end()) refuse_repeated(text_, std::max(*twice, twice[1], later));
+  }
+
+  static bool later(std::string_view a, std::string_view b) { return a.data() < b.data(); }
+
+  std::string_view text_;
+  std::size_t depth_ = 0;
+  std::array<Level, kMostLevels> levels_;
+};
 
 // The library's message names itself first; the rest is for people.
 std::string plain_message(const std::string& what) {
@@ -42,9 +93,7 @@ std::string plain_message(const std::string& what) {
 
 nlohmann::ordered_json parse_json(std::string_view text) {
   if (text.empty()) throw Error(ErrorKind::input, "is empty");
-  if (too_deep(text))
-    throw Error(ErrorKind::input, "lists and objects in it are nested deeper than " +
-                                      std::to_string(kMostLevels) + " levels");
+  Nesting(text).check();
   try {
     return nlohmann::ordered_json::parse(text);
   } catch (const nlohmann::json::exception& e) {

@@ -13,7 +13,8 @@
 
 namespace mgpu {
 
-// Throws Error(input) where the text is not JSON, or nested deeper than 100 levels.
+// Throws Error(input) where the text is not JSON, nested deeper than 100 levels, or has a name
+// twice in one object.
 nlohmann::ordered_json parse_json(std::string_view text);
 
 JsonValue parse_json_value(std::string_view text);

@@ -33,7 +33,7 @@ struct PartField {
   const char* name;
   Nanos DeviceParts::*member;
 };
-inline constexpr std::array<PartField, 11> kPartFields = {{
+inline constexpr std::array<PartField, 12> kPartFields = {{
     {"busy_ns", &DeviceParts::busy},
     {"upload_ns", &DeviceParts::upload},
     {"compute_ns", &DeviceParts::compute},
@@ -41,6 +41,7 @@ inline constexpr std::array<PartField, 11> kPartFields = {{
     {"launch_ns", &DeviceParts::launch},
     {"sync_ns", &DeviceParts::sync},
     {"idle_ns", &DeviceParts::idle},
+    {"wake_ns", &DeviceParts::wake},
     {"residue_ns", &DeviceParts::residue},
     {"finish_ns", &DeviceParts::finish},
     {"transfer_hidden_ns", &DeviceParts::transfer_hidden},

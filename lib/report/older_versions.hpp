@@ -6,8 +6,8 @@
 
 namespace mgpu {
 
-// A result file of schema_version 1 becomes one of 2; of any other version, or where it is no such
-// thing, it stays as it is.
+// A result file of schema_version 1 or 2 becomes one of 3; of any other version, or where it is no
+// such thing, it stays as it is.
 void bring_result_up_to_date(nlohmann::ordered_json& result);
 
 // Scenarios carry no version: names of before are understood beside today's.

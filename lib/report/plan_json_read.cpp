@@ -42,7 +42,9 @@ Nanos read_prediction(const JsonReader& j) {
 
 PlanRecord read_plan(const JsonReader& j) {
   PlanRecord plan;
-  plan.decision = j.at("decision_ns").duration();
+  plan.decision = j.at("decision_ns")
+                      .optional([](const JsonReader& v) { return v.duration(); })
+                      .value_or(Nanos{});
   plan.predicted = j.at("predicted_ns").optional(read_prediction);
   if (j.has("chosen")) {
     const JsonReader chosen = j.at("chosen");

@@ -27,7 +27,7 @@
 
 namespace mgpu {
 
-inline constexpr int kResultSchemaVersion = 2;
+inline constexpr int kResultSchemaVersion = 3;
 
 enum class Status { ok, failed, skipped, unsupported };
 const char* to_string(Status status);

@@ -117,16 +117,20 @@ DeviceRecord read_device(const JsonReader& j) {
   return record;
 }
 
+// Null where nothing was measured, which has 0 in memory.
+Nanos read_figure(const JsonReader& j) { return j.optional(read_duration).value_or(Nanos{}); }
+
 Summary read_summary(const JsonReader& j) {
   Summary s;
   s.n = j.at("n").integer<std::size_t>();
-  s.min = j.at("min").duration();
-  s.median = j.at("median").duration();
-  s.mean = j.at("mean").duration();
-  s.stdev = j.at("stdev").duration();
-  s.mad = j.at("mad").duration();
+  const auto time = [&](const JsonReader& t) { return s.n > 0 ? t.duration() : read_figure(t); };
+  s.min = time(j.at("min"));
+  s.median = time(j.at("median"));
+  s.mean = time(j.at("mean"));
+  s.stdev = time(j.at("stdev"));
+  s.mad = time(j.at("mad"));
   std::vector<Nanos> ci;
-  j.at("ci95").elements([&](const JsonReader& e) { ci.push_back(e.duration()); });
+  j.at("ci95").elements([&](const JsonReader& e) { ci.push_back(time(e)); });
   if (ci.size() != 2) j.at("ci95").fail("two numbers expected");
   s.ci95_low = ci[0];
   s.ci95_high = ci[1];
@@ -171,6 +175,7 @@ PerDevice read_per_device(const JsonReader& j) {
     p.parts.unknown = j.at("parts_reason").string();
   } else {
     for (const PartField& f : kPartFields) {  // the residue may be too little as well as too much
+      if (f.member == &DeviceParts::wake && !j.has(f.name)) continue;  // older files: residue
       p.parts.*f.member =
           f.member == &DeviceParts::residue ? j.at(f.name).nanos() : j.at(f.name).duration();
     }
@@ -251,24 +256,26 @@ DisturbedSample read_disturbed(const JsonReader& j) {
 
 void read_measurement(const JsonReader& j, RunRecord& run) {
   const JsonReader setup = j.at("setup_ns"), work = j.at("work"), rate = j.at("rate");
-  run.setup = {setup.at("build").duration(), setup.at("alloc").duration(),
-               setup.at("pin").duration(), setup.at("upload").duration()};
+  run.setup = {read_figure(setup.at("build")), read_figure(setup.at("alloc")),
+               read_figure(setup.at("pin")), read_figure(setup.at("upload"))};
   run.samples = read_times(j.at("samples_ns"));
   run.sample_runs = read_sample_runs(j, "sample_runs", run.samples.size());
   if (j.has("disturbed_samples"))
     j.at("disturbed_samples").elements([&](const JsonReader& e) {
       run.disturbed.push_back(read_disturbed(e));
     });
-  run.sample_index = j.at("sample_index").integer<std::size_t>();
+  run.sample_index = j.at("sample_index")
+                         .optional([](const JsonReader& v) { return v.integer<std::size_t>(); })
+                         .value_or(0);
   if (!run.samples.empty() && run.sample_index >= run.samples.size())
     j.at("sample_index").fail("no such sample");
   run.time = read_summary(j.at("time_ns"));
   run.work = {work.at("items").integer<Items>(), work.at("ops").number(0),
               work.at("bytes_in").integer<Bytes>(), work.at("bytes_out").integer<Bytes>()};
   if (work.has("roof")) run.work.roof = work.at("roof").string();
-  run.rate = rate.at("value").number(0);
+  run.rate = rate.at("value").optional([](const JsonReader& v) { return v.number(0); }).value_or(0);
   run.rate_unit = rate.at("unit").string();
-  run.merge = j.at("merge_ns").duration();
+  run.merge = read_figure(j.at("merge_ns"));
   run.plan = read_plan(j.at("plan"));
 }
 
@@ -302,6 +309,17 @@ ChainPhases read_chain(const JsonReader& j, std::uint32_t devices) {
   return phases;
 }
 
+// Files from before version 3 have it of samples of any length.
+void drop_energy_of_short_samples(RunRecord& run) {
+  const bool long_enough = std::any_of(run.samples.begin(), run.samples.end(),
+                                       [](Nanos t) { return t >= kShortestForEnergy; });
+  for (TelemetryFigures& figures : run.telemetry) {
+    if (!figures.energy_j || long_enough) continue;
+    figures.energy_j.reset();
+    figures.energy_reason = kTooShortForEnergy;
+  }
+}
+
 void read_results(const JsonReader& j, RunRecord& run) {
   j.at("per_device").elements([&](const JsonReader& e) {
     run.per_device.push_back(read_per_device(e));
@@ -320,7 +338,7 @@ void read_results(const JsonReader& j, RunRecord& run) {
   }
   if (j.has("borders"))
     j.at("borders").elements([&](const JsonReader& e) { run.borders.push_back(read_borders(e)); });
-  run.bottleneck.name = bottleneck.at("name").string();
+  if (!bottleneck.at("name").is_null()) run.bottleneck.name = bottleneck.at("name").string();
   for (const WhatIfField& f : kWhatIfFields)
     run.bottleneck.*f.member = read_what_if(bottleneck.at("what_if_ns").at(f.name));
   if (bottleneck.at("what_if_ns").has(kExchangeWhatIf.name))
@@ -338,12 +356,33 @@ void read_results(const JsonReader& j, RunRecord& run) {
   run.faults = read_faults(j.at("faults"), run.disturbed.size());
   run.warnings = j.at("warnings").strings();
   if (j.has("noise_floor")) run.noise_floor = j.at("noise_floor").number(0);
-  const JsonReader timeline = j.at("timeline");
-  run.timeline = read_timeline(timeline);
   run.telemetry = read_figures(j);
+  drop_energy_of_short_samples(run);
+  const JsonReader timeline = j.at("timeline");
+  if (timeline.is_null()) return;
+  run.timeline = read_timeline(timeline);
   run.telemetry_points = read_points(timeline);
   if (run.timeline.devices > run.devices.size())
     timeline.at("devices").fail("more than the run's own list of devices");
+}
+
+// Refuses a case that cannot have come about: whoever made it up, or damaged it, no figure of it
+// can be believed. Figures that only differ from its samples: lib/report/contradictions.hpp.
+void check_case(const JsonReader& j, const RunRecord& run) {
+  if (run.status != Status::ok) return;
+  if (run.samples.empty()) j.at("samples_ns").fail("none, and yet the case is ok");
+  j.at("samples_ns").elements([](const JsonReader& sample) {
+    if (sample.duration() <= Nanos{}) sample.fail("0 ns is no sample; expected: more");
+  });
+  if (run.verify.status == VerifyStatus::failed)
+    j.at("verify").at("status").fail("failed, and yet the case is ok");
+  if (run.verify.status == VerifyStatus::passed && run.verify.digest.empty())
+    j.at("verify").at("digest").fail("empty, and yet the result was verified");
+  const JsonReader metrics = j.at("metrics");
+  for (const auto metric : {&Metrics::speedup, &Metrics::ideal_speedup, &Metrics::efficiency})
+    if (run.metrics.*metric && *(run.metrics.*metric) < 0)
+      for (const MetricInfo& info : all_metrics())
+        if (info.value == metric) metrics.at(info.name).fail("less than 0; expected: more");
 }
 
 RunRecord read_run(const JsonReader& j) {
@@ -360,6 +399,7 @@ RunRecord read_run(const JsonReader& j) {
   run.reason = j.at("reason").optional(read_string);
   read_measurement(j, run);
   read_results(j, run);
+  check_case(j, run);
   return run;
 }
 

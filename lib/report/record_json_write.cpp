@@ -10,6 +10,7 @@
 #include "lib/report/findings_json.hpp"
 #include "lib/report/json_build.hpp"
 #include "lib/report/json_names.hpp"
+#include "lib/report/metric_interval.hpp"
 #include "lib/report/peer_links_json.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/telemetry_json.hpp"
@@ -82,14 +83,18 @@ JsonValue device(const DeviceRecord& record) {
   return j;
 }
 
+// A figure of a case that has none is null: 0 would be a very good time.
+JsonItem if_measured(bool measured, JsonItem value) { return measured ? value : JsonItem(nullptr); }
+
 JsonValue summary(const Summary& s) {
+  const auto time = [&](Nanos t) { return if_measured(s.n > 0, t); };
   return json_object({{"n", s.n},
-                      {"min", s.min},
-                      {"median", s.median},
-                      {"mean", s.mean},
-                      {"stdev", s.stdev},
-                      {"mad", s.mad},
-                      {"ci95", json_list({s.ci95_low, s.ci95_high})}});
+                      {"min", time(s.min)},
+                      {"median", time(s.median)},
+                      {"mean", time(s.mean)},
+                      {"stdev", time(s.stdev)},
+                      {"mad", time(s.mad)},
+                      {"ci95", json_list({time(s.ci95_low), time(s.ci95_high)})}});
 }
 
 JsonValue per_device(const PerDevice& p) {
@@ -248,6 +253,18 @@ JsonValue chain(const RunRecord& run) {
                       {"stages", std::move(stages)}});
 }
 
+JsonValue doubtful(const std::vector<DoubtfulMetric>& doubts) {
+  JsonValue list = json_list();
+  for (const DoubtfulMetric& doubt : doubts)
+    append(list, json_object({{"metric", doubt.metric->name},
+                              {"limit", doubt.limit},
+                              {"interval", json_list({doubt.interval.low, doubt.interval.high})},
+                              {"slight", doubt.slight},
+                              {"beyond_noise", doubt.beyond_noise},
+                              {"reason", doubt.reason}}));
+  return list;
+}
+
 void put_results(JsonValue& j, const RunRecord& run) {
   JsonValue devices = json_list();
   for (const PerDevice& p : run.per_device) append(devices, per_device(p));
@@ -257,6 +274,8 @@ void put_results(JsonValue& j, const RunRecord& run) {
     if (!metric.optional || run.metrics.*metric.value)
       put(metrics, metric.name, finite_json(run.metrics.*metric.value));
   put(j, "metrics", std::move(metrics));
+  if (const auto doubts = doubtful_metrics(run); !doubts.empty())
+    put(j, "doubtful_metrics", doubtful(doubts));
   if (run.worst_round) put(j, "worst_round", *run.worst_round);
   if (run.chain) put(j, "chain", chain(run));
   if (!run.borders.empty()) put(j, "borders", borders(run.borders));
@@ -265,7 +284,8 @@ void put_results(JsonValue& j, const RunRecord& run) {
   if (run.bottleneck.free_exchange)
     put(what_if, kExchangeWhatIf.name, run.bottleneck.free_exchange);
   put(j, "bottleneck",
-      json_object({{"name", run.bottleneck.name}, {"what_if_ns", std::move(what_if)}}));
+      json_object({{"name", if_measured(run.status == Status::ok, run.bottleneck.name)},
+                   {"what_if_ns", std::move(what_if)}}));
   JsonValue verify = json_object({{"status", to_string(run.verify.status)},
                                   {"method", run.verify.method},
                                   {"digest", run.verify.digest},
@@ -277,8 +297,11 @@ void put_results(JsonValue& j, const RunRecord& run) {
   put(j, "warnings", run.warnings);
   if (run.noise_floor) put(j, "noise_floor", finite_json(*run.noise_floor));
   put(j, "telemetry", figures_json(run.telemetry));
-  JsonValue shown = timeline(run.timeline);
-  put_points(run.telemetry_points, shown);
+  JsonValue shown;
+  if (run.status == Status::ok) {
+    shown = timeline(run.timeline);
+    put_points(run.telemetry_points, shown);
+  }
   put(j, "timeline", std::move(shown));
 }
 
@@ -299,8 +322,9 @@ JsonValue estimate(const DeviceEstimate& e) {
   return j;
 }
 
-JsonValue plan(const PlanRecord& p) {
-  JsonValue j = json_object({{"decision_ns", p.decision}, {"predicted_ns", p.predicted}});
+JsonValue plan(const PlanRecord& p, bool measured) {
+  JsonValue j = json_object(
+      {{"decision_ns", if_measured(measured, p.decision)}, {"predicted_ns", p.predicted}});
   if (p.chosen)
     put(j, "chosen",
         json_object({{"strategy", p.chosen->strategy},
@@ -348,15 +372,17 @@ JsonValue run_json(const RunRecord& run) {
                              {"mode", to_string(run.mode)},
                              {"status", to_string(run.status)},
                              {"reason", run.reason}});
+  const bool measured = run.status == Status::ok;
+  const auto set_up = [&](Nanos t) { return if_measured(measured || t > Nanos{}, t); };
   put(j, "setup_ns",
-      json_object({{"build", run.setup.build},
-                   {"alloc", run.setup.alloc},
-                   {"pin", run.setup.pin},
-                   {"upload", run.setup.upload}}));
+      json_object({{"build", set_up(run.setup.build)},
+                   {"alloc", set_up(run.setup.alloc)},
+                   {"pin", set_up(run.setup.pin)},
+                   {"upload", set_up(run.setup.upload)}}));
   put(j, "samples_ns", run.samples);
   if (!run.sample_runs.empty()) put(j, "sample_runs", run.sample_runs);
   put(j, "disturbed_samples", disturbed(run.disturbed, run.devices));
-  put(j, "sample_index", run.sample_index);
+  put(j, "sample_index", if_measured(measured, run.sample_index));
   put(j, "time_ns", summary(run.time));
   JsonValue work = json_object({{"items", run.work.items},
                                 {"ops", finite_json(run.work.ops)},
@@ -364,9 +390,11 @@ JsonValue run_json(const RunRecord& run) {
                                 {"bytes_out", run.work.bytes_out}});
   if (run.work.roof) put(work, "roof", *run.work.roof);
   put(j, "work", std::move(work));
-  put(j, "rate", json_object({{"value", finite_json(run.rate)}, {"unit", run.rate_unit}}));
-  put(j, "merge_ns", run.merge);
-  put(j, "plan", plan(run.plan));
+  put(j, "rate",
+      json_object({{"value", if_measured(measured && run.rate > 0, finite_json(run.rate))},
+                   {"unit", run.rate_unit}}));
+  put(j, "merge_ns", if_measured(measured, run.merge));
+  put(j, "plan", plan(run.plan, measured));
   put_results(j, run);
   return j;
 }

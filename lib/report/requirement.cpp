@@ -12,6 +12,7 @@
 #include "lib/plan/choose.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/report/case_name.hpp"
+#include "lib/report/metric_interval.hpp"
 #include "lib/report/run_groups.hpp"
 
 namespace mgpu {
@@ -107,6 +108,29 @@ std::vector<const RunRecord*> in_scope(const Report& report, const std::string& 
   return runs;
 }
 
+// Returns why a value that reaches the bound does not show that it is reached; empty: it does.
+std::string undecided(const RunRecord& run, const Requirement& r) {
+  const MetricInfo* metric = find_metric(r.metric);
+  const auto interval = metric != nullptr ? interval_of(run, *metric) : std::nullopt;
+  if (!interval || (holds(interval->low, r) && holds(interval->high, r))) return "";
+  if (run.samples.size() < kFewestRanked)
+    return fmt::format("fewer than {} samples do not tell its noise", kFewestRanked);
+  return fmt::format("its 95 % interval is {:.4g} to {:.4g}", interval->low, interval->high);
+}
+
+// Returns why the metric cannot be what it is; empty where it can.
+std::string impossible(const RunRecord& run, const std::string& metric) {
+  for (const DoubtfulMetric& doubt : doubtful_metrics(run))
+    if (doubt.beyond_noise && metric == doubt.metric->name) return "it is " + doubt.reason;
+  return "";
+}
+
+std::string in_words(const std::string& metric, const std::optional<double>& value) {
+  if (!value || !std::isfinite(*value)) return "undefined";
+  return metric == "time" ? format_duration(Nanos{std::llround(*value)})
+                          : fmt::format("{:.4g}", *value);
+}
+
 }  // namespace
 
 std::vector<Requirement> parse_requirements(std::string_view from, std::string_view text) {
@@ -121,6 +145,7 @@ std::vector<Requirement> parse_requirements(std::string_view from, std::string_v
 
 std::vector<Miss> misses(const Report& report, const std::vector<Requirement>& requirements) {
   std::vector<Miss> all;
+  const bool exact = report.environment.contains("simulated");
   for (const Requirement& r : requirements) {
     const std::vector<const RunRecord*> runs = in_scope(report, r.scope);
     const auto lost = static_cast<double>(report.faults.size());
@@ -131,13 +156,15 @@ std::vector<Miss> misses(const Report& report, const std::vector<Requirement>& r
       all.push_back({std::nullopt, fmt::format("no case was measured that {} is about", r.text)});
     for (const RunRecord* run : runs) {
       const std::optional<double> value = figure(*run, r.metric);
-      if (value && std::isfinite(*value) && holds(*value, r)) continue;
-      const std::string is = !value || !std::isfinite(*value) ? "undefined"
-                             : r.metric == "time" ? format_duration(Nanos{std::llround(*value)})
-                                                  : fmt::format("{:.4g}", *value);
-      all.push_back(
-          {static_cast<std::size_t>(run - report.runs.data()),
-           fmt::format("{}: {} is {}, required is {}", case_name(*run), r.metric, is, r.text)});
+      const bool reached = value && std::isfinite(*value) && holds(*value, r);
+      std::string why = exact ? "" : impossible(*run, r.metric);
+      if (why.empty() && reached && !exact) why = undecided(*run, r);
+      if (why.empty() && reached) continue;
+      all.push_back({static_cast<std::size_t>(run - report.runs.data()),
+                     fmt::format("{}: {} is {}{}, required is {}", case_name(*run), r.metric,
+                                 in_words(r.metric, value),
+                                 why.empty() ? "" : " (inconclusive: " + why + ")", r.text),
+                     !why.empty()});
     }
   }
   return all;

@@ -28,11 +28,14 @@ std::vector<Requirement> parse_requirements(std::string_view from, std::string_v
 struct Miss {
   std::optional<std::size_t> run;  // of the report; none when no case was in the scope
   std::string what;                // "merkle ...: efficiency is 0.83, required is efficiency>=0.9"
+  bool inconclusive = false;       // the figure is known too badly to say that it is reached
 };
 
-// What is not reached. Cases that are not ok have no figures and are judged by their status, not
-// here; a figure that is undefined is missed, and so is a requirement that no case is in the scope
-// of: a gate must not pass on nothing.
+// Returns what is not reached. Cases that are not ok have no figures and are judged by their
+// status, not here; a figure that is undefined is missed, and so is a requirement that no case is
+// in the scope of: a gate must not pass on nothing. A metric that is made of measured times reaches
+// a bound only with its whole 95 % interval, unless the clock was a virtual one; where the figure
+// alone does, or is beyond what it can be, it is inconclusive.
 std::vector<Miss> misses(const Report& report, const std::vector<Requirement>& requirements);
 
 }  // namespace mgpu

@@ -8,6 +8,7 @@
 
 #include "lib/base/quantity.hpp"
 #include "lib/report/case_name.hpp"
+#include "lib/report/metric_interval.hpp"
 
 namespace mgpu {
 
@@ -34,7 +35,8 @@ constexpr double kTooWide = 0.25;  // of the median: half an interval that is wi
 bool can_be_ranked(const RunRecord& run) {
   const auto width = static_cast<double>((run.time.ci95_high - run.time.ci95_low).count());
   return run.time.n >= kFewestRanked &&
-         width / 2 <= kTooWide * static_cast<double>(run.time.median.count());
+         width / 2 <= kTooWide * static_cast<double>(run.time.median.count()) &&
+         impossible_speedup(run, true).empty();
 }
 
 // `exact`: on a virtual clock, where equal cases take equal times.
@@ -65,11 +67,11 @@ void rank(RunGroup& group, bool exact) {
     group.ranks[k] = Rank::shared;
     ++sharing;
   }
-  // Who may be faster for all that is known leaves no winner either.
+  // A row that may be faster for all that is known leaves no winner either.
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
     const Summary& time = group.runs[k]->time;
     group.doubted |= group.ranks[k] == Rank::unknown &&
-                     !(time.n >= kFewestRanked && told_apart(best->time, time));
+                     !(time.n >= kFewestRanked && best->time.ci95_high < time.ci95_low);
   }
   if (sharing == 1 && !group.doubted)
     *std::find(group.ranks.begin(), group.ranks.end(), Rank::shared) = Rank::alone;

@@ -35,7 +35,8 @@ enum class Rank {
   none,    // not ok, or slower than the fastest
   alone,   // the fastest by more than the noise
   shared,  // one of several that are fastest: their intervals do not tell them apart
-  unknown  // its time varies too much, or was measured too seldom, to say where it stands
+  unknown  // its time varies too much, was measured too seldom, or makes a speed-up that cannot be:
+           // where it stands is not known
 };
 
 // Runs of one suite, parameters and mode, in the order of the report.

@@ -10,6 +10,7 @@
 
 #include "lib/report/case_values.hpp"
 #include "lib/report/fault_words.hpp"
+#include "lib/report/metric_interval.hpp"
 #include "lib/report/row_notes.hpp"
 #include "lib/report/run_groups.hpp"
 #include "lib/report/scale.hpp"
@@ -25,12 +26,36 @@ constexpr const char* kNotOk = "\x1b[31m";
 struct GroupScales {
   Scale time, rate;
   std::string rate_unit;
+  std::size_t half_width = 0;    // of the longest half interval of a time
   std::size_t spread_width = 0;  // of the longest spread of a time
 };
 
-// Half of the 95 % interval of the time.
-double spread_of(const RunRecord& run) {
-  return static_cast<double>((run.time.ci95_high - run.time.ci95_low).count()) / 2;
+// Whether half of the 95 % interval of the time says the same of both sides: hardly anything of
+// either, or about as much, and less than the time itself.
+bool has_half(const Summary& time) {
+  constexpr double kHardlyAnything = 0.01, kOneSided = 2;
+  const auto median = static_cast<double>(time.median.count()),
+             below = static_cast<double>((time.median - time.ci95_low).count()),
+             above = static_cast<double>((time.ci95_high - time.median).count());
+  const double half = (below + above) / 2;
+  if (below < 0 || above < 0 || half > median) return false;
+  return half <= kHardlyAnything * median ||
+         std::max(below, above) <= kOneSided * std::min(below, above);
+}
+
+std::string half_of(const RunRecord& run, const Scale& scale) {
+  return scale.format(static_cast<double>((run.time.ci95_high - run.time.ci95_low).count()) / 2);
+}
+
+// Returns what follows a time: "± 0.3", half of its 95 % interval, or that interval, "[0.8, 2.9]";
+// nothing where one sample has none.
+std::string spread_of(const RunRecord& run, const GroupScales& scales) {
+  const Summary& time = run.time;
+  if (time.n < 2) return "";
+  if (has_half(time))
+    return fmt::format("\u00b1 {:>{}}", half_of(run, scales.time), scales.half_width);
+  return fmt::format("[{}, {}]", scales.time.format(static_cast<double>(time.ci95_low.count())),
+                     scales.time.format(static_cast<double>(time.ci95_high.count())));
 }
 
 GroupScales scales_of(const RunGroup& group) {
@@ -47,11 +72,12 @@ GroupScales scales_of(const RunGroup& group) {
   }
   scales.time = time_scale(fastest);
   scales.rate = rate_scale(slowest_rate, best_rate);
-  for (const RunRecord* run : group.runs) {
+  for (const RunRecord* run : group.runs)
+    if (run->status == Status::ok && run->time.n >= 2 && has_half(run->time))
+      scales.half_width = std::max(scales.half_width, half_of(*run, scales.time).size());
+  for (const RunRecord* run : group.runs)
     if (run->status == Status::ok)
-      scales.spread_width =
-          std::max(scales.spread_width, scales.time.format(spread_of(*run)).size());
-  }
+      scales.spread_width = std::max(scales.spread_width, display_width(spread_of(*run, scales)));
   return scales;
 }
 
@@ -72,7 +98,10 @@ std::vector<std::string> warnings_of(const RunRecord& run, bool simulated) {
   constexpr std::size_t kFewSamples = 5;
   std::vector<std::string> warnings = run.warnings;
   for (std::string& note : fault_notes(run)) warnings.push_back(std::move(note));
-  if (!simulated && run.status == Status::ok && run.samples.size() < kFewSamples)
+  if (simulated) return warnings;
+  if (std::string why = impossible_speedup(run, false); !why.empty())
+    warnings.push_back(std::move(why));
+  if (run.status == Status::ok && run.samples.size() < kFewSamples)
     warnings.push_back(
         fmt::format("{} sample{} only", run.samples.size(), run.samples.size() == 1 ? "" : "s"));
   return warnings;
@@ -107,9 +136,10 @@ std::string verified_cell(const RunRecord& run) {
 }
 
 std::string time_cell(const RunRecord& run, const GroupScales& scales) {
-  return fmt::format("{} \u00b1 {:>{}}",
-                     scales.time.format(static_cast<double>(run.time.median.count())),
-                     scales.time.format(spread_of(run)), scales.spread_width);
+  const std::string spread = spread_of(run, scales);
+  return scales.time.format(static_cast<double>(run.time.median.count())) +
+         (scales.spread_width > 0 ? " " + spread : "") +
+         std::string(scales.spread_width - display_width(spread), ' ');
 }
 
 // What a table shows of a case that was measured, beside who measured it.
@@ -185,14 +215,18 @@ TextRow run_row(const RunRecord& run, const std::string& label, const std::strin
 }
 
 constexpr const char* kTooFew = "too few samples to be ranked";
+constexpr const char* kImpossible = "not ranked, as its speed-up cannot be";
 constexpr const char* kTooVaried =
     "times vary too much to be ranked (half the 95 % interval is over 25 % of the median)";
 
 const char* why_unranked(const RunRecord& run) {
-  return run.time.n < kFewestRanked ? kTooFew : kTooVaried;
+  if (run.time.n < kFewestRanked) return kTooFew;
+  return impossible_speedup(run, true).empty() ? kTooVaried : kImpossible;
 }
 
-bool is_unranked(const std::string& warning) { return warning == kTooFew || warning == kTooVaried; }
+bool is_unranked(const std::string& warning) {
+  return warning == kTooFew || warning == kTooVaried || warning == kImpossible;
+}
 
 // "! equal, dynamic: 3 samples only": what is wrong with rows, each thing once.
 std::string warning_lines(const RunGroup& group, bool simulated, std::size_t width) {

@@ -16,6 +16,7 @@ TelemetryFigures read_figures_of_one(const JsonReader& j) {
   f.throttle = throttle_bits(j.at("throttle").strings());
   f.throttled_samples = j.at("throttled_samples").integer<std::size_t>();
   f.energy_j = j.at("energy_j").optional([](const JsonReader& v) { return v.number(); });
+  if (j.has("energy_reason")) f.energy_reason = read_text(j.at("energy_reason"));
   for (const GaugeInfo& gauge : kGaugeTable) {
     if (!j.has(gauge.name)) continue;
     const JsonReader figures = j.at(gauge.name);
@@ -66,6 +67,7 @@ JsonValue figures_json(const std::vector<TelemetryFigures>& figures) {
                                {"throttle", throttle_words(f.throttle)},
                                {"throttled_samples", f.throttled_samples},
                                {"energy_j", finite_json(f.energy_j)}});
+    if (!f.energy_reason.empty()) put(j, "energy_reason", f.energy_reason);
     for (const GaugeInfo& gauge : kGaugeTable) {
       const auto& g = f[gauge.gauge];
       if (g)

@@ -143,7 +143,7 @@ Timeline read_timeline(const JsonReader& json) {
   rows(json, "spans", kSpanColumns, [&](Row row) {
     HostSpan s;
     s.device = row.device(t.devices);
-    s.state = row.word({HostState::in_flight, HostState::sync, HostState::idle});
+    s.state = row.word({HostState::in_flight, HostState::sync, HostState::idle, HostState::waking});
     s.begin = row.nanos();
     s.end = row.nanos();
     t.spans.push_back(s);

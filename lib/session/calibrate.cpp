@@ -12,6 +12,7 @@
 #include "lib/session/kernel_variants.hpp"
 #include "lib/session/noise.hpp"
 #include "lib/session/peer_links.hpp"
+#include "lib/session/watch.hpp"
 
 namespace mgpu {
 namespace {
@@ -178,6 +179,16 @@ CalibrationResult calibrate(Backend& backend, std::span<const Device> devices,
 
 namespace {
 
+SessionOptions host_only() {
+  SessionOptions options;
+  options.telemetry = TelemetryPlaces{};
+  return options;
+}
+
+// Of the cores. A rate is a median of many launches, and stands more load than the noise between
+// medians does.
+constexpr double kMostLoad = 0.75;
+
 // Measures one suite on the devices of a kind that nothing is cached of.
 void measure_suite(Backend& backend, Executor& executor, std::span<const Device> devices,
                    std::span<SuiteCalibration> rows, const Problem& problem, bool cpus,
@@ -196,12 +207,19 @@ void measure_suite(Backend& backend, Executor& executor, std::span<const Device>
       const auto variants = cached_variants(problem, devices.subspan(i, 1), store, warnings);
       for (const auto& workload : work.workloads)
         take_variants(*workload, variants, open->resources().traits(), warnings);
+      TelemetryRecord ignored;
+      Watch watch(backend, host_only(), ignored);
       attend(backend, open.get(), [&] {
         rows[i].rate = measure_rate_at_reference_size(backend, executor, work, *open, true);
       });
       if (!rows[i].rate) continue;
       rows[i].origin = CalibrationOrigin::measured;
-      store.save_suite(devices[i], rows[i].work, *rows[i].rate, warnings);
+      if (const auto load = other_load_above(watch.take(), kMostLoad)) {
+        warnings.push_back("the rate of " + rows[i].work + " on " + devices[i].id +
+                           " was not cached: " + *load + "; calibrate on an idle machine");
+      } else {
+        store.save_suite(devices[i], rows[i].work, *rows[i].rate, warnings);
+      }
     } catch (const Error& error) {
       if (open && !try_drain(backend, *open)) {
         leak(std::move(open));

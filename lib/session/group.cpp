@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "lib/base/quantity.hpp"
 #include "lib/exec/driver_call.hpp"
 #include "lib/session/group_run.hpp"
 
@@ -299,6 +300,9 @@ void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) 
   if (sample.failure && sample.failure->kind() == ErrorKind::unsupported)
     return refuse(the_case, sample.failure->what());
   if (sample.failure) return fail(the_case, sample.failure->what());
+  if (sample.makespan() <= Nanos{})
+    return fail(the_case, "a sample took " + format_duration(sample.makespan()) +
+                              ": the host's clock stands still or goes backwards");
   if (!request.merges) return shrink_cases();
   const bool compared =
       given_.options.integrity != IntegrityLevel::off && given_.workload.shape().result_on_devices;

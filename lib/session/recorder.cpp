@@ -76,7 +76,8 @@ class Recorder {
   // What `times` of these devices at once are of what they could do together.
   std::optional<double> efficiency(std::span<const Nanos> times,
                                    std::span<const std::size_t> set) const {
-    double rates = 0;  // problems a second
+    if (set.size() == 1) return 1.0;  // what it does alone is what it could do
+    double rates = 0;                 // problems a second
     for (const std::size_t i : set) {
       const auto tau = alone(i);
       if (!tau || *tau <= Nanos{}) return std::nullopt;

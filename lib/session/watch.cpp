@@ -62,20 +62,32 @@ std::vector<TelemetryTrack> Watch::take() {
   return telemetry_ ? telemetry_->take() : std::vector<TelemetryTrack>{};
 }
 
-std::optional<std::string> other_load(const TelemetryFigures& host, bool cpus) {
+namespace {
+
+std::optional<std::string> load_above(const TelemetryFigures& host, double most) {
   const auto& load = host[Gauge::other_load];
-  if (!load || load->mean <= (cpus ? kOtherLoadCpu : kOtherLoadHost)) return std::nullopt;
+  if (!load || load->mean <= most) return std::nullopt;
   return fmt::format("other programs used about {:.0f} % of the cores",
                      std::round(load->mean * 10) * 10);
 }
 
-std::optional<std::string> other_load(std::span<const TelemetryTrack> tracks, bool cpus) {
+}  // namespace
+
+std::optional<std::string> other_load(const TelemetryFigures& host, bool cpus) {
+  return load_above(host, cpus ? kOtherLoadCpu : kOtherLoadHost);
+}
+
+std::optional<std::string> other_load_above(std::span<const TelemetryTrack> tracks, double most) {
   for (const TelemetryTrack& track : tracks) {
     if (track.of != kHost || track.readings.empty()) continue;
     const TimeWindow whole{track.readings.front().at, track.readings.back().at};
-    return other_load(summarise_telemetry(track, {&whole, 1}, kReach), cpus);
+    return load_above(summarise_telemetry(track, {&whole, 1}, kReach), most);
   }
   return std::nullopt;
+}
+
+std::optional<std::string> other_load(std::span<const TelemetryTrack> tracks, bool cpus) {
+  return other_load_above(tracks, cpus ? kOtherLoadCpu : kOtherLoadHost);
 }
 
 void add_telemetry(RunRecord& run, std::span<const TimeWindow> samples,

@@ -31,6 +31,9 @@ std::optional<std::string> other_load(const TelemetryFigures& host, bool cpus);
 // The same of all the time that the tracks are of, without looking at any samples.
 std::optional<std::string> other_load(std::span<const TelemetryTrack> tracks, bool cpus);
 
+// Returns the same words where others used more than that share of the cores.
+std::optional<std::string> other_load_above(std::span<const TelemetryTrack> tracks, double most);
+
 // Fills in a case's figures, those of the sample shown, and warnings: clocks held down, other load.
 // `samples` in the order of the record's; `cpus`: it ran on CPUs alone.
 void add_telemetry(RunRecord& run, std::span<const TimeWindow> samples,

@@ -66,7 +66,8 @@ def slim(report):
     """Without what is replaced or not read, events and samples, nor the folders this machine keeps things in."""
     report["tool"]["argv"] = [Path(word).name if Path(word).is_absolute() else word for word in report["tool"]["argv"]]
     for run in report["runs"]:
-        run["timeline"].update(commands=[], spans=[], slices=[])
+        if run["timeline"]:  # null where the case is not ok
+            run["timeline"].update(commands=[], spans=[], slices=[])
         run["sample_index"] = 0
         for device in run["per_device"]:
             device.pop("alone_samples_ns", None)

@@ -19,7 +19,7 @@
   };
   const kinds = () => ({ compute: ["#0072B2", ""], upload: ["#E69F00", "/"], download: ["#CC79A7", "\\"] });
   const waits = () => ({ launch: ["in flight, nothing runs", ink("launch"), "x"], sync: ["waiting for others, merge", ink("sync"), "."], idle: ["no slice", ink("idle"), ""],
-    rest: ["not explained", ink("paper"), "/"] });
+    waking: ["its thread does not run yet", ink("idle"), "-"], rest: ["not explained", ink("paper"), "/"] });
   const parts = () => [["compute", ...kinds().compute], ["upload", ...kinds().upload], ["download", ...kinds().download], ...Object.values(waits())];
   const filled = (color, shape, more) => ({ color, pattern: { shape, bgcolor: color, fgcolor: ink("black"), fgopacity: 0.45, size: 6 }, ...more });
   const narrow = () => innerWidth < 760;

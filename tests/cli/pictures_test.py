@@ -329,8 +329,8 @@ class Refusals(Scripts):
     def test_bad_input_is_one_line_that_says_what(self):
         for text, words in (("", ("is not JSON",)), ("[1, 2]", ("is not a result file",)), (
                 '{"schema": "mgpu-bench/trace"}', ("is not a result file",)),
-                            ('{"schema": "mgpu-bench/result", "schema_version": 3}', ("version 3",
-                "reads versions 1 and 2")),
+                            ('{"schema": "mgpu-bench/result", "schema_version": 4}', ("version 4",
+                "reads versions 1 to 3")),
                             ('{"schema": "mgpu-bench/result", "schema_version": 1, "runs": [3], '
                              '"devices": []}', ('"runs"', "list of objects"))):
             file = self.folder / "bad.json"

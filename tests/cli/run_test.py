@@ -139,6 +139,15 @@ class OneRun(Case):
                               capture_output=True, text=True)
         self.assertEqual((done.returncode, len(done.stdout.splitlines())), (1, 1), done.stdout)
 
+    def test_a_requirement_that_noise_leaves_open_is_inconclusive(self):
+        file = binary.ROOT / "results/xeon/merkle-two-cores.json.gz"
+        runs = json.loads(gzip.decompress(file.read_bytes()))["runs"]
+        shown = next(run["metrics"]["efficiency"] for run in runs if run["strategy"] == "equal")
+        for bound, code in ((shown / 2, 0), (shown, 4), (shown * 1.5, 3)):
+            done = mgpu("report", file, "--require", f"equal:efficiency>={bound}")
+            self.assertEqual((done.code, bound), (code, bound), done.err)
+            self.assertEqual("inconclusive" in done.err, code == 4, done.err)
+
     def test_devices_are_told_with_every_fact(self):
         document = json.loads(self.good("devices", "--json").out)
         self.assert_exact_schema(document, "devices")

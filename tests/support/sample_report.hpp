@@ -45,11 +45,6 @@ inline DeviceRecord sample_device(const std::string& id, std::size_t rank, const
   return record;
 }
 
-inline Summary around(std::int64_t median) {
-  return {10,         Nanos{median - 2000}, Nanos{median},        Nanos{median + 100},
-          Nanos{900}, Nanos{600},           Nanos{median - 1000}, Nanos{median + 1200}};
-}
-
 // The host and the first device were read, twice during the sample shown.
 inline void add_sample_telemetry(RunRecord& run) {
   TelemetryFigures host, gpu;
@@ -60,7 +55,7 @@ inline void add_sample_telemetry(RunRecord& run) {
   gpu.readings = 20;
   gpu.gauges[static_cast<std::size_t>(Gauge::clock)] = GaugeFigures{1755, 1900.5, 1980};
   gpu.gauges[static_cast<std::size_t>(Gauge::power)] = GaugeFigures{120, 512.5, 700};
-  gpu.energy_j = 0.4375;
+  gpu.energy_reason = kTooShortForEnergy;
   gpu.throttle = throttle::power_cap;
   gpu.throttled_samples = 3;
   run.telemetry = {host, gpu};
@@ -103,8 +98,8 @@ inline RunRecord sample_run(const std::string& strategy, std::int64_t first, std
     b.span(d, HostState::sync, done, end + 50'000);
   }
   run.timeline = b.merge(end + 4'000, end + 48'000).get();
-  run.time = around(run.timeline.makespan.count());
-  for (int k = 0; k < 10; ++k) run.samples.push_back(run.timeline.makespan + Nanos{(k - 5) * 300});
+  for (int k = 0; k < 11; ++k) run.samples.push_back(run.timeline.makespan + Nanos{(k - 5) * 300});
+  run.time = summarise(run.samples);
   run.sample_index = 5;
   run.work = {100'000, 99'999, 3'200'000, 32};
   run.rate = 99'999 / seconds(run.time.median);
@@ -127,7 +122,7 @@ inline RunRecord sample_run(const std::string& strategy, std::int64_t first, std
     p.utilisation = static_cast<double>(parts[d].compute.count()) /
                     static_cast<double>(run.timeline.makespan.count());
     p.bytes_resident = 6'400'000;
-    for (int k = 0; k < 10; ++k) {
+    for (int k = 0; k < 11; ++k) {
       p.alone_samples.push_back(*p.alone + Nanos{(k - 5) * 100});
       p.busy_samples.push_back(std::max(Nanos{}, p.parts.busy + Nanos{(k - 5) * 200}));
     }

@@ -131,10 +131,11 @@ inline void draw_item(TimelineBuilder& b, std::uint32_t device,
     b.download(device, slice(words[1]), begin, end, bytes);
   } else if (what.starts_with("put>") || what.starts_with("wait>")) {
     b.exchange(device, number, what.starts_with("wait"), begin, end, bytes);
-  } else if (what == "fly" || what == "sync" || what == "idle") {
+  } else if (what == "fly" || what == "sync" || what == "idle" || what == "wake") {
     b.span(device,
            what == "fly"    ? HostState::in_flight
            : what == "sync" ? HostState::sync
+           : what == "wake" ? HostState::waking
                             : HostState::idle,
            begin, end);
   } else if (what == "items") {
@@ -154,9 +155,9 @@ inline void draw_item(TimelineBuilder& b, std::uint32_t device,
 
 // A timeline as a picture in words: "0: up 0 5..25 64B, run 0 30..60, fly 0..70 1: put>0 10..40".
 // A device's number and a colon, and what it does, with commas between: up, run and down of a slice
-// (a number, prep, collect, merge); put>1 and wait>1, to and from another device; fly, sync and
-// idle of its worker; items of a slice, and when they were enqueued and finished; merge, or merge@0
-// on a device. "64B" are bytes, "@3" is a round.
+// (a number, prep, collect, merge); put>1 and wait>1, to and from another device; fly, sync, idle
+// and wake of its worker; items of a slice, and when they were enqueued and finished; merge, or
+// merge@0 on a device. "64B" are bytes, "@3" is a round.
 inline Timeline drawn(std::size_t devices, const std::string& makespan, std::string_view picture) {
   TimelineBuilder b(devices, drawn_time(makespan));
   std::uint32_t device = 0;

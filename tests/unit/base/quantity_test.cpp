@@ -119,3 +119,12 @@ TEST_CASE("quoted text is one short printable line") {
   CHECK(in_quotes("a\nb\xff") == "\"a\\x0ab\\xff\"");
   CHECK(in_quotes(std::string(49, 'x')) == "\"" + std::string(48, 'x') + "...\"");
 }
+
+TEST_CASE("a count and what it counts agree in number") {
+  CHECK(format_counted(1, "terms") == "1 term");
+  CHECK(format_counted(1, "leaves") == "1 leaf");
+  CHECK(format_counted(1 << 20, "leaves") == "2^20 leaves");
+  CHECK(format_counted(0, "rows") == "0 rows");
+  CHECK(format_counted(8, "side") == "side 8");
+  CHECK(format_counted(1, "batch") == "batch 1");
+}

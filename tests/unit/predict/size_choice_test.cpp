@@ -91,6 +91,23 @@ TEST_CASE("each limit keeps the size down, and is named; the smallest size is be
   CHECK(chosen_on({at_rate(1e12)}, {.input = ~Bytes{0}}).size == 1 << 30);
 }
 
+TEST_CASE(
+    "a size can be split over its devices and shows more than launches, however busy it was") {
+  SizedDevice busy = at_rate(1e6);  // 50 us are 50 items
+  busy.rate.fixed = milliseconds(121);
+  const ChosenSize chosen = chosen_on({busy});
+  CHECK(chosen.size == 64);
+  CHECK(chosen.doubtful);
+  CHECK_FALSE(chosen_on({at_rate(1e6)}).doubtful);
+  SuiteInfo coarse = countable();
+  coarse.shape = [](const SuiteParams& params) {
+    Shape made = countable().shape(params);
+    made.granularity = 256;
+    return made;
+  };
+  CHECK(choose_size({&coarse, {}}, std::vector{busy}, {.devices = 4}).size == 1024);
+}
+
 TEST_CASE("a sweep ends at the largest size and grows four times each step") {
   const SuiteInfo suite = countable();
   CHECK(sweep_sizes({&suite, {}}, std::vector{at_rate(1e6)}, 1 << 17) ==

@@ -24,7 +24,7 @@ std::vector<Nanos> nanos(std::initializer_list<std::int64_t> values) {
 }
 
 Nanos sum_of_parts(const DeviceParts& p) {
-  return p.upload + p.compute + p.download + p.exchange + p.launch + p.sync + p.idle;
+  return p.upload + p.compute + p.download + p.exchange + p.launch + p.sync + p.idle + p.wake;
 }
 
 const std::pair<const char*, Nanos DeviceParts::*> kTimes[] = {
@@ -35,6 +35,7 @@ const std::pair<const char*, Nanos DeviceParts::*> kTimes[] = {
     {"launch", &DeviceParts::launch},
     {"sync", &DeviceParts::sync},
     {"idle", &DeviceParts::idle},
+    {"wake", &DeviceParts::wake},
     {"residue", &DeviceParts::residue},
     {"busy", &DeviceParts::busy},
     {"finish", &DeviceParts::finish},
@@ -123,6 +124,9 @@ TEST_CASE("every part of T is what was put into the picture, of the first device
     what a clock error moves outside the sample is not part of T
       0: up 0 -7..10, run 0 10..109, down 0 110..120, fly 0..100
       = upload 10 compute 90 busy 100 finish 100 transfers 10
+    a worker that the operating system lets run late is no mystery
+      0: wake 0..25, idle 25..30, run 0 40..60, fly 30..60, sync 60..100
+      = compute 20 launch 10 sync 40 idle 5 wake 25 busy 20 finish 60
     a device that did nothing only waits
       0: sync 0..100 = sync 100
     a merge on a device is its work but not its finish, one on the host is nobody's
@@ -226,6 +230,10 @@ TEST_CASE("speed-ups need every device's time alone, and what compares devices s
       metrics_of(drawn(1, "20", "0: run 0 0..20, items 0 0..10"), {Nanos{20}, {Nanos{20}}, {}, {}}),
       "speedup=1 efficiency=1 karp_flatt=none balance=none share_error=none "
       "utilisation_stdev=none");
+  // Two measurements of one device make no speed-up, however far apart they are.
+  check_metrics(metrics_of(drawn(1, "20", "0: run 0 0..20, items 0 0..10"),
+                           {Nanos{20}, {Nanos{277}}, {}, {}}),
+                "speedup=1 ideal_speedup=1 efficiency=1 karp_flatt=none");
 }
 
 TEST_CASE("on random pipelines with gapless spans the parts of every device add up to T") {
@@ -238,7 +246,7 @@ TEST_CASE("on random pipelines with gapless spans the parts of every device add 
       for (int k = 0; at < t.makespan.count(); ++k) {
         const std::int64_t to = std::min(
             t.makespan.count(), at + std::uniform_int_distribution<std::int64_t>(1, 200)(random));
-        t.spans.push_back({{d}, static_cast<HostState>(k % 3), Nanos{at}, Nanos{to}});
+        t.spans.push_back({{d}, static_cast<HostState>(k % 4), Nanos{at}, Nanos{to}});
         at = to;
       }
     }
@@ -272,4 +280,5 @@ TEST_CASE("kinds and states have the names the result file uses") {
   CHECK(std::string(to_string(HostState::in_flight)) == "in_flight");
   CHECK(std::string(to_string(HostState::sync)) == "sync");
   CHECK(std::string(to_string(HostState::idle)) == "idle");
+  CHECK(std::string(to_string(HostState::waking)) == "waking");
 }

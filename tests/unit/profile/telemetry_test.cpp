@@ -41,7 +41,20 @@ TEST_CASE("a long sample has the readings inside it, a short one the nearest, a 
   CHECK(readings_of_sample({"0:0", {}}, window(0, 100), Nanos{60}).empty());
 }
 
-TEST_CASE("figures of a case weigh samples by length; energy is the counter's at their ends") {
+TEST_CASE("energy is the counter's at the ends of samples that last a second") {
+  const auto s = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e9); };
+  const TelemetryTrack seconds{"0:0",
+                               {reading(s(1), 10, 1), reading(s(2), 20, 2), reading(s(3), 30, 4),
+                                reading(s(4), 40, 8), reading(s(5), 40, 10)}};
+  const std::vector<TimeWindow> samples{window(s(1.5), s(3.5)), window(s(3.8), s(4)),
+                                        window(s(4), s(5))};
+  const TelemetryFigures figures = summarise_telemetry(seconds, samples, Nanos{s(0.1)});
+  REQUIRE(figures.energy_j);
+  CHECK(*figures.energy_j == doctest::Approx(((6 - 1.5) + (10 - 8)) / 2));  // not the short one
+  CHECK(figures.energy_reason.empty());
+}
+
+TEST_CASE("figures of a case weigh samples by length") {
   const std::vector<TimeWindow> samples{window(150, 350), window(380, 400)};  // readings 20, 30; 40
   const TelemetryFigures figures = summarise_telemetry(track, samples, Nanos{60});
   CHECK(figures.readings == 3);
@@ -50,8 +63,8 @@ TEST_CASE("figures of a case weigh samples by length; energy is the counter's at
   CHECK(figures[Gauge::power]->max == 40);
   CHECK(figures[Gauge::power]->mean == doctest::Approx((25.0 * 200 + 40 * 20) / 220));
   CHECK_FALSE(figures[Gauge::clock]);
-  REQUIRE(figures.energy_j);
-  CHECK(*figures.energy_j == doctest::Approx(((6 - 1.5) + (8 - 7.2)) / 2));
+  CHECK_FALSE(figures.energy_j);  // of samples this short, which is said
+  CHECK_FALSE(figures.energy_reason.empty());
   CHECK(figures.throttle == (throttle::thermal | throttle::power_cap));
   CHECK(figures.throttled_samples == 1);
 }
@@ -62,6 +75,7 @@ TEST_CASE("without readings near there are no figures, and energy is not guessed
   CHECK(none.readings == 0);
   CHECK_FALSE(none[Gauge::power]);
   CHECK_FALSE(none.energy_j);
+  CHECK(none.energy_reason.empty());
   const TelemetryFigures some = summarise_telemetry(track, {&half, 1}, Nanos{60});
   CHECK(some[Gauge::power]->mean == 40);
   CHECK_FALSE(some.energy_j);

@@ -158,6 +158,25 @@ TEST_CASE("too few samples are said, and never give a verdict") {
   CHECK(times(base, fresh).change == Change::same);
 }
 
+TEST_CASE("a speed-up that cannot be is no change, whichever side has it") {
+  Report good = timed(10), bad = timed(10);
+  RunRecord& run = bad.runs[0];
+  for (PerDevice& p : run.per_device) {
+    *p.alone *= 12;
+    for (Nanos& t : p.alone_samples) t *= 12;
+  }
+  run.metrics.efficiency = 12;
+  for (const Compared metric : {Compared::speedup, Compared::efficiency}) {
+    for (const bool in_base : {true, false}) {
+      const ComparisonRow row =
+          row_of(in_base ? compared(bad, good) : compared(good, bad), "equal", metric);
+      CHECK(row.change == Change::inconclusive);
+      CHECK(row.reason.find(in_base ? "BASE: " : "NEW: ") == 0);
+    }
+  }
+  CHECK(times(bad, good).change == Change::same);
+}
+
 TEST_CASE("cases are matched by what they are, those without a partner or figures are named") {
   Report base = timed({{"equal", 10}, {"dynamic", 10}, {"guided", 10}, {"stealing", 10}});
   Report fresh = timed({{"equal", 10}, {"dynamic", 10}, {"guided", 10}, {"adaptive", 10}});

@@ -4,10 +4,12 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "lib/report/case_name.hpp"
+#include "lib/report/record_json.hpp"
 #include "tests/support/golden.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/sample_report.hpp"
@@ -58,7 +60,7 @@ TEST_CASE("Google Benchmark JSON has an entry per case, or per sample, of finite
   CHECK(names.size() == kOk);
   CHECK_FALSE(one["benchmarks"].back().contains("roofline_fraction"));  // infinite there
   const Json all = Json::parse(exported("googlecpp-samples", report, {}));
-  REQUIRE(all["benchmarks"].size() == kOk * 10);
+  REQUIRE(all["benchmarks"].size() == kOk * 11);
   CHECK(all["benchmarks"][3]["repetition_index"] == 3);
   CHECK(all["benchmarks"][3]["real_time"] ==
         static_cast<double>(report.runs[0].samples[3].count()));
@@ -113,6 +115,84 @@ TEST_CASE("a requirement holds for every case in its scope or names those that m
   Report undefined = report;
   undefined.runs[0].metrics.efficiency.reset();
   CHECK(missed_of(undefined, "single:efficiency<2").size() == 1);
+}
+
+namespace {
+
+// The case's devices took `factor` times as long alone, the case as long as it does.
+void measure_alone_slowly(RunRecord& run, double factor, std::size_t rounds) {
+  const auto longer = [&](Nanos& t) { t = Nanos{std::llround(factor * double(t.count()))}; };
+  run.samples.resize(rounds);
+  for (PerDevice& p : run.per_device) {
+    longer(*p.alone);
+    for (Nanos& t : p.alone_samples) longer(t);
+    p.alone_samples.resize(rounds);
+  }
+  *run.metrics.speedup *= factor;
+  *run.metrics.efficiency *= factor;
+  run.metrics.karp_flatt = karp_flatt(*run.metrics.speedup, *run.metrics.ideal_speedup);
+}
+
+}  // namespace
+
+TEST_CASE("a requirement is not met by a ratio that cannot be, nor by one that noise leaves open") {
+  for (const std::size_t rounds : {1, 11}) {
+    CAPTURE(rounds);
+    Report report = sample_report();
+    report.runs = {report.runs[2]};
+    measure_alone_slowly(report.runs[0], 12, rounds);
+    for (const char* text : {"efficiency>=0.9", "speedup>=2", "efficiency<=1", "karp_flatt<=0.5"}) {
+      const auto missed = misses(report, parse_requirements("--require", text));
+      REQUIRE(missed.size() == 1);
+      CHECK(missed[0].inconclusive);
+    }
+    const auto met = misses(report, parse_requirements("--require", "time<1s,ideal_speedup>=0.9"));
+    CHECK(met.empty());
+    report.environment["simulated"] = "a scenario";  // whose clock has no noise
+    CHECK(missed_of(report, "efficiency>=0.9").empty());
+  }
+  Report report = sample_report();
+  report.runs = {report.runs[2]};  // efficiency 0.926, of which 0.1 % is noise
+  CHECK(missed_of(report, "efficiency>=0.92").empty());
+  report.runs[0].per_device[1].alone_samples[3] *= 2;
+  report.runs[0].per_device[0].alone_samples[4] *= 2;  // one of eleven rounds is no matter
+  CHECK(missed_of(report, "efficiency>=0.92").empty());
+  for (std::size_t k = 0; k < 4; ++k) {
+    report.runs[0].samples[k] *= 2;
+    report.runs[0].samples[10 - k] /= 2;
+  }
+  const auto open = misses(report, parse_requirements("--require", "efficiency>=0.92"));
+  REQUIRE(open.size() == 1);
+  CHECK(open[0].inconclusive);
+  const auto missed = misses(report, parse_requirements("--require", "efficiency>=0.95"));
+  REQUIRE(missed.size() == 1);
+  CHECK_FALSE(missed[0].inconclusive);
+}
+
+TEST_CASE("a ratio that cannot be is marked in text and CSV, and kept from dashboards") {
+  Report report = sample_report();
+  report.runs = {report.runs[2]};
+  CHECK_FALSE(Json::parse(to_json_text(report))["runs"][0].contains("doubtful_metrics"));
+  measure_alone_slowly(report.runs[0], 12, 11);
+  report.runs[0].metrics.roofline_fraction = 1.015;
+  std::string doubtful;
+  const Json file = Json::parse(to_json_text(report));
+  for (const Json& doubt : file["runs"][0]["doubtful_metrics"]) {
+    doubtful += doubt["metric"].get<std::string>() + ' ';
+    CHECK(doubt["beyond_noise"] == (doubt["metric"] != "roofline_fraction"));
+    CHECK(doubt["slight"] == (doubt["metric"] == "roofline_fraction"));
+    CHECK_FALSE(doubt["reason"].get<std::string>().empty());
+  }
+  CHECK(doubtful == "speedup efficiency karp_flatt roofline_fraction ");
+  CHECK(has(exported("csv", report, {}), "efficiency: above"));
+  CHECK(has(exported("csv", report, {}), "roofline_fraction: above"));
+  CHECK(has(exported("markdown", report, {}), "(!)"));
+  CHECK_FALSE(has(exported("bmf", report, {}), "efficiency"));
+  CHECK_FALSE(has(exported("gha-bigger", report, {}), "speedup"));
+  const Json google = Json::parse(exported("googlecpp", report, {}))["benchmarks"][0];
+  CHECK_FALSE(google.contains("efficiency"));
+  CHECK(google["roofline_fraction"] == 1.015);
+  CHECK(has(google["label"].get<std::string>(), "roofline_fraction: above"));
 }
 
 TEST_CASE("what is not a requirement is refused in one line that says what is accepted") {

@@ -39,7 +39,7 @@ TEST_CASE("a result that version 0.1 wrote reads like the one that is written of
 
 TEST_CASE("names of before are names of today in version 1 only") {
   Json json = Json::parse(test::file_text(kData / "result_v1.json"));
-  json["schema_version"] = 2;
+  json["schema_version"] = kResultSchemaVersion;
   CHECK_THROWS_AS(report_from_json(json), Error);
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("every renamed place of a result is brought up to date, and nothing el
     "plan": {"estimates": [{"crowd_ns": 1, "least_ns": 2, "spared_ns": 3, "fixed_ns": 4}],
              "request": {"merge_further_ns": 5}}}]})");
   const Json now =
-      Json::parse(R"({"schema_version": 2, "environment": {"way": "x", "s_max": "y"}, "runs": [{
+      Json::parse(R"({"schema_version": 3, "environment": {"way": "x", "s_max": "y"}, "runs": [{
     "params": {"ceiling": 1}, "work": {"items": 5, "roof": "memory"},
     "per_device": [{"kernel_variant": "tile 8"}, {}],
     "metrics": {"speedup": 1.9, "ideal_speedup": 2.0, "roofline_fraction": 0.5},

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/base/error.hpp"
+#include "lib/report/contradictions.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/table_writer.hpp"
 #include "lib/report/trace_writer.hpp"
@@ -23,7 +24,7 @@ TEST_CASE("a missing field, a wrong type or a reference to nothing is named by i
   check_refusals(to_json_text(sample_report()), refusal_of_result, R"(
     /schema
     /schema            "something/else"     => & something/else & mgpu-bench/result
-    /schema_version    3
+    /schema_version    4
     /schema_version    "1"                  => & a whole number
     /schema_version    0
     /complete          "yes"                => & true or false
@@ -39,7 +40,7 @@ TEST_CASE("a missing field, a wrong type or a reference to nothing is named by i
     /runs/1/time_ns/median 1.5              => & 1.5 & from 0 to
     /runs/1/time_ns/ci95 [1]
     /runs/1/work/items -1
-    /runs/0/sample_index 10
+    /runs/0/sample_index 11
     /runs/3/faults/0/sample 1
     /runs/3/disturbed_samples/0/devices ["0:0"] => runs[3].disturbed_samples[0].timeline.devices
     /runs/0/timeline/commands/1/0 2         => runs[0].timeline.commands & row 1
@@ -49,6 +50,52 @@ TEST_CASE("a missing field, a wrong type or a reference to nothing is named by i
     /runs/0/timeline/devices 3
     /runs/0/timeline/uncertainty_ns [1]
     /runs/0/timeline/merge/on 5)");
+}
+
+TEST_CASE("a case that cannot have come about is refused, by the field that says so") {
+  check_refusals(to_json_text(sample_report()), refusal_of_result, R"(
+    /runs/1/samples_ns     []
+    /runs/1/samples_ns/3   0                => runs[1].samples_ns[3] & 0 ns
+    /runs/1/metrics/speedup -1
+    /runs/1/metrics/efficiency -5
+    /runs/1/verify/status  "failed"         => runs[1].verify.status & ok
+    /runs/1/verify/digest  "")");
+}
+
+TEST_CASE("a figure that is not of its own samples is named by its field") {
+  const Json good = to_json(sample_report());
+  for (std::size_t k = 0; k < good["runs"].size(); ++k)
+    CHECK(contradictions(report_from_json(good).runs[k]).empty());
+  for (const auto& [field, value] : {std::pair<const char*, double>{"time_ns/median", 1},
+                                     {"time_ns/n", 1000},
+                                     {"time_ns/ci95/0", 5},
+                                     {"samples_ns/5", 7'000'000},
+                                     {"metrics/speedup", 1e9},
+                                     {"metrics/ideal_speedup", 3},
+                                     {"metrics/efficiency", 0.9},
+                                     {"rate/value", 5},
+                                     {"per_device/0/alone_ns", 7}}) {
+    CAPTURE(field);
+    Json json = good;
+    json[Json::json_pointer("/runs/1/" + std::string(field))] =
+        value < 1 ? Json(value) : Json(static_cast<std::int64_t>(value));
+    const std::vector<std::string> found = contradictions(report_from_json(json).runs[1]);
+    REQUIRE_FALSE(found.empty());
+    const std::string place = field;
+    if (!place.starts_with("samples"))
+      CHECK(found[0].starts_with(place.substr(0, place.find('/'))));
+  }
+}
+
+TEST_CASE("a name that is twice in one object is refused") {
+  const std::string good = to_json_text(sample_report());
+  for (const char* name : {"complete", "schema"}) {
+    std::string twice = good;
+    twice.insert(twice.find('{') + 1, "\"" + std::string(name) + "\": 1, ");
+    CHECK(refusal_of_result(twice).find(name) != std::string::npos);
+  }
+  CHECK(refusal_of_result(R"([{"a": "b\"a\": {", "b": {"a": 1}}, {"a": "a", "b": "a"}])")
+            .find("twice") == std::string::npos);
 }
 
 TEST_CASE("references in what only some results have are checked as well") {

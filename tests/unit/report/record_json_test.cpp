@@ -37,8 +37,12 @@ void add_rounds_and_chain(RunRecord& run) {
   parts.exchange_times = {Nanos{5}, Nanos{75}, Nanos{60}};
   parts.bytes_sent = 4096;
   parts.bytes_received = 2048;
+  const Metrics made = run.metrics;
   double next = 0.0625;
   for (const MetricInfo& metric : all_metrics()) run.metrics.*metric.value = next *= 1.0625;
+  run.metrics.speedup = made.speedup;
+  run.metrics.ideal_speedup = made.ideal_speedup;
+  run.metrics.efficiency = made.efficiency;
   run.bottleneck.free_exchange = Nanos{5};
   run.worst_round = 7;
   run.borders = {{2, {10, 10}, {{4, {12, 8}}, {8, {13, 7}}}}, {3, {13, 7}, {{16, {14, 6}}}}};
@@ -81,8 +85,8 @@ Report everything() {
   run.params["precision"] = kInfinite;
   run.work.roof = "host link";
   run.noise_floor = 0.03;
-  run.sample_runs.assign(10, 2);
-  run.per_device[0].alone_sample_runs.assign(10, 1);
+  run.sample_runs.assign(11, 2);
+  run.per_device[0].alone_sample_runs.assign(11, 1);
   run.per_device[0].kernel_variant = "tile 8";
   run.per_device[0].busy_samples[3].reset();
   run.per_device[1].parts.unknown = "a kernel took no time";
@@ -132,7 +136,7 @@ TEST_CASE("results are written as the golden files are, and come back as they we
 
 TEST_CASE("what the reader makes of values that stand for others") {
   const Report back = report_from_text(to_json_text(everything()));
-  CHECK(std::isnan(back.runs[0].rate));
+  CHECK(back.runs[0].rate == 0);
   CHECK_FALSE(back.devices[0].capability->int32_ops > 0);
   CHECK(std::isnan(back.runs[0].verify.found.curves[0].values[2]));
   CHECK(back.runs[0].timeline.commands.at(2).slice == kCollect);
@@ -163,6 +167,7 @@ TEST_CASE("results without what only some have, or of older versions, are read")
     /runs/0/per_device/0/exchange_total_ns
     /runs/0/per_device/0/exchange_hidden_ns
     /runs/0/per_device/0/waiting_ns
+    /runs/0/per_device/0/wake_ns
     /runs/0/disturbed_samples
     /runs/0/devices_asked
     /runs/0/verify/samples_checked)");
@@ -205,15 +210,42 @@ TEST_CASE("a case that is not ok is written without figures, whatever its record
     run.reason = "device 0:1 was lost";
     const std::string json = to_json_text(report);
     check_json(json, R"(/runs/3/samples_ns []
-      /runs/3/time_ns/median 0
-      /runs/3/rate/value 0
+      /runs/3/time_ns/n 0
+      /runs/3/time_ns/min null
+      /runs/3/time_ns/median null
+      /runs/3/time_ns/stdev null
+      /runs/3/time_ns/ci95 [null, null]
+      /runs/3/rate/value null
+      /runs/3/sample_index null
+      /runs/3/merge_ns null
+      /runs/3/plan/decision_ns null
+      /runs/3/bottleneck/name null
+      /runs/3/timeline null
       /runs/3/per_device []
       /runs/3/metrics/speedup null
-      /runs/3/timeline/commands []
       /runs/3/reason "device 0:1 was lost")");
+    CHECK(to_json_text(report_from_text(json)) == json);
     CHECK(report_from_text(json).runs[3].faults.size() == 1);  // those it keeps
     CHECK(report_from_text(json).runs[3].disturbed.size() == 1);
   }
+}
+
+TEST_CASE("files of before version 3 have zeros and short samples' energy, which count as none") {
+  std::vector<Edit> older = edits_of(R"(/schema_version 2
+    /runs/4/time_ns {"n": 0, "min": 0, "median": 0, "mean": 0, "stdev": 0, "mad": 0, "ci95": [0, 0]}
+    /runs/4/rate/value 0.0
+    /runs/4/sample_index 0
+    /runs/4/merge_ns 0
+    /runs/4/plan/decision_ns 0
+    /runs/4/setup_ns {"build": 0, "alloc": 0, "pin": 0, "upload": 0}
+    /runs/4/bottleneck/name "none"
+    /runs/0/telemetry/1/energy_j 18.7)");
+  const std::string text = to_json_text(sample_report());
+  const std::string now = to_json_text(report_from_text(edited(text, older)));
+  check_json(now, R"(/runs/4/time_ns/median null
+    /runs/4/rate/value null
+    /runs/0/telemetry/1/energy_j null)");
+  CHECK(now == text);
 }
 
 TEST_CASE("telemetry that was off is null, with the reason") {

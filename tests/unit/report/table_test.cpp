@@ -56,6 +56,15 @@ void have_no_bottleneck(RunRecord& run, double speedup, double efficiency) {
   run.metrics.efficiency = efficiency;
 }
 
+// Its devices took three times as long alone.
+void measure_alone_slowly(RunRecord& run) {
+  for (PerDevice& p : run.per_device) {
+    *p.alone *= 3;
+    for (Nanos& t : p.alone_samples) t *= 3;
+  }
+  *run.metrics.speedup *= 3, *run.metrics.efficiency *= 3;
+}
+
 void have_rounds(RunRecord& run, double mean, double worst) {
   run.metrics.round_imbalance_percent = mean;
   run.metrics.worst_round_imbalance_percent = worst;
@@ -121,6 +130,25 @@ const Variant kVariants[] = {
        for (PerDevice& p : run.per_device)
          for (std::size_t k = 0; k < p.alone_samples.size(); ++k)
            p.alone_samples[k] = Nanos{k % 2 == 0 ? 700'000 : 1'300'000};
+     }},
+    {"a speed-up above the ideal by more than noise, of the only row",
+     {2},
+     [](Report&, RunRecord& run) { measure_alone_slowly(run); }},
+    {"a speed-up above the ideal by more than noise, which leaves the other rows",
+     {0, 1, 2},
+     [](Report&, RunRecord& run) { measure_alone_slowly(run); }},
+    {"a speed-up above the ideal, within the noise of a device alone",
+     {2},
+     [](Report&, RunRecord& run) {
+       measure_alone_slowly(run);
+       for (std::size_t k = 0; k < 4; ++k) run.per_device[0].alone_samples[k] = Nanos{500'000};
+     }},
+    {"intervals to one side, wider than the time, and of one sample",
+     {0, 1, 2},
+     [](Report& r, RunRecord& run) {
+       set_interval(r.runs[0], 1'000'000, 1'900'000);
+       set_interval(r.runs[1], 10'000, 3'400'000);
+       run.time.n = 1, run.samples.resize(1);
      }},
     {"both times are medians, though the sample shown was a short one",
      {2},

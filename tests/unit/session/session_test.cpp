@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <set>
 
+#include "tests/support/refusal.hpp"
 #include "tests/support/sum_session.hpp"
 
 using namespace mgpu;
@@ -68,6 +69,17 @@ TEST_CASE("single is the faster device and says so though it is not the first") 
   CHECK(single.per_device[0].parts.items == 0);
   CHECK(single.per_device[1].parts.items == 1 << 16);
   for (const PerDevice& device : single.per_device) CHECK(device.parts.residue == Nanos{});
+}
+
+TEST_CASE("a sample of no time is none: the case fails and says why") {
+  FakeDevice instant = fake_device("0:0", 1e30);
+  instant.up = instant.down = 0;
+  instant.launch = {};
+  const Report report = run({instant}, options_for(1, 1 << 10, "equal", {Mode::resident}));
+  const RunRecord& none = find(report, "equal");
+  CHECK(none.status == Status::failed);
+  REQUIRE(none.reason);
+  CHECK(has(*none.reason, "clock"));
 }
 
 TEST_CASE("device counts are cases of their own, measured against the same single devices") {

@@ -62,6 +62,8 @@ TEST_CASE("how much other programs used of the time that tracks are of, where th
   host.readings.back()[Gauge::other_load] = 0.6;
   const std::vector<TelemetryTrack> tracks{track("0:0", Gauge::power, 1), host};
   for (const bool cpus : {true, false}) CHECK(says({other_load(tracks, cpus).value()}, {"70 %"}));
+  CHECK(says({other_load_above(tracks, 0.65).value()}, {"70 %"}));
+  CHECK_FALSE(other_load_above(tracks, 0.75));
   CHECK_FALSE(other_load(std::vector<TelemetryTrack>{track(kHost, Gauge::other_load, 0.3)}, false));
   CHECK_FALSE(other_load(std::vector<TelemetryTrack>{{kHost, {}}}, true));
   CHECK_FALSE(other_load(std::vector<TelemetryTrack>{}, true));
