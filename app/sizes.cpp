@@ -81,8 +81,9 @@ class Chooser {
       const std::string work = work_of(problem_of_reference_size(problem, device.is_cpu()));
       if (rates.contains({work, device.id}) || afresh_) continue;
       const auto cached = store_.load_suite(device, work, warnings_);
-      if (cached) rates[{work, device.id}] = *cached;
-      missing |= !cached;
+      const bool good = cached && !(cached->busy && measures_);
+      if (good) rates[{work, device.id}] = *cached;
+      missing |= !good;
     }
     if (!missing || !measures_) return;
     const bool caches = !settings_.is_on("no-cache");

@@ -42,6 +42,9 @@ struct SuiteRate {
   double contended = 1;    // times as long they take beside all other CPUs of the set
   double fixed_grows = 0;  // exponent: of a problem of x times the operations, `fixed` is
                            // x^fixed_grows times as long
+  // Other programs used most of the cores meanwhile: good for a first estimate, until it is
+  // measured again.
+  bool busy = false;
 };
 
 // Of several devices at once: what they carry together.

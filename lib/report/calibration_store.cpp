@@ -245,6 +245,7 @@ std::optional<SuiteRate> CalibrationStore::load_suite(const Device& device, cons
       rate.fewer = json.at("fewer_ns").nanos();
     }
     rate.host_ops_per_s = json.at("host_ops_per_s").number();
+    rate.busy = json.has("busy") && json.at("busy").boolean();
     const bool possible = rate.host_ops_per_s >= 0 && rate.ops_per_s > 0 && rate.slice >= Nanos{} &&
                           rate.fixed >= Nanos{} && rate.fewer >= Nanos{};
     if (!possible) json.fail("impossible figures");
@@ -299,6 +300,7 @@ void CalibrationStore::save_suite(const Device& device, const std::string& work,
                    {"fewer_ops", rate.fewer_ops},
                    {"fewer_ns", rate.fewer.count()},
                    {"host_ops_per_s", rate.host_ops_per_s}}));
+  if (rate.busy) put_inside(json, "rate", "busy", true);
   write(file_of(folder_, "suite", of), json, warnings);
 }
 

@@ -215,11 +215,11 @@ void measure_suite(Backend& backend, Executor& executor, std::span<const Device>
       if (!rows[i].rate) continue;
       rows[i].origin = CalibrationOrigin::measured;
       if (const auto load = other_load_above(watch.take(), kMostLoad)) {
+        rows[i].rate->busy = true;
         warnings.push_back("the rate of " + rows[i].work + " on " + devices[i].id +
-                           " was not cached: " + *load + "; calibrate on an idle machine");
-      } else {
-        store.save_suite(devices[i], rows[i].work, *rows[i].rate, warnings);
+                           " is a first estimate, measured again next time: " + *load);
       }
+      store.save_suite(devices[i], rows[i].work, *rows[i].rate, warnings);
     } catch (const Error& error) {
       if (open && !try_drain(backend, *open)) {
         leak(std::move(open));
@@ -248,6 +248,7 @@ std::vector<SuiteCalibration> calibrate_suites(Backend& backend, std::span<const
       row.work = work_of(problem_of_reference_size({&suite, {}}, device.is_cpu()));
       row.device = device.id;
       if (!afresh) row.rate = store.load_suite(device, row.work, warnings);
+      if (row.rate && row.rate->busy) row.rate.reset();
       if (row.rate) row.origin = CalibrationOrigin::cached;
     }
     for (const bool cpus : {false, true}) {
@@ -335,8 +336,13 @@ void add_cached_rates(const Problem& problem, std::span<const Device> devices,
   const std::string work = work_of(problem);
   for (const Device& device : devices) {
     if (rates.contains({work, device.id})) continue;
-    if (const auto rate = store.load_suite(device, work, warnings))
-      rates[{work, device.id}] = *rate;
+    const auto rate = store.load_suite(device, work, warnings);
+    if (!rate) continue;
+    if (rate->busy)
+      warnings.push_back("the rate of " + work + " on " + device.id +
+                         " was measured while other programs used most of the cores; mgpu-bench "
+                         "calibrate measures it again");
+    rates[{work, device.id}] = *rate;
   }
   drop_repeats(warnings);
 }

@@ -217,6 +217,7 @@ TEST_CASE("what a suite's kernels reach comes back with its smaller problem, or 
   rate.unit = "digits/s";
   rate.fewer_ops = 1310720;
   rate.fewer = Nanos(345'000);
+  rate.busy = true;
   shelf.store.save_suite(calibrated(), "msm", rate, shelf.warnings);
   const auto back = shelf.store.load_suite(calibrated(), "msm", shelf.warnings);
   REQUIRE(back);
@@ -224,6 +225,7 @@ TEST_CASE("what a suite's kernels reach comes back with its smaller problem, or 
   CHECK(std::vector{back->slice, back->fixed, back->fewer} ==
         std::vector{rate.slice, rate.fixed, rate.fewer});
   CHECK(back->unit == rate.unit);
+  CHECK(back->busy);
   CHECK_FALSE(shelf.store.load_suite(calibrated(), "merkle", shelf.warnings));
   CHECK(shelf.warnings.empty());
   const std::string good = file_text(shelf.file());

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/session/calibrate.hpp"
+#include "tests/support/golden.hpp"
 #include "tests/support/sum_suite.hpp"
 
 using namespace mgpu;
@@ -124,4 +126,31 @@ TEST_CASE("whoever stops the measuring is not told that devices are lost") {
   measured.backend.limit_waits(limits);
   CHECK_NOTHROW(measured.measure());
   CHECK(measured.lost.empty());
+}
+
+TEST_CASE("a rate of a busy machine is used with a warning, and measured again") {
+  FakeBackend backend({sum_device("0:0", DeviceType::cpu)}, sum_kernels());
+  const std::vector<Device> devices = backend.enumerate().devices;
+  const SuiteInfo suite = sum_suite(true);
+  const TemporaryFolder folder;
+  const CalibrationStore store(folder.path(), {"1", "kernels"});
+  const std::string work = work_of({&suite, {}});
+  SuiteRate busy;
+  busy.ops_per_s = 1;
+  busy.busy = true;
+  std::vector<std::string> warnings;
+  store.save_suite(devices[0], work, busy, warnings);
+  SuiteRates rates;
+  add_cached_rates({&suite, {}}, devices, store, rates, warnings);
+  CHECK(rates.at({work, "0:0"}).ops_per_s == 1);
+  CHECK(warnings.size() == 1);
+  warnings.clear();
+  const auto rows = calibrate_suites(backend, devices, {&suite, 1}, store, false, warnings);
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].origin == CalibrationOrigin::measured);
+  const auto now = store.load_suite(devices[0], work, warnings);
+  REQUIRE(now);
+  CHECK_FALSE(now->busy);
+  CHECK(now->ops_per_s > 1);
+  CHECK(warnings.empty());
 }
