@@ -17,9 +17,6 @@ constexpr std::optional<double> Metrics::*kOfTimes[] = {
     &Metrics::roofline_fraction};
 
 constexpr double kUnknownNoise = 0.25;  // of a figure, where too few rounds tell
-// Medians of the same work differ by less: of 6,115 cases measured on GPUs and CPUs the interval of
-// no efficiency lies wholly above 1.05, and of 7 in multi-GPU runs it does above 1.02.
-constexpr double kSlight = 0.05;
 constexpr double kRounding = 1e-9;
 
 // The metric as each round alone gives it.
@@ -48,7 +45,7 @@ std::vector<double> values_by_round(const RunRecord& run, const MetricInfo& metr
 
 double slight_of(const RunRecord& run) {
   const double known = run.noise_floor.value_or(0);
-  return known <= kMostNoise ? std::max(kSlight, known) : kSlight;
+  return known <= kMostNoise ? std::max(kSlightNoise, known) : kSlightNoise;
 }
 
 // Adds a metric that is beyond its limit as `like` says, if the case has it.

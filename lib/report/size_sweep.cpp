@@ -12,6 +12,7 @@
 #include "lib/plan/simulator.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/report/case_name.hpp"
+#include "lib/report/metric_interval.hpp"
 #include "lib/report/run_groups.hpp"
 
 namespace mgpu {
@@ -279,7 +280,7 @@ std::string sweep_tables(const Report& report, const TableStyle& style) {
       if (count > 1) columns.push_back({"speedup", "x", true, 10, false, "speedup of " + who});
     }
     std::vector<TextRow> rows;
-    bool predicted = false;
+    bool predicted = false, impossible = false;
     for (const SweepRow& row : sweep.rows) {
       TextRow& text = rows.emplace_back();
       text.cells.push_back(row.size);
@@ -293,14 +294,22 @@ std::string sweep_tables(const Report& report, const TableStyle& style) {
         text.cells.push_back((cell->measured ? "" : "~") + format_duration(cell->time.median));
         const auto& alone = row.cells.front();
         const double time = seconds(cell->time.median);
+        const double speedup = k > 0 && alone ? seconds(alone->time.median) / time : 0;
+        const bool beyond =
+            speedup > (1 + kSlightNoise) * static_cast<double>(sweep.counts[k]) && cell->measured;
+        impossible |= beyond;
         text.cells.push_back(k == 0  ? format_si(row.ops / time)
-                             : alone ? fmt::format("{:.2f}", seconds(alone->time.median) / time)
+                             : alone ? fmt::format("{:.2f}{}", speedup, beyond ? " !" : "")
                                      : "-");
       }
     }
     std::string words;
     for (const std::string& sentence : sweep_sentences(sweep)) words += sentence + "\n";
     if (predicted) words += "~ is predicted, for more devices of the kind that was measured.\n";
+    if (impossible)
+      words +=
+          "! is more than so many devices can give: one was slower alone than it is, or shares "
+          "fit a cache that the whole does not.\n";
     std::vector<std::string> hidden;
     out += (out.empty() ? "" : "\n") + sweep.title + "\n" +
            draw_table(std::move(columns), std::move(rows), style.width, style.color, hidden);

@@ -290,6 +290,7 @@ std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const 
     const std::vector<SizedDevice> known = sized_devices(like, devices, rates);
     SizeLimits limits;
     limits.host_memory = host_memory / 2;
+    limits.devices = devices.size();
     const auto own = own_problem(like);
     const Problem problem =
         problem_of_size(like, own             ? own->size

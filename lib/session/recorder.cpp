@@ -6,6 +6,7 @@
 
 #include "lib/predict/suite_rates.hpp"
 #include "lib/profile/rounds.hpp"
+#include "lib/report/metric_interval.hpp"
 #include "lib/session/recorded_params.hpp"
 #include "lib/session/roofline.hpp"
 #include "lib/session/watch.hpp"
@@ -85,7 +86,8 @@ class Recorder {
     }
     const Nanos median = times.empty() ? Nanos{} : summarise(times).median;
     if (median <= Nanos{}) return std::nullopt;
-    return 1 / (seconds(median) * rates);
+    const double share = 1 / (seconds(median) * rates);
+    return share <= 1 + kSlightNoise ? std::optional(share) : std::nullopt;  // more cannot be
   }
 
   void add_faults(RunRecord& run, const Case& the_case) const {

@@ -82,6 +82,17 @@ TEST_CASE("what the noise does not tell apart does not pay; nor is a failed case
                                  "times as long as fewer."});
 }
 
+TEST_CASE("a speed-up that so many devices cannot give is marked") {
+  Report report = report_of(DeviceType::cpu, 2);
+  add(report, 10, microseconds(208), microseconds(100));
+  add(report, 12, microseconds(400), microseconds(200));
+  CHECK(sweep_tables(report, {}).find('!') == std::string::npos);
+  add(report, 14, microseconds(3940), microseconds(1000));
+  const std::string table = sweep_tables(report, {});
+  CHECK(table.find("3.94 !") != std::string::npos);
+  CHECK(table.find("\n! ") != std::string::npos);
+}
+
 TEST_CASE("a strategy that leaves all to one device says nothing of more devices") {
   Report report = report_of(DeviceType::gpu, 1);
   for (const int exponent : {10, 12, 14})
