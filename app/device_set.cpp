@@ -16,11 +16,17 @@ namespace mgpu {
 namespace {
 
 // Enough to find the cause on a new machine, where the loader alone says -1001.
-[[noreturn]] void refuse_no_device(const std::string& what, const Environment& environment) {
+// `empty_pocl`: a platform of PoCL is there, and has no device.
+[[noreturn]] void refuse_no_device(const std::string& what, bool empty_pocl,
+                                   const Environment& environment) {
   const std::string folder =
       environment.get("OCL_ICD_VENDORS")
           .value_or(environment.get("OPENCL_VENDOR_PATH").value_or("/etc/OpenCL/vendors"));
   const std::vector<std::string> variables = device_variables(environment);
+  if (empty_pocl) {
+    if (const std::string trouble = pocl_cache_trouble(environment); !trouble.empty())
+      throw Error(ErrorKind::no_device, what + "; " + trouble);
+  }
   throw Error(ErrorKind::no_device,
               fmt::format("{}; the OpenCL loader reads {}; variables set: {}; `clinfo` shows what "
                           "it finds, and the "
@@ -34,7 +40,11 @@ Backend::Enumeration enumerate(Backend& backend, const std::string& selector,
   if (!found.devices.empty()) return found;
   std::string what = no_device_message(selector, found.devices, found.platforms);
   for (const std::string& warning : found.warnings) what += "; " + warning;
-  refuse_no_device(what, environment);
+  const bool pocl =
+      std::any_of(found.platforms.begin(), found.platforms.end(), [](const std::string& name) {
+        return name.find("Portable Computing Language") != std::string::npos;
+      });
+  refuse_no_device(what, pocl, environment);
 }
 
 // `parts` 0: not asked for.
@@ -104,14 +114,19 @@ std::vector<Device> selected_devices(Backend& backend, const Backend::Enumeratio
   const std::vector<Device> list =
       names_parts ? with_cpus_split(backend, found.devices, parts, parts_from) : found.devices;
   const Selector::Result result = Selector::parse(selector.value).apply(list);
-  for (const std::string& term : result.unmatched) {
-    const std::string what =
-        fmt::format("{}: {} matches no device", selector.from, in_quotes(term));
+  const auto tell = [&](std::string what) {
+    what = selector.from + ": " + what;
     if (strict)
       throw Error(ErrorKind::usage,
                   what + ", which --strict does not accept; `mgpu-bench devices` lists them");
     set.warnings.push_back(what);
-  }
+  };
+  for (const std::string& term : result.unmatched) tell(in_quotes(term) + " matches no device");
+  for (const Selector::Short& term : result.shorter)
+    tell(fmt::format("{} is more than there are: {}{}", in_quotes(term.written), term.matched,
+                     term.written.starts_with("cpu") && parts == 0
+                         ? "; --sub-devices N makes N devices of a CPU"
+                         : ""));
   std::vector<Device> devices;
   for (const std::size_t index : result.chosen) devices.push_back(list[index]);
   return names_parts ? devices : with_cpus_split(backend, devices, parts, parts_from);
@@ -219,7 +234,7 @@ DeviceSet choose_devices(Backend& backend, const Context& context) {
   if (set.devices.empty()) {
     refuse_no_device(no_device_message(selector != nullptr ? selector->value : "", found.devices,
                                        found.platforms),
-                     environment);
+                     false, environment);
   }
   if (parts > 1 && std::none_of(set.devices.begin(), set.devices.end(), is_cpu)) {
     set.warnings.push_back(

@@ -2,17 +2,18 @@
 // left out, never guessed.
 #include "app/environment.hpp"
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <string_view>
 
-#include "lib/base/error.hpp"
-#include "lib/base/quantity.hpp"
+#include "lib/base/quote.hpp"
 
 extern char** environ;
 
@@ -49,6 +50,38 @@ std::string cpu_model() {
   std::string model = field("/proc/cpuinfo", "model name");
   return model.empty() ? field("/proc/cpuinfo", "CPU implementer")
                        : model;  // Arm kernels print numbers only
+}
+
+// "max", "1000000" of memory.max; "150000 100000" of cpu.max: of so many microseconds so many.
+std::optional<double> read_limit(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  double amount = 0, period = 0;
+  if (!(in >> amount)) return std::nullopt;  // not there, or "max"
+  return in >> period && period > 0 ? amount / period : amount;
+}
+
+// The numbers of the CPUs that the process may run on; none: not known.
+std::optional<std::vector<int>> allowed_cpus() {
+  constexpr std::size_t kMost = 8192;  // cpu_set_t alone has room for 1024
+  cpu_set_t* const set = CPU_ALLOC(kMost);
+  const std::size_t size = CPU_ALLOC_SIZE(kMost);
+  std::optional<std::vector<int>> cpus;
+  if (set != nullptr && sched_getaffinity(0, size, set) == 0) {
+    cpus.emplace();
+    for (std::size_t cpu = 0; cpu < kMost; ++cpu)
+      if (CPU_ISSET_S(cpu, size, set)) cpus->push_back(static_cast<int>(cpu));
+  }
+  CPU_FREE(set);
+  return cpus;
+}
+
+// Returns $NAME, or `otherwise` in $HOME, where that is an absolute path.
+std::filesystem::path user_folder(const Environment& environment, const char* name,
+                                  const char* otherwise) {
+  const std::filesystem::path given = environment.get(name).value_or("");
+  if (given.is_absolute()) return given;
+  const std::filesystem::path home = environment.get("HOME").value_or("");
+  return home.is_absolute() ? home / otherwise : std::filesystem::path();
 }
 
 }  // namespace
@@ -90,18 +123,32 @@ std::vector<std::string> Environment::names_with_prefix(const std::string& prefi
   return names;
 }
 
-Bytes host_memory() {
-  const Bytes physical =
-      static_cast<Bytes>(sysconf(_SC_PHYS_PAGES)) * static_cast<Bytes>(sysconf(_SC_PAGESIZE));
-  std::ifstream limit("/sys/fs/cgroup/memory.max");
-  std::string text;
-  if (limit >> text && text != "max") {
-    try {
-      return std::min(physical, parse_bytes("memory.max", text));
-    } catch (const Error&) {  // not a number: no limit that we understand
-    }
+std::optional<double> control_group_limit(const std::filesystem::path& root,
+                                          const std::string& name) {
+  const std::filesystem::path mounted = root / "sys/fs/cgroup";
+  const std::string group = field((root / "proc/self/cgroup").c_str(), "0::");
+  std::optional<double> least;
+  // A group that a container cannot see above its own is bounded by it all the same: unknown.
+  for (std::filesystem::path at = std::filesystem::path(group).relative_path();;
+       at = at.parent_path()) {
+    const auto limit = read_limit(mounted / at / name);
+    if (limit && (!least || *limit < *least)) least = limit;
+    if (at.empty()) return least;
   }
-  return physical;
+}
+
+Bytes host_memory() {
+  const auto physical =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  return static_cast<Bytes>(
+      std::min(physical, control_group_limit("/", "memory.max").value_or(physical)));
+}
+
+double usable_cores() {
+  auto cores = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
+  if (const auto allowed = allowed_cpus()) cores = static_cast<double>(allowed->size());
+  const auto quota = control_group_limit("/", "cpu.max");
+  return std::max(0.0, quota ? std::min(cores, *quota) : cores);
 }
 
 std::map<std::string, std::string> describe_environment(const Environment& environment) {
@@ -113,7 +160,10 @@ std::map<std::string, std::string> describe_environment(const Environment& envir
     facts["machine"] = system.machine;
   }
   facts["cpu"] = cpu_model();
-  facts["cores"] = std::to_string(sysconf(_SC_NPROCESSORS_ONLN));
+  facts["cores"] = fmt::format("{}", usable_cores());
+  const auto allowed = allowed_cpus();
+  if (allowed && static_cast<long>(allowed->size()) < sysconf(_SC_NPROCESSORS_ONLN))
+    facts["cpus_allowed"] = fmt::format("{}", fmt::join(*allowed, ","));
   facts["os"] = field("/etc/os-release", "PRETTY_NAME");
   facts["memory_bytes"] = std::to_string(host_memory());
   std::erase_if(facts, [](const auto& fact) { return fact.second.empty(); });
@@ -129,29 +179,37 @@ std::vector<std::string> device_variable_names() {
 
 std::vector<std::string> device_variables(const Environment& environment) {
   std::vector<std::string> set;
-  for (const char* name : kDeviceVariables) {
-    if (const auto value = environment.get(name)) set.push_back(std::string(name) + "=" + *value);
+  for (const std::string_view name : kDeviceVariables) {
+    if (name == "POCL_AFFINITY") continue;  // hides nothing, and is mostly of pin_pocl_threads()
+    if (const auto value = environment.get(std::string(name)))
+      set.push_back(std::string(name) + "=" + *value);
   }
   return set;
 }
 
+std::string pocl_cache_trouble(const Environment& environment) {
+  std::filesystem::path cache = environment.get("POCL_CACHE_DIR").value_or("");
+  if (cache.empty()) cache = user_folder(environment, "XDG_CACHE_HOME", ".cache");
+  if (cache.empty()) return {};
+  std::error_code error;
+  std::filesystem::create_directories(cache, error);  // as PoCL does
+  if (!error && access(cache.c_str(), W_OK | X_OK) != 0)
+    error = std::error_code(errno, std::generic_category());
+  if (!error) return {};
+  return fmt::format(
+      "PoCL cannot write its cache in {} ({}): set POCL_CACHE_DIR to a folder that "
+      "can be written",
+      in_quotes(cache.string()), error.message());
+}
+
 std::filesystem::path cache_directory(const Environment& environment) {
-  if (const auto cache = environment.get("XDG_CACHE_HOME"))
-    return std::filesystem::path(*cache) / "mgpu-bench";
-  if (const auto home = environment.get("HOME"))
-    return std::filesystem::path(*home) / ".cache" / "mgpu-bench";
-  return {};
+  const std::filesystem::path folder = user_folder(environment, "XDG_CACHE_HOME", ".cache");
+  return folder.empty() ? folder : folder / "mgpu-bench";
 }
 
 std::filesystem::path state_directory(const Environment& environment) {
-  const auto absolute = [&](const char* name) {
-    const std::filesystem::path path = environment.get(name).value_or("");
-    return path.is_absolute() ? path : std::filesystem::path();
-  };
-  if (const auto state = absolute("XDG_STATE_HOME"); !state.empty()) return state / "mgpu-bench";
-  if (const auto home = absolute("HOME"); !home.empty())
-    return home / ".local" / "state" / "mgpu-bench";
-  return {};
+  const std::filesystem::path folder = user_folder(environment, "XDG_STATE_HOME", ".local/state");
+  return folder.empty() ? folder : folder / "mgpu-bench";
 }
 
 OutputFile::Mode output_mode(const std::filesystem::path& file) {

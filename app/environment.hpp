@@ -35,26 +35,39 @@ class Environment {
 // environment is copied.
 void pin_pocl_threads();
 
-// Bytes of this machine's memory, or the container's limit where that is less.
+// Bytes of this machine's memory, or the limit of the process's control groups where that is less.
 Bytes host_memory();
 
-// What a reader of the result file needs to know about where it was measured: host, cpu, cores, os,
-// kernel, memory_bytes, and every variable that hides, reorders or reconfigures devices, under its
-// own name.
+// Returns how many cores the process may use: those of its CPU affinity, or the quota of its
+// control groups where that is less, which may be a part of a core. 0: not known.
+double usable_cores();
+
+// Returns the least limit of the process's control group and those that it lies in, as version 2
+// has them in the file `name`: bytes of memory.max, cores of cpu.max. None: there is no limit.
+// `root`: where proc and sys are.
+std::optional<double> control_group_limit(const std::filesystem::path& root,
+                                          const std::string& name);
+
+// What a reader of the result file needs to know about where it was measured: host, cpu, cores that
+// may be used, and which (cpus_allowed) where these are not all, os, kernel, memory_bytes, and
+// every variable that hides, reorders or reconfigures devices, under its own name.
 std::map<std::string, std::string> describe_environment(const Environment& environment);
 
 // The names of those variables, set or not.
 std::vector<std::string> device_variable_names();
 
-// Those variables alone, as "NAME=value", for the message when there is no device.
+// Those variables that can hide devices, as "NAME=value", for the message when there is no device.
 std::vector<std::string> device_variables(const Environment& environment);
 
+// Returns why PoCL has no device where that is its cache, which it must be able to write: an empty
+// text where it is not.
+std::string pocl_cache_trouble(const Environment& environment);
+
 // $XDG_CACHE_HOME/mgpu-bench, else $HOME/.cache/mgpu-bench; empty when neither is set: then nothing
-// is cached.
+// is cached. Here and below a relative path counts as not set, as the XDG rules have it.
 std::filesystem::path cache_directory(const Environment& environment);
 
-// $XDG_STATE_HOME/mgpu-bench, else $HOME/.local/state/mgpu-bench; empty when neither is set. A
-// relative path counts as not set, as the XDG rules have it.
+// $XDG_STATE_HOME/mgpu-bench, else $HOME/.local/state/mgpu-bench; empty when neither is set.
 std::filesystem::path state_directory(const Environment& environment);
 
 // Says that a job summary, the file that $GITHUB_STEP_SUMMARY names, is appended to: it has what

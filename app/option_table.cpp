@@ -85,8 +85,10 @@ std::vector<OptionSpec> own_run_options() {
       {"require-devices", 0, Kind::value, "N", "Exit with 77 when there are fewer than N", kDevices,
        0, sets_count(&RunRequest::require_devices, 1)},
       {"strict", 0, Kind::flag, "",
-       "Treat device terms that match nothing, skipped cases and lost devices as errors", kDevices,
-       in_plan | in_calibrate | in_simulate | in_links, sets_flag(&RunRequest::strict)},
+       "Treat device terms that match nothing or too few devices, skipped cases and lost devices "
+       "as "
+       "errors",
+       kDevices, in_plan | in_calibrate | in_simulate | in_links, sets_flag(&RunRequest::strict)},
       {"recalibrate", 0, Kind::flag, "",
        "Measure anew what the devices can do, instead of using cached figures", kDevices,
        in_calibrate | not_confirmed},

@@ -229,6 +229,7 @@ RunRequest read_run_request(const Invocation& invocation, std::span<const SuiteI
   RunRequest request = read_measurement(settings, chosen);
   request.handicaps = read_handicaps(settings);
   request.memory_pool = memory_pool(settings);
+  request.session.usable_cores = usable_cores();
   if (!settings.is_on("no-telemetry")) request.session.telemetry = TelemetryPlaces{};
   read_problems(settings, chosen, memory, request);
   read_output_files(settings, request);

@@ -203,7 +203,10 @@ Selector::Result Selector::apply(std::span<const Device> devices) const {
       }
     }
     any_added = any_added || !term.remove;
-    if (matched == 0) result.unmatched.push_back(term.written);
+    if (matched == 0)
+      result.unmatched.push_back(term.written);
+    else if (matched < term.limit)
+      result.shorter.push_back({term.written, matched});
   }
   if (!any_added) {
     order.resize(devices.size());

@@ -24,10 +24,15 @@ class Selector {
  public:
   static Selector parse(std::string_view text, std::string_view option = "--devices");
 
+  struct Short {  // a term with a number that is larger than what it matches
+    std::string written;
+    std::size_t matched = 0;
+  };
   struct Result {
     std::vector<std::size_t> chosen;  // indices into the list, no repeats, in order of the terms
     std::vector<std::string>
-        unmatched;  // terms that matched nothing: a warning, an error under --strict
+        unmatched;               // terms that matched nothing: a warning, an error under --strict
+    std::vector<Short> shorter;  // likewise
   };
   Result apply(std::span<const Device> devices) const;
 

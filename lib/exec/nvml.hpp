@@ -9,6 +9,7 @@
 #include <string>
 
 #include "lib/device/device.hpp"
+#include "lib/device/device_state.hpp"
 
 namespace mgpu {
 
@@ -24,9 +25,10 @@ class Nvml {
  public:
   static constexpr const char* kLibrary = "libnvidia-ml.so.1";
   // Bits of `clock_limits`.
-  static constexpr std::uint64_t kSoftwarePowerCap = 0x4, kHardwareSlowdown = 0x8,
-                                 kSyncBoost = 0x10, kSoftwareThermal = 0x20,
-                                 kHardwareThermal = 0x40, kPowerBrake = 0x80;
+  static constexpr std::uint64_t kIdle = 0x1, kClockSetting = 0x2, kSoftwarePowerCap = 0x4,
+                                 kHardwareSlowdown = 0x8, kSyncBoost = 0x10,
+                                 kSoftwareThermal = 0x20, kHardwareThermal = 0x40,
+                                 kPowerBrake = 0x80;
   using Handle = void*;
 
   // The process's own, loaded at the first call and never unloaded; null when it cannot be loaded
@@ -41,6 +43,14 @@ class Nvml {
   Handle find(const Device& device) const;
   std::optional<Bytes> free_memory(const Device& device) const;
   NvmlFigures figures(Handle gpu) const;
+  // The link as it is now; it slows down while the GPU idles. None: not known.
+  struct PcieLink {
+    std::optional<double> generation, width;
+  };
+  PcieLink pcie_link(Handle gpu) const;
+  // What the GPU, or the one that it is a part of, is set to. There is no question for locked
+  // clocks: they show as a reason why the clock is held down while it works.
+  DeviceState state(Handle gpu) const;
   // That compute on it, ours too; slower than figures().
   std::optional<unsigned> compute_processes(Handle gpu) const;
 

@@ -35,7 +35,10 @@ class NvmlSource final : public TelemetrySource {
       const auto processes = nvml_.compute_processes(gpu_);
       // One of them is this one: seen from inside a container its number may be another.
       others_ = processes ? std::max(0.0, *processes - 1.0) : TelemetryReading::unknown;
+      link_ = nvml_.pcie_link(gpu_);
     }
+    put(Gauge::pcie_generation, link_.generation);
+    put(Gauge::pcie_width, link_.width);
     reading[Gauge::other_processes] = others_;
     return reading;
   }
@@ -59,6 +62,7 @@ class NvmlSource final : public TelemetrySource {
   Nvml::Handle gpu_;
   Nanos since_counted_{};
   double others_ = TelemetryReading::unknown;
+  Nvml::PcieLink link_;
 };
 
 // The first of these files that holds a number.

@@ -24,9 +24,11 @@ enum class Gauge {
   memory_used,
   load,
   other_load,
-  other_processes
+  other_processes,
+  pcie_generation,
+  pcie_width
 };
-inline constexpr std::size_t kGauges = 9;
+inline constexpr std::size_t kGauges = 11;
 
 struct GaugeInfo {
   Gauge gauge;
@@ -36,6 +38,7 @@ struct GaugeInfo {
 };
 // By Gauge. Shares are 0 to 1: `utilisation` of a GPU's time, `load` of all of the machine's cores
 // by anybody, `other_load` by others than this process. `other_processes` hold memory of the GPU.
+// The PCIe link is the one that it has while it works, with `pcie_width` lanes.
 inline constexpr std::array<GaugeInfo, kGauges> kGaugeTable = {{
     {Gauge::clock, "clock_mhz", "clock MHz", 1},
     {Gauge::memory_clock, "memory_clock_mhz", "memory clock MHz", 1},
@@ -46,6 +49,8 @@ inline constexpr std::array<GaugeInfo, kGauges> kGaugeTable = {{
     {Gauge::load, "load", "load %", 100},
     {Gauge::other_load, "other_load", "other load %", 100},
     {Gauge::other_processes, "other_processes", "other processes", 1},
+    {Gauge::pcie_generation, "pcie_generation", "PCIe generation", 1},
+    {Gauge::pcie_width, "pcie_width", "PCIe lanes", 1},
 }};
 
 // Why a clock was held down, as bits.
@@ -60,13 +65,19 @@ std::uint32_t throttle_bits(const std::vector<std::string>& words);  // unknown 
 struct TelemetryReading {
   static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   Nanos at{};
-  std::array<double, kGauges> values{unknown, unknown, unknown, unknown, unknown,
-                                     unknown, unknown, unknown, unknown};
+  std::array<double, kGauges> values = all_unknown();
   double energy_j = unknown;  // a counter: only differences mean something
   std::uint32_t throttle = 0;
 
   double& operator[](Gauge gauge) { return values[static_cast<std::size_t>(gauge)]; }
   double operator[](Gauge gauge) const { return values[static_cast<std::size_t>(gauge)]; }
+
+ private:
+  static constexpr std::array<double, kGauges> all_unknown() {
+    std::array<double, kGauges> all{};
+    all.fill(unknown);
+    return all;
+  }
 };
 
 inline constexpr const char* kHost = "host";

@@ -36,11 +36,32 @@ void compare_devices(const DeviceRecord& base, const DeviceRecord& fresh,
                fresh.handicap.any() ? in_words(fresh.handicap) : "", true, found);
 }
 
+// "700 W", or "700 W, then 500 W" of a setting that was changed during the run.
+std::string during_run(const DeviceRecord& record, const SettingInfo& info) {
+  const auto &before = record.before[info.setting], &after = record.after[info.setting];
+  if (!before) return "";
+  const std::string text = in_words(info, *before);
+  return after && *after != *before ? text + ", then " + in_words(info, *after) : text;
+}
+
+// Older results, and those of machines that hide it, do not have all: what only one of them has is
+// no difference.
+void compare_settings(const DeviceRecord& base, const DeviceRecord& fresh,
+                      std::vector<EnvironmentDifference>& found) {
+  for (const SettingInfo& info : kSettingTable) {
+    if (info.matters == SettingInfo::Matters::never) continue;
+    const std::string a = during_run(base, info), b = during_run(fresh, info);
+    if (a.empty() || b.empty()) continue;
+    compare_fact("device " + base.device.id + " " + info.label, a, b,
+                 info.matters == SettingInfo::Matters::decisive, found);
+  }
+}
+
 }  // namespace
 
 std::vector<EnvironmentDifference> environment_differences(const Report& base,
                                                            const Report& fresh) {
-  static const std::set<std::string> noted{"kernel", "os", "memory_bytes"};
+  static const std::set<std::string> noted{"kernel", "os", "memory_bytes", "cpus_allowed"};
   std::vector<EnvironmentDifference> found;
   std::set<std::string> names;
   for (const auto& [name, value] : base.environment) names.insert(name);
@@ -53,8 +74,10 @@ std::vector<EnvironmentDifference> environment_differences(const Report& base,
     compare_fact(name, fact(base, name), fact(fresh, name), !noted.contains(name), found);
   compare_fact("number of devices", std::to_string(base.devices.size()),
                std::to_string(fresh.devices.size()), true, found);
-  for (std::size_t i = 0; i < std::min(base.devices.size(), fresh.devices.size()); ++i)
+  for (std::size_t i = 0; i < std::min(base.devices.size(), fresh.devices.size()); ++i) {
     compare_devices(base.devices[i], fresh.devices[i], found);
+    compare_settings(base.devices[i], fresh.devices[i], found);
+  }
   std::stable_partition(found.begin(), found.end(),
                         [](const EnvironmentDifference& d) { return d.decisive; });
   return found;

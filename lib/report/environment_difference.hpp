@@ -17,8 +17,9 @@ struct EnvironmentDifference {
 };
 
 // Decisive are: the devices (number, name, type, driver, platform, units, handicap), the host, the
-// CPU and its cores, variables that reconfigure devices, measured or simulated. Only noted are
-// kernel, os and memory, which change on one machine.
+// CPU and the cores that may be used, variables that reconfigure devices, measured or simulated,
+// and settings of devices as kSettingTable has it. Only noted are kernel, os, memory and which
+// cores may be used, which change on one machine.
 std::vector<EnvironmentDifference> environment_differences(const Report& base, const Report& fresh);
 
 // "cpu: Xeon 8375C -> EPYC 7763"

@@ -15,6 +15,7 @@
 #include "lib/base/stats.hpp"
 #include "lib/device/capability.hpp"
 #include "lib/device/device.hpp"
+#include "lib/device/device_state.hpp"
 #include "lib/device/handicap.hpp"
 #include "lib/plan/slice_source.hpp"
 #include "lib/profile/bottleneck.hpp"
@@ -44,6 +45,7 @@ struct DeviceRecord {
   ClockMap clock;
   std::optional<Capability> capability;  // as it was known when the run began
   Handicap handicap;                     // what it was measured under
+  DeviceState before{}, after{};         // its settings before the first sample and after the last
 };
 
 struct PerDevice {

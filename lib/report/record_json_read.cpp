@@ -78,6 +78,19 @@ Handicap read_handicap(const JsonReader& j) {
   return h;
 }
 
+DeviceState read_state(const JsonReader& j) {
+  DeviceState state;
+  for (const SettingInfo& info : kSettingTable) {
+    if (!j.has(info.name)) continue;
+    const JsonReader value = j.at(info.name);
+    auto& setting = state[info.setting];
+    if (info.type == 0) setting = value.finite(0, JsonReader::kMostNumber);
+    if (info.type == 1) setting = value.boolean();
+    if (info.type == 2) setting = value.string();
+  }
+  return state;
+}
+
 DeviceRecord read_device(const JsonReader& j) {
   DeviceRecord record;
   Device& d = record.device;
@@ -112,6 +125,10 @@ DeviceRecord read_device(const JsonReader& j) {
   record.capability = read_capability(j.at("capability"));
   record.clock = read_clock(j.at("clock"));
   if (j.has("handicap")) record.handicap = read_handicap(j.at("handicap"));
+  if (j.has("state")) {
+    record.before = read_state(j.at("state").at("before"));
+    record.after = read_state(j.at("state").at("after"));
+  }
   if (j.has("node"))
     d.node = DeviceNode{j.at("node").integer<std::uint32_t>(), j.at("host").string()};
   return record;

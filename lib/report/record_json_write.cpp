@@ -43,6 +43,15 @@ JsonValue handicap(const Handicap& h) {
                       {"memory_cap_bytes", h.memory_cap}});
 }
 
+JsonValue state(const DeviceState& s) {
+  JsonValue j = json_object();
+  for (const SettingInfo& info : kSettingTable) {
+    if (!s[info.setting]) continue;
+    std::visit([&](const auto& value) { put(j, info.name, JsonItem(value)); }, *s[info.setting]);
+  }
+  return j;
+}
+
 JsonValue device(const DeviceRecord& record) {
   const Device& d = record.device;
   JsonValue j = json_object({{"id", d.id},
@@ -78,6 +87,9 @@ JsonValue device(const DeviceRecord& record) {
                    {"uncertainty_ns", record.clock.uncertainty},
                    {"reference_device_ns", record.clock.reference_device}}));
   if (record.handicap.any()) put(j, "handicap", handicap(record.handicap));
+  if (record.before != DeviceState{} || record.after != DeviceState{})
+    put(j, "state",
+        json_object({{"before", state(record.before)}, {"after", state(record.after)}}));
   if (d.node) put(j, "node", d.node->number);
   if (d.node) put(j, "host", d.node->host);
   return j;

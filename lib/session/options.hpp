@@ -55,6 +55,7 @@ struct SessionOptions {
   Nanos build_timeout = WaitLimits{}.build;  // likewise, of one that is opened or built for
   std::optional<PeerPath> peer;     // how devices exchange data; none: the best that they have
   std::optional<Device> reserve;    // steps in when no device of the set is left
+  double usable_cores = 0;          // of this machine, by the process; 0: not known
   std::optional<Nanos> time_limit;  // of the session: cases not begun by then are skipped
   std::optional<TelemetryPlaces> telemetry;  // none: it was turned off
   // What strategies are given of each device of the session, where it need not be measured; none:

@@ -108,8 +108,18 @@ void take_over_devices(Report& report, std::span<const DeviceRecord> earlier) {
       report.devices.push_back(record);
     } else {
       same->clock = record.clock;
+      same->before = record.before;
+      same->after = record.after;
     }
   }
+}
+
+// Notes the settings `now`. Returns those that samples of a group under way were taken with: the
+// run that is continued may have ended with others.
+DeviceState begin_state(DeviceRecord& record, DeviceState now) {
+  if (record.before == DeviceState{}) record.before = now;
+  if (record.after == DeviceState{}) record.after = now;
+  return std::exchange(record.after, std::move(now));
 }
 
 // In a group that is under way, among `count` from number `first` on; null: in none.
@@ -157,6 +167,9 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
       options.time_limit ? std::optional(backend.now() + *options.time_limit) : std::nullopt;
   Executor executor(backend, devices.size());
   Watch watch(backend, options, report.telemetry);
+  std::vector<DeviceState> states = watch.states();
+  for (std::size_t i = 0; i < states.size(); ++i)
+    states[i] = begin_state(report.devices[i], std::move(states[i]));
 
   const std::size_t finished = options.continued ? options.continued->groups : 0;
   const std::size_t rows_of_a_group = options.device_counts.size() * options.strategies.size();
@@ -224,8 +237,13 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
       report.cluster = backend.cluster();
       lost_any |= group.lost_any;
       const std::vector<TelemetryTrack> tracks = watch.take();
-      for (RunRecord& run : record_group(group, request, pin, tracks))
+      const std::vector<DeviceState> before = std::exchange(states, watch.states());
+      for (std::size_t i = 0; i < states.size(); ++i) report.devices[i].after = states[i];
+      for (RunRecord& run : record_group(group, request, pin, tracks)) {
+        add_state_warnings(run, options.devices, before, states);
+        add_core_warning(run, options.devices, options.usable_cores);
         report.runs.push_back(std::move(run));
+      }
       interrupted |= group.interrupted;
       if (!interrupted) observer.finished(number);
       observer.recorded(report);

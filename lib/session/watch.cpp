@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "lib/exec/backend.hpp"
+#include "lib/exec/device_state.hpp"
+#include "lib/exec/driver_call.hpp"
 
 namespace mgpu {
 namespace {
@@ -16,6 +18,8 @@ constexpr Nanos kInterval = std::chrono::milliseconds(50);
 // How far from a short sample a reading may be to describe it: the host is read at every fourth
 // look.
 constexpr Nanos kReach = 5 * kInterval;
+
+constexpr Nanos kMostForSettings = std::chrono::seconds(2);
 
 // Of all cores. On CPUs others take what is measured; with GPUs a worker per device is all that
 // needs the host.
@@ -35,7 +39,8 @@ void warn(RunRecord& run, const TelemetryFigures& figures, bool cpus) {
 
 }  // namespace
 
-Watch::Watch(Backend& backend, const SessionOptions& options, TelemetryRecord& record) {
+Watch::Watch(Backend& backend, const SessionOptions& options, TelemetryRecord& record)
+    : options_(options) {
   record = {};
   if (backend.is_virtual()) {
     record.reason = "the devices and their clock are simulated";
@@ -60,6 +65,22 @@ Watch::Watch(Backend& backend, const SessionOptions& options, TelemetryRecord& r
 
 std::vector<TelemetryTrack> Watch::take() {
   return telemetry_ ? telemetry_->take() : std::vector<TelemetryTrack>{};
+}
+
+std::vector<DeviceState> Watch::states() const {
+  std::vector<DeviceState> states(options_.devices.size());
+  if (!telemetry_) return states;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    try {
+      states[i] =
+          driver_result("reading the settings of " + options_.devices[i].id, kMostForSettings, {},
+                        [device = options_.devices[i], places = *options_.telemetry] {
+                          return read_device_state(device, places);
+                        });
+    } catch (const Error&) {  // a driver that hangs: its settings are not known
+    }
+  }
+  return states;
 }
 
 namespace {
@@ -101,6 +122,40 @@ void add_telemetry(RunRecord& run, std::span<const TimeWindow> samples,
     for (TelemetryReading& reading : readings_of_sample(track, samples[run.sample_index], kReach))
       run.telemetry_points.push_back({track.of, reading});
   }
+}
+
+void add_state_warnings(RunRecord& run, std::span<const Device> devices,
+                        std::span<const DeviceState> before, std::span<const DeviceState> after) {
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const std::string& id = devices[i].id;
+    if (std::find(run.devices.begin(), run.devices.end(), id) == run.devices.end()) continue;
+    for (const SettingChange& change : setting_changes(before[i], after[i]))
+      run.warnings.push_back(fmt::format("{}: its {} changed while it was measured: {} -> {}", id,
+                                         change.info->label, change.before, change.after));
+    const auto& most = after[i][Setting::pcie_width_max];
+    for (const TelemetryFigures& figures : run.telemetry) {
+      const auto& lanes = figures[Gauge::pcie_width];
+      if (figures.of == id && most && lanes && lanes->max < std::get<double>(*most))
+        run.warnings.push_back(fmt::format("{}: its PCIe link works with {} lanes of {}", id,
+                                           lanes->max, std::get<double>(*most)));
+    }
+  }
+}
+
+void add_core_warning(RunRecord& run, std::span<const Device> devices, double cores) {
+  std::vector<std::string> cpus;
+  std::uint32_t units = 0;
+  for (const Device& device : devices) {
+    if (!device.is_cpu() || device.is_elsewhere() ||
+        std::find(run.devices.begin(), run.devices.end(), device.id) == run.devices.end())
+      continue;
+    cpus.push_back(device.id);
+    units += device.compute_units;
+  }
+  if (cores > 0 && units > cores)
+    run.warnings.push_back(
+        fmt::format("{}: {} compute units share {} {}, all that the process may use",
+                    fmt::join(cpus, ", "), units, cores, cores == 1 ? "core" : "cores"));
 }
 
 }  // namespace mgpu

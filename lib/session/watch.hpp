@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "lib/device/device_state.hpp"
 #include "lib/exec/telemetry.hpp"
 #include "lib/session/options.hpp"
 
@@ -19,10 +20,23 @@ class Watch {
  public:
   Watch(Backend& backend, const SessionOptions& options, TelemetryRecord& record);
   std::vector<TelemetryTrack> take();  // see Telemetry; empty when nothing is watched
+  // Returns the settings of each of the session's devices now; nothing of one whose driver does not
+  // answer.
+  std::vector<DeviceState> states() const;
 
  private:
+  const SessionOptions& options_;
   std::unique_ptr<Telemetry> telemetry_;
 };
+
+// Adds warnings where settings of the case's devices differ before and after it, by `devices`, and
+// where a device's PCIe link has fewer lanes than it could have. After add_telemetry().
+void add_state_warnings(RunRecord& run, std::span<const Device> devices,
+                        std::span<const DeviceState> before, std::span<const DeviceState> after);
+
+// Adds a warning where the case's CPU devices have more compute units than there are cores for the
+// process, which they then share. `cores` 0: not known.
+void add_core_warning(RunRecord& run, std::span<const Device> devices, double cores);
 
 // "other programs used about 70 % of the cores", where so much disturbs measurements. `host`:
 // figures of kHost; `cpus`: it ran on CPUs alone.

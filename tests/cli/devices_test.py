@@ -186,6 +186,41 @@ class Links(Case):
                          [(1000, 9, 0), (1048576, 9, 0)] * 2)
 
 
+class Machine(Case):
+    @unittest.skipUnless(len(os.sched_getaffinity(0)) > 1, "there is but one core")
+    def test_devices_that_share_a_core_are_marked_and_the_cores_recorded(self):
+        allowed = os.sched_getaffinity(0)
+        self.addCleanup(os.sched_setaffinity, 0, allowed)
+        whole = self.small("-s", "equal", devices=["-d", "cpu", "--sub-devices", 2])
+        os.sched_setaffinity(0, {min(allowed)})
+        on_one = self.small("-s", "equal", devices=["-d", "cpu", "--sub-devices", 2])
+        self.assertEqual(float(whole["environment"]["cores"]), len(allowed))
+        self.assertEqual(on_one["environment"]["cores"], "1")
+        self.assertEqual(on_one["environment"]["cpus_allowed"], str(min(allowed)))
+        units = sum(device["compute_units"] for device in on_one["devices"])
+        self.assertTrue([w for w in on_one["runs"][0]["warnings"] if f"{units} compute units" in w
+                         and "1 core," in w], on_one["runs"][0]["warnings"])
+        if units <= len(allowed):
+            self.assertFalse([w for w in whole["runs"][0]["warnings"] if "compute units" in w])
+
+    def test_more_devices_than_there_are_are_said_and_refused_when_strict(self):
+        result = self.good("devices", "-d", "cpu:99")
+        self.assertIn('"cpu:99"', result.err)
+        self.assertIn("--sub-devices", result.err)
+        self.refused(["run", "merkle", "-d", "cpu:99", "--strict"], 2, '"cpu:99"')
+
+    def test_pocl_without_a_cache_is_told_its_cause(self):
+        file = self.folder / "file"
+        file.write_text("")
+        result = mgpu("devices", env={"POCL_CACHE_DIR": str(file)})
+        if result.code == 0:  # another driver than PoCL, or one that needs no cache
+            self.skipTest("there are devices all the same")
+        self.assertEqual(result.code, 7, result)
+        self.assertIn("POCL_CACHE_DIR", result.err)
+        self.assertIn(str(file), result.err)
+        self.assertNotIn("POCL_AFFINITY", result.err)
+
+
 class NoGpu(Case):
     def test_a_command_that_works_here_is_told_where_there_is_no_gpu(self):
         if any(d["type"] == "gpu" for d in json.loads(mgpu("devices", "--json").out)["devices"]):

@@ -1,5 +1,5 @@
 // A library with the few functions of NVIDIA's management library that lib/exec/nvml.cpp calls: one
-// GPU that tells everything, and one part of a GPU, which tells of memory only.
+// GPU that tells everything, and one part of it, which tells of memory only.
 #include <cstring>
 
 extern "C" {
@@ -15,7 +15,7 @@ using Handle = void*;
 static int gpu, part;
 static unsigned long long energy;
 
-static constexpr int kNotSupported = 3, kNotFound = 6, kInsufficientSize = 7;
+static constexpr int kInvalidArgument = 2, kNotSupported = 3, kNotFound = 6, kInsufficientSize = 7;
 
 int nvmlInit_v2() { return 0; }
 int nvmlShutdown() { return 0; }
@@ -70,6 +70,52 @@ int nvmlDeviceGetUtilizationRates(Handle handle, FakeUtilisation* utilisation) {
 int nvmlDeviceGetCurrentClocksThrottleReasons(Handle handle, unsigned long long* reasons) {
   *reasons = 0x1 | 0x4 | 0x8 | 0x40;  // idle, power cap, hardware slowdown because of heat
   return handle == &part ? kNotSupported : 0;
+}
+
+int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(Handle handle, Handle* whole) {
+  *whole = &gpu;
+  return handle == &part ? 0 : kNotSupported;
+}
+
+int nvmlDeviceGetPowerManagementLimit(Handle handle, unsigned* milliwatts) {
+  return tell(handle, milliwatts, 500'000);
+}
+int nvmlDeviceGetMaxClockInfo(Handle handle, int which, unsigned* mhz) {
+  return tell(handle, mhz, which == 1 ? 1990 : 3300);
+}
+int nvmlDeviceGetApplicationsClock(Handle handle, int which, unsigned* mhz) {
+  return tell(handle, mhz, which == 1 ? 1500 : 3200);
+}
+int nvmlDeviceGetMaxPcieLinkGeneration(Handle handle, unsigned* generation) {
+  return tell(handle, generation, 5);
+}
+int nvmlDeviceGetMaxPcieLinkWidth(Handle handle, unsigned* lanes) {
+  return tell(handle, lanes, 16);
+}
+int nvmlDeviceGetCurrPcieLinkGeneration(Handle handle, unsigned* generation) {
+  return tell(handle, generation, 1);
+}
+int nvmlDeviceGetCurrPcieLinkWidth(Handle handle, unsigned* lanes) {
+  return tell(handle, lanes, 8);
+}
+// Six links, of which the last is down.
+int nvmlDeviceGetNvLinkState(Handle handle, unsigned link, int* active) {
+  *active = link < 5 ? 1 : 0;
+  return handle == &gpu && link < 6 ? 0 : kInvalidArgument;
+}
+int nvmlDeviceGetEccMode(Handle, int* now, int* pending) {
+  *now = 1;
+  *pending = 0;
+  return 0;
+}
+int nvmlDeviceGetMigMode(Handle, unsigned* now, unsigned* pending) {
+  *now = 0;
+  *pending = 1;
+  return 0;
+}
+int nvmlDeviceGetPersistenceMode(Handle, int* mode) {
+  *mode = 1;
+  return 0;
 }
 
 int nvmlDeviceGetComputeRunningProcesses_v3(Handle handle, unsigned* count, void*) {

@@ -96,6 +96,15 @@ TEST_CASE("well-formed terms that match nothing are told, as they were written")
   CHECK(nothing.unmatched == std::vector<std::string>{"all"});
 }
 
+TEST_CASE("terms that ask for more devices than there are are told, with how many there are") {
+  const auto result = Selector::parse("gpu:9,cpu:2,custom:3,accelerator:2").apply(machine());
+  REQUIRE(result.shorter.size() == 2);
+  CHECK(result.shorter[0].written == "gpu:9");
+  CHECK(result.shorter[0].matched == 3);
+  CHECK(result.shorter[1].written == "accelerator:2");
+  CHECK(result.unmatched == std::vector<std::string>{"custom:3"});
+}
+
 TEST_CASE("a malformed term is an error that names it and says in one line what is accepted") {
   const std::string_view terms[] = {"",
                                     "!",

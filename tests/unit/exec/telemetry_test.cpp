@@ -7,6 +7,7 @@
 #include <atomic>
 #include <thread>
 
+#include "lib/exec/device_state.hpp"
 #include "tests/support/golden.hpp"
 #include "tests/support/paths.hpp"
 
@@ -160,6 +161,8 @@ TEST_CASE("NVML tells clocks, power, energy, temperature, throttling, and who el
   CHECK(second[Gauge::utilisation] == doctest::Approx(0.97));
   CHECK(second[Gauge::memory_used] == 400);
   CHECK(second[Gauge::other_processes] == 2);
+  CHECK(second[Gauge::pcie_generation] == 1);
+  CHECK(second[Gauge::pcie_width] == 8);
   CHECK(second.energy_j - first.energy_j == doctest::Approx(0.5));
   CHECK(second.throttle == (throttle::power_cap | throttle::thermal));
 
@@ -172,6 +175,37 @@ TEST_CASE("NVML tells clocks, power, energy, temperature, throttling, and who el
   for (const Gauge gauge :
        {Gauge::clock, Gauge::power, Gauge::temperature, Gauge::utilisation, Gauge::other_processes})
     CHECK(std::isnan(of_part[gauge]));
+}
+
+TEST_CASE("settings of CPUs are those of cpufreq, of GPUs without NVML those in sysfs") {
+  FakeMachine machine;
+  const TelemetryPlaces places{machine.root(), &no_nvml};
+  Device cpu = watched_gpu("1:0", std::nullopt);
+  cpu.type = DeviceType::cpu;
+  CHECK_FALSE(read_device_state(cpu, places)[Setting::governor]);
+  const std::string cpus = "sys/devices/system/cpu/";
+  machine.put(cpus + "cpu0/cpufreq/scaling_governor", "powersave\n");
+  machine.put(cpus + "cpu1/cpufreq/scaling_governor", "performance\n");
+  machine.put(cpus + "cpu1/cpufreq/scaling_max_freq", "3500000\n");
+  machine.put(cpus + "cpufreq/boost", "0\n");
+  DeviceState state = read_device_state(cpu, places);
+  CHECK(state[Setting::governor] == SettingValue("performance, powersave"));
+  CHECK(state[Setting::clock_max] == SettingValue(3500.0));
+  CHECK(state[Setting::boost] == SettingValue(false));
+  machine.put(cpus + "intel_pstate/no_turbo", "0\n");
+  CHECK(read_device_state(cpu, places)[Setting::boost] == SettingValue(true));
+  cpu.node = DeviceNode{1, "other"};
+  CHECK(read_device_state(cpu, places) == DeviceState{});
+
+  const std::string gpu = "sys/bus/pci/devices/0000:03:00.0/";
+  machine.put(gpu + "max_link_speed", "16.0 GT/s PCIe\n");
+  machine.put(gpu + "max_link_width", "16\n");
+  machine.put(gpu + "hwmon/hwmon5/power1_cap", "300000000\n");
+  state = read_device_state(watched_gpu("0:0", "0000:03:00.0"), places);
+  CHECK(state[Setting::pcie_generation_max] == SettingValue(4.0));
+  CHECK(state[Setting::pcie_width_max] == SettingValue(16.0));
+  CHECK(state[Setting::power_limit] == SettingValue(300.0));
+  CHECK(read_device_state(watched_gpu("0:0", std::nullopt), places) == DeviceState{});
 }
 
 TEST_CASE("each device has a source or a reason why it has none") {

@@ -300,6 +300,33 @@ TEST_CASE("devices, drivers, handicaps, cores and hosts are decisive, the kernel
   CHECK(to_string(environment_differences(base, fresh).front()) == "number of devices: 2 -> 1");
 }
 
+TEST_CASE(
+    "settings that differ are named, by decisive or not; what one result lacks is no difference") {
+  Report base = timed(10), fresh = base;
+  const auto differences = [&] {
+    Lines found;
+    for (const EnvironmentDifference& d : environment_differences(base, fresh))
+      found.push_back(to_string(d) + (d.decisive ? " !" : ""));
+    return found;
+  };
+  for (Report* report : {&base, &fresh})
+    for (DeviceRecord& device : report->devices) device.before = device.after = {};
+  base.devices[0].before[Setting::power_limit] = 700.0;
+  base.devices[0].before[Setting::throttle] = std::string("idle");
+  base.devices[1].before[Setting::persistence] = true;
+  CHECK(differences() == Lines{});
+  fresh.devices[0].before[Setting::power_limit] = 500.0;
+  fresh.devices[0].before[Setting::throttle] = std::string("power cap");
+  fresh.devices[1].before[Setting::persistence] = false;
+  fresh.devices[1].before[Setting::ecc] = true;
+  CHECK(differences() == Lines{"device 0:0 power limit: 700 W -> 500 W !",
+                               "device 0:1 persistence mode: on -> off"});
+  fresh.devices[1].before[Setting::persistence] = true;
+  fresh.devices[0].before[Setting::power_limit] = 700.0;
+  fresh.devices[0].after[Setting::power_limit] = 650.5;
+  CHECK(differences() == Lines{"device 0:0 power limit: 700 W -> 700 W, then 650.5 W !"});
+}
+
 TEST_CASE("comparisons are shown as in the golden file") {
   Report base = timed({{"equal", 10}, {"dynamic", 10}}),
          fresh = timed({{"equal", 11}, {"dynamic", 11}});

@@ -29,6 +29,8 @@ TEST_CASE("a missing field, a wrong type or a reference to nothing is named by i
     /schema_version    0
     /complete          "yes"                => & true or false
     /devices/0/name    3                    => & a string
+    /devices/0/state {"before": {"ecc": 1}} => devices[0].state.before.ecc
+    /devices/0/state {"before": {}}         => devices[0].state.after
     /devices/0/handicap {"slow": 2}         => devices[0].handicap.slow_from_fraction
     /devices/0/compute_units 5000000000     => & from 0 to 4294967295
     /devices/1/capability 3                 => & an object

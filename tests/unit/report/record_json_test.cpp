@@ -113,6 +113,11 @@ Report everything() {
   first.capability->memory_bytes_per_s = 4.25e12;
   first.capability->pinned_up = 55.3e9;
   first.capability->launch = Nanos{9100};
+  for (const SettingInfo& info : kSettingTable)
+    first.before[info.setting] = info.type == 0   ? SettingValue(16.5)
+                                 : info.type == 1 ? SettingValue(true)
+                                                  : SettingValue("performance");
+  first.after[Setting::ecc] = false;
   first.handicap.slow = 3;
   first.handicap.slow_from_fraction = 0.25;
   second.device.node = DeviceNode{3, "b"};
@@ -159,6 +164,7 @@ TEST_CASE("results without what only some have, or of older versions, are read")
     /telemetry_reason
     /devices/1/node
     /devices/0/handicap
+    /devices/0/state
     /runs/0/chain
     /runs/0/telemetry
     /runs/0/timeline/telemetry

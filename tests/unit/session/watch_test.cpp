@@ -4,10 +4,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 #include <thread>
 
 #include "lib/exec/fake_backend.hpp"
+#include "tests/support/golden.hpp"
+#include "tests/support/sum_session.hpp"
 
 using namespace mgpu;
 
@@ -67,6 +70,78 @@ TEST_CASE("how much other programs used of the time that tracks are of, where th
   CHECK_FALSE(other_load(std::vector<TelemetryTrack>{track(kHost, Gauge::other_load, 0.3)}, false));
   CHECK_FALSE(other_load(std::vector<TelemetryTrack>{{kHost, {}}}, true));
   CHECK_FALSE(other_load(std::vector<TelemetryTrack>{}, true));
+}
+
+TEST_CASE("settings that change while a case is measured are a warning, as is a narrow PCIe link") {
+  std::vector<Device> devices(2);
+  devices[0].id = "0:0";
+  devices[1].id = "0:7";  // of another case
+  const auto warnings = [&](const DeviceState& before, const DeviceState& after, double lanes) {
+    RunRecord run = recorded(5, {track("0:0", Gauge::pcie_width, lanes)}, false);
+    add_state_warnings(run, devices, std::vector{before, before}, std::vector{after, after});
+    return run.warnings;
+  };
+  DeviceState before, after;
+  CHECK(says(warnings(before, after, 16), {}));
+  before[Setting::power_limit] = 700.0;
+  before[Setting::pcie_width_max] = after[Setting::pcie_width_max] = 16.0;
+  CHECK(says(warnings(before, after, 16), {}));  // it could not be read any more
+  after = before;
+  after[Setting::throttle] = std::string("power cap");
+  CHECK(says(warnings(before, after, 16), {}));
+  after[Setting::power_limit] = 500.0;
+  CHECK(says(warnings(before, after, 16), {"0:0", "power limit", "700 W -> 500 W"}));
+  CHECK(says(warnings(before, before, 8), {"0:0", "8 lanes of 16"}));
+}
+
+TEST_CASE("CPU devices that share fewer cores than they have units are a warning") {
+  std::vector<Device> devices(3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    devices[i].id = "0:" + std::to_string(i);
+    devices[i].type = DeviceType::cpu;
+    devices[i].compute_units = 1;
+  }
+  const auto warnings = [&](double cores) {
+    RunRecord run = recorded(5, {}, true);
+    add_core_warning(run, devices, cores);
+    return run.warnings;
+  };
+  CHECK(says(warnings(0), {}));  // not known
+  CHECK(says(warnings(2), {}));
+  CHECK(says(warnings(1.5), {"0:0, 0:1", "2 compute units", "1.5 cores"}));
+  devices[1].type = DeviceType::gpu;
+  CHECK(says(warnings(1), {}));
+}
+
+TEST_CASE("a session records the settings before and after, and marks what was measured between") {
+  test::TemporaryFolder folder;
+  const std::filesystem::path governor =
+      folder.path() / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
+  std::filesystem::create_directories(governor.parent_path());
+  std::ofstream(governor) << "performance\n";
+  std::filesystem::create_directories(folder.path() / "proc");
+  std::ofstream(folder.path() / "proc/meminfo") << "MemTotal: 2 kB\nMemAvailable: 1 kB\n";
+  struct Changing final : test::QuietObserver {
+    explicit Changing(std::filesystem::path f) : file(std::move(f)) {}
+    void finished(std::size_t) override { std::ofstream(file) << "powersave\n"; }
+    std::filesystem::path file;
+  } observer(governor);
+  FakeDevice cpu;
+  cpu.facts.type = DeviceType::cpu;
+  FakeBackend backend({cpu}, {}, FakeTime::is_real);
+  SessionOptions options =
+      test::options_on(backend.enumerate().devices, test::problem_of(test::sum_suite(), 100),
+                       test::kBothModes, "single");
+  options.stop.exactly = 1;
+  options.telemetry = TelemetryPlaces{.root = folder.path(),
+                                      .nvml = [] { return static_cast<const Nvml*>(nullptr); }};
+  const Report report = run_session(backend, options, {}, observer);
+  REQUIRE(report.devices.size() == 1);
+  CHECK(report.devices[0].before[Setting::governor] == SettingValue("performance"));
+  CHECK(report.devices[0].after[Setting::governor] == SettingValue("powersave"));
+  REQUIRE(report.runs.size() == 2);  // the change falls into the second
+  CHECK(says(report.runs[0].warnings, {}));
+  CHECK(says(report.runs[1].warnings, {"governor", "performance -> powersave"}));
 }
 
 TEST_CASE("a record has the figures of its host and devices, and readings of the sample shown") {
