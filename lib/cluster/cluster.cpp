@@ -48,7 +48,12 @@ struct Cluster::State {
   std::map<std::uint32_t, std::unique_ptr<ServedDevice>> devices;
   std::map<RankNumber, std::string> lost;
 
-  std::vector<std::shared_ptr<NodeLink>> links;  // of rank 0, by rank; written before messages come
+  std::vector<std::shared_ptr<NodeLink>> links;  // of rank 0, by rank, once all have greeted
+
+  std::shared_ptr<NodeLink> link(RankNumber rank) {
+    const std::lock_guard lock(mutex);
+    return rank < links.size() ? links[rank] : nullptr;
+  }
 
   void arrived(RankNumber from, Message message) {
     Reader in(message);
@@ -61,7 +66,7 @@ struct Cluster::State {
     if (call == Call::parcel)
       return parts->arrived(std::make_shared<const Message>(std::move(message)));
     if (post->rank() == 0) {
-      if (from < links.size() && links[from] != nullptr) links[from]->arrived(std::move(message));
+      if (const auto its = link(from)) its->arrived(std::move(message));
       return;
     }
     if (call == Call::lose) {  // at once: what it ends may be what this rank is at
@@ -87,7 +92,7 @@ struct Cluster::State {
       lost[rank] = why;
     }
     changed.notify_all();
-    if (rank < links.size() && links[rank] != nullptr) links[rank]->lost();
+    if (const auto its = link(rank)) its->lost();
   }
 
   bool has_lost(RankNumber rank) {
@@ -215,7 +220,7 @@ struct Cluster::State {
   void connect(Reader& in, Writer& out) {
     const auto group = in.get<std::uint64_t>();
     const auto path = read_optional<PeerPath>(in);
-    std::vector<GroupMember> members(in.get<std::uint64_t>());
+    std::vector<GroupMember> members(in.count());
     std::vector<OpenDevice*> here(members.size());
     for (std::size_t i = 0; i < members.size(); ++i) {
       GroupMember& member = members[i];
@@ -244,6 +249,14 @@ std::unique_ptr<Cluster> Cluster::join(const Launch& launch, std::unique_ptr<Bac
   auto cluster = std::make_unique<Cluster>([plugin] { return make_mpi_transport(plugin); },
                                            launch.times, std::move(local), mine);
   try {
+    if (const RankNumber size = cluster->state_->post->size(); size != launch.size) {
+      cluster->leave(0);
+      throw Error(ErrorKind::usage,
+                  "the launcher started " + std::to_string(launch.size) + " processes, and " +
+                      cluster->state_->post->library() + " joined " + std::to_string(size) +
+                      " of them: it is of another MPI; expected: a launcher of that MPI, or "
+                      "MGPU_MPI not set");
+    }
     cluster->greet();
   } catch (const Error&) {
     leak(std::move(cluster));  // its thread goes on until the launcher ends it
@@ -267,8 +280,7 @@ Cluster::Cluster(std::function<std::unique_ptr<Transport>()> join, PostTimes tim
                            Message message) { state.arrived(from, std::move(message)); },
        .clock =
            [&state](RankNumber of, const ClockExchange& exchange) {
-             if (of < state.links.size() && state.links[of] != nullptr)
-               state.links[of]->looked(exchange);
+             if (const auto its = state.link(of)) its->looked(exchange);
            },
        .lost = [&state](RankNumber lost, const std::string& why) { state.was_lost(lost, why); }});
 }

@@ -53,7 +53,7 @@ Backend::Enumeration ClusterBackend::enumerate() {
     Reader in(answer);
     RankDevices& its = ranks.emplace_back();
     its.host = link.host();
-    its.devices.resize(in.get<std::uint64_t>());
+    its.devices.resize(in.count());
     for (Device& device : its.devices) device = read_device(in);
     for (auto left = in.get<std::uint64_t>(); left > 0; --left)
       all.warnings.push_back(link.name() + ": " + in.text());
@@ -94,7 +94,7 @@ std::vector<Device> ClusterBackend::parts_of(RankNumber rank, const std::string&
     const Message answer = link.ask(std::move(call), "splitting " + id,
                                     limits().build + limits().answer, limits().stop);
     Reader in(answer);
-    all.resize(in.get<std::uint64_t>());
+    all.resize(in.count());
     for (Device& part : all) part = read_device(in);
   }
   for (Device& part : all) {

@@ -67,8 +67,11 @@ struct Post::State {
       losses[other] = why;
       std::erase_if(outbox, [&](const auto& entry) { return entry.first == other; });
     }
-    transport->forget(other);
-    if (handlers.lost) handlers.lost(other, why);
+    try {  // of several, every one is told of: one that fails must not hide the others
+      transport->forget(other);
+      if (handlers.lost) handlers.lost(other, why);
+    } catch (const std::exception&) {
+    }
   }
 
   void lose_all(const std::string& why) {

@@ -130,7 +130,7 @@ std::vector<RawCommand> RemoteDevice::take(BatchId batch) {
       throw Error(ErrorKind::internal, "batch taken twice");
   }
   Reader in(answer);
-  std::vector<RawCommand> commands(in.get<std::uint64_t>());
+  std::vector<RawCommand> commands(in.count());
   for (RawCommand& command : commands) command = read_command(in);
   return commands;
 }
@@ -142,7 +142,7 @@ std::vector<ClockProbe> RemoteDevice::probe_clock(unsigned count) {
   link_->look_at_clock(kClockExchanges);
   const NodeClock clock = link_->clock();
   Reader in(answer);
-  std::vector<ClockProbe> probes(in.get<std::uint64_t>());
+  std::vector<ClockProbe> probes(in.count());
   for (ClockProbe& probe : probes) probe = clock.here(in.get<ClockProbe>());
   return probes;
 }
@@ -207,7 +207,7 @@ std::optional<std::vector<KernelParameter>> RemoteDevice::parameters_of(std::uin
                              "parameters of a kernel of " + traits_.id);
   Reader in(answer);
   if (!in.get<bool>()) return std::nullopt;
-  std::vector<KernelParameter> all(in.get<std::uint64_t>());
+  std::vector<KernelParameter> all(in.count());
   for (KernelParameter& parameter : all) parameter = read_parameter(in);
   return all;
 }

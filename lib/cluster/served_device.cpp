@@ -13,7 +13,7 @@ constexpr Nanos kIdle = std::chrono::milliseconds(10);
 constexpr Nanos kBetweenLooks = std::chrono::microseconds(50);
 
 std::vector<DeviceIndex> read_devices(Reader& in) {
-  std::vector<DeviceIndex> devices(in.get<std::uint64_t>());
+  std::vector<DeviceIndex> devices(in.count());
   for (DeviceIndex& device : devices) device = in.get<DeviceIndex>();
   return devices;
 }

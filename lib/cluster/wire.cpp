@@ -65,7 +65,7 @@ Device read_device(Reader& in) {
   d.compute_capability = read_optional<std::uint32_t>(in);
   d.pci = read_text(in);
   d.uuid = read_text(in);
-  d.extensions.resize(in.get<std::uint64_t>());
+  d.extensions.resize(in.count());
   for (std::string& extension : d.extensions) extension = in.text();
   return d;
 }

@@ -1,5 +1,8 @@
 // What calls look like between ranks. All ranks run the same program on machines of one kind
-// (refused otherwise), so that numbers travel as they lie in memory.
+// (refused otherwise), so that numbers travel as they lie in memory. Ranks trust each other, as the
+// processes of an MPI job do: a reader notices a message that is damaged or cut short where it
+// would read beyond it, take up memory for what it does not hold, or make a bool of another byte;
+// it does not check that words of enumerations and numbers of objects mean something.
 #pragma once
 
 #include <cstring>
@@ -109,15 +112,27 @@ class Writer {
   Message message_;
 };
 
-// Throws Error(internal) where a message is shorter than it should be.
+// Throws Error(internal) where a message cannot be what it should be.
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> message) : left_(message) {}
   template <class T>
   requires std::is_trivially_copyable_v<T> T get() {
-    T value;
-    std::memcpy(&value, next(sizeof value).data(), sizeof value);
-    return value;
+    if constexpr (std::is_same_v<T, bool>) {
+      const auto byte = get<std::uint8_t>();
+      if (byte > 1) fail();
+      return byte == 1;
+    } else {
+      T value;
+      std::memcpy(&value, next(sizeof value).data(), sizeof value);
+      return value;
+    }
+  }
+  // How many things follow, each of a byte at least.
+  std::size_t count() {
+    const auto things = get<std::uint64_t>();
+    if (things > left_.size()) fail();
+    return things;
   }
   std::span<const std::byte> bytes() { return next(get<std::uint64_t>()); }
   std::string text() {
@@ -128,11 +143,13 @@ class Reader {
 
  private:
   std::span<const std::byte> next(std::size_t size) {
-    if (size > left_.size())
-      throw Error(ErrorKind::internal, "a message of another rank is too short");
+    if (size > left_.size()) fail();
     const auto taken = left_.first(size);
     left_ = left_.subspan(size);
     return taken;
+  }
+  [[noreturn]] static void fail() {
+    throw Error(ErrorKind::internal, "a message of another rank is damaged or too short");
   }
   std::span<const std::byte> left_;
 };

@@ -219,6 +219,19 @@ class Ranks(RanksCase):
                     self.assertIn(what, own_lines(result)[0])
                     self.assertIn("accepted:", own_lines(result)[0])
 
+    def test_the_launcher_of_another_mpi_is_refused(self):
+        """To the library of another MPI each process is alone."""
+        if len(launchers()) < 2:
+            self.skipTest("there is but one MPI")
+        for mpi, other in (("openmpi", "mpich"), ("mpich", "openmpi")):
+            with self.subTest(mpi):
+                result = mpirun(mpi, [binary.BINARY, "devices", "-d", "cpu"],
+                                env={"MGPU_MPI": other})
+                self.assertEqual(result.out, "")
+                self.assertIn(f"started {RANKS} processes", "".join(own_lines(result)), result)
+                if not loses_ends(mpi):
+                    self.assertEqual(result.code, 2, result)
+
     def test_without_a_plugin_it_says_what_to_install(self):
         program = self.folder / "mgpu-bench"
         shutil.copy(binary.BINARY, program)

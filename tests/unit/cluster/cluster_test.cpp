@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/cluster/post.hpp"
+#include "lib/cluster/wire.hpp"
 #include "lib/exec/leak.hpp"
 #include "lib/exec/wait.hpp"
 #include "tests/support/cluster_ranks.hpp"
@@ -122,6 +124,41 @@ TEST_CASE("other arguments are refused, and the others are told to leave") {
   CHECK_THROWS_WITH_AS(rank_zero(network), doctest::Contains("\"run sum -n 3\""), Error);
   others.join();
   CHECK(others.said().empty());
+}
+
+TEST_CASE("a message that is damaged is refused before it takes memory or becomes a value") {
+  Writer out(Call::answer);
+  out.put(std::uint64_t{1} << 60).put(std::uint8_t{2});
+  const Message message = out.take();
+  const auto reader = [&] {
+    Reader in(message);
+    in.get<Call>();
+    return in;
+  };
+  CHECK_THROWS_AS(reader().count(), Error);
+  CHECK_THROWS_AS(reader().bytes(), Error);
+  Reader in = reader();
+  in.get<std::uint64_t>();
+  CHECK_THROWS_AS(in.get<bool>(), Error);
+  Reader short_one = reader();
+  short_one.get<std::uint64_t>();
+  CHECK_THROWS_AS(short_one.get<std::uint16_t>(), Error);
+}
+
+TEST_CASE("handlers that fail lose the ranks that they were told of, all of them") {
+  MemoryNetwork network(3);
+  const auto now = [] { return Nanos(std::chrono::steady_clock::now().time_since_epoch()); };
+  Post zero([&] { return network.transport(0); }, now),
+      one([&] { return network.transport(1); }, now);
+  zero.start({.message = [](RankNumber, const Message&) { throw std::runtime_error("bad"); },
+              .clock = {},
+              .lost = [](RankNumber, const std::string&) { throw std::runtime_error("worse"); }});
+  one.start({});
+  one.send(0, Writer(Call::answer).take());
+  while (!zero.lost(1) || !zero.lost(2)) std::this_thread::yield();
+  CHECK(zero.lost(1) == "bad");
+  zero.abort(0);
+  one.abort(0);
 }
 
 TEST_CASE("what fails on another rank says which it is, and of what kind") {
