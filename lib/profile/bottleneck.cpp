@@ -32,7 +32,7 @@ struct Stages {
   }
 };
 
-struct DeviceState {
+struct ReplayedDevice {
   std::array<Moment, 3> queue;  // end of the last command of each queue
   std::unordered_map<std::int32_t, Stages>
       slices;  // by slice number, and kPrepare, kCollect, kMerge
@@ -51,7 +51,8 @@ class Replay {
       (c.slice == kMerge ? merging_ : working_).push_back(&c);
     const auto earlier = [](const Command* a, const Command* b) {
       if (a->started != b->started) return a->started < b->started;
-      return a->kind != b->kind ? stage_of(a->kind) < stage_of(b->kind) : a->ended < b->ended;
+      return stage_of(a->kind) != stage_of(b->kind) ? stage_of(a->kind) < stage_of(b->kind)
+                                                    : a->ended < b->ended;
     };
     std::stable_sort(working_.begin(), working_.end(), earlier);
     std::stable_sort(merging_.begin(), merging_.end(), earlier);
@@ -72,7 +73,7 @@ class Replay {
  private:
   // Replays one command; `floor` is what it waits for beyond its own device. Returns its end.
   Moment play(const Command& c, const Moment& floor) {
-    DeviceState& device = devices_[c.device.value];
+    ReplayedDevice& device = devices_[c.device.value];
     const std::size_t stage = stage_of(c.kind);
     Moment ready = floor;
     ready.wait_for(device.queue[stage]);
@@ -91,7 +92,7 @@ class Replay {
     return end;
   }
 
-  static void wait_for_slices(const DeviceState& device, std::int32_t slice, std::size_t stage,
+  static void wait_for_slices(const ReplayedDevice& device, std::int32_t slice, std::size_t stage,
                               Moment& ready) {
     const auto wait_for = [&](std::int32_t number, std::size_t below) {
       if (const auto found = device.slices.find(number); found != device.slices.end())
@@ -109,7 +110,7 @@ class Replay {
   const Timeline& timeline_;
   MadeFree free_;
   std::vector<const Command*> working_, merging_;  // before the merge, and of it; in order of start
-  std::unordered_map<std::uint32_t, DeviceState> devices_;
+  std::unordered_map<std::uint32_t, ReplayedDevice> devices_;
 };
 
 std::optional<Nanos> perfectly_balanced(const Timeline& timeline) {

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <sstream>
 
 #include "tests/support/pairs.hpp"
@@ -95,6 +96,23 @@ TEST_CASE("a replay keeps what waits for what") {
   // Slices wait for what prepare uploaded, collect for the kernels: only gaps of 5 and 5 go.
   const Timeline ends = drawn(1, "50", "0: up prep 0..20, run 0 25..35, down collect 40..50");
   CHECK(replay(ends, {.launches = true}) == Nanos{40});
+}
+
+TEST_CASE(
+    "commands that began at the same time are replayed alike, in whatever order they are listed") {
+  Timeline t = drawn(2, "40", "0: run 0 0..30, put>1 0..20 64B, run 1 0..10, run 2 30..40");
+  std::vector<Command> commands = t.commands;
+  const Nanos expected = replay(t, MadeFree{.exchange = true});
+  for (const std::array<std::size_t, 3> order : {std::array<std::size_t, 3>{0, 1, 2},
+                                                 {0, 2, 1},
+                                                 {1, 0, 2},
+                                                 {1, 2, 0},
+                                                 {2, 0, 1},
+                                                 {2, 1, 0}}) {
+    for (std::size_t k = 0; k < 3; ++k) t.commands[k] = commands[order[k]];
+    CHECK(replay(t, {}) == t.makespan);
+    CHECK(replay(t, MadeFree{.exchange = true}) == expected);
+  }
 }
 
 TEST_CASE("what ends after the sample, by a coarse clock, tells nothing of free launches") {
