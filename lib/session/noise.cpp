@@ -17,19 +17,34 @@ namespace {
 constexpr std::size_t kTimes = 8, kFewestMedians = 4, kSamples = 5;
 constexpr Nanos kMostTime = std::chrono::seconds(20);
 
-// Reports nothing; when a device is lost there is no figure.
+// Reports nothing; when a device is lost there is no figure, and no reason to go on.
 class LossObserver final : public SessionObserver {
  public:
-  explicit LossObserver(StopCheck stop) : stop_(std::move(stop)) {}
-  void warning(std::string_view text) override { lost = text; }
+  LossObserver(const std::vector<SessionDevice>& devices, StopCheck stop)
+      : devices_(devices), stop_(std::move(stop)) {}
+  void warning(std::string_view) override {}
   void progress(const Progress&) override {}
   void recorded(const Report&) override {}
-  bool stop_requested() override { return !lost.empty() || (stop_ && stop_()); }
-  std::string lost;
+  bool stop_requested() override { return !lost().empty() || (stop_ && stop_()); }
+  // Returns why the first device that is lost is lost; empty: none is.
+  std::string lost() const {
+    for (const SessionDevice& device : devices_)
+      if (device.lost) return "device " + device.facts.id + ": " + device.lost_why;
+    return {};
+  }
 
  private:
+  const std::vector<SessionDevice>& devices_;
   StopCheck stop_;
 };
+
+// Returns what went wrong with a device in the group; empty: nothing.
+std::string first_fault(const GroupResult& group) {
+  for (const Fault& fault : group.faults) return "device " + fault.device + ": " + fault.what;
+  for (const Case& the_case : group.cases)
+    for (const Fault& fault : the_case.faults) return "device " + fault.device + ": " + fault.what;
+  return {};
+}
 
 SessionOptions options_of(const Problem& problem, std::span<const Device> devices) {
   SessionOptions options;
@@ -82,7 +97,7 @@ std::optional<Noise> measure_noise(Backend& backend, const Problem& problem,
   std::unique_ptr<Workload> workload = make_workload(problem, devices);
   const Mode mode = problem.suite->modes.front();
   Executor executor(backend, devices.size());
-  LossObserver observer(backend.limits().stop);
+  LossObserver observer(open, backend.limits().stop);
   const SuiteRates rates;  // none: nothing is predicted
   TelemetryRecord watched;
   Watch watch(backend, options, watched);
@@ -94,7 +109,10 @@ std::optional<Noise> measure_noise(Backend& backend, const Problem& problem,
     const GroupResult group = run_group(
         {backend, executor, options, problem, mode, *workload, open, rates, digests, observer});
     if (group.lost_any) leak(std::move(workload));  // transfers may be under way
-    if (!observer.lost.empty()) throw Error(ErrorKind::device, observer.lost);
+    if (const std::string fault = first_fault(group); !fault.empty())
+      throw Error(ErrorKind::device, fault);
+    if (const std::string lost = observer.lost(); !lost.empty())
+      throw Error(ErrorKind::device, lost);
     if (observer.stop_requested()) throw Error(ErrorKind::interrupted, "stopped");
     kinds.resize(group.cases.size());
     for (std::size_t k = 0; k < group.cases.size(); ++k)

@@ -6,6 +6,7 @@
 
 #include "lib/predict/suite_rates.hpp"
 #include "lib/session/calibrate.hpp"
+#include "tests/support/combined_sum.hpp"
 #include "tests/support/golden.hpp"
 #include "tests/support/sum_session.hpp"
 
@@ -76,6 +77,19 @@ TEST_CASE("devices that always take as long have no noise; one that fails is sai
   REQUIRE(rows.size() == 1);
   CHECK_FALSE(rows[0].share);
   CHECK(failing.warnings.size() == 1);
+}
+
+TEST_CASE("a warning that is not of a loss does not cost the figure") {
+  class Unconnected final : public CombinedSum {
+   public:
+    using CombinedSum::CombinedSum;
+    void connect(PeerGroup&) override { throw Error(ErrorKind::unsupported, "not here"); }
+  };
+  NoisyDevices devices({sum_device("0:0", DeviceType::gpu), sum_device("0:1", DeviceType::gpu)});
+  devices.suite.make = [](const SuiteParams& params) {
+    return std::make_unique<Unconnected>(params.size);
+  };
+  CHECK(measure_noise(devices.backend, devices.problem(), devices.facts));
 }
 
 TEST_CASE("noise of a busy machine is said with what others used, and not cached") {

@@ -203,6 +203,11 @@ TEST_CASE("the stop rule wants enough samples, enough time and a narrow interval
   std::vector<Nanos> wide;
   for (int i = 0; i < 40; ++i) wide.push_back(i % 2 ? 10ms : 20ms);
   CHECK_FALSE(rule.satisfied(wide));  // interval of 50 %
+  // Of many the interval is looked at now and then.
+  for (const std::size_t n : {63u, 64u, 100u}) CHECK(satisfied(n, 10ms));
+  CHECK_FALSE(satisfied(101, 10ms));
+  for (const std::size_t n : {1024u, 1056u}) CHECK(satisfied(n, 4ms));
+  for (const std::size_t n : {1025u, 1055u}) CHECK_FALSE(satisfied(n, 4ms));
   rule.exactly = 2;
   CHECK(satisfied(2, Nanos{1}));
 }
