@@ -1,6 +1,8 @@
-// Sums that stay at the end of the range where they would leave it: for time stamps that nobody
-// vouches for.
+// Sums and products that stay at the end of the range where they would leave it: for time stamps
+// and extents that nobody vouches for.
 #pragma once
+
+#include <cstdint>
 
 #include "lib/base/units.hpp"
 
@@ -16,6 +18,11 @@ constexpr Nanos saturating_subtract(Nanos a, Nanos b) {
   std::int64_t difference = 0;
   if (!__builtin_sub_overflow(a.count(), b.count(), &difference)) return Nanos{difference};
   return b > Nanos{} ? Nanos::min() : Nanos::max();
+}
+
+constexpr std::uint64_t saturating_multiply(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
 }  // namespace mgpu

@@ -34,7 +34,7 @@ struct Header {
   Bytes data = 0;  // where the elements begin
   std::uint64_t rows() const {
     return std::accumulate(array.extents.begin(), array.extents.end() - 1, std::uint64_t{1},
-                           std::multiplies<>());
+                           saturating_multiply);
   }
   NpyShape shape() const { return {rows(), array.extents.back(), array.element}; }
 };
@@ -86,7 +86,6 @@ NpyArray parse_dictionary(const Named& named, std::string_view text) {
   const std::string said = "shape " + in_quotes(extent.substr(0, extent.find(')') + 1));
   if (array.extents.size() < named.least || array.extents.size() > named.most)
     throw bad(named, said);
-  // So that no product overflows.
   const std::uint64_t most =
       array.extents.size() < 3 ? std::uint64_t{1} << 31 : std::uint64_t{1} << 20;
   for (const std::uint64_t count : array.extents)
@@ -116,11 +115,11 @@ Header read_header(const Named& named) {
   std::error_code error;
   const Bytes size = std::filesystem::file_size(file, error);
   const NpyShape shape = header.shape();
-  if (error || size != header.data + shape.bytes()) {
-    throw bad(named, "it has " + std::to_string(size) + " bytes, not the " +
-                         std::to_string(header.data + shape.bytes()) + " of a " +
-                         std::to_string(shape.rows) + " x " + std::to_string(shape.columns) +
-                         " matrix");
+  if (error || size < header.data || size - header.data != shape.bytes()) {
+    throw bad(named, "it has " + std::to_string(size) + " bytes, not " +
+                         std::to_string(header.data) + " of its header and " +
+                         std::to_string(shape.bytes()) + " of a " + std::to_string(shape.rows) +
+                         " x " + std::to_string(shape.columns) + " matrix");
   }
   return header;
 }

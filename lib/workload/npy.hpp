@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "lib/base/saturating.hpp"
 #include "lib/base/units.hpp"
 
 namespace mgpu {
@@ -20,7 +22,8 @@ struct NpyShape {
   std::uint64_t rows = 0, columns = 0;
   Bytes element = 4;  // 4: float32 or int32, 8: float64
   NpyNumbers numbers = NpyNumbers::real;
-  Bytes bytes() const { return rows * columns * element; }
+  // UINT64_MAX where no file could have so many.
+  Bytes bytes() const { return saturating_multiply(saturating_multiply(rows, columns), element); }
 };
 
 // Of the file's header, which must have these numbers; checks that the file is as long as it says.

@@ -115,12 +115,19 @@ TEST_CASE("what is no such matrix is refused, and the message says why") {
     std::size_t bytes;
     const char* named;
   } const refused[] = {
-      {"<f2", "False", "(2, 3)", 12, "<f2"},     {">f4", "False", "(2, 3)", 24, ">f4"},
-      {"<f4", "True", "(2, 3)", 24, "Fortran"},  {"<f4", "False", "(6,)", 24, "shape"},
-      {"<f4", "False", "()", 24, "shape"},       {"<f4", "False", "(1, 2, 3)", 24, "shape"},
-      {"<f4", "False", "(-2, -3)", 24, "shape"}, {"<f4", "False", "6", 24, "shape"},
-      {"<f4", "False", "(2, 3x)", 24, "shape"},  {"<f4", "False", "(2, 3)", 23, "bytes"},
-      {"<f4", "False", "(2, 3)", 25, "bytes"},   {"<f4", "False", "(99999999999, 3)", 24, "large"},
+      {"<f2", "False", "(2, 3)", 12, "<f2"},
+      {">f4", "False", "(2, 3)", 24, ">f4"},
+      {"<f4", "True", "(2, 3)", 24, "Fortran"},
+      {"<f4", "False", "(6,)", 24, "shape"},
+      {"<f4", "False", "()", 24, "shape"},
+      {"<f4", "False", "(1, 2, 3)", 24, "shape"},
+      {"<f4", "False", "(-2, -3)", 24, "shape"},
+      {"<f4", "False", "6", 24, "shape"},
+      {"<f4", "False", "(2, 3x)", 24, "shape"},
+      {"<f4", "False", "(2, 3)", 23, "bytes"},
+      {"<f4", "False", "(2, 3)", 25, "bytes"},
+      {"<f4", "False", "(99999999999, 3)", 24, "large"},
+      {"<f4", "False", "(2147483648, 2147483648)", 0, "bytes"},
   };
   const ScratchNpy scratch;
   for (const auto& file : refused) {
