@@ -107,7 +107,7 @@ void remove_stale(const fs::path& target) {
        !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().native();
     if (!name.starts_with(prefix) || !name.ends_with(".tmp")) continue;
-    const int fd = ::open(entry->path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    const int fd = ::open(entry->path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) continue;
     if (::flock(fd, LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
     ::close(fd);

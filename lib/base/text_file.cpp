@@ -1,10 +1,14 @@
 #include "lib/base/text_file.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lib/base/error.hpp"
@@ -12,22 +16,55 @@
 
 namespace mgpu {
 
-std::string read_text_file(const std::filesystem::path& file) {
+namespace {
+
+class Opened {
+ public:
+  Opened(const std::filesystem::path& file, FileKind kind) {
+    // Without O_NONBLOCK the open itself waits for the writer of a pipe.
+    fd_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | (kind == FileKind::regular ? O_NONBLOCK : 0));
+    struct stat facts {};
+    if (fd_ < 0 || ::fstat(fd_, &facts) != 0)
+      throw Error(ErrorKind::input, std::string("cannot be opened: ") + std::strerror(errno));
+    if (S_ISDIR(facts.st_mode)) throw Error(ErrorKind::input, "is a directory");
+    if (kind == FileKind::regular && !S_ISREG(facts.st_mode))
+      throw Error(ErrorKind::input, "is no regular file");
+  }
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+  ~Opened() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  // Returns how many bytes it gave; 0: that was all.
+  std::size_t read(std::vector<char>& room) {
+    for (;;) {
+      const ssize_t got = ::read(fd_, room.data(), room.size());
+      if (got >= 0) return static_cast<std::size_t>(got);
+      if (errno != EINTR) throw Error(ErrorKind::input, "cannot be read");
+    }
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace
+
+std::string read_text_file(const std::filesystem::path& file, FileKind kind) {
   constexpr std::size_t most = std::size_t{1} << 30, step = std::size_t{1} << 20;
-  std::error_code error;
-  if (std::filesystem::is_directory(file, error)) throw Error(ErrorKind::input, "is a directory");
-  errno = 0;
-  std::ifstream in(file, std::ios::binary);
-  if (!in)
-    throw Error(ErrorKind::input,
-                std::string("cannot be opened: ") + std::strerror(errno != 0 ? errno : EIO));
+  Opened in(file, kind);
   std::string text;
   std::vector<char> room(step);
   std::optional<Gunzip> gunzip;
-  while (in) {
-    in.read(room.data(), static_cast<std::streamsize>(room.size()));
-    const std::string_view piece(room.data(), static_cast<std::size_t>(in.gcount()));
-    if (!gunzip && text.empty() && is_gzip(piece)) gunzip.emplace(most);
+  while (const std::size_t got = in.read(room)) {
+    const std::string_view piece(room.data(), got);
+    if (!gunzip && text.size() < 2) {  // a pipe may give its first bytes one by one
+      const std::string begin = text + std::string(piece.substr(0, 2));
+      if (is_gzip(begin)) {
+        gunzip.emplace(most);
+        gunzip->take(std::exchange(text, {}));
+      }
+    }
     if (gunzip) {
       gunzip->take(piece);
       continue;
@@ -35,7 +72,6 @@ std::string read_text_file(const std::filesystem::path& file) {
     text += piece;
     if (text.size() > most) throw Error(ErrorKind::input, "is larger than 1 GiB");
   }
-  if (in.bad()) throw Error(ErrorKind::input, "cannot be read");
   return gunzip ? gunzip->text() : text;
 }
 

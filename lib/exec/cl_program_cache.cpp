@@ -3,8 +3,6 @@
 // damaged one.
 #include "lib/exec/cl_program_cache.hpp"
 
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -13,7 +11,9 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/fnv.hpp"
+#include "lib/base/folder_limit.hpp"
 #include "lib/base/output_file.hpp"
+#include "lib/base/text_file.hpp"
 
 namespace mgpu {
 namespace {
@@ -22,6 +22,8 @@ namespace fs = std::filesystem;
 using Binary = std::vector<unsigned char>;
 
 constexpr std::size_t kHashSize = 16;
+constexpr std::string_view kEnding = ".clbin";
+constexpr Bytes kMostBytes = Bytes{256} << 20;  // a program of one device has some 100 KiB
 
 std::string key_of(const cl::Device& device, std::string_view text, const std::string& options) {
   const cl::Platform platform(device.getInfo<CL_DEVICE_PLATFORM>());
@@ -35,9 +37,12 @@ std::string key_of(const cl::Device& device, std::string_view text, const std::s
 }
 
 std::optional<Binary> read_cached(const fs::path& file, const std::string& key) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return std::nullopt;
-  const std::string all((std::istreambuf_iterator<char>(in)), {});
+  std::string all;
+  try {
+    all = read_text_file(file, FileKind::regular);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
   const std::size_t head = key.size() + 1;
   if (all.size() <= head + kHashSize || all.compare(0, key.size(), key) != 0 ||
       all[key.size()] != '\0')
@@ -52,6 +57,7 @@ void write_cached(const fs::path& file, const std::string& key, const Binary& bi
   const std::string_view bytes(reinterpret_cast<const char*>(binary.data()), binary.size());
   try {
     write_file_atomically(file, key + '\0' + fnv1a_hex(bytes) + std::string(bytes));
+    limit_folder(file.parent_path(), kEnding, kMostBytes);
   } catch (const Error&) {
   }
 }
@@ -118,9 +124,13 @@ cl::Program ClProgramCache::build(const cl::Context& context, const cl::Device& 
   const std::string name = "kernels/" + std::string(file);
   if (folder_.empty()) return build_cl_program(context, device, name, text, options, kLogLines);
   const std::string key = key_of(device, text, options);
-  const fs::path cached = folder_ / (fnv1a_hex(key) + ".clbin");
+  const fs::path cached = folder_ / (fnv1a_hex(key) + std::string(kEnding));
   if (const auto binary = read_cached(cached, key)) {
-    if (auto program = from_binary(context, device, *binary, options)) return *program;
+    if (auto program = from_binary(context, device, *binary, options)) {
+      std::error_code ignored;  // what is used stays, see limit_folder()
+      fs::last_write_time(cached, fs::file_time_type::clock::now(), ignored);
+      return *program;
+    }
   }
   const cl::Program program = build_cl_program(context, device, name, text, options, kLogLines);
   const auto binaries = program.getInfo<CL_PROGRAM_BINARIES>();

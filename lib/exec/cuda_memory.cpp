@@ -3,6 +3,7 @@
 #include "lib/exec/cuda_memory.hpp"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
@@ -42,7 +43,7 @@ FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
 FileDescriptor::~FileDescriptor() {
   if (fd_ >= 0) ::close(fd_);
 }
-int FileDescriptor::duplicate() const { return ::dup(fd_); }
+int FileDescriptor::duplicate() const { return ::fcntl(fd_, F_DUPFD_CLOEXEC, 0); }
 
 struct CudaMemory::Functions {
   // CUmemAllocationProp.
@@ -154,6 +155,7 @@ FileDescriptor CudaMemory::make(const std::string& what, int location_type, int 
   const int status = f.export_handle(&fd, handle, kFileDescriptor, 0);
   f.release(handle);  // what was exported keeps the memory
   if (status != 0) throw f.refused(what, "cuMemExportToShareableHandle", status);
+  (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);  // a child would keep the memory as well
   return FileDescriptor(fd);
 }
 

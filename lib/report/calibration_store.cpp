@@ -93,7 +93,7 @@ Cached read_cached(const fs::path& file, const JsonValue& of, const JsonValue& b
     if (error) throw Error(ErrorKind::input, error.message());
     return {};
   }
-  Cached cached{parse_json_value(read_text_file(file)), true, {}};
+  Cached cached{parse_json_value(read_text_file(file, FileKind::regular)), true, {}};
   const JsonReader json(cached.document);
   if (json.at("schema").string() != kCalibrationSchema)
     json.at("schema").fail("another kind of file");

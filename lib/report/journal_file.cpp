@@ -5,10 +5,9 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include "lib/base/error.hpp"
+#include "lib/base/text_file.hpp"
 #include "lib/report/journal.hpp"
 #include "lib/report/record_json.hpp"
 
@@ -24,12 +23,8 @@ constexpr Nanos kBetweenSyncs = std::chrono::seconds(1);
 }  // namespace
 
 Journal read_journal(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw Error(ErrorKind::input, file.string() + ": cannot be opened");
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (in.bad()) throw Error(ErrorKind::input, file.string() + ": cannot be read");
   try {
-    return journal_from_text(text);
+    return journal_from_text(read_text_file(file, FileKind::regular));
   } catch (const Error& error) {
     throw Error(ErrorKind::input, file.string() + ": " + error.what());
   }

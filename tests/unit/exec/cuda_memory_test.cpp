@@ -3,6 +3,7 @@
 #include "lib/exec/cuda_memory.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,6 +40,7 @@ TEST_CASE("memory is made on the device of the UUID or the host, in granules, un
     CHECK(size_of(fd) == 4 << 20);
     copy = made.duplicate();
     CHECK(copy != fd);
+    for (const int each : {fd, copy}) CHECK(::fcntl(each, F_GETFD) == FD_CLOEXEC);
   }
   CHECK(size_of(fd) == -1);
   CHECK(size_of(copy) == 4 << 20);
