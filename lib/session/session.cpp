@@ -240,8 +240,10 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
       const std::vector<DeviceState> before = std::exchange(states, watch.states());
       for (std::size_t i = 0; i < states.size(); ++i) report.devices[i].after = states[i];
       for (RunRecord& run : record_group(group, request, pin, tracks)) {
-        add_state_warnings(run, options.devices, before, states);
-        add_core_warning(run, options.devices, options.usable_cores);
+        if (!run.samples.empty()) {
+          add_state_warnings(run, options.devices, before, states);
+          add_core_warning(run, options.devices, backend.is_virtual() ? 0 : options.usable_cores);
+        }
         report.runs.push_back(std::move(run));
       }
       interrupted |= group.interrupted;
