@@ -206,10 +206,20 @@ void combine(const Argument& one, std::span<const std::byte> from, std::span<std
 }
 
 std::uint64_t count_in(const Argument& counter, std::span<const std::byte> from) {
-  std::uint32_t count = 0;
-  std::memcpy(&count, from.data(),
-              std::min(sizeof count, static_cast<std::size_t>(counter.type.size)));
-  return count;
+  const auto as = [&]<class Count>(Count count) {
+    std::memcpy(&count, from.data(), sizeof count);
+    return std::uint64_t{count};
+  };
+  switch (counter.type.size) {
+    case 1:
+      return as(std::uint8_t{});
+    case 2:
+      return as(std::uint16_t{});
+    case 4:
+      return as(std::uint32_t{});
+    default:
+      return as(std::uint64_t{});
+  }
 }
 
 void Records::add(const Argument& one, std::span<const std::byte> records, std::uint64_t count) {

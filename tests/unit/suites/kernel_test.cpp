@@ -339,6 +339,16 @@ TEST_CASE("kernel: of rounds, items beside a share wrap around where the array i
   CHECK(extents({0, 100}) == std::vector<Slice>{{0, 100}, {98, 100}, {0, 3}});
 }
 
+TEST_CASE("kernel: counters of every size are read whole") {
+  const std::uint64_t value = 0x0807'0605'0403'0201;
+  Argument counter;
+  for (const auto& [size, expected] :
+       {std::pair<Bytes, std::uint64_t>{1, 0x01}, {2, 0x0201}, {4, 0x0403'0201}, {8, value}}) {
+    counter.type.size = size;
+    CHECK(count_in(counter, std::as_bytes(std::span(&value, 1)).first(size)) == expected);
+  }
+}
+
 TEST_CASE("kernel: records are in the order of their numbers, whoever appended them first") {
   const Problem problem = problem_with(
       "[[args]]\nname = 'found'\ntype = 'uint'\naccess = 'write'\nsize = 1\nmap = "
