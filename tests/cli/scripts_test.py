@@ -307,6 +307,16 @@ class Campaign(Case):
         third = self.campaign(*words, MGPU_BENCH_SIZE="2^17")
         self.assertEqual((third.returncode, file.stat().st_mtime_ns), (0, size))
 
+    def test_one_without_headline_cases_is_complete_as_well(self):
+        folder = self.folder / "campaign"
+        folder.mkdir()
+        self.good("run", "merkle", *binary.defaults([]), *binary.DEVICES, "-n", 1, "--warmup", 0,
+                  "-o", folder / "strategies-merkle.json.gz")
+        done = self.campaign("--devices", "cpu", "--suites", "merkle", "--parts", "strategies",
+                             folder)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        self.assertIn("complete", done.stdout)
+
     def test_bad_words_are_one_line_with_what_is_accepted(self):
         for words, named in (([], "DIR"), (["a", "b"], '"b"'), (["--limit", "soon", "a"],
                 '"soon"'), (["--parts", "all", "a"], "headline"),
