@@ -215,7 +215,7 @@ ExitCode cmd_calibrate(const Context& context) {
   if (json) {
     print_json(as_json(set.devices, result, suites, noise, tunings));
   } else {
-    print(as_text(set.devices, result, suites, noise, style) + as_text(tunings));
+    print_styled(as_text(set.devices, result, suites, noise, style) + as_text(tunings), style);
   }
   return result.failed > 0 ? ExitCode::failed : ExitCode::ok;
 }

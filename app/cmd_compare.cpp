@@ -230,13 +230,13 @@ ExitCode deliver(const Comparison& comparison, const CompareRequest& request,
     if (request.markdown_file)
       request.outputs.at(*request.markdown_file).write(comparison_markdown(comparison, sources));
   } catch (const Error& error) {
-    print_error(error.what());
+    print_error(std::string("error: ") + error.what());
     code = ExitCode::internal;
   }
   if (request.json) {
     print_json(json);
   } else if (!request.outputs.take_standard_output()) {
-    print(comparison_tables(comparison, style));
+    print_styled(comparison_tables(comparison, style), style);
   }
   return code;
 }

@@ -56,7 +56,7 @@ ExitCode cmd_devices(const Context& context) {
   warnings.insert(warnings.end(), cached.warnings.begin(), cached.warnings.end());
   for (const std::string& warning : warnings) print_error("warning: " + warning);
   if (!settings.is_on("json")) {
-    print(device_table(set.devices, style, cached.calibration.devices));
+    print_styled(device_table(set.devices, style, cached.calibration.devices), style);
     return ExitCode::ok;
   }
   JsonValue list = json_list();

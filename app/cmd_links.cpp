@@ -24,7 +24,7 @@ ExitCode deliver(const LinksReport& report, const LinksRequest& request, const T
   try {
     if (request.result_file) request.outputs.at(*request.result_file).write(json);
   } catch (const Error& error) {
-    print_error(error.what());
+    print_error(std::string("error: ") + error.what());
     written = false;
   }
   if (!request.exports.empty())
@@ -32,13 +32,30 @@ ExitCode deliver(const LinksReport& report, const LinksRequest& request, const T
   if (request.json) {
     print_json(json);
   } else if (!request.outputs.take_standard_output()) {
-    print(links_tables(report, style));
+    print_styled(links_tables(report, style), style);
   }
   if (const std::uint64_t wrong = wrong_in(report); wrong > 0)
     print_error(fmt::format(
         "error: {} elements did not arrive as they should: what they belong to has no rate",
         wrong));
   return written ? ExitCode::ok : ExitCode::internal;
+}
+
+// A fault before the first figure is news, but not worth an older result.
+ExitCode save_failure(const LinksReport& report, const LinksRequest& request) {
+  OutputFile& file = request.outputs.at(*request.result_file);
+  if (file.had_content()) {
+    print_error("warning: " + file.name().string() +
+                " keeps its older result: nothing was measured");
+    return ExitCode::ok;
+  }
+  try {
+    file.write(links_json_text(report));
+  } catch (const Error& error) {
+    print_error(std::string("error: ") + error.what());
+    return ExitCode::internal;
+  }
+  return ExitCode::ok;
 }
 
 // With one device nothing can be exchanged; what the host moves is measured.
@@ -90,7 +107,10 @@ ExitCode cmd_links(const Context& context) {
   }
   stopped_in_time();
   for (const std::string& warning : report.warnings) print_error("warning: " + warning);
-  if (report.failure && report.transfers.empty() && report.collectives.empty()) return worst(codes);
+  if (report.failure && report.transfers.empty() && report.collectives.empty()) {
+    if (request.result_file) codes.push_back(save_failure(report, request));
+    return worst(codes);
+  }
   codes.push_back(deliver(report, request, style));
   if (wrong_in(report) > 0) codes.push_back(ExitCode::unverified);
   return worst(codes);

@@ -12,6 +12,7 @@
 #include "app/sizes.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/printable.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/exec/scenario_run.hpp"
 #include "lib/plan/scaling.hpp"
@@ -55,9 +56,10 @@ std::string as_text(const SessionOptions& session, std::span<const PlannedCase> 
   for (const PlannedCase& planned : cases) {
     const Candidate& chosen = planned.choice.chosen;
     text += fmt::format("{}{}: {} on {}\n", text.empty() ? "" : "\n",
-                        title(session.problems.front(), planned.mode), chosen.strategy->name,
-                        devices_in_words(planned, session.devices));
-    for (const std::string& reason : planned.choice.reasons) text += "  " + reason + "\n";
+                        printable(title(session.problems.front(), planned.mode)),
+                        chosen.strategy->name, devices_in_words(planned, session.devices));
+    for (const std::string& reason : planned.choice.reasons)
+      text += "  " + printable(reason) + "\n";
     text += "  considered:\n";
     for (std::size_t i = 0; i < std::min(kShown, planned.choice.considered.size()); ++i) {
       const Candidate& candidate = planned.choice.considered[i];

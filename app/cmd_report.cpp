@@ -24,7 +24,7 @@ ExitCode report_links(const LinksReport& links, const std::vector<ExportFile>& e
   if (const std::string when = measured_words(cases); !when.empty())
     print_error(file + ": " + when);
   const bool written = write_exports(cases, exports, {}, outputs);
-  if (!outputs.take_standard_output()) print(links_tables(links, style));
+  if (!outputs.take_standard_output()) print_styled(links_tables(links, style), style);
   return written ? ExitCode::ok : ExitCode::internal;
 }
 
@@ -60,8 +60,9 @@ ExitCode cmd_report(const Context& context) {
   if (!write_exports(report, exports, missed, outputs)) codes.push_back(ExitCode::internal);
   codes.push_back(tell_misses(missed));
   if (outputs.take_standard_output()) return worst(codes);
-  print(run_tables(report, style));
-  if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty()) print("\n" + sweeps);
+  print_styled(run_tables(report, style), style);
+  if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty())
+    print_styled("\n" + sweeps, style);
   if (!is_sweep(report) || size_sweeps(report).empty())
     print("\n" + wrapped_prose(closing_words(report), style, 2));
   return worst(codes);

@@ -29,7 +29,7 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
       request.outputs.at(*request.trace_file).write(to_chrome_trace(report));
     } catch (const Error& error) {
       written = false;
-      print_error(error.what());
+      print_error(std::string("error: ") + error.what());
     }
   }
   written &= write_exports(report, request.exports, failures, request.outputs);
@@ -37,9 +37,9 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
     print_json(to_json_text(report));
   } else if (!request.outputs.take_standard_output()) {
     observer.print_tables(report);
-    print(below_run_tables(report, style));
+    print_styled(below_run_tables(report, style), style);
     if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty())
-      print("\n" + sweeps);
+      print_styled("\n" + sweeps, style);
     // A sweep has sentences of its own: a paragraph for every size would be too much.
     if (!is_sweep(report) || size_sweeps(report).empty())
       print("\n" + wrapped_prose(closing_words(report), style, 2));

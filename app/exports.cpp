@@ -56,7 +56,7 @@ bool write_exports(const Report& report, const std::vector<ExportFile>& exports,
       outputs.at(one.file).write(exported(one.kind, report, missed));
     } catch (const Error& error) {
       written = false;
-      print_error(error.what());
+      print_error(std::string("error: ") + error.what());
     }
   }
   return written;

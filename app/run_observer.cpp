@@ -82,7 +82,8 @@ void RunObserver::progress(const Progress& progress) {
 void RunObserver::recorded(const Report& so_far) {
   if (stopping_) stopped_in_time();
   clear_line();
-  save(so_far);
+  if (!may_wait(so_far)) save(so_far);
+  rows_recorded_ = so_far.runs.size();
   if (!options_.quiet) tell_rows(so_far);
   try {
     print_tables(so_far);
@@ -95,7 +96,7 @@ void RunObserver::print_tables(const Report& report) {
   if (!options_.tables) return;
   const std::vector<std::string> tables = separate_run_tables(report, *options_.tables);
   for (; tables_printed_ < tables.size(); ++tables_printed_)
-    print((tables_printed_ > 0 ? "\n" : "") + tables[tables_printed_]);
+    print_styled((tables_printed_ > 0 ? "\n" : "") + tables[tables_printed_], *options_.tables);
 }
 
 void RunObserver::tell_rows(const Report& so_far) {
@@ -160,6 +161,14 @@ void RunObserver::saved(const Report& report) {
   }
 }
 
+// The whole report is written every time. Once there are many rows, that is left to later groups as
+// long as few rows were added: the journal has their samples.
+bool RunObserver::may_wait(const Report& report) const {
+  constexpr std::size_t kPart = 16;
+  return journal_ && !journal_failed_ && !report.complete && report.runs.size() > rows_recorded_ &&
+         report.runs.size() - rows_saved_ <= rows_saved_ / kPart;
+}
+
 void RunObserver::save(const Report& report) {
   if (options_.result == nullptr) return;
   try {
@@ -178,6 +187,7 @@ void RunObserver::save(const Report& report) {
     keeps_older_ = options_.result->had_content() && !measured && !options_.force;
     if (!keeps_older_) options_.result->put(to_json_text(report));
     could_not_write_ = false;
+    rows_saved_ = report.runs.size();
     if (journal_) saved(report);
   } catch (const Error& error) {
     if (!could_not_write_ || !options_.result_is_dated) warning(error.what());

@@ -59,13 +59,16 @@ class RunObserver : public SessionObserver {
   }
 
  private:
+  bool may_wait(const Report& report) const;
   void saved(const Report& report);
   void tell_rows(const Report& so_far);
 
   Options options_;
-  std::string outlook_;        // not said yet
-  std::string line_;           // what the progress line shows
-  std::size_t rows_seen_ = 0;  // of the report, at the last call
+  std::string outlook_;            // not said yet
+  std::string line_;               // what the progress line shows
+  std::size_t rows_seen_ = 0;      // of the report, when it was last told of
+  std::size_t rows_recorded_ = 0;  // of the report, at the last call
+  std::size_t rows_saved_ = 0;     // that the result file has
   std::unique_ptr<JournalWriter> journal_;
   std::size_t groups_finished_ = 0, tables_printed_ = 0;
   bool journal_failed_ = false;         // since it was last begun anew

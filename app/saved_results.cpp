@@ -81,6 +81,8 @@ std::map<std::pair<Age, std::string>, Saved> all_saved(const fs::path& folder) {
     if (is_journal) name.resize(name.size() - journal.size());
     const auto age = age_of(name);
     if (!age) continue;
+    std::error_code gone;  // a pipe of such a name would be waited for when it is read
+    if (!fs::is_regular_file(entry->status(gone))) continue;
     Saved& saved = found[{*age, name}];
     saved.file = folder / name;
     saved.finished |= !is_journal;
@@ -118,17 +120,24 @@ fs::path resolved(const std::string& from, const std::string& text, std::size_t 
   }
   const std::vector<fs::path> all = saved_results(folder, unfinished);
   if (index < all.size()) return all[index];
+  const std::vector<fs::path> begun = saved_results(folder, true);
+  const bool killed = !begun.empty() && std::find(all.begin(), all.end(), begun[0]) == all.end();
+  const std::string goes_on =
+      killed ? "; the last run was killed before it had one: the same command with --resume last "
+               "goes on with it"
+             : "";
   throw Error(
       ErrorKind::input,
       all.empty()
           ? fmt::format("{}: {}: {} has no result yet; run keeps one there unless it has -o; "
                         "accepted: a file (./{} is "
-                        "one too)",
-                        from, text, folder.string(), text)
-          : fmt::format("{}: {}: there {} in {}; accepted: last{}, or a file", from, text,
+                        "one too){}",
+                        from, text, folder.string(), text, goes_on)
+          : fmt::format("{}: {}: there {} in {}; accepted: last{}, or a file{}", from, text,
                         all.size() == 1 ? "is 1 result" : fmt::format("are {} results", all.size()),
                         folder.string(),
-                        all.size() == 1 ? "" : fmt::format(" to last~{}", all.size() - 1)));
+                        all.size() == 1 ? "" : fmt::format(" to last~{}", all.size() - 1),
+                        goes_on));
 }
 
 }  // namespace

@@ -130,7 +130,7 @@ ExitCode simulate_nodes(const Context& context, const Scenario& scenario, const 
   if (request.json) {
     print_json(json);
   } else if (!request.outputs.take_standard_output()) {
-    print(scaling_tables(report, style));
+    print_styled(scaling_tables(report, style), style);
     print(wrapped_prose(
         fmt::format("\nsimulated ({}): nothing was computed, so nothing was verified\n", source),
         style, 2));

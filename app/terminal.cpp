@@ -22,11 +22,16 @@ CapturedOutput* g_captured = nullptr;
 
 bool is_terminal(int stream) { return g_captured == nullptr && isatty(stream) == 1; }
 
+// Obeys no escape sequences, or is not known to.
+bool is_dumb(const Environment& environment) {
+  return environment.get("TERM").value_or("dumb") == "dumb";
+}
+
 unsigned width(const Environment& environment) {
   if (const auto columns = environment.get("COLUMNS")) {
     try {
-      return static_cast<unsigned>(
-          std::clamp<std::uint64_t>(parse_count("COLUMNS", *columns), kLeastWidth, 1000));
+      if (const std::uint64_t count = parse_count("COLUMNS", *columns); count > 0)
+        return static_cast<unsigned>(std::clamp<std::uint64_t>(count, kLeastWidth, 1000));
     } catch (
         const Error&) {  // a broken COLUMNS is the shell's mistake, not a reason to refuse work
     }
@@ -55,16 +60,15 @@ TableStyle table_style(const Settings& settings, const Environment& environment,
   TableStyle style;
   style.width = width(environment);
   const std::string color = choose(settings, "color", {"auto", "always", "never"});
-  style.color = color == "always" ||
-                (color == "auto" && is_terminal(STDOUT_FILENO) && !environment.get("NO_COLOR") &&
-                 environment.get("TERM").value_or("dumb") != "dumb");
+  style.color = color == "always" || (color == "auto" && is_terminal(STDOUT_FILENO) &&
+                                      !environment.get("NO_COLOR") && !is_dumb(environment));
   style.wraps = is_terminal(STDOUT_FILENO);
   style.columns = chosen_columns(settings, columns);
   return style;
 }
 
 bool progress_in_place(const Environment& environment) {
-  return is_terminal(STDERR_FILENO) && !environment.get("CI");
+  return is_terminal(STDERR_FILENO) && !environment.get("CI") && !is_dumb(environment);
 }
 
 unsigned error_width() {
@@ -89,7 +93,11 @@ void print_data(std::string_view data) {
   }
 }
 
-void print(std::string_view text) { print_data(printable_colored(text)); }
+void print(std::string_view text) { print_data(printable_text(text)); }
+
+void print_styled(std::string_view text, const TableStyle& style) {
+  print_data(style.color ? printable_colored(text) : printable_text(text));
+}
 
 void print_json(std::string_view json) { print_data(printable_json(json)); }
 

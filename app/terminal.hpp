@@ -18,16 +18,18 @@ TableStyle table_style(const Settings& settings, const Environment& environment,
                        const std::vector<std::string>& columns = run_column_names());
 
 // Is stderr a terminal where a progress line may be rewritten? Not under CI, whose logs would keep
-// every state of it.
+// every state of it, nor where TERM is dumb or not set.
 bool progress_in_place(const Environment& environment);
 
 // Columns of the terminal that stderr is; 80 when it is none.
 unsigned error_width();
 
 // Writes all of it, or throws Error(output). What is for people: control characters in it, which
-// names from devices, files and drivers may hold, are escaped, but for line ends and the colours of
-// tables.
+// names from devices, files and drivers may hold, are escaped, but for line ends.
 void print(std::string_view text);
+// Likewise, but where tables are in colour their colours stay, too: draw_table() and
+// wrapped_prose(), which make them, have escaped what came from outside.
+void print_styled(std::string_view text, const TableStyle& style);
 // JSON: likewise, in the escapes of JSON, so that it says the same.
 void print_json(std::string_view json);
 // What other programs read: bytes as they are.

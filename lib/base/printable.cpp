@@ -98,6 +98,8 @@ std::string printable(std::string_view text) { return escaped(text, Lines::one, 
 
 std::string printable_lines(std::string_view text) { return escaped(text, Lines::indented, false); }
 
+std::string printable_text(std::string_view text) { return escaped(text, Lines::kept, false); }
+
 std::string printable_colored(std::string_view text) { return escaped(text, Lines::kept, true); }
 
 std::string printable_json(std::string_view json) {

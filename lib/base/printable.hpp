@@ -24,6 +24,9 @@ std::string printable(std::string_view text);
 // own.
 std::string printable_lines(std::string_view text);
 
+// Text of several lines of ours: line ends stay, everything else is treated as by printable().
+std::string printable_text(std::string_view text);
+
 // Text that holds colours of ours: the escape sequences that set them (ESC [ digits and semicolons
 // m) and line ends stay, everything else is treated as by printable().
 std::string printable_colored(std::string_view text);

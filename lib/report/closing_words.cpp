@@ -337,8 +337,9 @@ std::size_t place_to_break(const std::string& line, std::size_t width, std::size
 }  // namespace
 
 std::string wrapped_prose(const std::string& text, const TableStyle& style, std::size_t indent) {
-  if (!style.wraps) return text;
-  std::istringstream lines(text);
+  const std::string shown = printable_text(text);
+  if (!style.wraps) return shown;
+  std::istringstream lines(shown);
   std::string out;
   for (std::string line; std::getline(lines, line);) {
     while (display_width(line) > style.width) {

@@ -53,7 +53,7 @@ class LinksText {
 
  private:
   void title(const std::string& words) {
-    out_ += (out_.empty() ? "" : "\n") + wrapped_prose(words + "\n", style_, 2);
+    out_ += (out_.empty() ? "" : "\n") + wrapped_prose(printable(words) + "\n", style_, 2);
   }
   void draw(std::vector<TextColumn> columns, std::vector<TextRow> rows) {
     out_ += draw_table(std::move(columns), std::move(rows), style_.width, style_.color, hidden_);
@@ -102,7 +102,8 @@ class LinksText {
                                            : std::string(to_string(pair->path));
       });
     }
-    for (const std::string& note : report_.notes) out_ += wrapped_prose(note + "\n", style_, 2);
+    for (const std::string& note : report_.notes)
+      out_ += wrapped_prose(printable(note) + "\n", style_, 2);
   }
 
   void matrix(LinkTraffic traffic, bool in_use) {

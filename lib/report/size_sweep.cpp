@@ -304,14 +304,14 @@ std::string sweep_tables(const Report& report, const TableStyle& style) {
       }
     }
     std::string words;
-    for (const std::string& sentence : sweep_sentences(sweep)) words += sentence + "\n";
+    for (const std::string& sentence : sweep_sentences(sweep)) words += printable(sentence) + "\n";
     if (predicted) words += "~ is predicted, for more devices of the kind that was measured.\n";
     if (impossible)
       words +=
           "! is more than so many devices can give: one was slower alone than it is, or shares "
           "fit a cache that the whole does not.\n";
     std::vector<std::string> hidden;
-    out += (out.empty() ? "" : "\n") + sweep.title + "\n" +
+    out += (out.empty() ? "" : "\n") + printable(sweep.title) + "\n" +
            draw_table(std::move(columns), std::move(rows), style.width, style.color, hidden);
     out += hidden_line(hidden, "a wider terminal", std::max(style.width, 20u)) +
            wrapped_prose(words, style, 2);

@@ -127,6 +127,8 @@ std::string draw_table(std::vector<TextColumn> columns, std::vector<TextRow> row
                        std::size_t width, bool color, std::vector<std::string>& hidden) {
   for (TextRow& row : rows)
     for (std::string& cell : row.cells) cell = printable(cell);
+  for (TextColumn& column : columns)
+    for (std::string* text : {&column.name, &column.unit, &column.full}) *text = printable(*text);
   if (total_width(widths_of(columns, rows)) > width) cut_names(columns, rows);
   while (total_width(widths_of(columns, rows)) > width && drop_column(columns, rows, hidden)) {
   }

@@ -97,6 +97,21 @@ class Links(Failing):
         self.assertIn(document["failure"], self.good("report", self.folder / "r.json").err)
 
 
+    def test_a_fault_before_the_first_figure_leaves_a_file_but_no_older_one_is_lost(self):
+        failing = self.ids(PARTS)[1]
+        script = f"device={failing} call=clEnqueueWriteBuffer nth=1 do=error:-5"
+        document = self.names_it(script, "--sizes", "4KiB", devices=PARTS, failing=failing)
+        self.assertFalse(document["complete"])
+        self.assertIn(failing, document["failure"])
+        self.assertEqual(document["transfers"], [])
+        self.assert_schema(self.folder / "r.json", "links")
+        older = self.folder / "older.json"
+        older.write_text("what was there")
+        result = mgpu("links", "--quick", "--sizes", "4KiB", *PARTS[0], *limits(), "-o", older,
+                      env={"OPENCL_LAYERS": LAYER, "MGPU_FAULT_SCRIPT": script})
+        self.assertEqual((result.code, older.read_text()), (5, "what was there"), result)
+
+
 class Runs(Failing):
     def goes_on(self, script, *arguments, devices, failing, code=0, within=None):
         """The other device computes what the one that failed had, and is not blamed."""

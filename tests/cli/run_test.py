@@ -6,6 +6,7 @@ BINARY [unittest arguments]. In the environment: MGPU_KILLS, at how many moments
 import gzip
 import json
 import os
+import pty
 import random
 import signal
 import subprocess
@@ -317,6 +318,52 @@ class Ends(Case):
         self.assertEqual(process.returncode, 5, out + err)
         self.assertNotIn("ok", {run["status"] for run in json.loads(file.read_text())["runs"]})
         self.assert_schema(file, "result")
+
+
+class Terminals(Case):
+    def said_on_a_terminal(self, **variables):
+        ours, theirs = pty.openpty()
+        with subprocess.Popen([binary.BINARY, "run", "merkle", *binary.ONE_DEVICE, "-n", "1",
+                               *binary.defaults([])], stdout=subprocess.DEVNULL, stderr=theirs,
+                              env=environment(variables)) as run:
+            os.close(theirs)
+            said = b""
+            while True:
+                try:
+                    more = os.read(ours, 4096)
+                except OSError:  # all that wrote to it have ended
+                    break
+                if not more:
+                    break
+                said += more
+        os.close(ours)
+        self.assertEqual(run.returncode, 0, said)
+        return said
+
+    def test_progress_is_rewritten_only_where_the_terminal_can(self):
+        self.assertIn(b"\x1b[K", self.said_on_a_terminal(TERM="xterm"))
+        for variables in ({}, {"TERM": "dumb"}, {"TERM": "xterm", "CI": "true"}):
+            with self.subTest(variables):
+                self.assertNotIn(b"\x1b", self.said_on_a_terminal(**variables))
+
+
+class Killed(Case):
+    def test_where_the_last_run_has_no_result_it_is_said_how_to_go_on(self):
+        state = self.folder / "mgpu-bench"
+        state.mkdir()
+        there = {"XDG_STATE_HOME": str(self.folder)}
+        self.assertNotIn("--resume", self.refused(["report", "last"], 2, "last", env=there).err)
+        (state / "2026-01-02T030405Z-merkle.json.gz.journal").write_text("")
+        self.refused(["report", "last"], 2, "--resume last", env=there)
+
+    def test_a_pipe_in_the_place_of_a_file_of_the_program_is_not_waited_for(self):
+        state = self.folder / "mgpu-bench"
+        state.mkdir()
+        os.mkfifo(state / "2026-01-02T030405Z-merkle.json.gz")
+        self.refused(["report", "last"], 2, "last", env={"XDG_STATE_HOME": str(self.folder)})
+        os.mkfifo(self.folder / "r.json.journal")
+        self.refused(["run", "merkle", *binary.defaults([]), "--resume", self.folder / "r.json"],
+                     2, "r.json.journal", "regular")
 
 
 class Resumed(Case):

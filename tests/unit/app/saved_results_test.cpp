@@ -148,17 +148,6 @@ TEST_CASE("last counts back from the run that began last, and a path is a file")
     CHECK_THROWS_AS(saved_index("report", bad), Error);
 }
 
-TEST_CASE(
-    "results are kept in the state folder of the user, and a relative one counts as not set") {
-  using Map = std::map<std::string, std::string>;
-  CHECK(state_directory(Environment(Map{{"XDG_STATE_HOME", "/s"}, {"HOME", "/h"}})) ==
-        "/s/mgpu-bench");
-  CHECK(state_directory(Environment(Map{{"HOME", "/h"}})) == "/h/.local/state/mgpu-bench");
-  CHECK(state_directory(Environment(Map{{"XDG_STATE_HOME", "s"}, {"HOME", "/h"}})) ==
-        "/h/.local/state/mgpu-bench");
-  CHECK(state_directory(Environment(Map{})).empty());
-}
-
 TEST_CASE("the suites of a result are in its name, all of them as one word") {
   const std::vector<std::string> one{"merkle"}, two{"matrix", "msm"};
   CHECK(suites_word(one, 4) == "merkle");

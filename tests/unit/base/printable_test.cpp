@@ -33,6 +33,10 @@ TEST_CASE("a name cannot pass for a second message") {
   CHECK(printable_lines("\x1b[1A") == "\\x1b[1A");
 }
 
+TEST_CASE("of text of several lines only the line ends stay") {
+  CHECK(printable_text("a\n\x1b[31mb\x1b[0m\n") == "a\n\\x1b[31mb\\x1b[0m\n");
+}
+
 TEST_CASE("colours of tables stay, other escape sequences do not") {
   CHECK(printable_colored("\x1b[1;32mbest\x1b[0m\n") == "\x1b[1;32mbest\x1b[0m\n");
   CHECK(printable_colored("\x1b[2J\x1b]0;t\x07\x1b[m") == "\\x1b[2J\\x1b]0;t\\x07\x1b[m");
