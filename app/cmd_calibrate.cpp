@@ -11,6 +11,7 @@
 #include "app/run_request.hpp"
 #include "app/signals.hpp"
 #include "app/terminal.hpp"
+#include "lib/base/printable.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/report/capability_json.hpp"
 #include "lib/report/json_build.hpp"
@@ -33,13 +34,14 @@ std::string suite_of(const std::string& work) { return work.substr(0, work.find(
 std::string as_text(std::span<const Tuning> tunings) {
   std::string text;
   for (const Tuning& tuning : tunings) {
-    text += fmt::format("{} on {}: {} ({})\n", tuning.work, tuning.device,
+    text += fmt::format("{} on {}: {} ({})\n", printable(tuning.work), printable(tuning.device),
                         tuning.variant.name.empty() ? "nothing works" : tuning.variant.name,
                         tuning.measured ? "measured" : "cached");
     for (const TriedVariant& variant : tuning.tried) {
-      text += variant.ops_per_s > 0 ? fmt::format("  {:<32}{}{}\n", variant.name,
-                                                  format_si(variant.ops_per_s), tuning.unit)
-                                    : fmt::format("  {:<32}{}\n", variant.name, variant.why);
+      text += variant.ops_per_s > 0
+                  ? fmt::format("  {:<32}{}{}\n", variant.name, format_si(variant.ops_per_s),
+                                tuning.unit)
+                  : fmt::format("  {:<32}{}\n", variant.name, printable(variant.why));
     }
   }
   return text;

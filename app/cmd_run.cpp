@@ -173,6 +173,20 @@ void leave_out_splitting(const Settings& settings, const DeviceSet& set, RunRequ
       several));
 }
 
+// A kernel that does not build is no fault of it where PoCL cannot write what it builds.
+void tell_of_cache(const Report& report, const Environment& environment) {
+  const bool unbuilt =
+      std::any_of(report.runs.begin(), report.runs.end(), [](const RunRecord& run) {
+        return run.reason && run.reason->find("does not build") != std::string::npos;
+      });
+  const bool pocl = std::any_of(
+      report.devices.begin(), report.devices.end(),
+      [](const DeviceRecord& record) { return record.device.platform == kPoclPlatform; });
+  if (!unbuilt || !pocl) return;
+  if (const std::string trouble = pocl_cache_trouble(environment); !trouble.empty())
+    print_error("warning: " + trouble);
+}
+
 }  // namespace
 
 ExitCode cmd_run(const Context& context) {
@@ -238,6 +252,7 @@ ExitCode cmd_run(const Context& context) {
   const Report report = run_session(*backend, request.session, std::move(begun), observer);
   stopped_in_time();
   if (request.verbose && !request.quiet) tell_telemetry(report.telemetry);
+  tell_of_cache(report, context.environment);
   return conclude(report, request, observer, style);
 }
 

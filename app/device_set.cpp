@@ -40,10 +40,9 @@ Backend::Enumeration enumerate(Backend& backend, const std::string& selector,
   if (!found.devices.empty()) return found;
   std::string what = no_device_message(selector, found.devices, found.platforms);
   for (const std::string& warning : found.warnings) what += "; " + warning;
-  const bool pocl =
-      std::any_of(found.platforms.begin(), found.platforms.end(), [](const std::string& name) {
-        return name.find("Portable Computing Language") != std::string::npos;
-      });
+  const bool pocl = std::any_of(
+      found.platforms.begin(), found.platforms.end(),
+      [](const std::string& name) { return name.find(kPoclPlatform) != std::string::npos; });
   refuse_no_device(what, pocl, environment);
 }
 

@@ -195,6 +195,9 @@ std::string pocl_cache_trouble(const Environment& environment) {
   std::filesystem::create_directories(cache, error);  // as PoCL does
   if (!error && access(cache.c_str(), W_OK | X_OK) != 0)
     error = std::error_code(errno, std::generic_category());
+  constexpr std::uintmax_t kLeast = std::uintmax_t{1} << 20;  // a program has some 100 KiB
+  if (!error && std::filesystem::space(cache, error).available < kLeast && !error)
+    error = std::make_error_code(std::errc::no_space_on_device);
   if (!error) return {};
   return fmt::format(
       "PoCL cannot write its cache in {} ({}): set POCL_CACHE_DIR to a folder that "

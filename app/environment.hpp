@@ -59,8 +59,10 @@ std::vector<std::string> device_variable_names();
 // Those variables that can hide devices, as "NAME=value", for the message when there is no device.
 std::vector<std::string> device_variables(const Environment& environment);
 
-// Returns why PoCL has no device where that is its cache, which it must be able to write: an empty
-// text where it is not.
+inline constexpr const char* kPoclPlatform = "Portable Computing Language";
+
+// Returns why PoCL has no device or builds no kernel where that is its cache, which it must be able
+// to write: an empty text where it is not.
 std::string pocl_cache_trouble(const Environment& environment);
 
 // $XDG_CACHE_HOME/mgpu-bench, else $HOME/.cache/mgpu-bench; empty when neither is set: then nothing

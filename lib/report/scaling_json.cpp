@@ -98,7 +98,7 @@ std::string scaling_tables(const ScalingReport& report, const TableStyle& style)
     const ScalingRow& first =
         *std::find_if(report.rows.begin(), report.rows.end(),
                       [&](const ScalingRow& row) { return row.mode == mode; });
-    text += fmt::format("{}{} items={}, {}\n", text.empty() ? "" : "\n", report.suite,
+    text += fmt::format("{}{} items={}, {}\n", text.empty() ? "" : "\n", printable(report.suite),
                         format_count(first.items), mgpu::words_of(mode));
     std::vector<TextColumn> columns = {{"strategy", "", false, 0, false},
                                        {"nodes", "", true, 0, false},
@@ -118,8 +118,10 @@ std::string scaling_tables(const ScalingReport& report, const TableStyle& style)
   }
   for (const ScalingRow& row : report.rows) {
     if (row.why_not.empty()) continue;
-    text += fmt::format("\nnot placed: {} on {} nodes, {}: {}\n", row.strategy, row.nodes,
-                        words_of(row.scales), row.why_not);
+    text += '\n' +
+            printable(fmt::format("not placed: {} on {} nodes, {}: {}", row.strategy, row.nodes,
+                                  words_of(row.scales), row.why_not)) +
+            '\n';
     break;
   }
   return text;

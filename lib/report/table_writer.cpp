@@ -342,7 +342,9 @@ std::string below_run_tables(const Report& report, const TableStyle& style) {
     out += wrapped_prose(printable("exchange: " + note) + '\n', style, 2);
   for (const DeviceRecord& d : report.devices)
     if (d.handicap.any())
-      out += fmt::format("handicapped on purpose: {} ({})\n", d.device.id, in_words(d.handicap));
+      out += printable(fmt::format("handicapped on purpose: {} ({})", d.device.id,
+                                   in_words(d.handicap))) +
+             '\n';
   return out;
 }
 

@@ -77,7 +77,8 @@ std::vector<DeviceState> Watch::states() const {
                         [device = options_.devices[i], places = *options_.telemetry] {
                           return read_device_state(device, places);
                         });
-    } catch (const Error&) {  // a driver that hangs: its settings are not known
+    } catch (const Error&) {  // a driver that hangs: the others' settings would hang in it, too
+      break;
     }
   }
   return states;

@@ -72,6 +72,13 @@ TEST_CASE("PoCL's cache is blamed when it cannot be written, and its folder is n
   }
 }
 
+TEST_CASE("a disk that is full is the trouble of PoCL's cache, too") {
+  std::error_code error;
+  if (fs::space("/proc", error).available != 0 || error) return;
+  CHECK(pocl_cache_trouble(Environment(Variables{{"POCL_CACHE_DIR", "/proc"}})).find("/proc") !=
+        std::string::npos);
+}
+
 TEST_CASE("of variables that hide devices, none is named that the program sets by itself") {
   CHECK(device_variables(Environment(Variables{{"POCL_AFFINITY", "1"}, {"POCL_DEVICES", "x"}})) ==
         std::vector<std::string>{"POCL_DEVICES=x"});
