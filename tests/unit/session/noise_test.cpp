@@ -83,7 +83,7 @@ TEST_CASE("a warning that is not of a loss does not cost the figure") {
   class Unconnected final : public CombinedSum {
    public:
     using CombinedSum::CombinedSum;
-    void connect(PeerGroup&) override { throw Error(ErrorKind::unsupported, "not here"); }
+    void connect(PeerGroup&) override { throw Error(ErrorKind::device, "not here"); }
   };
   NoisyDevices devices({sum_device("0:0", DeviceType::gpu), sum_device("0:1", DeviceType::gpu)});
   devices.suite.make = [](const SuiteParams& params) {
