@@ -48,7 +48,7 @@ class ClBuffer final : public Buffer {
       return;
     }
     const DriverCall inside;
-    memory_ = {};
+    const cl::Buffer released = std::move(memory_);  // an assignment could throw
     device_->allocated -= counted_;
     pool_->allocated -= counted_;
   }
@@ -67,7 +67,7 @@ class ClKernel final : public Kernel {
   ClKernel(cl::Kernel object, const std::string& name) : object_(std::move(object)), name_(name) {}
   ~ClKernel() override {
     const DriverCall inside;
-    object_ = {};
+    const cl::Kernel released = std::move(object_);  // an assignment could throw
   }
   cl::Kernel& object() { return object_; }
   Name name() const { return name_; }
