@@ -55,6 +55,12 @@ void RunObserver::warning(std::string_view text) {
   print_error(fmt::format("warning: {}", text));
 }
 
+void RunObserver::remark(std::string_view text) {
+  if (options_.quiet) return;
+  clear_line();
+  print_error(text);
+}
+
 void RunObserver::output_failed(std::string_view text) {
   could_not_write_output_ = true;
   warning(text);

@@ -33,6 +33,7 @@ class RunObserver : public SessionObserver {
   explicit RunObserver(Options options) : options_(std::move(options)) {}
 
   void warning(std::string_view text) override;
+  void remark(std::string_view text) override;
   void output_failed(std::string_view text) override;
   void progress(const Progress& progress) override;
   void recorded(const Report& so_far) override;

@@ -191,6 +191,8 @@ ReferenceSizeWork work_of_reference_size(Backend& backend, const Problem& like, 
   const auto add = [&](const Problem& problem) {
     const Nanos begin = backend.now();
     work.workloads.push_back(problem.suite->make(problem.params));
+    const WaitLimits& limits = backend.limits();
+    work.workloads.back()->set_host_watch({limits.stop, nullptr, limits.answer + limits.build});
     work.preparing = backend.now() - begin;
   };
   const Problem reference = problem_of_reference_size(like, cpu, most);

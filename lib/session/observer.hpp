@@ -25,6 +25,7 @@ class SessionObserver {
  public:
   virtual ~SessionObserver() = default;
   virtual void warning(std::string_view text) = 0;
+  virtual void remark(std::string_view) {}  // nothing is wrong
   virtual void output_failed(std::string_view text) {
     warning(text);
   }  // SessionOptions::result_file was not written, and will not be

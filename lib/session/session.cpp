@@ -11,6 +11,7 @@
 #include "lib/session/recorder.hpp"
 #include "lib/session/settle.hpp"
 #include "lib/session/time_left.hpp"
+#include "lib/session/verification_watch.hpp"
 #include "lib/session/watch.hpp"
 
 namespace mgpu {
@@ -188,6 +189,8 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
         options.problems[index], backend, devices, options.peer,
         settled_earlier(options, number, groups_of(options.problems[index], options)), observer);
     std::unique_ptr<Workload> workload = make_workload(problem, options.devices);
+    workload->set_host_watch(verification_watch(backend, observer));
+    for (const std::string& caveat : workload->caveats()) observer.warning(caveat);
     const auto variants = index < options.variants.size() ? options.variants[index]
                                                           : std::map<std::string, std::string>();
     take_cached_variants(*workload, variants, devices, observer);

@@ -26,6 +26,7 @@ class WholeSession final : public SessionObserver {
   void group_ended();  // another may begin
 
   void warning(std::string_view text) override { observer_.warning(text); }
+  void remark(std::string_view text) override { observer_.remark(text); }
   void output_failed(std::string_view text) override { observer_.output_failed(text); }
   void progress(const Progress& progress) override;
   void recorded(const Report& so_far) override { observer_.recorded(so_far); }

@@ -169,7 +169,11 @@ std::vector<Tuning> tune_suites(Backend& backend, std::span<const Device> device
           const Tuning* like = alike(all, devices, device, tuning.work);
           const auto cached =
               afresh ? std::nullopt : store.load_variant(device, tuning.work, warnings);
-          if (!workload) workload = suite.make(problem.params);
+          if (!workload) {
+            workload = suite.make(problem.params);
+            const WaitLimits& limits = backend.limits();
+            workload->set_host_watch({limits.stop, nullptr, limits.answer + limits.build});
+          }
           const Shape& shape = workload->shape();  // as rates of suites have it
           tuning.unit = shape.work_unit.empty() ? shape.rate_unit : shape.work_unit;
           if (cached) {

@@ -59,9 +59,17 @@ Verification::Outcome Verification::check(VerifyRecord& record,
     record.method = "not verified: --verify off";
     record.status = VerifyStatus::off;
   } else if (compare) {
-    const Verdict verdict = workload_.verify(options_.verify, options_.seed);
+    Verdict verdict;
+    try {
+      verdict = workload_.verify(options_.verify, options_.seed);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::interrupted) throw;
+      return {unknown, error.what(), {}};
+    }
     record.method = verdict.method;
     record.found = verdict.found;
+    const std::vector<std::string> caveats = workload_.caveats();
+    record.found.warnings.insert(record.found.warnings.begin(), caveats.begin(), caveats.end());
     record.status = verdict.status == Verdict::Status::passed   ? VerifyStatus::passed
                     : verdict.status == Verdict::Status::failed ? VerifyStatus::failed
                                                                 : VerifyStatus::off;

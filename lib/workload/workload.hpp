@@ -16,6 +16,7 @@
 #include "lib/base/findings.hpp"
 #include "lib/base/ids.hpp"
 #include "lib/plan/slice_source.hpp"
+#include "lib/workload/host_watch.hpp"
 #include "lib/workload/peers.hpp"
 #include "lib/workload/stream.hpp"
 
@@ -255,6 +256,17 @@ class Workload {
   virtual Verdict verify(VerifyLevel level, std::uint64_t seed) = 0;
   virtual void write_result(
       const std::filesystem::path& file) const = 0;  // --output; throws Error(output)
+  // What its data make doubtful of results, a line each: known, and told, before anything is
+  // measured.
+  virtual std::vector<std::string> caveats() const { return {}; }
+  // Watches what it does on the host from now on.
+  void set_host_watch(HostWatch watch) { host_watch_ = std::move(watch); }
+
+ protected:
+  const HostWatch& host_watch() const { return host_watch_; }
+
+ private:
+  HostWatch host_watch_;
 };
 
 // An option of one suite: `--tree plain|rfc6962`. The first value is the default.
@@ -319,6 +331,7 @@ struct SuiteInfo {
                              Mode::end_to_end};  // and its own; others asked for are left out
   std::size_t inputs = 1;                        // how many files --input takes at most
   std::string input;                             // what they hold, for people
+  bool measures_nothing = false;                 // size 0 has a result, too
   bool has_kernel_variants =
       false;  // its workloads have some that `calibrate --tune` chooses among
   std::vector<std::string> tuned_options;  // each value of these is tuned for itself; other options

@@ -4,10 +4,13 @@
 #include <doctest/doctest.h>
 
 #include "lib/base/error.hpp"
+#include "lib/exec/fake_backend.hpp"
+#include "lib/session/verification_watch.hpp"
 #include "tests/support/quiet_observer.hpp"
 
 using namespace mgpu;
 using namespace mgpu::test;
+using std::chrono::milliseconds;
 
 namespace {
 
@@ -29,6 +32,7 @@ class ScriptedResult final : public Workload {
   std::string digest() const override { return bits; }
   Verdict verify(VerifyLevel, std::uint64_t) override {
     ++verified;
+    host_watch().go_on();
     if (beyond) return {Verdict::Status::off, "beyond", {}};
     if (right) return {Verdict::Status::passed, "by hand", {}};
     return {Verdict::Status::failed, "by hand", "it is not what it should be"};
@@ -38,7 +42,10 @@ class ScriptedResult final : public Workload {
     written.push_back(bits);
   }
 
+  std::vector<std::string> caveats() const override { return doubtful; }
+
   std::string bits = "a1";
+  std::vector<std::string> doubtful;
   bool right = true, full = false, beyond = false;
   int verified = 0;
   mutable std::vector<std::string> written;
@@ -171,4 +178,45 @@ TEST_CASE("a result is written once a second sample agrees; a session goes on if
     CHECK(checks.workload.written == (full ? none : one));
     CHECK(checks.observer.warnings == (full ? one : none));
   }
+}
+
+TEST_CASE("a verification that is stopped says nothing of the result") {
+  ResultChecks checks;
+  checks.workload.set_host_watch({[] { return true; }, nullptr, {}});
+  CHECK(checks.of("a1", true).status == kUnknown);
+  CHECK_FALSE(checks.digests.knows("a1"));
+}
+
+TEST_CASE("what the data make doubtful is among the warnings of the record, whatever the verdict") {
+  for (const bool right : {true, false}) {
+    ResultChecks checks;
+    checks.workload.doubtful = {"drift"};
+    checks.workload.right = right;
+    checks.of("a1", true);
+    CHECK(checks.record.found.warnings == std::vector<std::string>{"drift"});
+  }
+}
+
+TEST_CASE("the time of a long verification is told once, while it has just begun") {
+  struct Remarks final : QuietObserver {
+    void remark(std::string_view text) override { remarks.emplace_back(text); }
+    std::vector<std::string> remarks;
+  };
+  const auto remarks_of = [](const HostWork& work, Nanos each) {
+    FakeBackend backend({FakeDevice{}}, {});
+    Remarks observer;
+    const HostWatch watch = verification_watch(backend, observer);
+    CHECK(watch.command_limit == backend.limits().answer + backend.limits().build);
+    for (std::uint64_t done = 0; done <= 10; ++done) {
+      watch.progress(work, done);
+      backend.spend(each);
+    }
+    return observer.remarks;
+  };
+  const std::vector<std::string> told = remarks_of({"bands", 80, "20 of them"}, milliseconds(500));
+  REQUIRE(told.size() == 1);
+  for (const char* part : {"80 bands", "40.0 s", "20 of them"})
+    CHECK(told.front().find(part) != std::string::npos);
+  CHECK(remarks_of({"bands", 80, "20 of them"}, milliseconds(20)).empty());  // 1.6 s
+  CHECK(remarks_of({"bands", 80, ""}, milliseconds(500)).empty());           // it is a sample
 }
