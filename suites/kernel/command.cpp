@@ -1,49 +1,30 @@
 #include "suites/kernel/command.hpp"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 
-#include <cstdio>
 #include <fstream>
-#include <memory>
 
+#include "lib/base/child_process.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
+#include "lib/base/scratch_folder.hpp"
 
 namespace mgpu::kernel {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A folder of its own, which goes with everything in it.
-class Scratch {
- public:
-  Scratch() {
-    std::string pattern = (fs::temp_directory_path() / "mgpu-check-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr)
-      throw Error(ErrorKind::output, "check.command: no folder for its files: " + pattern);
-    path_ = pattern;
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  std::string write(const CommandFiles::One& one, const char* suffix) const {
-    const fs::path file = path_ / (one.name + suffix);
-    std::ofstream out(file, std::ios::binary);
-    out.write(reinterpret_cast<const char*>(one.bytes.data()),
-              static_cast<std::streamsize>(one.bytes.size()));
-    if (!out.flush())
-      throw Error(ErrorKind::output,
-                  "check.command: " + in_quotes(file.string()) + " cannot be written");
-    return file.string();
-  }
-
- private:
-  fs::path path_;
-};
+std::string write(const ScratchFolder& folder, const CommandFiles::One& one, const char* suffix) {
+  const fs::path file = folder.file(one.name + suffix);
+  std::ofstream out(file, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(one.bytes.data()),
+            static_cast<std::streamsize>(one.bytes.size()));
+  if (!out.flush())
+    throw Error(ErrorKind::output,
+                "check.command: " + in_quotes(file.string()) + " cannot be written");
+  return file.string();
+}
 
 std::string for_shell(const std::string& word) {
   std::string quoted = "'";
@@ -56,17 +37,41 @@ void replace(std::string& text, const std::string& what, const std::string& by) 
     text.replace(at, what.size(), by);
 }
 
+std::string without_line_ends(std::string text) {
+  text.erase(text.find_last_not_of("\r\n") + 1);
+  return text;
+}
+
+std::string last_line(const std::string& text) {
+  return text.substr(text.rfind('\n') + 1);  // all of it where there is but one
+}
+
+// An assertion is how a program says no.
+bool ends_by_an_exception(const std::string& text) {
+  return text.find("Traceback (most recent call last):") != std::string::npos &&
+         !last_line(text).starts_with("AssertionError");
+}
+
+// Why the command itself failed; empty: it has an answer.
+std::string failure_of(const ChildEnd& end, const std::string& said, Nanos limit) {
+  if (end.how == ChildEnd::How::timed_out)
+    return "took longer than " + format_duration(limit) + " (--timeout and --build-timeout)";
+  if (end.how == ChildEnd::How::killed) return fmt::format("was ended by signal {}", end.code);
+  if (end.code > 1) return fmt::format("failed (exit status {})", end.code);
+  return end.code == 1 && ends_by_an_exception(said) ? "ended by an exception" : "";
+}
+
 }  // namespace
 
-std::string run_check(const std::string& command, const fs::path& folder,
-                      const CommandFiles& files) {
-  const Scratch scratch;
+std::string run_check(const std::string& command, const fs::path& folder, const CommandFiles& files,
+                      const HostWatch& watch) {
+  const ScratchFolder scratch("mgpu-check");
   std::string line = command, inputs, outputs;
   // Results first: {NAME} of an argument that is read and written is what became of it.
   for (const auto& [ones, all, suffix] :
        {std::tuple{&files.outputs, &outputs, ".out"}, std::tuple{&files.inputs, &inputs, ".in"}}) {
     for (const CommandFiles::One& one : *ones) {
-      const std::string file = for_shell(scratch.write(one, suffix));
+      const std::string file = for_shell(write(scratch, one, suffix));
       *all += (all->empty() ? "" : " ") + file;
       replace(line, "{" + one.name + "}", file);
       replace(line, "{" + one.name + suffix + "}", file);
@@ -75,24 +80,23 @@ std::string run_check(const std::string& command, const fs::path& folder,
   replace(line, "{inputs}", inputs);
   replace(line, "{output}", outputs);
   for (const auto& [name, value] : files.values) replace(line, "{" + name + "}", value);
-  if (!folder.empty()) line = "cd " + for_shell(fs::absolute(folder).string()) + " && " + line;
-  const std::string whole = "{ " + line + "; } </dev/null 2>&1";
-  std::FILE* const pipe = ::popen(whole.c_str(), "r");
-  if (pipe == nullptr) return "check.command cannot be run";
-  std::string last;
-  char part[512];
-  while (std::fgets(part, sizeof part, pipe) != nullptr) {
-    std::string text = part;
-    while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-    if (!text.empty()) last = text;
+  ChildCommand child;
+  child.words = {"/bin/sh", "-c", "exec 2>&1; " + line};
+  if (!folder.empty()) child.folder = fs::absolute(folder);
+  child.limit = watch.command_limit;
+  child.stop = watch.stop;
+  const ChildEnd end = run_child_process(child);
+  if (end.how == ChildEnd::How::stopped)
+    throw Error(ErrorKind::interrupted, "stopped during check.command");
+  const std::string said = without_line_ends(end.output);
+  if (const std::string why = failure_of(end, said, watch.command_limit); !why.empty()) {
+    throw Error(ErrorKind::input,
+                fmt::format("check.command {} {}; expected: exit status 0 where the result is "
+                            "right, 1 where it is wrong; it wrote {}",
+                            in_quotes(command), why, said.empty() ? "nothing" : ":\n" + said));
   }
-  const int status = ::pclose(pipe);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return "";
-  return fmt::format("check.command {}{}",
-                     WIFEXITED(status)
-                         ? fmt::format("says no (exit status {})", WEXITSTATUS(status))
-                         : "was killed",
-                     last.empty() ? "" : ": " + in_quotes(last));
+  if (end.code == 0) return "";
+  return "check.command says no" + (said.empty() ? "" : ": " + in_quotes(last_line(said)));
 }
 
 }  // namespace mgpu::kernel

@@ -9,6 +9,7 @@
 #include "lib/base/quote.hpp"
 #include "lib/workload/npy.hpp"
 #include "lib/workload/result_file.hpp"
+#include "suites/common/finite.hpp"
 #include "suites/common/sha256_hex.hpp"
 #include "suites/kernel/command.hpp"
 #include "suites/kernel/data.hpp"
@@ -49,18 +50,6 @@ KernelWorkload::KernelWorkload(const SuiteParams& params)
     }
     fill_array(problem_, a, host_threads_, memory().subspan(one.host, one.bytes()));
   }
-  bool varies = false;
-  std::string constant;
-  for (const Argument& one : problem_.args) {
-    if (!one.is_input() || one.map == MapKind::scalar) continue;
-    if (is_constant(one, memory().subspan(one.host, one.bytes())))
-      constant += (constant.empty() ? "" : ", ") + in_quotes(one.name);
-    else
-      varies = true;
-  }
-  if (!varies && !constant.empty())
-    doubts_.push_back("all elements of what the kernel reads (" + constant +
-                      ") are the same: a wrong map may pass unseen; see fill");
   files_.resize(problem_.args.size());
   for (std::size_t a = 0; a < problem_.args.size(); ++a) {
     const Argument& one = problem_.args[a];
@@ -68,6 +57,33 @@ KernelWorkload::KernelWorkload(const SuiteParams& params)
     files_[a].resize(one.bytes());
     read_values(one.where + ".expected", one.expected, one.type, files_[a]);
   }
+}
+
+// Names files with values that are no finite numbers, and says that all the kernel reads is
+// constant.
+std::vector<std::string> KernelWorkload::caveats() const {
+  std::vector<std::string> all;
+  bool varies = false;
+  std::string constant;
+  for (const Argument& one : problem_.args) {
+    if (!one.is_input() || one.map == MapKind::scalar) continue;
+    const std::span<const std::byte> values{pages_.data() + one.host, one.bytes()};
+    if (is_constant(one, values))
+      constant += (constant.empty() ? "" : ", ") + in_quotes(one.name);
+    else
+      varies = true;
+    if (one.fill.kind != FillKind::file ||
+        (one.type.base != Base::f32 && one.type.base != Base::f64))
+      continue;
+    const std::string caveat =
+        non_finite_caveat(one.where + " " + one.fill.file.string(),
+                          {one.elements, one.type.size / one.type.lane(), one.type.lane()}, values);
+    if (!caveat.empty()) all.push_back(caveat);
+  }
+  if (!varies && !constant.empty())
+    all.push_back("all elements of what the kernel reads (" + constant +
+                  ") are the same: a wrong map may pass unseen; see fill");
+  return all;
 }
 
 const std::byte* KernelWorkload::zeros(Bytes length) const {
@@ -369,8 +385,13 @@ std::string KernelWorkload::run_command(const std::string& digest) {
     if (one.is_input()) files.inputs.push_back({one.name, {pages_.data() + one.host, one.bytes()}});
     if (one.is_output()) files.outputs.push_back({one.name, result(one)});
   }
-  return commands_[digest] =
-             run_check(problem_.descriptor.command, problem_.descriptor.folder, files);
+  try {
+    return commands_[digest] = run_check(problem_.descriptor.command, problem_.descriptor.folder,
+                                         files, host_watch());
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input) throw;
+    throw Error(ErrorKind::input, problem_.descriptor.file + ": " + error.what());
+  }
 }
 
 Verdict KernelWorkload::verify(VerifyLevel level, std::uint64_t) {

@@ -38,6 +38,7 @@ class KernelWorkload final : public Workload {
                        // tolerance of what one device alone makes: of that
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
+  std::vector<std::string> caveats() const override;
 
   // For the programs, which may call from several threads at once.
   const Problem& problem() const { return problem_; }

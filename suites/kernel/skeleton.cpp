@@ -79,7 +79,9 @@ std::string argument_text(const KernelParameter& one, std::size_t number) {
       "map = \"split\"  # fill in: item i is element i. Or replicate, halo, reduce, ..: "
       "suites/kernel/README.md\n";
   if (one.is_const) return text + "fill = { kind = \"uniform\", seed = 1 }\n";
-  return text + "access = \"write\"  # fill in: write, readwrite, or remove this line: read\n";
+  return text +
+         "access = \"write\"  # fill in: write, readwrite, or remove this line: read. What reduce "
+         "adds to begins with 0; with min it is the largest number, with max the smallest\n";
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "lib/base/crash_note.hpp"
 #include "lib/base/quote.hpp"
 
 namespace mgpu::kernel {
@@ -196,6 +197,11 @@ bool Trial::run(const Slice& slice, std::byte poison, std::vector<Image>& after)
   const std::vector<Image>& images = given.images;
   const auto &whole = given.whole, &parts = given.parts;
   after = images;
+  const CrashNote note(fmt::format(
+      "error: {}: kernel {} accesses memory outside of its arguments: slice [{}, {}) on "
+      "device {} ended the process",
+      problem_.descriptor.file, in_quotes(problem_.descriptor.name), slice.begin, slice.end,
+      device_.traits().id));
   const auto took = device_.try_out([&](Stream& stream) {
     for (std::size_t a = 0; a < images.size(); ++a) {
       if (whole[a]) stream.upload(*whole[a], 0, images[a].bytes);

@@ -6,10 +6,13 @@ to: a compiler is told where they are, and would compile the same kernel again i
 
 import array
 import json
+import math
 import os
 import shutil
+import signal
 import subprocess
 import tomllib
+from pathlib import Path
 
 import binary
 from binary import Case, THOROUGH
@@ -311,6 +314,28 @@ class Runs(Kernel):
                 self.assert_flips_are_seen("run", "--kernel", name, *binary.ONE_DEVICE, *FEW,
                                            *RESIDENT, *again)
 
+    def test_where_a_wrong_map_may_pass_unseen_is_told(self):
+        values = self.folder / "nan.f32"
+        values.write_bytes(array.array("f", [math.nan] + [1.0] * 4095).tobytes())
+        x, z = ('name = "%s"\ntype = "float"\nmap = "split"\n' % name for name in "xz")
+        for descriptor, code, more, said in (
+                (SAXPY.replace(x, x + 'fill = { kind = "zero" }\n'), SAXPY_CL, (),
+                 'what the kernel reads ("x")'),
+                (SAXPY, SAXPY_CL.replace("a * x[get_global_id(0)]", "a"), (),
+                 "all of its 4096 elements are 2.5"),
+                (SAXPY.replace(z, z + "sparse = true\n"),
+                 SAXPY_CL.replace("  z[", "  if (x[get_global_id(0)] > 1e9f) z["), (),
+                 "writes none of its elements"),
+                (SAXPY, SAXPY_CL, ("--size", 16), "the split was not tried"),
+                (SAXPY, SAXPY_CL, ("--input", values), "1 of 4096 values is no finite number")):
+            with self.subTest(said):
+                run, = self.run_kernel(self.write(descriptor, code), "-s", "single", "--force",
+                                       *more, devices=binary.ONE_DEVICE)
+                self.assertIn(said, " ".join(run["warnings"]))
+        run, = self.run_kernel(self.write(), "-s", "single", "--force",
+                               devices=binary.ONE_DEVICE)
+        self.assertNotIn("unseen", " ".join(run["warnings"]))
+
     def test_a_number_of_items_that_is_no_multiple_of_a_slice_is_calibrated(self):
         file = self.write(APPEND.replace("n = 4096", "n = 600"), APPEND_CL)
         done = self.good("run", "--kernel", file, *binary.ONE_DEVICE, *FEW, *RESIDENT, "-s",
@@ -444,6 +469,37 @@ class Fails(Kernel):
         text = (self.folder / "saxpy.toml").read_text()
         (self.folder / "saxpy.toml").write_text(text.replace("a = 2.5", "a = 3.5"))
         self.assertIn("element 0 is", self.ends(6, "saxpy.toml", "--size", 1000))
+
+    def test_a_check_that_fails_by_itself_is_no_wrong_result(self):
+        (self.folder / "c.py").write_text('print("first")\nimport nothing_of_that_name\n')
+        for command, words in (("nothing-of-that-name {x}", ("127", "not found")),
+                               ("python3 c.py {z}", ("first", "No module named"))):
+            file = self.write(SAXPY + f'[check]\ncommand = "{command}"\n')
+            said = self.ends(2, file)
+            for word in ("check.command", *words):
+                self.assertEqual(said.count(word), 1, said)
+            self.assertNotIn("wrong result", said)
+
+    def test_a_signal_ends_a_check_and_the_run(self):
+        file = self.write(SAXPY + '[check]\ncommand = "echo $$ >pid; exec sleep 600"\n')
+        process = binary.begin("run", "--kernel", file, *binary.ONE_DEVICE, *FEW, *RESIDENT, "-s",
+                               "equal", cwd=self.folder)
+        pid = self.folder / "pid"
+        self.assertTrue(binary.wait_until(lambda: pid.exists() and pid.read_text().endswith("\n"),
+                                          process))
+        process.terminate()
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 143, err)
+        self.assertFalse(Path(f"/proc/{int(pid.read_text())}").exists())
+
+    def test_a_kernel_that_ends_the_process_is_named(self):
+        file = self.write(code=SAXPY_CL.replace("x[get_global_id(0)]",
+                                                "x[get_global_id(0) + ((size_t)1 << 40)]"))
+        done = binary.mgpu("run", "--kernel", file, *binary.ONE_DEVICE, *FEW, *RESIDENT, "-s",
+                           "equal", cwd=self.folder)
+        self.assertEqual(done.code, -signal.SIGSEGV, done)
+        for word in (file, "slice [0, 4096)", "SIGSEGV"):
+            self.assertIn(word, done.err)
 
     def test_a_kernel_that_does_not_build_is_quoted_with_file_and_line(self):
         self.assertIn("k.cl:2:", self.ends(5, self.write(code=SAXPY_CL.replace("a * x", "a * y"))))

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "suites/kernel/command.hpp"
 #include "suites/kernel/data.hpp"
 #include "suites/kernel/examples.hpp"
 #include "suites/kernel/layout.hpp"
@@ -24,6 +25,7 @@ namespace {
 
 using test::has;
 using test::refusal;
+using test::thrown_by;
 
 const Names kNames{{"n", Number::of(std::int64_t{100})},
                    {"a", Number::of(2.5)},
@@ -446,6 +448,35 @@ TEST_CASE("kernel parts: too many are all freed, the youngest first, when none i
   REQUIRE(log.freed.size() == Parts::kMany + 1);
   CHECK(log.freed.front() == Parts::kMany * 512);
   CHECK(log.freed.back() == 0);
+}
+
+TEST_CASE("kernel: a check says yes or no by 0 or 1, and all else is its own failure") {
+  const std::string input = "a b'c";
+  CommandFiles files{{{"x", std::as_bytes(std::span(input))}}, {}, {{"n", "7"}}};
+  const auto said = [&](const std::string& command) { return run_check(command, "", files, {}); };
+  CHECK(said("cat {x} | grep -q \"b'c\" && [ {n} = 7 ]").empty());
+  CHECK(has(said("echo one; echo two >&2; exit 1"), "\"two\""));
+  const std::string trace = "echo 'Traceback (most recent call last):'; ";
+  CHECK(has(said(trace + "echo 'AssertionError: 1 differs'; exit 1"), "1 differs"));
+  for (const auto& [command, why] :
+       {std::pair<std::string, std::string>{"nothing-of-that-name", "127"},
+        {"exit 2", "exit status 2"},
+        {"kill -SEGV $$", "signal 11"},
+        {trace + "echo 'KeyError: 1'; exit 1", "exception"}}) {
+    CAPTURE(command);
+    const Error error = thrown_by([&] { said("echo all of it; " + command); });
+    CHECK(error.kind() == ErrorKind::input);
+    CHECK((has(error.what(), why) && has(error.what(), "\nall of it")));
+  }
+}
+
+TEST_CASE("kernel: a check that takes too long, or that nobody waits for, is ended") {
+  const auto ended = [](const HostWatch& watch) {
+    return thrown_by([&] { run_check("sleep 1000", "", {}, watch); });
+  };
+  const Error late = ended({nullptr, nullptr, std::chrono::milliseconds(100)});
+  CHECK((late.kind() == ErrorKind::input && has(late.what(), "100 ms")));
+  CHECK(ended({[] { return true; }, nullptr, {}}).kind() == ErrorKind::interrupted);
 }
 
 }  // namespace mgpu::kernel
