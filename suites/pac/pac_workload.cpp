@@ -1,6 +1,8 @@
 // What came back, merged and verified.
 #include "suites/pac/pac_workload.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -55,6 +57,25 @@ PacWorkload::PacWorkload(const SuiteParams& params)
       shape_(shape_of(problem_)),
       arrived_(shape_.items, false) {
   for (std::size_t i = 0; i < data_.parts(); ++i) free_.push_back(data_.part(i));
+  if (params.input) look_at_series();
+}
+
+// Looks at a few series, evenly spread: as many as take a few tenths of a second.
+void PacWorkload::look_at_series() {
+  constexpr std::uint64_t most = 8;
+  const Reference reference(problem_, data_.series());
+  const double seconds = 0.3 * host_threads_ / reference.seconds_to_resolve();
+  const std::uint64_t count =
+      std::min({problem_.series(), most, static_cast<std::uint64_t>(std::min(seconds, 1e9))});
+  std::vector<std::string> found(count);
+  parallel_for(count, host_threads_, [&](std::uint64_t i) {
+    found[i] = reference.unresolved(i * problem_.series() / count);
+  });
+  std::erase_if(found, [](const std::string& each) { return each.empty(); });
+  if (found.empty()) return;
+  caveats_.push_back(found.front());
+  if (found.size() > 1)
+    caveats_.front() += fmt::format("; likewise in {} of {} series looked at", found.size(), count);
 }
 
 std::optional<Method> PacWorkload::method(const DeviceTraits& device) const {
@@ -218,16 +239,19 @@ Verdict PacWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   std::string wrong = reference.impossible(data_.result(), host_threads_);
   const std::uint64_t all = problem_.series() * problem_.phase.count;
   // A sample takes a tenth of a second of each thread.
-  const auto wanted = level == VerifyLevel::full
-                          ? all
-                          : static_cast<std::uint64_t>(std::clamp(
-                                0.1 * host_threads_ / reference.seconds_a_band(), 4.0, 1e9));
+  const auto in_sample =
+      std::min(all, static_cast<std::uint64_t>(
+                        std::clamp(0.1 * host_threads_ / reference.seconds_a_band(), 4.0, 1e9)));
+  const bool full = level == VerifyLevel::full;
+  const std::uint64_t wanted = full ? all : in_sample;
+  const HostWork work{"phase bands of series", all,
+                      full && in_sample < all ? std::to_string(in_sample) + " of them" : ""};
   const std::uint64_t step = std::max<std::uint64_t>(1, (all + wanted - 1) / wanted),
                       start = std::mt19937_64(seed)() % std::min(step, all);
   const std::uint64_t count = (all - start - 1) / step + 1;
   std::vector<Reference::Checked> checked(count);
   if (wrong.empty())
-    parallel_for(count, host_threads_, [&](std::uint64_t n) {
+    watched_for(host_watch(), work, count, host_threads_, [&](std::uint64_t n) {
       checked[n] = reference.check(start + n * step, data_.result());
     });
   std::uint64_t skipped = 0;

@@ -18,6 +18,7 @@ class PacWorkload : public Workload {
   const Shape& shape() const override { return shape_; }
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   Demand demand(const DeviceTraits& device) const override;
+  std::vector<std::string> caveats() const override { return caveats_; }
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
                                          const Capacity& capacity) override;
   std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
@@ -52,6 +53,7 @@ class PacWorkload : public Workload {
   void add_part(std::span<const Moments> part, std::span<const Slice> slices);
 
  private:
+  void look_at_series();
   std::optional<Method> method(const DeviceTraits& device) const;
   std::string peak() const;
   void add_pending();
@@ -68,6 +70,7 @@ class PacWorkload : public Workload {
   std::vector<std::span<Moments>> free_;           // parts
   std::vector<std::span<const Moments>> pending_;  // brought, and to be merged
   bool begun_ = false;                             // the result holds some parts already
+  std::vector<std::string> caveats_;
 };
 
 }  // namespace mgpu::pac

@@ -1,5 +1,8 @@
 #include "suites/pac/reference.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -21,16 +24,20 @@ constexpr double tolerance = 1e-6, pi = std::numbers::pi;
 // A phase of which more samples than that are at borders of bins is left out, as either side of
 // them cannot be tried.
 constexpr std::size_t most_doubtful = 10;
-// What fp32 may be off by, of a series' root mean square: a few of its roundings of a number as
-// large.
-constexpr double off_at_most = 2e-6;
-// Where that is more than a tenth of the mean amplitude of a band, rounding is most of it, and it
-// is left out. What an index then is off by at most, of that share of the amplitude: bins have many
-// samples, and errors of both signs.
-constexpr double most_noise = 0.1, index_of_noise = 1e-3;
+// Where amplitudes are off by more than a tenth of their mean a band is left out; by more than a
+// thousandth, it is told.
+constexpr double most_off = 0.1, told_off = 1e-3;
 
 double mean_of(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+// What a band makes of frequency k of `problem`.
+double passed(const Problem& problem, const Bands& bands, std::uint64_t band, std::uint64_t k) {
+  const std::uint64_t n = problem.samples;
+  return 2 * k > n
+             ? 0
+             : response(bands, band, static_cast<double>(k) * problem.fs / static_cast<double>(n));
 }
 
 // sum of x[t] e^(sign 2 pi i k t / n): halves as long as n is even, then the sum itself.
@@ -70,36 +77,72 @@ Reference::Reference(const Problem& problem, std::span<const float> series)
   shifts_.assign(times.begin(), times.end());
 }
 
+// As it is halved while its length is even: some 15 ns a number and halving, 3 ns a product of the
+// sums that are left.
+double Reference::transform_seconds() const {
+  std::uint64_t odd = problem_.samples;
+  while (odd % 2 == 0) odd /= 2;
+  const auto n = static_cast<double>(problem_.samples);
+  return n * (1.5e-7 * std::log2(n) + (odd > 1 ? 3e-9 * static_cast<double>(odd) : 0));
+}
+
 // A nanosecond for each read and addition, 50 for each logarithm's bin, and the filter.
 double Reference::seconds_a_band() const {
   const double shifts = static_cast<double>(shifts_.size()) + 1,
                n = static_cast<double>(problem_.samples);
   return static_cast<double>(problem_.amplitude.count + 1) *
-         (shifts * (1.5e-9 * n + 2e-8 * problem_.bins) + 3e-7 * n * std::log2(n));
+         (shifts * (1.5e-9 * n + 4e-8 * problem_.bins) + transform_seconds());
 }
 
-Signal Reference::analytic(std::uint64_t series, const Bands& bands, std::uint64_t band) const {
+double Reference::seconds_to_resolve() const {
+  return static_cast<double>(problem_.amplitude.count + problem_.phase.count + 1) *
+         transform_seconds();
+}
+
+Signal Reference::spectrum(std::uint64_t series) const {
   const std::uint64_t n = problem_.samples;
   Signal x(n);
   for (std::uint64_t t = 0; t < n; ++t) x[t] = series_[series * n + t];
-  x = transformed(x, -1);
-  for (std::uint64_t k = 0; k < n; ++k) {
-    const double passed =
-        2 * k > n
-            ? 0
-            : response(bands, band, static_cast<double>(k) * problem_.fs / static_cast<double>(n));
-    x[k] *= 2 * passed / static_cast<double>(n);
-  }
+  return transformed(x, -1);
+}
+
+Signal Reference::analytic(const Signal& spectrum, const Bands& bands, std::uint64_t band) const {
+  Signal x = spectrum;
+  for (std::uint64_t k = 0; k < x.size(); ++k)
+    x[k] *= 2 * passed(problem_, bands, band, k) / static_cast<double>(x.size());
   return transformed(x, 1);
 }
 
-Reference::Binned Reference::binned(std::uint64_t series, std::uint64_t band) const {
-  const Signal z = analytic(series, problem_.phase, band);
-  double power = 0;
-  for (std::uint64_t t = 0; t < z.size(); ++t)
-    power += std::pow(static_cast<double>(series_[series * z.size() + t]), 2);
+// Roundings of a transform are noise, which spreads evenly over what comes out (Gentleman and
+// Sande, Fast Fourier transforms: for fun and profit, 1966; Schatzman, Accuracy of the discrete
+// Fourier transform and the fast Fourier transform, 1996): of the root mean square of what goes in,
+// u 0.6 sqrt(log2 n) by an FFT, u the half of a unit in the last place; by sums in blocks of 64, of
+// which each addition rounds a partial sum, u sqrt(11 + n / 384). A band passes the share of the
+// forward transform's noise that its frequencies are, and its own transform adds some. Six
+// deviations bound all samples, and where many terms have one sign, a few roundings of the largest.
+double Reference::rounding(const Signal& spectrum, const Signal& filtered, const Bands& bands,
+                           std::uint64_t band) const {
+  constexpr double u = 0x1p-24, deviations = 6;
+  const auto n = static_cast<double>(problem_.samples);
+  const double factor =
+      problem_.power_of_two() ? 0.6 * std::sqrt(std::log2(n)) : std::sqrt(11 + n / 384);
+  double power = 0, after = 0, frequencies = 0, largest = 0;
+  for (const Complex& x : spectrum) power += std::norm(x);
+  for (const Complex& z : filtered) {
+    after += std::norm(z);
+    largest = std::max(largest, std::abs(z));
+  }
+  for (std::uint64_t k = 0; 2 * k <= problem_.samples; ++k)
+    frequencies += std::pow(passed(problem_, bands, band, k), 2);
+  return u * (deviations * factor *
+                  (2 * std::sqrt(frequencies / n) * std::sqrt(power) / n + std::sqrt(after / n)) +
+              4 * largest);
+}
+
+Reference::Binned Reference::binned(const Signal& spectrum, std::uint64_t band) const {
+  const Signal z = analytic(spectrum, problem_.phase, band);
   Binned result;
-  const double off = result.off = off_at_most * std::sqrt(power / static_cast<double>(z.size()));
+  const double off = rounding(spectrum, z, problem_.phase, band);
   for (std::uint64_t t = 0; t < z.size(); ++t) {
     const unsigned n = problem_.bins;
     const double place = (std::arg(z[t]) + pi) / (2 * pi) * n;
@@ -115,7 +158,24 @@ Reference::Binned Reference::binned(std::uint64_t series, std::uint64_t band) co
   return result;
 }
 
-std::vector<double> Reference::divisors(std::uint64_t series,
+bool Reference::Sized::is_resolved() const { return off <= most_off * mean; }
+
+// An amplitude is rounded to the nearest integer, of which the largest has size_bits: by half of
+// 2^(1 - size_bits) of the largest at most.
+Reference::Sized Reference::sized(const Signal& spectrum, std::uint64_t band) const {
+  const Signal z = analytic(spectrum, problem_.amplitude, band);
+  Sized result;
+  for (const Complex& each : z) {
+    result.sizes.push_back(std::abs(each));
+    result.largest = std::max(result.largest, result.sizes.back());
+  }
+  result.mean = mean_of(result.sizes);
+  result.off = std::ldexp(result.largest, -static_cast<int>(size_bits(problem_))) +
+               rounding(spectrum, z, problem_.amplitude, band);
+  return result;
+}
+
+std::vector<double> Reference::divisors(const Signal& spectrum,
                                         std::span<const unsigned> bins) const {
   std::vector<double> counts(problem_.bins, 0.0);
   if (problem_.index == Index::gpac_sum) return std::vector<double>(problem_.bins, 1.0);
@@ -124,64 +184,97 @@ std::vector<double> Reference::divisors(std::uint64_t series,
     return counts;
   }
   for (std::uint64_t band = 0; band < problem_.phase.count; ++band)
-    for (const unsigned bin : binned(series, band).bins) ++counts[bin];
+    for (const unsigned bin : binned(spectrum, band).bins) ++counts[bin];
   return counts;
 }
 
 double Reference::index(std::span<const unsigned> bins, std::span<const double> amplitudes,
                         std::span<const double> divisors, std::uint64_t shift) const {
-  const std::size_t n = bins.size();
-  std::vector<double> sums(problem_.bins, 0.0);
-  for (std::size_t t = 0; t < n - shift; ++t) sums[bins[t]] += amplitudes[t + shift];
-  for (std::size_t t = n - shift; t < n; ++t) sums[bins[t]] += amplitudes[t + shift - n];
-  double all = 0, entropy = 0;
-  for (std::size_t j = 0; j < sums.size(); ++j) {
-    sums[j] = divisors[j] > 0 ? sums[j] / divisors[j] : 0;
-    all += sums[j];
-  }
-  if (all <= 0) return 0;
-  for (const double sum : sums)
-    if (sum > 0) entropy -= sum / all * std::log(sum / all);
-  const double most = std::log(static_cast<double>(sums.size()));
-  return (most - entropy) / most;
+  return bounded_index(bins, std::vector<double>(problem_.bins),
+                       {{amplitudes.begin(), amplitudes.end()}, 0, 0, 0}, divisors, shift)
+      .index;
 }
 
-std::string Reference::compare(std::uint64_t which, const Binned& binned,
-                               std::span<const std::vector<double>> amplitudes,
-                               std::span<const Moments> results, bool surrogates) const {
+// Amplitudes that are off by d each make the mean m of a bin off by d count / divisor at most, and
+// its share p = m / M of all means by e = (that + p D) / (M - D), D the sum of those. With any c
+// the index is off by the sum of p' log p' - p log p + c (p' - p), of which each is at most |log p
+// + H| e + e^2 / p with c = H - 1, as log x <= x - 1, H the entropy; where p is small, by the
+// continuity of entropy (Cover and Thomas, Elements of Information Theory, 17.3.3), -e log e + |H -
+// 1| e.
+Reference::BoundedIndex Reference::bounded_index(std::span<const unsigned> bins,
+                                                 std::span<const double> counts,
+                                                 const Sized& amplitudes,
+                                                 std::span<const double> divisors,
+                                                 std::uint64_t shift) const {
+  const std::size_t n = bins.size();
+  const std::vector<double>& sizes = amplitudes.sizes;
+  std::vector<double> means(problem_.bins, 0.0), offs(problem_.bins, 0.0);
+  for (std::size_t t = 0; t < n - shift; ++t) means[bins[t]] += sizes[t + shift];
+  for (std::size_t t = n - shift; t < n; ++t) means[bins[t]] += sizes[t + shift - n];
+  double all = 0, all_offs = 0, entropy = 0, bound = 0;
+  for (std::size_t j = 0; j < means.size(); ++j) {
+    means[j] = divisors[j] > 0 ? means[j] / divisors[j] : 0;
+    offs[j] = divisors[j] > 0 ? amplitudes.off * counts[j] / divisors[j] : 0;
+    all += means[j];
+    all_offs += offs[j];
+  }
+  if (all <= 0) return {0, all_offs > 0 ? 1.0 : 0.0};
+  for (const double mean : means)
+    if (mean > 0) entropy -= mean / all * std::log(mean / all);
+  const double most = std::log(static_cast<double>(means.size())), index = (most - entropy) / most;
+  if (all_offs >= all / 2) return {index, 1};
+  for (std::size_t j = 0; j < means.size(); ++j) {
+    const double p = means[j] / all, e = (offs[j] + p * all_offs) / (all - all_offs);
+    if (e <= 0) continue;
+    const double small = (e < 1 / std::numbers::e ? -e * std::log(e) : 1 / std::numbers::e) +
+                         std::abs(entropy - 1) * e;
+    bound += p > 0 ? std::min(small, std::abs(std::log(p) + entropy) * e + e * e / p) : small;
+  }
+  return {index, std::min(1.0, bound / most)};
+}
+
+std::string Reference::compare(std::uint64_t which, const Signal& spectrum, const Binned& binned,
+                               std::span<const Sized> amplitudes, std::span<const Moments> results,
+                               bool surrogates) const {
   const std::uint64_t series = which / problem_.phase.count, f = which % problem_.phase.count;
-  const std::vector<double> by = divisors(series, binned.bins);
+  const std::vector<double> by = divisors(spectrum, binned.bins);
+  std::vector<double> counts(problem_.bins, 0.0);
+  for (const unsigned bin : binned.bins) ++counts[bin];
+  // A doubtful sample of any band is in the counts of all.
+  const double least = problem_.index == Index::tensorpac ? 10 * tolerance : tolerance;
   for (std::uint64_t g = 0; g < problem_.amplitude.count; ++g) {
-    const double mean_size = mean_of(amplitudes[g]);
-    if (binned.off > most_noise * mean_size) continue;
-    // A doubtful sample of any band is in the counts of all.
-    const double allowed = (problem_.index == Index::tensorpac ? 10 * tolerance : tolerance) +
-                           (binned.off > 0 ? index_of_noise * binned.off / mean_size : 0);
+    if (!amplitudes[g].is_resolved()) continue;
     const Result found =
         result_of(results[which * problem_.amplitude.count + g], problem_.surrogates);
-    double wanted[3] = {index(binned.bins, amplitudes[g], by, 0), 0, 0};
+    const BoundedIndex observed = bounded_index(binned.bins, counts, amplitudes[g], by, 0);
+    double wanted[3] = {observed.index, 0, 0}, allowed[3] = {least + observed.off, least, least};
     if (surrogates && problem_.surrogates > 0) {
-      double sum = 0, squares = 0;
+      double sum = 0, squares = 0, offs = 0, squared_offs = 0;
       for (const auto& [shift, times] : shifts_) {
-        const double one = index(binned.bins, amplitudes[g], by, shift) - wanted[0];
-        sum += static_cast<double>(times) * one;
-        squares += static_cast<double>(times) * one * one;
+        const BoundedIndex shifted = bounded_index(binned.bins, counts, amplitudes[g], by, shift);
+        const double one = shifted.index - wanted[0], weight = static_cast<double>(times);
+        sum += weight * one;
+        squares += weight * one * one;
+        offs += weight * shifted.off;
+        squared_offs += weight * shifted.off * shifted.off;
       }
       const double n = static_cast<double>(problem_.surrogates), mean = sum / n;
       wanted[1] = mean + wanted[0];
       wanted[2] = std::sqrt(std::max(0.0, squares / n - mean * mean));
+      allowed[1] += offs / n;
+      allowed[2] += std::sqrt(squared_offs / n);
     }
     const double values[3] = {found.index, found.mean, found.deviation};
     constexpr const char* names[] = {"index", "mean of the surrogates' indices",
                                      "deviation of the surrogates' indices"};
     for (int i = 0; i < (surrogates ? 3 : 1); ++i) {
-      if (std::abs(values[i] - wanted[i]) <= allowed) continue;
+      if (std::abs(values[i] - wanted[i]) <= allowed[i]) continue;
       char text[240];
       std::snprintf(text, sizeof text,
                     "series %llu, phase of %g Hz, amplitude of %g Hz: the %s is %.9g, the "
-                    "reference says %.9g",
+                    "reference says %.9g, within %.1g",
                     static_cast<unsigned long long>(series), problem_.phase.centre(f),
-                    problem_.amplitude.centre(g), names[i], values[i], wanted[i]);
+                    problem_.amplitude.centre(g), names[i], values[i], wanted[i], allowed[i]);
       return text;
     }
   }
@@ -189,31 +282,67 @@ std::string Reference::compare(std::uint64_t which, const Binned& binned,
 }
 
 Reference::Checked Reference::check(std::uint64_t which, std::span<const Moments> results) const {
-  const std::uint64_t series = which / problem_.phase.count;
-  Binned here = binned(series, which % problem_.phase.count);
-  std::vector<std::vector<double>> amplitudes;
+  const Signal of_series = spectrum(which / problem_.phase.count);
+  Binned here = binned(of_series, which % problem_.phase.count);
+  std::vector<Sized> amplitudes;
   double largest = 0;
   for (std::uint64_t g = 0; g < problem_.amplitude.count; ++g) {
-    std::vector<double>& sizes = amplitudes.emplace_back();
-    for (const Complex& z : analytic(series, problem_.amplitude, g)) sizes.push_back(std::abs(z));
-    largest = std::max(largest, *std::max_element(sizes.begin(), sizes.end()));
+    amplitudes.push_back(sized(of_series, g));
+    largest = std::max(largest, amplitudes.back().largest);
   }
   if (here.doubtful.size() > most_doubtful && largest > 0) return {"", problem_.amplitude.count};
-  const auto skipped = static_cast<std::uint64_t>(
-      std::count_if(amplitudes.begin(), amplitudes.end(),
-                    [&](const auto& sizes) { return here.off > most_noise * mean_of(sizes); }));
+  const auto skipped = static_cast<std::uint64_t>(std::count_if(
+      amplitudes.begin(), amplitudes.end(), [](const Sized& each) { return !each.is_resolved(); }));
   if (largest == 0) here.doubtful.clear();
   std::string first;
   for (std::uint64_t sides = 0; sides < std::uint64_t{1} << here.doubtful.size(); ++sides) {
     Binned tried = here;
     for (std::size_t i = 0; i < here.doubtful.size(); ++i)
       if (sides >> i & 1) tried.bins[here.doubtful[i].first] = here.doubtful[i].second;
-    std::string message = compare(which, tried, amplitudes, results, false);
-    if (message.empty()) message = compare(which, tried, amplitudes, results, true);
+    std::string message = compare(which, of_series, tried, amplitudes, results, false);
+    if (message.empty()) message = compare(which, of_series, tried, amplitudes, results, true);
     if (message.empty()) return {"", skipped};
     if (sides == 0) first = message;
   }
   return {first, skipped};
+}
+
+std::string Reference::unresolved(std::uint64_t series) const {
+  const Signal of_series = spectrum(series);
+  double power = 0;
+  for (const Complex& x : of_series) power += std::norm(x);
+  const double rms = std::sqrt(power) / static_cast<double>(problem_.samples);
+  if (rms == 0) return "";
+  std::vector<std::string> told;
+  std::uint64_t coarse = 0, worst = 0, vague = 0, first = 0;
+  Sized of_worst;
+  for (std::uint64_t g = 0; g < problem_.amplitude.count; ++g) {
+    const Sized each = sized(of_series, g);
+    if (each.off <= told_off * each.mean) continue;
+    if (coarse++ > 0 && each.off * of_worst.mean <= of_worst.off * each.mean) continue;
+    worst = g;
+    of_worst = each;
+  }
+  if (coarse > 0)
+    told.push_back(fmt::format(
+        "{} of {} amplitude bands to a thousandth, worst that of {:.4g} Hz, which is {:.2g} times "
+        "weaker than the "
+        "series and has a peak of {:.2g} times its mean: {}",
+        coarse, problem_.amplitude.count, problem_.amplitude.centre(worst), rms / of_worst.mean,
+        of_worst.largest / of_worst.mean,
+        of_worst.is_resolved() ? fmt::format("amplitudes are off by up to {:.2g} % of that",
+                                             100 * of_worst.off / of_worst.mean)
+                               : "its indices mean nothing"));
+  for (std::uint64_t f = 0; f < problem_.phase.count; ++f)
+    if (binned(of_series, f).doubtful.size() > most_doubtful && vague++ == 0) first = f;
+  if (vague > 0)
+    told.push_back(fmt::format("the phases of {} of {} bands, first that of {:.4g} Hz", vague,
+                               problem_.phase.count, problem_.phase.centre(first)));
+  if (told.empty()) return "";
+  return fmt::format(
+      "series {}: fp32 and amplitudes of {} bits cannot resolve {}; remove drift and "
+      "artefacts first (detrend, or high-pass)",
+      series, size_bits(problem_), fmt::join(told, ", and "));
 }
 
 std::string Reference::impossible(std::span<const Moments> results, unsigned threads) const {

@@ -25,11 +25,14 @@ class Reference {
                                 // amplitude (see the .cpp)
   };
   // Phase band number `which` % bands of series `which` / bands, with all amplitude bands: the
-  // index and the mean and deviation of its surrogates' are within 1e-6. A sample so near the
-  // border of two bins that fp32 cannot tell is allowed on either side, on the same for all
-  // amplitude bands and shifts.
+  // index and the mean and deviation of its surrogates' are within 1e-6, and what errors of the
+  // amplitudes make of them at most (BoundedIndex). A sample so near the border of two bins that
+  // fp32 cannot tell is allowed on either side, on the same for all amplitude bands and shifts.
   Checked check(std::uint64_t which, std::span<const Moments> results) const;
-  double seconds_a_band() const;  // of one core, about
+  // What fp32 and the integers of amplitudes cannot tell of a series, in words; empty: nothing.
+  std::string unresolved(std::uint64_t series) const;
+  double seconds_to_resolve() const;  // what unresolved() takes one core, about
+  double seconds_a_band() const;      // of one core, about
 
   // The first result that no indices could have, in words: more than 1 each, or squares that do not
   // go with their sum. Empty: none.
@@ -38,22 +41,44 @@ class Reference {
   using Complex = std::complex<double>;
   using Signal = std::vector<Complex>;
   // Of one band of a series.
-  Signal analytic(std::uint64_t series, const Bands& bands, std::uint64_t band) const;
+  Signal analytic(std::uint64_t series, const Bands& bands, std::uint64_t band) const {
+    return analytic(spectrum(series), bands, band);
+  }
   // The index of a pair, amplitudes shifted by `shift`. `divisors`: of each bin, 0: it is empty.
   double index(std::span<const unsigned> bins, std::span<const double> amplitudes,
                std::span<const double> divisors, std::uint64_t shift) const;
 
  private:
+  Signal spectrum(std::uint64_t series) const;
+  Signal analytic(const Signal& spectrum, const Bands& bands, std::uint64_t band) const;
+  // What fp32 may be off by in each sample of a filtered series.
+  double rounding(const Signal& spectrum, const Signal& filtered, const Bands& bands,
+                  std::uint64_t band) const;
   struct Binned {
     std::vector<unsigned> bins;
     std::vector<std::pair<std::uint64_t, unsigned>> doubtful;  // samples, and the bin beside theirs
-    double off = 0;  // what fp32 may be off by, of the filtered series
   };
-  Binned binned(std::uint64_t series, std::uint64_t band) const;
-  std::vector<double> divisors(std::uint64_t series, std::span<const unsigned> bins) const;
-  std::string compare(std::uint64_t which, const Binned& binned,
-                      std::span<const std::vector<double>> amplitudes,
-                      std::span<const Moments> results, bool surrogates) const;
+  Binned binned(const Signal& spectrum, std::uint64_t band) const;
+  // An amplitude band.
+  struct Sized {
+    std::vector<double> sizes;
+    double mean = 0, largest = 0;
+    double off = 0;  // what a device's may be off by, each
+    bool is_resolved() const;
+  };
+  Sized sized(const Signal& spectrum, std::uint64_t band) const;
+  struct BoundedIndex {
+    double index = 0;
+    double off = 0;  // what it may be off by, as the amplitudes are
+  };
+  BoundedIndex bounded_index(std::span<const unsigned> bins, std::span<const double> counts,
+                             const Sized& amplitudes, std::span<const double> divisors,
+                             std::uint64_t shift) const;
+  double transform_seconds() const;
+  std::vector<double> divisors(const Signal& spectrum, std::span<const unsigned> bins) const;
+  std::string compare(std::uint64_t which, const Signal& spectrum, const Binned& binned,
+                      std::span<const Sized> amplitudes, std::span<const Moments> results,
+                      bool surrogates) const;
 
   const Problem& problem_;
   std::span<const float> series_;

@@ -202,6 +202,122 @@ TEST_CASE(
   std::filesystem::remove(file);
 }
 
+namespace {
+
+std::filesystem::path series_file(const std::vector<float>& series) {
+  const auto file =
+      std::filesystem::temp_directory_path() / ("mgpu-pac-" + std::to_string(getpid()) + ".f32");
+  std::ofstream(file, std::ios::binary)
+      .write(reinterpret_cast<const char*>(series.data()),
+             static_cast<std::streamsize>(series.size() * sizeof(float)));
+  return file;
+}
+
+// An oscillation in a drift, which jumps where the series is taken as periodic.
+std::vector<float> drifting(std::size_t samples, double drift) {
+  std::vector<float> series(samples);
+  for (std::size_t t = 0; t < samples; ++t) {
+    const double at = static_cast<double>(t);
+    series[t] = static_cast<float>(drift * at / static_cast<double>(samples) + std::cos(0.14 * at) +
+                                   std::sin(0.37 * at * at));
+  }
+  return series;
+}
+
+// Indices of the problem as a device makes them of amplitudes in `steps` steps of the largest, none
+// of which is shifted.
+void put_indices(PacWorkload& workload, const Reference& reference, double steps) {
+  const Problem& problem = workload.problem();
+  for (std::uint64_t f = 0; f < problem.phase.count; ++f) {
+    std::vector<unsigned> bins;
+    std::vector<double> counts(problem.bins);
+    for (const auto& z : reference.analytic(0, problem.phase, f)) {
+      const double place = (std::arg(z) + std::numbers::pi) / (2 * std::numbers::pi) * problem.bins;
+      bins.push_back(std::min(static_cast<unsigned>(place), problem.bins - 1));
+      ++counts[bins.back()];
+    }
+    for (std::uint64_t g = 0; g < problem.amplitude.count; ++g) {
+      std::vector<double> sizes;
+      for (const auto& z : reference.analytic(0, problem.amplitude, g))
+        sizes.push_back(std::abs(z));
+      const double unit = *std::max_element(sizes.begin(), sizes.end()) / steps;
+      for (double& size : sizes) size = std::round(size / unit);
+      const double index = reference.index(bins, sizes, counts, 0);
+      workload.result()[f * problem.amplitude.count + g] = {
+          static_cast<std::uint64_t>(std::llround(index * Moments::steps)) << Moments::observed_bit,
+          0};
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("pac: what integers make of amplitudes under a drift is right, and more is wrong") {
+  for (const double drift : {0.0, 100.0, 1000.0}) {
+    CAPTURE(drift);
+    SuiteParams params =
+        pac_params(1, {{"perm", "0"}, {"channels", "1"}, {"length", "1000"}, {"amp", "60:100:3"}});
+    params.input = series_file(drifting(1000, drift));
+    PacWorkload workload(params);
+    const HostData data(workload.problem(), params);
+    std::filesystem::remove(*params.input);
+    const Reference reference(workload.problem(), data.series());
+    const Slice all{0, workload.shape().items};
+    const auto status = [&] {
+      workload.arrived({&all, 1});
+      return workload.verify(VerifyLevel::full, 1).status;
+    };
+    workload.begin_sample();
+    put_indices(workload, reference, 50000);
+    CHECK(status() == Verdict::Status::passed);
+    workload.begin_sample();
+    put_indices(workload, reference, 50);  // a device that loses ten bits more
+    CHECK(status() == Verdict::Status::failed);
+    for (std::size_t i = 0; i < workload.result().size(); ++i) {
+      CAPTURE(i);
+      workload.begin_sample();
+      put_indices(workload, reference, 50000);
+      workload.result()[i].observed_and_sum += std::uint64_t{1 << 14} << Moments::observed_bit;
+      CHECK(status() == Verdict::Status::failed);  // by a thousandth
+    }
+  }
+}
+
+TEST_CASE("pac: bands that cannot be resolved are named before anything is computed") {
+  const auto caveats_of = [](const std::vector<float>& series) {
+    SuiteParams params =
+        pac_params(1, {{"channels", "1"}, {"length", "1024"}, {"amp", "60:100:3"}});
+    params.input = series_file(series);
+    const PacWorkload workload(params);
+    std::filesystem::remove(*params.input);
+    return workload.caveats();
+  };
+  CHECK(caveats_of(drifting(1024, 0)).empty());
+  REQUIRE(caveats_of(drifting(1024, 1e6)).size() == 1);
+  const std::string told = caveats_of(drifting(1024, 1e6)).front();
+  CHECK((has(told, "Hz") && has(told, "times weaker than the series") && has(told, "high-pass")));
+}
+
+TEST_CASE("pac: a full verification tells how many bands are done, and can be stopped") {
+  PacWorkload workload(pac_params(4, {{"perm", "0"}}));
+  std::uint64_t done = 0, total = 0;
+  bool stop = false;
+  workload.set_host_watch({[&] { return stop; },
+                           [&](const HostWork& work, std::uint64_t so_far) {
+                             done = std::max(done, so_far);
+                             total = work.total;
+                           },
+                           {}});
+  workload.begin_sample();
+  for (Moments& each : workload.result()) each = {};
+  const Slice all{0, workload.shape().items};
+  workload.arrived({&all, 1});
+  workload.verify(VerifyLevel::full, 1);
+  CHECK((total == 4 * 3 * 2 && done > 0 && done <= total));
+  stop = true;
+  CHECK(kind_of_error([&] { workload.verify(VerifyLevel::full, 1); }) == ErrorKind::interrupted);
+}
+
 #ifdef MGPU_WITH_FFTW
 TEST_CASE("pac: analytic signals are those of FFTW, for lengths even, odd and prime") {
   for (const char* length : {"256", "375", "251"}) {
