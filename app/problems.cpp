@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <thread>
 
 #include "app/terminal.hpp"
@@ -27,6 +28,12 @@ void parse_number(const std::string& from, const std::string& text) {
     throw Error(ErrorKind::usage,
                 fmt::format("{}: {} is not a number; accepted: a finite number like 2, -0.5, 1e-3",
                             from, in_quotes(text)));
+  // Devices may take those for 0, each as it likes.
+  if (std::fpclassify(value) == FP_SUBNORMAL)
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: {} is less than a double holds with all its digits; accepted: 0, "
+                            "or a magnitude of {:.2g} or more",
+                            from, in_quotes(text), std::numeric_limits<double>::min()));
 }
 
 void check_readable(const std::string& from, const std::string& name) {
@@ -214,6 +221,9 @@ void complete_problem(Problem& problem, std::uint64_t size, const std::string& f
   problem.params.size = size;
   check_memory(suite, problem.params, from, memory);
   if (suite.check != nullptr) suite.check(problem.params);
+  if (size == 0 && !suite.measures_nothing)
+    throw Error(ErrorKind::usage, fmt::format("{}: 0 {} of suite {}; expected: 1 or more", from,
+                                              suite.size_name, suite.name));
   if (suite.resolve != nullptr) suite.resolve(problem.params);
 }
 

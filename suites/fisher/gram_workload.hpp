@@ -46,6 +46,7 @@ class GramWorkload : public Workload {
   const Problem& problem() const { return problem_; }
   const Blocks& blocks() const { return blocks_; }
   const HostData& data() const { return data_; }
+  std::vector<std::string> caveats() const override { return data_.caveats(); }
   struct Landing {  // where a node comes down: its upper half, row after row
     block_tree::TreeNode node;
     std::span<double> values;

@@ -6,6 +6,7 @@
 #include "lib/workload/npy.hpp"
 #include "lib/workload/parallel_for.hpp"
 #include "lib/workload/splitmix64.hpp"
+#include "suites/common/finite.hpp"
 #include "suites/common/number_text.hpp"
 #include "suites/common/uniform_element.hpp"
 
@@ -110,8 +111,16 @@ HostData::HostData(const Problem& problem, const SuiteParams& params, Bytes resu
       fill<float>(problem, to, seed, params.host_threads);
     }
   };
+  const auto read = [&](const std::filesystem::path& file, std::uint64_t rows,
+                        std::span<std::byte> to, const char* option) {
+    const NpyShape shape{rows, problem.width, problem.element()};
+    read_npy(file, shape, to, option);
+    const std::string caveat =
+        non_finite_caveat(std::string(option) + " " + file.string(), shape, to);
+    if (!caveat.empty()) caveats_.push_back(caveat);
+  };
   if (params.input) {
-    read_npy(*params.input, {problem.points, problem.width, problem.element()}, input);
+    read(*params.input, problem.points, input, "--input");
     if (problem.regime != Regime::empirical) {
       const std::string name = params.input->string();
       problem.wide ? check_points<double>(problem, name, input)
@@ -125,7 +134,7 @@ HostData::HostData(const Problem& problem, const SuiteParams& params, Bytes resu
   if (file == "none") {
     seeded(model, splitmix64(params.seed, 1));
   } else {
-    read_npy(file, {problem.classes, problem.width, problem.element()}, model, "--params");
+    read(file, problem.classes, model, "--params");
   }
 }
 

@@ -2,6 +2,9 @@
 // input, the parameters of the model it is a design matrix of, and room for what comes back.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "lib/workload/pages.hpp"
 #include "suites/fisher/problem.hpp"
 
@@ -12,6 +15,9 @@ class HostData {
   // Seeded: each element is a function of seed and place alone; or from the files of --input and
   // --params. `result` bytes are for what comes back. Throws Error(input), Error(out_of_memory).
   HostData(const Problem& problem, const SuiteParams& params, Bytes result);
+
+  // Names files of values that are no finite numbers.
+  const std::vector<std::string>& caveats() const { return caveats_; }
 
   static Bytes bytes(const Problem& problem, Bytes result);  // what one takes
 
@@ -26,6 +32,7 @@ class HostData {
  private:
   Bytes input_size_, params_at_, params_size_, result_at_, result_size_;
   Pages pages_;
+  std::vector<std::string> caveats_;
 };
 
 }  // namespace mgpu::fisher

@@ -111,15 +111,19 @@ Verdict PointsWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   }
   const PointsReference reference(problem_, data_.input());
   const double budget = 0.1 * host_threads_ / reference.seconds_a_point();
-  const auto count = level == VerifyLevel::full
-                         ? problem_.points
-                         : static_cast<std::uint64_t>(std::clamp(budget, 64.0, 1e9));
+  const std::uint64_t in_sample =
+      std::min(problem_.points, static_cast<std::uint64_t>(std::clamp(budget, 64.0, 1e9)));
+  const bool full = level == VerifyLevel::full;
+  const std::uint64_t count = full ? problem_.points : in_sample;
+  const HostWork work{
+      "matrices", problem_.points,
+      full && in_sample < problem_.points ? std::to_string(in_sample) + " of them" : ""};
   const std::uint64_t step = std::max<std::uint64_t>(1, (problem_.points + count - 1) / count);
   const std::uint64_t start = std::mt19937_64(seed)() % step;
   const std::uint64_t checked =
       start >= problem_.points ? 0 : (problem_.points - start - 1) / step + 1;
   std::vector<std::string> messages(checked);
-  parallel_for(checked, host_threads_, [&](std::uint64_t n) {
+  watched_for(host_watch(), work, checked, host_threads_, [&](std::uint64_t n) {
     const std::uint64_t point = start + n * step;
     messages[n] =
         reference.check(point, [&](std::uint64_t place) { return element(point, place); });

@@ -8,7 +8,9 @@
 #include <numbers>
 #include <optional>
 
+#include "lib/base/error.hpp"
 #include "lib/workload/parallel_for.hpp"
+#include "suites/common/finite.hpp"
 #include "suites/lbm/cavity_table.hpp"
 
 namespace mgpu::lbm {
@@ -200,6 +202,30 @@ Tables tables_of(const Problem& problem) {
     tables.across[z] = cell(std::sin(at), std::cos(at), -0.75 * across * std::cos(2 * at));
   }
   return tables;
+}
+
+void check_cells(const std::string& file, const NpyShape& shape, std::span<const std::byte> cells) {
+  refuse_non_finite("--input " + file, shape, cells);
+  const std::span all(reinterpret_cast<const Cell*>(cells.data()), cells.size() / sizeof(Cell));
+  const auto vacuum =
+      std::find_if(all.begin(), all.end(), [](const Cell& cell) { return cell[3] <= -1; });
+  if (vacuum == all.end()) return;
+  throw Error(ErrorKind::input,
+              fmt::format("--input {}: in row {} the density exceeds 1 by {}, so that it is {}; "
+                          "expected: densities above 0",
+                          file, vacuum - all.begin(), (*vacuum)[3], 1 + (*vacuum)[3]));
+}
+
+double largest_speed(std::span<const std::byte> cells) {
+  double largest = 0;
+  for (const Cell& cell :
+       std::span(reinterpret_cast<const Cell*>(cells.data()), cells.size() / sizeof(Cell))) {
+    double square = 0;
+    for (std::size_t i = 0; i < 3; ++i)
+      square += static_cast<double>(cell[i]) * static_cast<double>(cell[i]);
+    largest = std::max(largest, square);
+  }
+  return std::sqrt(largest);
 }
 
 Beginning::Beginning(const Problem& problem, std::span<const std::byte> file)

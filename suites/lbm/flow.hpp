@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/workload/npy.hpp"
 #include "suites/lbm/problem.hpp"
 
 namespace mgpu::lbm {
@@ -19,6 +20,12 @@ struct Tables {
   std::vector<Cell> along, across;
 };
 Tables tables_of(const Problem& problem);
+
+// Throws Error(input) for cells of a file that no fluid has: numbers that are not finite, densities
+// of 0 or less.
+void check_cells(const std::string& file, const NpyShape& shape, std::span<const std::byte> cells);
+// Of cells of a file, in cells a step.
+double largest_speed(std::span<const std::byte> cells);
 
 // Of all cells: along x, then rows, then planes; `file` instead of tables where there is one.
 class Beginning {

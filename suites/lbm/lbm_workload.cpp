@@ -89,10 +89,21 @@ LbmWorkload::LbmWorkload(const SuiteParams& params)
       pages_(in_memory(problem_), "the cells"),
       checkpoints_(problem_.planes, problem_.checkpoint_rounds),
       arrivals_(problem_.items(), host_threads_) {
-  if (params.input)
-    read_npy(*params.input, read_npy_shape(*params.input),
-             {pages_.data() + problem_.fields_bytes(), problem_.fields_bytes()});
+  if (params.input) {
+    const std::span<std::byte> cells{pages_.data() + problem_.fields_bytes(),
+                                     problem_.fields_bytes()};
+    const NpyShape shape = read_npy_shape(*params.input);
+    read_npy(*params.input, shape, cells);
+    check_cells(params.input->string(), shape, cells);
+  }
   beginning_.emplace(problem_, file());
+}
+
+std::vector<std::string> LbmWorkload::caveats() const {
+  if (!problem_.from_file) return {};
+  const double mach = mach_of(largest_speed(file()));
+  if (mach <= most_mach) return {};
+  return {fmt::format("--input has speeds up to Mach number {:.2g}: {}", mach, beyond_most_mach)};
 }
 
 // In a step each population is read and written once: 152 bytes a cell; what a sample begins with
@@ -254,14 +265,22 @@ Verdict LbmWorkload::verify(VerifyLevel level, std::uint64_t seed) {
                         windows.size());
   if (compared.empty()) {
     for (const Window& window : windows)
-      compared.push_back({window, reference(problem_, *beginning_, window, host_threads_)});
+      compared.push_back(
+          {window, reference(problem_, *beginning_, window, host_threads_, host_watch())});
   }
   for (const Compared& each : compared)
     if (const std::string wrong = wrong_cell(each.window, each.expected); !wrong.empty())
       return {Status::failed, method, wrong};
   const Physics physics = compare_physics(problem_, *beginning_, result(), host_threads_);
-  if (!physics.wrong.empty()) return {Status::failed, method, physics.wrong};
-  return {Status::passed, method + "; " + physics.told, ""};
+  if (physics.wrong.empty()) return {Status::passed, method + "; " + physics.told, ""};
+  // A device computes what it should where each cell is as the loop has it: the flow is another
+  // one.
+  if (!all && problem_.cells() <= kWholeCells) return verify(VerifyLevel::full, seed);
+  if (!all) return {Status::failed, method, physics.wrong};
+  Verdict verdict{Status::passed, method, ""};
+  verdict.found.warnings.push_back(
+      physics.wrong + ", though every cell is as the loop has it: " + what_is_stable(problem_));
+  return verdict;
 }
 
 std::string LbmWorkload::wrong_cell(const Window& window, const std::vector<Cell>& expected) const {

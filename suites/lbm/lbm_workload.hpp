@@ -21,6 +21,7 @@ class LbmWorkload final : public Workload {
   explicit LbmWorkload(const SuiteParams& params);
 
   const Shape& shape() const override { return shape_; }
+  std::vector<std::string> caveats() const override;
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,

@@ -22,8 +22,8 @@ double number(const SuiteParams& params, const char* option, double above, doubl
   if (const std::optional<double> value = number_in(text);
       value && *value > above && *value <= most)
     return *value;
-  throw refused_option(option, fmt::format("{} {}; accepted: above {}, up to {}", in_quotes(text),
-                                           why, above, most));
+  throw refused_option(option, fmt::format("{} {}; accepted: above {:.2g}, up to {}",
+                                           in_quotes(text), why, above, most));
 }
 
 Flow flow_of(const std::string& text) {
@@ -44,7 +44,7 @@ void set_rates(const SuiteParams& params, Problem& problem) {
           in_quotes(reynolds) +
               " and --relaxation-time both say how viscous it is; accepted: one of them");
     constexpr double most = 1e6;
-    const double asked = number(params, "reynolds", 0, most, "is no Reynolds number");
+    const double asked = number(params, "reynolds", least_float, most, "is no Reynolds number");
     relaxation =
         3 * static_cast<double>(problem.speed) * static_cast<double>(problem.n) / asked + 0.5;
     if (static_cast<float>(relaxation) <= 0.5F || relaxation > kMostRelaxation) {
@@ -118,6 +118,15 @@ const char* name_of(Flow flow) {
   return flow == Flow::cavity ? "cavity" : flow == Flow::channel ? "channel" : "taylor-green";
 }
 
+std::string what_is_stable(const Problem& problem) {
+  return fmt::format(
+      "{}speed {:.3g} with relaxation time {:.6g} is a cell Reynolds number (speed by viscosity) "
+      "of "
+      "{:.3g}; try a lower --speed or a longer --relaxation-time",
+      problem.from_file ? "what --input holds, or " : "", problem.speed,
+      3 * problem.viscosity + 0.5, problem.cell_reynolds());
+}
+
 // In the middle of a channel n wide the force makes the fluid as fast as `speed`, in the end.
 double Problem::force() const {
   return 8 * viscosity * static_cast<double>(speed) /
@@ -141,8 +150,9 @@ Problem box_of(const SuiteParams& params) {
 
 Problem problem_of(const SuiteParams& params) {
   Problem problem = box_of(params);
-  problem.speed = static_cast<float>(number(
-      params, "speed", 0, kMostSpeed, "is no speed in cells a step that this method holds for"));
+  problem.speed =
+      static_cast<float>(number(params, "speed", least_float, kMostSpeed,
+                                "is no speed in cells a step that this method holds for"));
   set_split(params, problem);
   check_size(params, problem);
   set_rates(params, problem);

@@ -11,6 +11,14 @@ enum class Flow {
   channel        // walls along y, a force along x, from rest
 };
 
+// Sound goes a cell in sqrt(3) steps.
+constexpr double mach_of(double speed) { return speed * 1.7320508075688772; }
+// Errors grow with the square of the Mach number; beyond this flows count as compressible.
+constexpr double most_mach = 0.3;
+constexpr const char* beyond_most_mach =
+    "beyond 0.3 the method's fluid is compressed, and what it does is that of no incompressible "
+    "one";
+
 struct Problem {
   Flow flow = Flow::taylor_green;
   bool from_file = false;      // --input: velocities and densities to begin with, in equilibrium
@@ -50,9 +58,8 @@ struct Problem {
   float half_force() const {
     return flow == Flow::channel ? static_cast<float>(force() / 2) : 0.0F;
   }
-  double mach() const {
-    return static_cast<double>(speed) * 1.7320508075688772;
-  }  // sound goes a cell in sqrt(3) steps
+  double mach() const { return mach_of(static_cast<double>(speed)); }
+  double cell_reynolds() const { return static_cast<double>(speed) / viscosity; }
   double reynolds() const {
     return static_cast<double>(speed) * static_cast<double>(n) / viscosity;
   }
@@ -76,6 +83,8 @@ inline constexpr std::uint64_t least_side = 3, most_side = 4096,
 
 // Throws Error(usage), Error(input).
 Problem problem_of(const SuiteParams& params);
+// Says what makes a flow of this problem stable, in words for a message.
+std::string what_is_stable(const Problem& problem);
 // Its size, steps and checkpoints only, whether they can be done or not: what the host's memory is
 // asked for. Throws Error(usage).
 Problem box_of(const SuiteParams& params);

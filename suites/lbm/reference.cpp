@@ -1,8 +1,13 @@
 // Compiled without contraction (suites/CMakeLists.txt): a fused multiply-add would have other bits.
 #include "suites/lbm/reference.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "lib/base/error.hpp"
 #include "lib/workload/parallel_for.hpp"
 
 namespace mgpu::lbm {
@@ -210,6 +215,14 @@ Populations arriving(const Problem& problem, const Region& region,
   return f;
 }
 
+Error unbounded(const Problem& problem, std::int64_t step) {
+  return Error(
+      ErrorKind::input,
+      fmt::format("lbm: the flow grows without bound, and in step {} of {} numbers are not "
+                  "finite any more: {}",
+                  step, problem.steps, what_is_stable(problem)));
+}
+
 }  // namespace
 
 Work work_of(const Problem& problem, const Window& window) {
@@ -225,7 +238,9 @@ Work work_of(const Problem& problem, const Window& window) {
 }
 
 std::vector<Cell> reference(const Problem& problem, const Beginning& beginning,
-                            const Window& window, unsigned threads) {
+                            const Window& window, unsigned threads, const HostWatch& watch) {
+  const HostWork work{"steps", problem.steps, "a few boxes of cells"};
+  std::atomic<bool> finite{true};
   const Region region(problem, window);
   std::vector<Populations> from(region.size()), to(region.size());
   const auto each_cell = [&](std::int64_t step, const auto& body) {
@@ -241,12 +256,18 @@ std::vector<Cell> reference(const Problem& problem, const Beginning& beginning,
     from[region.index(x, y, z)] =
         rest(beginning.at(region.in_box(0, x), region.in_box(1, y), region.in_box(2, z)));
   });
+  if (watch.progress) watch.progress(work, 0);
   for (std::int64_t step = 1; step <= problem.steps; ++step) {
+    watch.go_on();
     each_cell(step, [&](std::int64_t x, std::int64_t y, std::int64_t z) {
       Populations f = arriving(problem, region, from, x, y, z);
       collide(problem, f);
+      // What is not finite comes to all populations of its cell.
+      if (!std::isfinite(f[0])) finite.store(false, std::memory_order_relaxed);
       to[region.index(x, y, z)] = f;
     });
+    if (!finite) throw unbounded(problem, step);
+    if (watch.progress) watch.progress(work, static_cast<std::uint64_t>(step));
     std::swap(from, to);
   }
   std::vector<Cell> cells;

@@ -15,9 +15,11 @@ struct Window {
 
 // The cells of a window after all steps, along x, then rows, then planes. Nothing comes farther
 // than a cell in a step: where the box goes on beyond the window, as many cells around it are
-// computed as there are steps left. Takes as long as that takes the host.
+// computed as there are steps left. Takes as long as that takes the host. Throws Error(input) where
+// the flow grows without bound, with the step in which a number is not finite any more, and
+// Error(interrupted).
 std::vector<Cell> reference(const Problem& problem, const Beginning& beginning,
-                            const Window& window, unsigned threads);
+                            const Window& window, unsigned threads, const HostWatch& watch = {});
 
 // What that takes: cells that are kept, and cells that are computed in all steps.
 struct Work {

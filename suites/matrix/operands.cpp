@@ -7,6 +7,7 @@
 #include "lib/workload/npy.hpp"
 #include "lib/workload/parallel_for.hpp"
 #include "lib/workload/splitmix64.hpp"
+#include "suites/common/finite.hpp"
 #include "suites/common/uniform_element.hpp"
 
 namespace mgpu::matrix {
@@ -33,9 +34,12 @@ Operands::Operands(const Problem& problem, const SuiteParams& params)
     const NpyShape shapes[] = {{problem.rows, problem.inner, problem.element()},
                                {problem.inner, problem.columns, problem.element()},
                                {problem.rows, problem.columns, problem.element()}};
-    read_npy(*params.input, shapes[0], parts[0]);
-    for (std::size_t i = 0; i < params.more_inputs.size(); ++i)
-      read_npy(params.more_inputs[i], shapes[i + 1], parts[i + 1]);
+    for (std::size_t i = 0; i <= params.more_inputs.size(); ++i) {
+      const std::filesystem::path& file = i == 0 ? *params.input : params.more_inputs[i - 1];
+      read_npy(file, shapes[i], parts[i]);
+      const std::string caveat = non_finite_caveat("--input " + file.string(), shapes[i], parts[i]);
+      if (!caveat.empty()) caveats_.push_back(caveat);
+    }
     return;
   }
   for (std::uint64_t i = 0; i < 3; ++i) {

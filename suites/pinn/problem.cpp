@@ -1,5 +1,7 @@
 #include "suites/pinn/problem.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -9,6 +11,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/workload/splitmix64.hpp"
+#include "suites/common/option_values.hpp"
 #include "suites/pinn/network.hpp"
 #include "suites/pinn/state_file.hpp"
 
@@ -46,15 +49,16 @@ std::uint32_t count(const SuiteParams& params, const char* name, std::uint64_t l
                           std::to_string(most));
 }
 
-double number(const SuiteParams& params, const char* name, double most, const char* accepted,
-              double unless) {
+double number(const SuiteParams& params, const char* name, double most, double unless) {
   const std::string& text = params.options.at(name);
   if (text == "auto") return unless;
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size() && value > 0 && value <= most)
+  if (error == std::errc() && end == text.data() + text.size() && value > least_float &&
+      value <= most)
     return value;
-  throw refused(name, in_quotes(text) + "; accepted: " + accepted);
+  throw refused(name, fmt::format("{}; accepted: above {:.2g}, up to {}", in_quotes(text),
+                                  least_float, most));
 }
 
 std::uint32_t shards(const SuiteParams& params) {
@@ -245,12 +249,12 @@ Problem problem_of(const SuiteParams& params) {
   problem.resample = count(params, "resample", 1, 1'000'000, 0);
   problem.checkpoint_rounds = count(params, "checkpoint-rounds", 1, 1'000'000, 0);
   problem.snapshots = std::min(count(params, "snapshots", 0, 1000, 24), problem.steps - 1);
-  problem.rate = number(params, "learning-rate", 100, "above 0, up to 100", 1e-3);
-  problem.decay = number(params, "decay", 1, "above 0, up to 1", 0.9);
-  problem.decay_steps = number(params, "decay-steps", 1e9, "above 0, up to 1e9", 2000);
+  problem.rate = number(params, "learning-rate", 100, 1e-3);
+  problem.decay = number(params, "decay", 1, 0.9);
+  problem.decay_steps = number(params, "decay-steps", 1e9, 2000);
   const bool with_source = !problem.in_time();  // residuals of which are hundreds of times as large
-  problem.data_weight = number(params, "data-weight", 1e9, "above 0, up to 1e9",
-                               with_source ? 1000 : preset->data_weight);
+  problem.data_weight =
+      number(params, "data-weight", 1e9, with_source ? 1000 : preset->data_weight);
   problem.seed = params.seed;
   const std::string& compute = params.options.at("compute");
   problem.compute = compute == "shards"   ? Compute::shards

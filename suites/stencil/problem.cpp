@@ -52,10 +52,11 @@ double rate(const SuiteParams& params, bool wide) {
   const std::optional<double> value = number_in(text);
   constexpr double stable =
       1.0 / 6;  // beyond, explicit steps in three dimensions grow without bound
-  if (value && *value > 0 && *value <= stable)
+  if (value && *value > least_float && *value <= stable)
     return wide ? *value : static_cast<double>(static_cast<float>(*value));
   throw refused_option(
-      "rate", in_quotes(text) + " is no stable step; accepted: above 0, up to 1/6 (0.166666)");
+      "rate",
+      in_quotes(text) + " is no stable step; accepted: above 1.2e-38, up to 1/6 (0.166666)");
 }
 
 // Options of one kind are refused with another, where they are given another value than the one

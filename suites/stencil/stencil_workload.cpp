@@ -7,6 +7,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/workload/npy.hpp"
+#include "suites/common/finite.hpp"
 #include "suites/common/sha256_hex.hpp"
 #include "suites/stencil/blocks_program.hpp"
 #include "suites/stencil/kernel_exchange.hpp"
@@ -26,7 +27,9 @@ StencilWorkload::StencilWorkload(const SuiteParams& params)
       arrivals_(problem_.items(), host_threads_) {
   const std::span<std::byte> cells{pages_.data(), problem_.host_bytes()};
   if (params.input) {
-    read_npy(*params.input, read_npy_shape(*params.input), cells);
+    const NpyShape shape = read_npy_shape(*params.input);
+    read_npy(*params.input, shape, cells);
+    refuse_non_finite("--input " + params.input->string(), shape, cells);
   } else {
     fill_initial(problem_, cells, host_threads_);
   }
@@ -227,7 +230,15 @@ Verdict StencilWorkload::verify(VerifyLevel level, std::uint64_t) {
   std::string method = "every cell, bit for bit, with a plain loop on the host";
   if (problem_.checks() > 0)
     method = "every cell and norm, bit for bit, with plain loops on the host";
-  if (!expected_) expected_ = reference(problem_, initial(), host_threads_);
+  if (!expected_) {
+    expected_ = reference(problem_, initial(), host_threads_);
+    const std::string overflow = told_non_finite(
+        "of the result, as a plain loop on the host has it",
+        {problem_.cells() / problem_.n, problem_.n, problem_.element}, expected_->cells);
+    if (!overflow.empty())
+      throw Error(ErrorKind::input,
+                  overflow + ": the values of --input are too large for so many steps");
+  }
   const std::span<const std::byte> cells = result(), sums = changes();
   if (std::memcmp(cells.data(), expected_->cells.data(), cells.size()) != 0)
     return {Status::failed, method, first_wrong_cell()};

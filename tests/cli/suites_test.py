@@ -163,6 +163,20 @@ class Files(Suite):
         self.assertEqual(run["work"]["ops"], 2 * 2 * 2 * 3)
         self.assertEqual(read_npy(out)[1], [13, -3, 31, -3])
 
+    def test_values_that_are_no_numbers_are_told_before_and_with_the_result(self):
+        a, b, file = (self.folder / name for name in ("a.npy", "b.npy", "r.json"))
+        write_npy(a, [[1, math.nan], [INF, 5]])
+        write_npy(b, [[1, 0], [0, 1]])
+        for suite, files in (("matrix", f"{a},{b}"), ("fisher", a)):
+            done = self.good("run", suite, "--input", files, "-n", 1, "--warmup", 0, "-q", "-s",
+                             "single", "--mode", "resident", *binary.ONE_DEVICE, "-o", file,
+                             "--force")
+            run, = json.loads(file.read_text())["runs"]
+            self.assertEqual(run["verify"]["status"], "passed")
+            for said in (done.err, " ".join(run["warnings"])):
+                self.assertIn("2 of 4 values", said)
+                self.assertIn("row 0, column 1", said)
+
     def test_fisher_has_the_full_symmetric_matrix(self):
         x, out = self.folder / "x.npy", self.folder / "f.npy"
         write_npy(x, [[1, 2, 0], [3, -1, 1]])
@@ -245,6 +259,22 @@ class Files(Suite):
         self.assertEqual(len(rows), 2 * 2 * 3)
         self.assertEqual(max(rows[:6], key=lambda row: row[4])[3], 60)
         self.assertGreater(max(row[4] for row in rows[:6]), max(row[4] for row in rows[6:]))
+
+    def test_pac_of_a_series_that_drifts_blames_no_device(self):
+        x = self.folder / "x.npy"
+        for length in (1000, 1024):
+            write_npy(x, [[1000 * t / length + 5 * math.sin(2 * math.pi * 6 * t / 256)
+                           + math.sin(t * t) for t in range(length)]], shape=f"(1, 1, {length})")
+            run = self.one("pac", "--input", x, "--perm", 20)
+            self.assertIn("10 of 10", run["verify"]["method"])
+
+    def test_a_flow_without_bound_is_an_error_of_its_parameters(self):
+        done = binary.mgpu("run", "lbm", "--size", 8, "--planes", 4, "--speed", 0.3,
+                           "--relaxation-time", 0.5001, "--iterations", 400, "-s", "single",
+                           "--mode", "resident", "-n", 1, *binary.ONE_DEVICE)
+        self.assertEqual(done.code, 2, done)
+        self.assertRegex(done.err, "error: .* in step [0-9]+ of 400")
+        self.assertNotIn("wrong result", done.err)
 
     def test_msm_sums_the_terms_of_a_file(self):
         p = 21888242871839275222246405745257275088696311157297823662689037894645226208583

@@ -226,6 +226,28 @@ TEST_CASE(
   CHECK(has(small.verify(VerifyLevel::sample, 3).method, "every cell"));
 }
 
+TEST_CASE("lbm: a flow without bound is what its parameters make, and no device's fault") {
+  const Options unstable{{"speed", "0.3"}, {"relaxation-time", "0.5001"}};
+  LbmWorkload grows(params_with(8, 8, 400, unstable));
+  const Sample computed(grows, {8});
+  const Error error = thrown_by([&] { grows.verify(VerifyLevel::full, 1); });
+  CHECK(error.kind() == ErrorKind::input);
+  CHECK((has(error.what(), "step ") && has(error.what(), "0.5001")));
+  CHECK(suite_named("lbm").doubts(params_with(8, 8, 400, unstable)).size() == 2);
+  CHECK(suite_named("lbm").doubts(params_with(8, 8, 400, {})).empty());
+  // Every cell is right, and the flow another one than the vortex that it began as.
+  LbmWorkload wild(params_with(8, 8, 108, unstable));
+  const Sample other(wild, {8});
+  for (const VerifyLevel level : {VerifyLevel::full, VerifyLevel::sample}) {
+    const Verdict verdict = wild.verify(level, 1);
+    CHECK(verdict.status == Verdict::Status::passed);
+    REQUIRE(verdict.found.warnings.size() == 1);
+    CHECK(has(verdict.found.warnings.front(), "every cell"));
+  }
+  wild.result()[5] ^= std::byte{1};
+  CHECK(wild.verify(VerifyLevel::sample, 1).status == Verdict::Status::failed);
+}
+
 TEST_CASE("lbm: a result can be what the next run begins with") {
   const auto file = std::filesystem::temp_directory_path() / "mgpu-lbm-test.npy";
   LbmWorkload first(params_with(7, 13, 12, {{"case", "cavity"}}));
