@@ -160,8 +160,12 @@ class Case(unittest.TestCase):
             last -= 1
             result, fired = layered(f"from={last} bit=62 do=flip")
         self.assertEqual(result.code, 6, f"{arguments}: {result}")
-        for run in json.loads(file.read_text())["runs"]:
+        report = json.loads(file.read_text())
+        for run in report["runs"]:
             self.assertNotEqual(run["verify"]["status"], "passed", f"{arguments}: {run}")
+        # Samples that differ from each other would fail without any reference, and name nobody.
+        faults = [*report["faults"], *(fault for run in report["runs"] for fault in run["faults"])]
+        self.assertIn("wrong_result", [fault["kind"] for fault in faults], f"{arguments}: {result}")
 
     def assert_recomputed(self, file, *arguments):
         """Every figure of a result follows from its raw samples and events."""
