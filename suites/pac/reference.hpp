@@ -64,19 +64,25 @@ class Reference {
     std::vector<double> sizes;
     double mean = 0, largest = 0;
     double off = 0;  // what a device's may be off by, each
+    bool is_left_out = false;
     bool is_resolved() const;
   };
   Sized sized(const Signal& spectrum, std::uint64_t band) const;
+  // Of the bins, what the sums of their amplitudes are divided by, and what those may be off by.
+  struct Divisors {
+    std::vector<double> values, off;
+  };
+  Divisors divisors(const std::vector<double>& counts, const Divisors& pooled) const;
+  Divisors pooled_counts(const Signal& spectrum) const;  // of all phase bands
   struct BoundedIndex {
     double index = 0;
-    double off = 0;  // what it may be off by, as the amplitudes are
+    double off = 0;  // what it may be off by, as amplitudes and divisors are
   };
   BoundedIndex bounded_index(std::span<const unsigned> bins, std::span<const double> counts,
-                             const Sized& amplitudes, std::span<const double> divisors,
+                             const Sized& amplitudes, const Divisors& divisors,
                              std::uint64_t shift) const;
   double transform_seconds() const;
-  std::vector<double> divisors(const Signal& spectrum, std::span<const unsigned> bins) const;
-  std::string compare(std::uint64_t which, const Signal& spectrum, const Binned& binned,
+  std::string compare(std::uint64_t which, const Binned& binned, const Divisors& pooled,
                       std::span<const Sized> amplitudes, std::span<const Moments> results,
                       bool surrogates) const;
 

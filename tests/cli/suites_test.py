@@ -267,6 +267,17 @@ class Files(Suite):
                            + math.sin(t * t) for t in range(length)]], shape=f"(1, 1, {length})")
             run = self.one("pac", "--input", x, "--perm", 20)
             self.assertIn("10 of 10", run["verify"]["method"])
+        # Phases of bands without a signal are in the counts of all, by which nothing can be told.
+        slow, fast = ([math.sin(2 * math.pi * hz * t / 256) for t in range(1000)]
+                      for hz in (10, 80))
+        write_npy(x, [[s + (1 + s) * f for s, f in zip(slow, fast)]], shape="(1, 1, 1000)")
+        file = self.folder / "r.json"
+        done = self.good("run", "pac", "--input", x, "--perm", 20, "--mi", "tensorpac", "--bins",
+                         36, "--amp", "60:100:6", "-s", "single", *binary.ONE_DEVICE, "--mode",
+                         "resident", "-n", 1, "--warmup", 0, "-q", "-o", file)
+        run, = json.loads(file.read_text())["runs"]
+        self.assertEqual((run["status"], run["verify"]["status"]), ("ok", "off"), run)
+        self.assertIn("cannot resolve the phases of", done.err)
 
     def test_a_flow_without_bound_is_an_error_of_its_parameters(self):
         done = binary.mgpu("run", "lbm", "--size", 8, "--planes", 4, "--speed", 0.3,
