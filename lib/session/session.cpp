@@ -2,6 +2,8 @@
 #include "lib/session/session.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "lib/exec/leak.hpp"
@@ -177,6 +179,7 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
   std::size_t number = 0;  // of the group
   WholeSession whole(observer, backend, count_groups(options) - finished);
   bool interrupted = false;
+  std::set<std::string> told;  // caveats
   SuiteRates rates = options.suite_rates;
   forget_cpus(devices, rates);
   for (std::size_t index = 0; index < options.problems.size(); ++index) {
@@ -190,7 +193,9 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
         settled_earlier(options, number, groups_of(options.problems[index], options)), observer);
     std::unique_ptr<Workload> workload = make_workload(problem, options.devices);
     workload->set_host_watch(verification_watch(backend, observer));
-    for (const std::string& caveat : workload->caveats()) observer.warning(caveat);
+    for (const std::string& caveat : workload->caveats()) {
+      if (told.insert(caveat).second) observer.warning(caveat);
+    }
     const auto variants = index < options.variants.size() ? options.variants[index]
                                                           : std::map<std::string, std::string>();
     take_cached_variants(*workload, variants, devices, observer);

@@ -197,11 +197,7 @@ bool Trial::run(const Slice& slice, std::byte poison, std::vector<Image>& after)
   const std::vector<Image>& images = given.images;
   const auto &whole = given.whole, &parts = given.parts;
   after = images;
-  const CrashNote note(fmt::format(
-      "error: {}: kernel {} accesses memory outside of its arguments: slice [{}, {}) on "
-      "device {} ended the process",
-      problem_.descriptor.file, in_quotes(problem_.descriptor.name), slice.begin, slice.end,
-      device_.traits().id));
+  const CrashNote note(crash_of(slice));
   const auto took = device_.try_out([&](Stream& stream) {
     for (std::size_t a = 0; a < images.size(); ++a) {
       if (whole[a]) stream.upload(*whole[a], 0, images[a].bytes);
@@ -219,9 +215,19 @@ bool Trial::run(const Slice& slice, std::byte poison, std::vector<Image>& after)
   return true;
 }
 
+// Said where a slice ends the process.
+std::string Trial::crash_of(const Slice& slice) const {
+  return fmt::format(
+      "error: {}: kernel {} accesses memory outside of its arguments: slice [{}, {}) on device {} "
+      "ended the process",
+      problem_.descriptor.file, in_quotes(problem_.descriptor.name), slice.begin, slice.end,
+      device_.traits().id);
+}
+
 Results Trial::all_rounds() {
   constexpr std::uint32_t kAtOnce = 64;  // launches that one wait is for
   const Slice slice{0, problem_.items};
+  const CrashNote note(crash_of(slice));
   Given given = give(slice, std::byte{0xff});
   const auto each = [&](const auto& transfer) {
     return device_.try_out([&](Stream& stream) {

@@ -263,10 +263,14 @@ Verdict LbmWorkload::verify(VerifyLevel level, std::uint64_t seed) {
             "steps"
           : fmt::format("{} boxes of cells, bit for bit, with a plain loop on the host",
                         windows.size());
+  const std::string sample =
+      all && level == VerifyLevel::full ? fmt::format("{} boxes of cells", kWindows) : "";
   if (compared.empty()) {
+    std::vector<Compared> made;
     for (const Window& window : windows)
-      compared.push_back(
-          {window, reference(problem_, *beginning_, window, host_threads_, host_watch())});
+      made.push_back(
+          {window, reference(problem_, *beginning_, window, host_threads_, host_watch(), sample)});
+    compared = std::move(made);
   }
   for (const Compared& each : compared)
     if (const std::string wrong = wrong_cell(each.window, each.expected); !wrong.empty())

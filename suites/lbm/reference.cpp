@@ -238,8 +238,9 @@ Work work_of(const Problem& problem, const Window& window) {
 }
 
 std::vector<Cell> reference(const Problem& problem, const Beginning& beginning,
-                            const Window& window, unsigned threads, const HostWatch& watch) {
-  const HostWork work{"steps", problem.steps, "a few boxes of cells"};
+                            const Window& window, unsigned threads, const HostWatch& watch,
+                            const std::string& sample) {
+  const HostWork work{"steps", problem.steps, sample};
   std::atomic<bool> finite{true};
   const Region region(problem, window);
   std::vector<Populations> from(region.size()), to(region.size());

@@ -17,9 +17,10 @@ struct Window {
 // than a cell in a step: where the box goes on beyond the window, as many cells around it are
 // computed as there are steps left. Takes as long as that takes the host. Throws Error(input) where
 // the flow grows without bound, with the step in which a number is not finite any more, and
-// Error(interrupted).
+// Error(interrupted). `sample`: as HostWork has it.
 std::vector<Cell> reference(const Problem& problem, const Beginning& beginning,
-                            const Window& window, unsigned threads, const HostWatch& watch = {});
+                            const Window& window, unsigned threads, const HostWatch& watch = {},
+                            const std::string& sample = "");
 
 // What that takes: cells that are kept, and cells that are computed in all steps.
 struct Work {

@@ -77,7 +77,8 @@ Real change_of_row(std::uint64_t n, const Real* before, const Real* now) {
 }
 
 template <class Real>
-Reference compute(const Problem& problem, std::span<const std::byte> initial, unsigned threads) {
+Reference compute(const Problem& problem, std::span<const std::byte> initial, unsigned threads,
+                  const HostWatch& watch) {
   const std::uint64_t layers = problem.layers(), n = problem.n;
   Reference made;
   std::vector<std::byte> first(initial.begin(), initial.end()), second(initial.size());
@@ -93,6 +94,7 @@ Reference compute(const Problem& problem, std::span<const std::byte> initial, un
     });
   };
   for (std::uint32_t step = 0; step < problem.steps; ++step) {
+    watch.go_on();
     if (problem.kind == Kind::star) {
       each_layer([&](std::uint64_t row) { star_row(problem, from, to, row); });
       each_layer([&](std::uint64_t row) {
@@ -120,9 +122,10 @@ Reference compute(const Problem& problem, std::span<const std::byte> initial, un
 
 }  // namespace
 
-Reference reference(const Problem& problem, std::span<const std::byte> initial, unsigned threads) {
-  return problem.wide() ? compute<double>(problem, initial, threads)
-                        : compute<float>(problem, initial, threads);
+Reference reference(const Problem& problem, std::span<const std::byte> initial, unsigned threads,
+                    const HostWatch& watch) {
+  return problem.wide() ? compute<double>(problem, initial, threads, watch)
+                        : compute<float>(problem, initial, threads, watch);
 }
 
 double norm_of(const Problem& problem, const std::byte* sums) {

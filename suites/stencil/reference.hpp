@@ -19,8 +19,9 @@ struct Reference {
                                    // changed, squares added up
 };
 
-// Takes as long as that many steps take the host.
-Reference reference(const Problem& problem, std::span<const std::byte> initial, unsigned threads);
+// Takes as long as that many steps take the host. Throws Error(interrupted).
+Reference reference(const Problem& problem, std::span<const std::byte> initial, unsigned threads,
+                    const HostWatch& watch = {});
 
 // Where the initial state has a result in closed form: the decay of an eigenmode, the gain of a
 // ramp.

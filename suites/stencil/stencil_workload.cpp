@@ -231,13 +231,14 @@ Verdict StencilWorkload::verify(VerifyLevel level, std::uint64_t) {
   if (problem_.checks() > 0)
     method = "every cell and norm, bit for bit, with plain loops on the host";
   if (!expected_) {
-    expected_ = reference(problem_, initial(), host_threads_);
-    const std::string overflow = told_non_finite(
-        "of the result, as a plain loop on the host has it",
-        {problem_.cells() / problem_.n, problem_.n, problem_.element}, expected_->cells);
+    Reference made = reference(problem_, initial(), host_threads_, host_watch());
+    const std::string overflow =
+        told_non_finite("of the result, as a plain loop on the host has it",
+                        {problem_.cells() / problem_.n, problem_.n, problem_.element}, made.cells);
     if (!overflow.empty())
       throw Error(ErrorKind::input,
-                  overflow + ": the values of --input are too large for so many steps");
+                  "--input holds values that are too large for so many steps: " + overflow);
+    expected_ = std::move(made);
   }
   const std::span<const std::byte> cells = result(), sums = changes();
   if (std::memcmp(cells.data(), expected_->cells.data(), cells.size()) != 0)

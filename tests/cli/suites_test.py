@@ -287,6 +287,13 @@ class Files(Suite):
         self.assertRegex(done.err, "error: .* in step [0-9]+ of 400")
         self.assertNotIn("wrong result", done.err)
 
+    def test_a_state_that_leaves_the_range_is_an_error_of_its_file(self):
+        x = self.folder / "x.npy"
+        write_npy(x, [[3e38] * 16] * 16)
+        self.refused(["run", "stencil", "--input", x, "--iterations", 4, "-s", "single", "--mode",
+                      "resident", "-n", 1, "-q", *binary.ONE_DEVICE], 2, "--input", "too large",
+                     "inf")
+
     def test_msm_sums_the_terms_of_a_file(self):
         p = 21888242871839275222246405745257275088696311157297823662689037894645226208583
 
