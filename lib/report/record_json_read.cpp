@@ -355,7 +355,7 @@ void read_results(const JsonReader& j, RunRecord& run) {
   }
   if (j.has("borders"))
     j.at("borders").elements([&](const JsonReader& e) { run.borders.push_back(read_borders(e)); });
-  if (!bottleneck.at("name").is_null()) run.bottleneck.name = bottleneck.at("name").string();
+  run.bottleneck.name = bottleneck.at("name").string();
   for (const WhatIfField& f : kWhatIfFields)
     run.bottleneck.*f.member = read_what_if(bottleneck.at("what_if_ns").at(f.name));
   if (bottleneck.at("what_if_ns").has(kExchangeWhatIf.name))

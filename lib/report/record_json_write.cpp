@@ -296,7 +296,7 @@ void put_results(JsonValue& j, const RunRecord& run) {
   if (run.bottleneck.free_exchange)
     put(what_if, kExchangeWhatIf.name, run.bottleneck.free_exchange);
   put(j, "bottleneck",
-      json_object({{"name", if_measured(run.status == Status::ok, run.bottleneck.name)},
+      json_object({{"name", run.status == Status::ok ? run.bottleneck.name : "unknown"},
                    {"what_if_ns", std::move(what_if)}}));
   JsonValue verify = json_object({{"status", to_string(run.verify.status)},
                                   {"method", run.verify.method},

@@ -225,7 +225,7 @@ TEST_CASE("a case that is not ok is written without figures, whatever its record
       /runs/3/sample_index null
       /runs/3/merge_ns null
       /runs/3/plan/decision_ns null
-      /runs/3/bottleneck/name null
+      /runs/3/bottleneck/name "unknown"
       /runs/3/timeline null
       /runs/3/per_device []
       /runs/3/metrics/speedup null
