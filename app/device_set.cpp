@@ -60,6 +60,7 @@ std::vector<Device> with_cpus_split(Backend& backend, const std::vector<Device>&
       for (Device& part : backend.split(device, static_cast<unsigned>(parts)))
         split.push_back(std::move(part));
     } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw;
       throw Error(
           ErrorKind::usage,
           fmt::format(
@@ -83,6 +84,7 @@ std::vector<Device> default_devices(Backend& backend, const Backend::Enumeration
                          std::min(devices.front().compute_units, kMostDefaultParts));
   } catch (const Error&
                error) {  // some CPU drivers cannot; nobody asked for it, so go on with the whole
+    if (error.kind() != ErrorKind::unsupported) throw;
     set.warnings.push_back(
         fmt::format("{} is used as one device: {}", devices.front().id, error.what()));
     return devices;

@@ -171,12 +171,14 @@ std::vector<OptionSpec> own_run_options() {
        "A device that completes nothing for this long counts as hung, its work goes to the others: "
        "500ms, 30s, 2m (default: 60s, "
        "or more where samples are predicted to be long)",
-       kMeasurement, recorded | in_links | in_calibrate, sets_time(&SessionOptions::case_timeout)},
+       kMeasurement, recorded | in_links | in_calibrate | in_devices | in_plan,
+       sets_time(&SessionOptions::case_timeout)},
       {"sync-timeout-ms", 0, Kind::value, "N", "The same as --timeout, as a number of milliseconds",
        kMeasurement, 0, OptionField(), "timeout", "ms"},
       {"build-timeout", 0, Kind::value, "TIME",
        "As --timeout, while a device is opened or builds its kernels (default: 5m)", kMeasurement,
-       recorded | in_links | in_calibrate, sets_time(&SessionOptions::build_timeout)},
+       recorded | in_links | in_calibrate | in_devices | in_plan,
+       sets_time(&SessionOptions::build_timeout)},
       {"time-limit", 0, Kind::value, "TIME", "Cases not begun by then are skipped", kMeasurement, 0,
        sets_time(&SessionOptions::time_limit)},
       {"no-telemetry", 0, Kind::flag, "",
@@ -299,12 +301,18 @@ std::vector<OptionSpec> run_options(std::span<const SuiteInfo> suites) {
   return options;
 }
 
+constexpr const char* kTimeoutHelp =
+    "A device that completes nothing for this long counts as hung: 500ms, 30s, 2m (default: 60s)";
+
 std::vector<OptionSpec> device_options() {
-  return shared(own_run_options(), OptionSpec::in_devices);
+  std::vector<OptionSpec> options = shared(own_run_options(), OptionSpec::in_devices);
+  named(options, "timeout").help = kTimeoutHelp;
+  return options;
 }
 
 std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites) {
   std::vector<OptionSpec> options = shared(run_options(suites), OptionSpec::in_plan);
+  named(options, "timeout").help = kTimeoutHelp;
   named(options, "json").help =
       "Print as JSON (mgpu-bench schema plan), and nothing else, on standard output";
   named(options, "size").help =
@@ -326,9 +334,6 @@ std::vector<OptionSpec> simulate_options() {
       "them)";
   return options;
 }
-
-constexpr const char* kTimeoutHelp =
-    "A device that completes nothing for this long counts as hung: 500ms, 30s, 2m (default: 60s)";
 
 std::vector<OptionSpec> calibrate_options() {
   std::vector<OptionSpec> options = shared(own_run_options(), OptionSpec::in_calibrate);

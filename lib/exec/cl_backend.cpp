@@ -112,16 +112,6 @@ class ClBackend final : public Backend, public ConnectsParts {
   }
 
   std::unique_ptr<OpenDevice> open_attended(const Device& device, const Handicap& handicap) {
-    // opencl.hpp asks a device for its platform whenever it copies a handle, and uses what it got
-    // though the call failed.
-    cl_platform_id platform = nullptr;
-    const cl_int status = [&] {
-      const DriverCall inside;
-      return clGetDeviceInfo(handle(device)(), CL_DEVICE_PLATFORM, sizeof platform, &platform,
-                             nullptr);
-    }();
-    if (status != CL_SUCCESS)
-      throw cl_failure("cannot open " + device.id + " " + device.name, status);
     return std::make_unique<ClDevice>(*this, device, handicap, handle(device), kernels_,
                                       is_pocl(device) ? no_cache_ : cache_, pool_of(device),
                                       pinned_);

@@ -2,7 +2,29 @@
 #include "lib/exec/cl_common.hpp"
 
 #include <array>
+#include <string_view>
 #include <utility>
+
+cl_int CL_API_CALL mgpu_device_info(cl_device_id device, cl_device_info name, std::size_t size,
+                                    void* value, std::size_t* size_needed) {
+  const cl_int status = clGetDeviceInfo(device, name, size, value, size_needed);
+  if (status != CL_SUCCESS && name == CL_DEVICE_PLATFORM && size == sizeof(cl_platform_id))
+    *static_cast<cl_platform_id*>(value) = nullptr;
+  return status;
+}
+
+cl_int CL_API_CALL mgpu_platform_info(cl_platform_id platform, cl_platform_info name,
+                                      std::size_t size, void* value, std::size_t* size_needed) {
+  constexpr std::string_view kVersion("OpenCL 3.0 \0", 12);
+  const cl_int status = platform == nullptr
+                            ? CL_INVALID_PLATFORM
+                            : clGetPlatformInfo(platform, name, size, value, size_needed);
+  if (status != CL_SUCCESS && name == CL_PLATFORM_VERSION) {
+    if (value != nullptr) kVersion.copy(static_cast<char*>(value), size);
+    if (size_needed != nullptr) *size_needed = kVersion.size();
+  }
+  return status;
+}
 
 namespace mgpu {
 namespace {

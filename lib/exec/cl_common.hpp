@@ -7,7 +7,20 @@
 #define CL_HPP_MINIMUM_OPENCL_VERSION 110
 #define CL_HPP_ENABLE_EXCEPTIONS
 #define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl.h>
+
+// What opencl.hpp asks a driver whenever it copies a handle of a device or makes a queue, and uses
+// though the call failed: these two then answer "no platform" and "OpenCL 3.0".
+cl_int CL_API_CALL mgpu_device_info(cl_device_id device, cl_device_info name, std::size_t size,
+                                    void* value, std::size_t* size_needed);
+cl_int CL_API_CALL mgpu_platform_info(cl_platform_id platform, cl_platform_info name,
+                                      std::size_t size, void* value, std::size_t* size_needed);
+#define clGetDeviceInfo mgpu_device_info
+#define clGetPlatformInfo mgpu_platform_info
 #include <CL/opencl.hpp>
+#undef clGetDeviceInfo
+#undef clGetPlatformInfo
+
 #include <string>
 
 #include "lib/base/error.hpp"
