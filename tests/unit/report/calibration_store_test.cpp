@@ -2,6 +2,7 @@
 #include "lib/report/calibration_store.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -163,6 +164,11 @@ TEST_CASE("a damaged file is never used and never fatal, wherever it is cut") {
   names(shelf.refusal(std::string(1000, '[')), shelf.file().c_str());
   std::ofstream(shelf.file(), std::ios::binary) << good;
   CHECK(shelf.loads(calibrated()));
+  const std::filesystem::path pipe = shelf.file();
+  std::filesystem::remove(pipe);
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);  // whose writer never comes
+  CHECK_FALSE(shelf.loads(calibrated()));
+  names(shelf.warnings.back(), "regular");
 }
 
 TEST_CASE("figures that cannot be are refused by name") {
