@@ -40,7 +40,7 @@ void warn(RunRecord& run, const TelemetryFigures& figures, bool cpus) {
 }  // namespace
 
 Watch::Watch(Backend& backend, const SessionOptions& options, TelemetryRecord& record)
-    : options_(options) {
+    : devices_(options.devices), places_(options.telemetry.value_or(TelemetryPlaces{})) {
   record = {};
   if (backend.is_virtual()) {
     record.reason = "the devices and their clock are simulated";
@@ -68,15 +68,13 @@ std::vector<TelemetryTrack> Watch::take() {
 }
 
 std::vector<DeviceState> Watch::states() const {
-  std::vector<DeviceState> states(options_.devices.size());
+  std::vector<DeviceState> states(devices_.size());
   if (!telemetry_) return states;
   for (std::size_t i = 0; i < states.size(); ++i) {
     try {
-      states[i] =
-          driver_result("reading the settings of " + options_.devices[i].id, kMostForSettings, {},
-                        [device = options_.devices[i], places = *options_.telemetry] {
-                          return read_device_state(device, places);
-                        });
+      states[i] = driver_result(
+          "reading the settings of " + devices_[i].id, kMostForSettings, {},
+          [device = devices_[i], places = places_] { return read_device_state(device, places); });
     } catch (const Error&) {  // a driver that hangs: the others' settings would hang in it, too
       break;
     }

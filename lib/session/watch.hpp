@@ -25,7 +25,8 @@ class Watch {
   std::vector<DeviceState> states() const;
 
  private:
-  const SessionOptions& options_;
+  std::vector<Device> devices_;
+  TelemetryPlaces places_;
   std::unique_ptr<Telemetry> telemetry_;
 };
 
