@@ -249,7 +249,14 @@ ExitCode cmd_run(const Context& context) {
                             request.session.continued->run, left));
   if (request.verbose && !request.quiet) tell_devices(request.session.devices);
   observer.announce(outlook(request.session));
-  const Report report = run_session(*backend, request.session, std::move(begun), observer);
+  Report report;
+  try {
+    report = run_session(*backend, request.session, std::move(begun), observer);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::input || error.kind() == ErrorKind::usage)
+      observer.drop_journal();
+    throw;
+  }
   stopped_in_time();
   if (request.verbose && !request.quiet) tell_telemetry(report.telemetry);
   tell_of_cache(report, context.environment);

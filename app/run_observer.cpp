@@ -201,6 +201,11 @@ void RunObserver::save(const Report& report) {
   }
 }
 
+void RunObserver::drop_journal() {
+  if (journal_) journal_->remove();
+  journal_.reset();
+}
+
 void RunObserver::finish() {
   if (options_.result == nullptr) return;
   if (keeps_older_)

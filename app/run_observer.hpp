@@ -54,6 +54,9 @@ class RunObserver : public SessionObserver {
   // Prints the tables of the report that were not printed yet. Throws Error(output).
   void print_tables(const Report& report);
   void finish();  // after the last save()
+  // Removes the journal of a run that ends by a mistake in what it was given: it would end so
+  // again.
+  void drop_journal();
   bool result_is_kept() const { return options_.result && !could_not_write_ && !keeps_older_; }
   bool could_not_write() const {
     return (could_not_write_ && !options_.result_is_dated) || could_not_write_output_;

@@ -282,8 +282,10 @@ class Files(Suite):
     def test_a_flow_without_bound_is_an_error_of_its_parameters(self):
         done = binary.mgpu("run", "lbm", "--size", 8, "--planes", 4, "--speed", 0.3,
                            "--relaxation-time", 0.5001, "--iterations", 400, "-s", "single",
-                           "--mode", "resident", "-n", 1, *binary.ONE_DEVICE)
+                           "--mode", "resident", "-n", 1, *binary.ONE_DEVICE, "-o",
+                           self.folder / "r.json")
         self.assertEqual(done.code, 2, done)
+        self.assertEqual(list(self.folder.iterdir()), [])  # no journal to go on from
         self.assertRegex(done.err, "error: .* in step [0-9]+ of 400")
         self.assertNotIn("wrong result", done.err)
 
