@@ -65,7 +65,7 @@ TIMES = ["--timeout", "4s", "--build-timeout", "25s"]
 COMMANDS |= {
     "links": ["links", "--quick", *TIMES, "-q", "-o", "FILE"],
     "calibrate": ["calibrate", "merkle", "--no-noise", "--recalibrate", "--json", *TIMES],
-    "plan": ["plan", "merkle", "--size", "2^10", "--json"],
+    "plan": ["plan", "merkle", "--size", "2^10", "--json", *TIMES],
     "compare": ["compare", "--interleave", "5", "--with",
                 "merkle --size 2^10 -s equal --mode resident -n 3 --timeout 4s "
                 "--build-timeout 25s DEVICES", "--json", "", ""],
@@ -203,7 +203,8 @@ class Campaign:
         if script is None:
             return None
         place = f"trial-{threading.get_ident()}"
-        done = self.execute(subject, script, place, self.options.limit)
+        patience = 8 if subject.command[0] == "compare" else 1  # as many runs
+        done = self.execute(subject, script, place, self.options.limit * patience)
         line = {"number": number, "subject": subject.name, "kind": kind, "device": device,
                 "script": script, "code": done["code"], "seconds": done["seconds"],
                 "fired": len(done["fired"]), "complaints": []}

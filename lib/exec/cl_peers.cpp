@@ -63,10 +63,10 @@ ClPeers::ClPeers(Backend& backend, std::vector<ClDevice*> devices, std::optional
     for (const auto& peer : peers_)
       if (peer) peer->set_up(flags_.get());
   } catch (const cl::Error& error) {
-    join_nothing();
+    dissolve();
     throw cl_failure("connecting devices", error.err());
   } catch (...) {
-    join_nothing();
+    dissolve();
     throw;
   }
 }
@@ -75,13 +75,13 @@ ClPeers::~ClPeers() {
   const bool in_doubt = std::any_of(devices_.begin(), devices_.end(), [](const ClDevice* device) {
     return device != nullptr && device->in_doubt();
   });
-  join_nothing();
+  dissolve();
   if (!in_doubt) return;
   for (const auto& peer : peers_)
     if (peer) peer->leak();
 }
 
-void ClPeers::join_nothing() {
+void ClPeers::dissolve() {
   for (ClDevice* device : devices_)
     if (device != nullptr) device->join(nullptr);
 }

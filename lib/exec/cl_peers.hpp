@@ -163,6 +163,7 @@ class ClPeers final : public PartOfGroup {
   std::unique_ptr<SharedMemory> allocate_reachable(Bytes size) override;
   std::span<const std::string> notes() const override { return notes_; }
   void lose(DeviceIndex device) override;
+  void dissolve() override;
   void check(DeviceIndex device) override;
   DeviceIndex awaited_by(DeviceIndex device) override;
   void arrive(DeviceIndex from, DeviceIndex to, Buffer* into, Bytes offset,
@@ -173,7 +174,6 @@ class ClPeers final : public PartOfGroup {
   bool is_here(DeviceIndex device) const { return devices_[device.value] != nullptr; }
   std::string id_of(DeviceIndex device) const;
   void notify(DeviceIndex device);
-  void join_nothing();
   PeerPath& path_of(DeviceIndex from, DeviceIndex to) {
     return paths_[from.value * devices_.size() + to.value];
   }

@@ -94,9 +94,13 @@ FakePeers::FakePeers(FakeBackend& backend, std::shared_ptr<FakeBackend::Machine>
 }
 
 FakePeers::~FakePeers() {
+  dissolve();
+  machine_->forget(signals_);
+}
+
+void FakePeers::dissolve() {
   for (OpenFake* device : devices_)
     if (device != nullptr) device->join(nullptr, {});
-  machine_->forget(signals_);
 }
 
 Bytes FakePeers::most_shared() const {

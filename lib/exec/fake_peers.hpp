@@ -35,6 +35,7 @@ class FakePeers final : public PartOfGroup {
   Bytes most_shared() const override;
   std::span<const std::string> notes() const override { return notes_; }
   void lose(DeviceIndex device) override;
+  void dissolve() override;
   void check(DeviceIndex device) override;
   DeviceIndex awaited_by(DeviceIndex device) override;
   void arrive(DeviceIndex from, DeviceIndex to, Buffer* into, Bytes offset,

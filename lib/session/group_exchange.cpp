@@ -103,6 +103,7 @@ void Group::break_up() {
   predictor_.set_exchange({});
   for (const SessionDevice& device : given_.devices) {
     if (!device.open || try_drain(given_.backend, *device.open)) continue;
+    peers_->dissolve();
     leak(std::move(peers_));
     return;
   }

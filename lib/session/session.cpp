@@ -34,9 +34,10 @@ std::vector<SessionDevice> open_devices(Backend& backend, const SessionOptions& 
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::interrupted) throw;
       device.lost = true;
+      device.hung = error.kind() == ErrorKind::timeout;
       device.lost_why = why = error.what();
       say_lost(device, observer);
-      report.faults.push_back({facts.id, "error", "set_up", why});
+      report.faults.push_back({facts.id, kind_of(error.kind()), "set_up", why});
     }
     devices.push_back(std::move(device));
   }

@@ -101,6 +101,9 @@ class PeerGroup {
   // A device is lost: nobody waits for anybody any longer, so that the others come to an end, with
   // data that means nothing. The group is of no use any more. From any thread.
   virtual void lose(DeviceIndex device) = 0;
+  // Its devices leave it, as its destructor makes them: for a group that is never destroyed, since
+  // one of them may still be using it.
+  virtual void dissolve() {}
   // When the commands of `device` are complete: did all that it waited for come? Throws
   // Error(device) that names the device that was lost, or whose signal did not come. Blocks for
   // microseconds; for outside of what is measured.

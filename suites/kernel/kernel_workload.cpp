@@ -180,7 +180,8 @@ std::unique_ptr<DeviceProgram> KernelWorkload::program(DeviceResources& device, 
 // Tries a second time if something was wrong: what is wrong with a descriptor is so again.
 void KernelWorkload::try_on(DeviceResources& device, Launches& launches, Items fits) {
   const std::string& id = device.traits().id;
-  const std::scoped_lock lock(mutex_);
+  // Not locked: programs are made one at a time, before any sample, and a driver may hold this
+  // thread for ever.
   std::string first;
   try {
     return try_once(id, device, launches, fits);

@@ -136,6 +136,12 @@ class Runs(Failing):
                     self.goes_on(f"device={failing} call=clEnqueueCopyBuffer nth=12 do={action}",
                                  *matrix, devices=devices, failing=failing)
 
+    def test_whoever_is_left_at_set_up_does_not_exchange_with_whoever_hangs(self):
+        failing = self.ids(PARTS)[0]
+        self.goes_on(f"device={failing} call=clEnqueueWriteBuffer nth=24 do=hang",
+                     "tropical", "--op", "apsp", "--size", 101, "--paths", "--mode", "resident",
+                     "-s", "equal", devices=PARTS, failing=failing)
+
     @binary.thorough
     def test_results_that_are_combined(self):
         fisher = ("fisher", "--size", 500, "--dim", 1024, "--mode", "resident", "-s", "equal")
