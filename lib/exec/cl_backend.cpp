@@ -112,6 +112,7 @@ class ClBackend final : public Backend, public ConnectsParts {
   }
 
   std::unique_ptr<OpenDevice> open_attended(const Device& device, const Handicap& handicap) {
+    const DriverCall inside;  // to copy a handle asks the driver, too
     return std::make_unique<ClDevice>(*this, device, handicap, handle(device), kernels_,
                                       is_pocl(device) ? no_cache_ : cache_, pool_of(device),
                                       pinned_);
