@@ -32,7 +32,7 @@ __kernel __attribute__((reqd_work_group_size(SIDE, PARTS, 1))) void adam(
     float held[LEVELS];
     UNROLL for (uint l = 0; l < LEVELS; ++l) held[l] = 0.0f;
     for (uint n = 0; n < nodes; ++n) {
-      const uint2 node = list[n];
+      const uint2 node = min(list[n], (uint2)(shards - 1, LEVELS - 1));  // damaged ones stay within the buffer: a wrong result is found
       g = gradients[(ulong)node.s0 * stride + i];
       ADD_NODE(held, g, node.s0, node.s1)
     }
