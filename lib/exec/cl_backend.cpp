@@ -74,7 +74,7 @@ class ClBackend final : public Backend, public ConnectsParts {
   void enumerate_platforms(Enumeration& found) {
     std::vector<cl::Platform> platforms;
     try {
-      const DriverCall inside;
+      const DriverCall inside(nullptr, true);
       cl::Platform::get(&platforms);
     } catch (const cl::Error& error) {
       // No platform at all is an empty list, not a failure.
@@ -97,14 +97,14 @@ class ClBackend final : public Backend, public ConnectsParts {
       std::vector<cl_device_partition_property> properties{by_counts};
       properties.insert(properties.end(), parts, static_cast<cl_device_partition_property>(units));
       properties.insert(properties.end(), {CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0});
-      const DriverCall inside;
+      const DriverCall inside(nullptr, true);
       handle(device).createSubDevices(properties.data(), &made);
     } catch (const cl::Error& error) {
       throw Error(ErrorKind::unsupported, refused + ": " + cl_status_name(error.err()));
     }
     std::vector<Device> facts;
     for (std::size_t k = 0; k < made.size(); ++k) {
-      const DriverCall inside;
+      const DriverCall inside(nullptr, true);
       facts.push_back(describe(made[k], device.id + "." + std::to_string(k)));
       handles_[facts.back().id] = made[k];
     }
@@ -112,7 +112,7 @@ class ClBackend final : public Backend, public ConnectsParts {
   }
 
   std::unique_ptr<OpenDevice> open_attended(const Device& device, const Handicap& handicap) {
-    const DriverCall inside;  // to copy a handle asks the driver, too
+    const DriverCall opening(nullptr, true);  // to copy a handle asks the driver, too
     return std::make_unique<ClDevice>(*this, device, handicap, handle(device), kernels_,
                                       is_pocl(device) ? no_cache_ : cache_, pool_of(device),
                                       pinned_);
@@ -140,7 +140,7 @@ class ClBackend final : public Backend, public ConnectsParts {
     try {
       name = platform.getInfo<CL_PLATFORM_NAME>().c_str();
       found.platforms.push_back(name);
-      const DriverCall inside;
+      const DriverCall inside(nullptr, true);
       platform.getDevices(CL_DEVICE_TYPE_ALL, &devices);
     } catch (const cl::Error& error) {
       if (error.err() != CL_DEVICE_NOT_FOUND)
@@ -150,7 +150,7 @@ class ClBackend final : public Backend, public ConnectsParts {
     for (std::size_t d = 0; d < devices.size(); ++d) {
       const std::string id = std::to_string(p) + ":" + std::to_string(d);
       try {
-        const DriverCall inside;
+        const DriverCall inside(nullptr, true);
         found.devices.push_back(describe(devices[d], id));
         handles_[id] = devices[d];
       } catch (const cl::Error& error) {

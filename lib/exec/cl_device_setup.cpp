@@ -98,7 +98,7 @@ ClDevice::ClDevice(Backend& backend, const Device& facts, const Handicap& handic
 ClDevice::~ClDevice() { close(); }
 
 void ClDevice::open(const Handicap& handicap, std::shared_ptr<const PinnedRanges> pinned) {
-  const DriverCall inside(this);
+  const DriverCall inside(this, true);
   batches_.emplace_back();
   traits_.buffer_alignment = device_.getInfo<CL_DEVICE_MEM_BASE_ADDR_ALIGN>() / 8;
   const WaitLimits& limits = backend_.limits();

@@ -45,8 +45,9 @@ class DriverWatch {
   Nanos since_{};
 };
 
-// Marks that the calling thread is inside a driver, for as long as it lives. Its destructor does
-// not return on a thread that was given up: what the caller would go on with may be gone. Inside
+// Marks that the calling thread is inside a driver, for as long as it lives; `may_compile`: it has
+// the time of a build as well, as calls that list or open devices have. Its destructor does not
+// return on a thread that was given up: what the caller would go on with may be gone. Inside
 // another mark, and on a thread that nobody watches, it does nothing.
 class DriverCall {
  public:

@@ -8,7 +8,6 @@ import copy
 import csv
 import io
 import json
-import os
 import random
 import re
 import signal
