@@ -164,6 +164,13 @@ void store(__global uint* out, const word* s, ulong first, uint n, uint flags) {
 #define REDUCE_ATTRIBUTES
 #define STACK 3
 #endif
+// A task: its first of `count` rows, and how many they are. One that was damaged on its way stays within the rows, so that what
+// is wrong is the result.
+#define TAKE_TASK(first, nodes, task, count)               \
+  {                                                        \
+    first = min((ulong)task.x, count - 1);                 \
+    nodes = (uint)clamp((ulong)task.y, 1ul, min(count - first, 1024ul)); \
+  }
 // Work-item g reduces LANES << levels nodes to LANES, from node g * (LANES << levels) of the `count` after node in_first on; the
 // last may have fewer, and of a leaf that is the very last one `unused_bits` are not used. 1 <= levels <= STACK. Depth first: vectors of LANES nodes, one digest a level in private memory. With
 // TASKS (16 lanes only): up to 1024 rows to one.
@@ -176,8 +183,7 @@ __kernel REDUCE_ATTRIBUTES void reduce(__global const uint* in, __global uint* o
   uint all_levels = levels;  // beyond `levels`, neighbours are lanes of one vector
 #if LANES == 16
   if (flags & TASKS) {
-    first = tasks[group].x;
-    nodes = tasks[group].y;
+    TAKE_TASK(first, nodes, tasks[group], count)
     all_levels = levels_above(nodes);
     levels = all_levels > 5 ? all_levels - 4 : 1;
   }
@@ -237,8 +243,7 @@ __kernel void reduce_group(__global const uint* in, __global uint* out, __global
   if (!(flags & TASKS) && first >= count) return;
   uint nodes = (uint)min(1ul << levels, count - first);
   if (flags & TASKS) {
-    first = tasks[group].x;
-    nodes = tasks[group].y;
+    TAKE_TASK(first, nodes, tasks[group], count)
   }
   __global const uint* covered = in + count * 8;
   in += first * 8;
