@@ -259,7 +259,7 @@ void Executor::watch(Sample& sample, std::size_t first, const SampleRequest& req
               build = stops ? Nanos{} : backend_.limits().build;
   for (std::size_t i = first; i < sample.workers.size(); ++i) {
     Thread& thread = threads_[i - first];
-    if (!thread.watch->gives_up(backend_.now(), limit, build)) continue;
+    if (thread.watch == nullptr || !thread.watch->gives_up(backend_.now(), limit, build)) continue;
     thread.thread.detach();
     thread.watch = nullptr;
     sample.workers[i].abandon("its driver did not return from a call for " +

@@ -56,7 +56,7 @@ TEST_CASE("a driver that does not return costs its device, and the sample goes o
   Gate gate;
   std::vector<FakeDevice> fakes{fake_device("0:0", 1e7), held_at("0:1", 1, gate)};
   for (FakeDevice& fake : fakes) fake.facts.type = DeviceType::cpu;  // who waits is notified
-  HeldSample held(fakes, {}, 100'000);
+  HeldSample held(fakes, {}, 3'000'000);  // 0.3 s for the one that is left
   const RawSample sample = held.run("dynamic");
   held.setup.check_right(sample);
   REQUIRE(sample.faults.size() == 1);
