@@ -15,7 +15,7 @@
 namespace mgpu {
 namespace {
 
-constexpr Nanos kBetweenLooks = std::chrono::milliseconds(2);
+constexpr Nanos kLookEvery = std::chrono::milliseconds(2);
 
 thread_local DriverWatch* watch_of_this_thread = nullptr;
 
@@ -55,7 +55,7 @@ void run_aside(std::function<void()> function, const std::function<void(DriverWa
     return call->function();
   }
   std::unique_lock lock(call->mutex);
-  while (!call->returned.wait_for(lock, kBetweenLooks, [&] { return call->over; })) {
+  while (!call->returned.wait_for(lock, kLookEvery, [&] { return call->over; })) {
     DriverCall::renew();  // this thread may be watched itself
     look(call->watch);
   }
