@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "lib/exec/driver_call.hpp"
+#include "lib/exec/leak.hpp"
 #include "lib/exec/wait.hpp"
 #include "tests/support/sum_sample.hpp"
 
@@ -14,15 +15,12 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// Holds whoever passes until it is opened, which may be after the test has ended.
-class Gate {
- public:
-  void pass() const { opened_.wait(); }
-  void open() { opens_.set_value(); }
+// Holds whoever passes a copy of `way` until it is opened, which may be after the test has ended.
+struct Gate {
+  void open() { opens.set_value(); }
 
- private:
-  std::promise<void> opens_;
-  std::shared_future<void> opened_ = opens_.get_future().share();
+  std::promise<void> opens;
+  std::shared_future<void> way = opens.get_future().share();
 };
 
 // A sample in real time on devices of 1e7 items/s, some of which the gate holds.
@@ -35,10 +33,19 @@ struct HeldSample {
   SumSample setup;
 };
 
-FakeDevice held_at(const std::string& id, std::uint64_t launch, Gate& gate) {
+// Returns one that is never freed, as a thread is left inside one of its devices.
+template <class... Arguments>
+HeldSample& held_sample(Arguments&&... arguments) {
+  auto made = std::make_unique<HeldSample>(std::forward<Arguments>(arguments)...);
+  HeldSample& held = *made;
+  leak(std::move(made));
+  return held;
+}
+
+FakeDevice held_at(const std::string& id, std::uint64_t launch, const Gate& gate) {
   FakeDevice device = fake_device(id, 1e7);
-  device.script = [launch, &gate](FakeCall call, std::uint64_t number) {
-    if (call == FakeCall::launch && number == launch) gate.pass();
+  device.script = [launch, way = gate.way](FakeCall call, std::uint64_t number) {
+    if (call == FakeCall::launch && number == launch) way.wait();
     return FakeFault{};
   };
   return device;
@@ -56,7 +63,8 @@ TEST_CASE("a driver that does not return costs its device, and the sample goes o
   Gate gate;
   std::vector<FakeDevice> fakes{fake_device("0:0", 1e7), held_at("0:1", 1, gate)};
   for (FakeDevice& fake : fakes) fake.facts.type = DeviceType::cpu;  // who waits is notified
-  HeldSample held(fakes, {}, 3'000'000);  // 0.3 s for the one that is left
+  HeldSample& held =
+      held_sample(fakes, SumFaults{}, Items{3'000'000});  // 0.3 s for the one that is left
   const RawSample sample = held.run("dynamic");
   held.setup.check_right(sample);
   REQUIRE(sample.faults.size() == 1);
@@ -73,14 +81,14 @@ TEST_CASE("a driver that does not return costs its device, and the sample goes o
 TEST_CASE("when the driver holds the device that merges, the host merges, or another device") {
   for (const bool only_devices : {false, true}) {
     Gate gate;
-    std::atomic<int> merges = 0;
+    const auto merges = std::make_shared<std::atomic<int>>(0);
     SumFaults faults;
     faults.only_devices_merge = only_devices;
-    faults.at_merge = [&] {
+    faults.at_merge = [merges, way = gate.way] {
       const DriverCall inside;
-      if (++merges == 1) gate.pass();
+      if (++*merges == 1) way.wait();
     };
-    HeldSample held(SumSample::equal_devices(2), faults);
+    HeldSample& held = held_sample(SumSample::equal_devices(2), faults);
     const RawSample sample = held.run();
     held.setup.check_right(sample);
     REQUIRE(sample.faults.size() == 1);
@@ -132,7 +140,8 @@ TEST_CASE("a device that has nothing to do for longer than the time-out is not a
 
 TEST_CASE("the driver may hold the one in reserve; another thread has its place in later samples") {
   Gate gate;
-  HeldSample held({fails_at_once("0:0"), held_at("0:1", 0, gate)});
+  HeldSample& held =
+      held_sample(std::vector<FakeDevice>{fails_at_once("0:0"), held_at("0:1", 0, gate)});
   Executor executor(held.setup.backend, 2, held.setup.start);
   held.setup.reserve = 1;
   held.setup.executor = &executor;
