@@ -118,9 +118,10 @@ TEST_CASE("a child gets no descriptors of this process, and its own signals") {
   const int low = ::open("/dev/null", O_RDONLY), fd = ::fcntl(low, F_DUPFD, 200);
   const std::string of_child = "/proc/$$/fd/" + std::to_string(fd);
   // By the shell alone: it blocks signals while it begins another program.
-  const ChildEnd end = run_child_process(shell(
-      "[ -e /proc/$$/fd/2 ] && [ ! -e " + of_child + " ]; echo $?; while read -r name value; do"
-      " [ $name = SigBlk: ] && echo $value; done </proc/$$/status; true"));
+  const ChildEnd end =
+      run_child_process(shell("[ -e /proc/$$/fd/2 ] && [ ! -e " + of_child +
+                              " ]; echo $?; while read -r name value; do"
+                              " [ $name = SigBlk: ] && echo $value; done </proc/$$/status; true"));
   ::close(fd);
   ::close(low);
   CHECK(end.output == "0\n0000000000000000\n");
