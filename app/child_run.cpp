@@ -1,4 +1,4 @@
-// What the child prints is shown only when it fails.
+// Shows what the child prints only when it fails.
 #include "app/child_run.hpp"
 
 #include <fmt/format.h>

@@ -48,7 +48,7 @@ double usable_cores();
 std::optional<double> control_group_limit(const std::filesystem::path& root,
                                           const std::string& name);
 
-// What a reader of the result file needs to know about where it was measured: host, cpu, cores that
+// Returns what a reader of the result file needs to know of the machine: host, cpu, cores that
 // may be used, and which (cpus_allowed) where these are not all, os, kernel, memory_bytes, and
 // every variable that hides, reorders or reconfigures devices, under its own name.
 std::map<std::string, std::string> describe_environment(const Environment& environment);
@@ -56,7 +56,7 @@ std::map<std::string, std::string> describe_environment(const Environment& envir
 // The names of those variables, set or not.
 std::vector<std::string> device_variable_names();
 
-// Those variables that can hide devices, as "NAME=value", for the message when there is no device.
+// Returns the variables that can hide devices, as "NAME=value", for the message that there is none.
 std::vector<std::string> device_variables(const Environment& environment);
 
 inline constexpr const char* kPoclPlatform = "Portable Computing Language";

@@ -75,7 +75,7 @@ class RunObserver : public SessionObserver {
   std::size_t rows_saved_ = 0;     // that the result file has
   std::unique_ptr<JournalWriter> journal_;
   std::size_t groups_finished_ = 0, tables_printed_ = 0;
-  bool journal_failed_ = false;         // since it was last begun anew
+  bool journal_failed_ = false;         // since it last began again
   bool keeps_older_ = false;            // nothing was measured so far
   std::atomic<bool> stopping_ = false;  // any thread may ask for it
   bool could_not_write_ = false, could_not_write_output_ = false;

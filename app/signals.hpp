@@ -31,7 +31,7 @@ ExitCode stop_code();
 // what was measured.
 void set_last_words(const std::string& text);
 
-// What was under way has stopped: what is left to do, such as saving, may take its time.
+// Takes back the two seconds: what was under way has stopped, and saving it may take longer.
 void stopped_in_time();
 
 }  // namespace mgpu

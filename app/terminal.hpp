@@ -27,7 +27,7 @@ unsigned error_width();
 // Writes all of it, or throws Error(output). What is for people: control characters in it, which
 // names from devices, files and drivers may hold, are escaped, but for line ends.
 void print(std::string_view text);
-// Likewise, but where tables are in colour their colours stay, too: draw_table() and
+// Writes as print(), but where tables are in colour their colours stay, too: draw_table() and
 // wrapped_prose(), which make them, have escaped what came from outside.
 void print_styled(std::string_view text, const TableStyle& style);
 // JSON: likewise, in the escapes of JSON, so that it says the same.

@@ -181,7 +181,7 @@ class Child {
     Pipe failure(command);
     const Fd nothing = opened(command, ::open("/dev/null", O_RDONLY | O_CLOEXEC));
     const std::string folder = command.folder.string();
-    // Where a parent ignores it, nobody learns how a child ended.
+    // Stops ignoring SIGCHLD: nobody would learn how the child ended.
     struct sigaction action = {};
     if (::sigaction(SIGCHLD, nullptr, &action) == 0 && action.sa_handler == SIG_IGN)
       ::signal(SIGCHLD, SIG_DFL);
