@@ -28,6 +28,30 @@ class WorkForOne final : public SliceSource {
   }
 };
 
+// For device 1, which has no room for its second slice; device 0 waits for what it rejects.
+class SecondIsRejected final : public SliceSource {
+ public:
+  Answer next(DeviceIndex device) override {
+    if (device == DeviceIndex{1} && given_ < slices_.size()) return slices_[given_++];
+    if (device == DeviceIndex{0} && rejected_.size() > 0) {
+      const Slice piece{rejected_.begin, std::min(rejected_.begin + 500, rejected_.end)};
+      rejected_.begin = piece.end;
+      return piece;
+    }
+    return left_ == 0 ? Answer(Done{}) : Answer(Wait{});
+  }
+  void finished(DeviceIndex, const Slice& slice, Nanos) override { left_ -= slice.size(); }
+  void rejected(DeviceIndex, const Slice& slice, Items) override { rejected_ = slice; }
+  void lost(DeviceIndex, std::span<const Slice>) override {}
+  void joined(DeviceIndex) override {}
+
+ private:
+  std::vector<Slice> slices_{{0, 600}, {600, 2'000}};
+  std::size_t given_ = 0;
+  Slice rejected_;
+  Items left_ = 2'000;
+};
+
 FakeDevice failing(const std::string& id, double ops_per_s, std::uint64_t launch,
                    FakeFault::Kind kind = FakeFault::Kind::error) {
   FakeDevice device = fake_device(id, ops_per_s);
@@ -80,6 +104,27 @@ TEST_CASE("a slice that does not fit comes back in smaller pieces, also from a d
   }
   faults.too_many = 0;  // fits nobody in any size: fails instead of waiting for ever
   CHECK(SumSample(2, 1000, faults).run("dynamic").failure);
+}
+
+TEST_CASE("what one device rejects is offered at once to another that waits") {
+  SumFaults faults;
+  faults.too_many = 700;
+  SumSample setup({fake_device("0:0", 1e6), fake_device("0:1", 1e6)}, 2'000, faults);
+  SecondIsRejected source;
+  SampleRequest request;
+  request.workload = &setup.workload;
+  request.source = &source;
+  for (std::size_t i : {0, 1})
+    request.members.push_back({setup.open[i].get(), setup.programs[i].get()});
+  const RawSample sample = Executor(setup.backend, 2).run(request);
+  setup.check_right(sample);
+  REQUIRE(sample.slices.size() == 4);
+  const auto of = [&](Items begin) {
+    return *std::find_if(sample.slices.begin(), sample.slices.end(),
+                         [&](const RawSlice& slice) { return slice.begin == begin; });
+  };
+  CHECK(of(600).device == DeviceIndex{0});
+  CHECK(of(600).enqueued < of(0).finished);  // not when device 1 has finished its first
 }
 
 TEST_CASE("when the device that merges fails, the host merges") {
