@@ -304,10 +304,13 @@ void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) 
     return fail(the_case, "a sample took " + format_duration(sample.makespan()) +
                               ": the host's clock stands still or goes backwards");
   if (!request.merges) return shrink_cases();
-  const bool compared =
-      given_.options.integrity != IntegrityLevel::off && given_.workload.shape().result_on_devices;
-  const Verification::Outcome outcome =
-      check(the_case, the_case.verify.method.empty() || compared, devices);
+  const bool on_devices = given_.workload.shape().result_on_devices;
+  const bool first = the_case.verify.method.empty();
+  if (!counts && on_devices && !first)
+    return shrink_cases();  // a look would make the next one cold
+  const bool compared = given_.options.integrity != IntegrityLevel::off && on_devices;
+  const Verification::Outcome outcome = check(the_case, first || compared, devices);
+  if (on_devices && !outcome.digest.empty()) idle_tracker_.looked_at(sample.makespan(), devices);
   if (outcome.status == Verification::Outcome::Status::wrong)
     return fail_wrong(the_case, outcome.why);
   if (outcome.status == Verification::Outcome::Status::unknown || !counts) return shrink_cases();

@@ -49,3 +49,18 @@ TEST_CASE("a case of short samples starts cold with a device it needs that stood
   fresh.prediction.expected.emplace().makespan = std::chrono::seconds(3);
   CHECK_FALSE(idle_tracker.starts_cold(fresh, late));  // it need not be done twice
 }
+
+TEST_CASE("a short sample after which its result was looked at leaves its devices cold") {
+  for (const Nanos makespan : {milliseconds(1), milliseconds(5)}) {
+    IdleTracker idle_tracker(2);
+    const Nanos now = milliseconds(100);
+    const std::vector<std::size_t> both{0, 1}, second{1};
+    idle_tracker.used(idle_sample({0, 1}, now), both);
+    idle_tracker.looked_at(makespan, second);
+    const bool is_cold = makespan < milliseconds(5);
+    CHECK(idle_tracker.starts_cold(idle_case(0, {5, 5}, makespan), now) == is_cold);
+    CHECK_FALSE(idle_tracker.starts_cold(idle_case(0, {5}, makespan), now));
+    idle_tracker.used(idle_sample({0, 1}, now), both);  // without a look
+    CHECK_FALSE(idle_tracker.starts_cold(idle_case(0, {5, 5}, makespan), now));
+  }
+}
