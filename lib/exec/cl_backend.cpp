@@ -91,22 +91,25 @@ class ClBackend final : public Backend, public ConnectsParts {
         " compute units and cannot be split into " + std::to_string(parts) + " equal sub-devices";
     const unsigned units = parts == 0 ? 0 : device.compute_units / parts;
     if (units == 0) throw Error(ErrorKind::unsupported, refused);
-    std::vector<cl::Device> made;
+    std::vector<Device> facts;
     try {
       const cl_device_partition_property by_counts = CL_DEVICE_PARTITION_BY_COUNTS;
       std::vector<cl_device_partition_property> properties{by_counts};
       properties.insert(properties.end(), parts, static_cast<cl_device_partition_property>(units));
       properties.insert(properties.end(), {CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0});
+      std::vector<cl::Device> made;
       const DriverCall inside(nullptr, true);
       handle(device).createSubDevices(properties.data(), &made);
+      for (std::size_t k = 0; k < made.size(); ++k) {
+        facts.push_back(describe(made[k], device.id + "." + std::to_string(k)));
+        handles_[facts.back().id] = made[k];
+      }
     } catch (const cl::Error& error) {
-      throw Error(ErrorKind::unsupported, refused + ": " + cl_status_name(error.err()));
-    }
-    std::vector<Device> facts;
-    for (std::size_t k = 0; k < made.size(); ++k) {
-      const DriverCall inside(nullptr, true);
-      facts.push_back(describe(made[k], device.id + "." + std::to_string(k)));
-      handles_[facts.back().id] = made[k];
+      const cl_int status = error.err();
+      if (status == CL_DEVICE_PARTITION_FAILED || status == CL_INVALID_DEVICE_PARTITION_COUNT ||
+          status == CL_INVALID_VALUE)
+        throw Error(ErrorKind::unsupported, refused + ": " + cl_status_name(status));
+      throw cl_failure("splitting device " + device.id + " " + device.name, status);
     }
     return facts;
   }

@@ -51,9 +51,7 @@ void Group::connect() {
       result_.exchange_notes.push_back(std::string("devices exchange no data: ") + error.what());
       given_.observer.warning(result_.exchange_notes.back());
     }
-    if (connected_) given_.workload.disconnect();
-    connected_ = false;
-    peers_.reset();
+    disconnect();
   }
 }
 
@@ -66,7 +64,7 @@ bool Group::connect_by(std::optional<PeerPath> path, std::span<OpenDevice* const
                                 peers_->notes().end());
   const std::vector<PeerPath> paths = paths_in(*peers_);
   if (exchanged.rounds == 0 && !is_worth_exchanging(paths, path)) {
-    peers_.reset();
+    disconnect();
     return false;
   }
   connected_ = true;
@@ -76,9 +74,7 @@ bool Group::connect_by(std::optional<PeerPath> path, std::span<OpenDevice* const
   } catch (const Error& error) {
     const bool direct = std::find(paths.begin(), paths.end(), PeerPath::direct) != paths.end();
     if (error.kind() != ErrorKind::unsupported || path || !direct) throw;
-    given_.workload.disconnect();
-    connected_ = false;
-    peers_.reset();
+    disconnect();
     result_.exchange_notes.push_back(std::string("staged between all devices: ") + error.what());
   }
   return connect_by(PeerPath::staged, devices, exchanged);
@@ -101,19 +97,33 @@ void Group::exchange(SampleRequest& request, const Prediction& prediction,
 void Group::break_up() {
   if (!peers_) return;
   predictor_.set_exchange({});
-  for (const SessionDevice& device : given_.devices) {
-    if (!device.open || try_drain(given_.backend, *device.open)) continue;
-    peers_->dissolve();
-    leak(std::move(peers_));
-    return;
-  }
-  peers_.reset();
+  const bool at_rest =
+      std::all_of(given_.devices.begin(), given_.devices.end(), [&](const SessionDevice& device) {
+        return !device.open || try_drain(given_.backend, *device.open);
+      });
+  if (!at_rest || !release_shared([&] { peers_.reset(); })) leave_peers();
 }
 
 void Group::disconnect() {
-  if (connected_) given_.workload.disconnect();
-  connected_ = false;
+  const bool connected = std::exchange(connected_, false);
+  if (connected && !release_shared([&] { given_.workload.disconnect(); })) leave_peers();
   break_up();
+}
+
+// False: a driver did not return. What `release` had not released yet stays.
+bool Group::release_shared(const std::function<void()>& release) {
+  try {
+    attend(given_.backend, nullptr, release);
+    return true;
+  } catch (const Error&) {
+    result_.lost_any = true;
+    return false;
+  }
+}
+
+void Group::leave_peers() {
+  if (peers_) peers_->dissolve();
+  leak(std::move(peers_));
 }
 
 }  // namespace mgpu

@@ -46,6 +46,8 @@ class Group {
   bool connect_by(std::optional<PeerPath> path, std::span<OpenDevice* const> devices,
                   const Exchanged& exchanged);
   void disconnect();
+  bool release_shared(const std::function<void()>& release);
+  void leave_peers();
   void break_up();
   void exchange(SampleRequest& request, const Prediction& prediction,
                 std::span<const std::size_t> devices);

@@ -102,7 +102,7 @@ class EverySuite(Suite):
         if THOROUGH:
             for more in OTHERS[suite]:
                 shape = [*SHAPES[suite]]
-                for option in set(more) & set(shape):
+                for option in {o for o in more if str(o).startswith("-")} & set(shape):
                     at = shape.index(option)
                     del shape[at:at + 2]
                 runs += self.runs_of(suite, *shape, *more)

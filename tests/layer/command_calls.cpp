@@ -30,8 +30,13 @@ cl_int enqueue(const Command& command, const Enqueue& real, const EnqueueFlipped
   const Fault fault = consider(command.call, state.place, command.kernel, command.bytes);
   if (fault.action == Action::error) return code_of(fault);
   cl_int status = CL_SUCCESS;
-  if (fault.action == Action::fail || fault.action == Action::skip) {
-    if (fault.action == Action::fail) state.failed = code_of(fault);
+  // Nothing in its queue comes after a command that failed: if the program asked for no event of
+  // it, the next command that has one tells.
+  const bool tells = command.event != nullptr || command.blocking;
+  state.failed = fault.action == Action::fail ? code_of(fault) : objects.failed.get(command.queue);
+  if (state.failed != CL_SUCCESS)
+    objects.failed.put(command.queue, tells ? CL_SUCCESS : state.failed);
+  if (state.failed != CL_SUCCESS || fault.action == Action::skip) {
     status =
         cl->clEnqueueMarkerWithWaitList(command.queue, command.waits, command.list, command.event);
     if (status == CL_SUCCESS && command.blocking) {

@@ -72,6 +72,18 @@ TEST_CASE("a command that fails is accepted, does nothing, and everybody hears h
   CHECK(heard == -14);
 }
 
+TEST_CASE("a command without an event that fails is told of by the next that has one") {
+  const Rig rig("call=launch nth=1 do=fail:-14");
+  CHECK(rig.launch() == CL_SUCCESS);
+  CHECK(rig.launch() == CL_SUCCESS);
+  cl_event event = rig.launched();
+  CHECK(clWaitForEvents(1, &event) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+  CHECK(status_of(event) == -14);
+  CHECK(rig.download() == Bytes(kSize, 1));
+  CHECK(rig.launch() == CL_SUCCESS);
+  CHECK(rig.download() == Bytes(kSize, 2));
+}
+
 TEST_CASE("a command that is skipped does nothing and nobody is told") {
   const Rig rig("call=launch nth=1 do=skip");
   cl_event event = rig.launched();

@@ -102,6 +102,7 @@ struct Objects {
   Tracked<cl_mem, MemoryState> memory;
   Tracked<cl_kernel, KernelState> kernels;
   Tracked<cl_event, EventState> events;
+  Tracked<cl_command_queue, cl_int> failed;  // else how the next command with an event ends
 };
 
 inline Place place_of(const Objects& objects, cl_device_id handle) {

@@ -22,7 +22,8 @@
 //   do=ACTION     error:CODE     the call returns this OpenCL error and does nothing
 //                 fail-alloc     error:-4, CL_MEM_OBJECT_ALLOCATION_FAILURE
 //                 fail:CODE      the command is accepted, does nothing, and its event ends with
-//                                this negative status
+//                                this negative status; without an event, that of the next command
+//                                in its queue that has one, and what is between does nothing
 //                 skip           the command is accepted, does nothing, and ends well
 //                 delay:MS       the command, and what is behind it in its queue, begins later
 //                 hang           it never begins
