@@ -76,9 +76,10 @@ ClPeers::~ClPeers() {
     return device != nullptr && device->in_doubt();
   });
   dissolve();
-  if (!in_doubt) return;
   for (const auto& peer : peers_)
-    if (peer) peer->leak();
+    if (peer && in_doubt) peer->leak();
+  const DriverCall inside;
+  peers_.clear();
 }
 
 void ClPeers::dissolve() {
