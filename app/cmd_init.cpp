@@ -15,8 +15,9 @@ ExitCode cmd_init(const Context& context) {
     const Given* given = settings.find(name);
     return given == nullptr ? std::string() : given->value;
   };
-  const auto suite = std::find_if(context.suites.begin(), context.suites.end(),
-                                  [](const SuiteInfo& info) { return info.first_file != nullptr; });
+  const auto suite =
+      std::find_if(context.suites.begin(), context.suites.end(),
+                   [](const SuiteInfo& info) { return info.descriptors.has_value(); });
   if (suite == context.suites.end())
     throw Error(ErrorKind::internal, "no suite takes files of the user's own");
   const std::unique_ptr<Backend> backend = context.make_backend();
@@ -24,8 +25,9 @@ ExitCode cmd_init(const Context& context) {
   const std::unique_ptr<OpenDevice> device = backend->open(set.devices.front());
   std::string text;
   attend(*backend, device.get(), [&] {
-    text = suite->first_file(device->resources(), {context.invocation.arguments.at(0),
-                                                   text_of("entry"), text_of("options")});
+    text = suite->descriptors->make_template(
+        device->resources(),
+        {context.invocation.arguments.at(0), text_of("entry"), text_of("options")});
   });
   print_data(text);
   return ExitCode::ok;

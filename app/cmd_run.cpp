@@ -117,8 +117,8 @@ void set_memory(const RunRequest& request, SessionOptions& session) {
 // What suites doubt of results, each once.
 void add_doubts(const std::vector<Problem>& problems, std::vector<std::string>& warnings) {
   for (const Problem& problem : problems) {
-    if (problem.suite->doubts == nullptr) continue;
-    for (std::string& doubt : problem.suite->doubts(problem.params))
+    if (problem.suite->optional.caveats == nullptr) continue;
+    for (std::string& doubt : problem.suite->optional.caveats(problem.params))
       if (std::find(warnings.begin(), warnings.end(), doubt) == warnings.end())
         warnings.push_back(std::move(doubt));
   }

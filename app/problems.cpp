@@ -184,11 +184,11 @@ std::vector<Problem> problems_of(const Settings& settings, std::span<const Suite
   };
   for (const SuiteInfo* suite : chosen) {
     const auto options = options_of(*suite, settings);
-    if (suite->swept == nullptr) {
+    if (!suite->descriptors) {
       add(suite, options);
       continue;
     }
-    for (const auto& one : suite->swept(options)) add(suite, one);
+    for (const auto& one : suite->descriptors->swept(options)) add(suite, one);
   }
   return all;
 }
@@ -224,7 +224,7 @@ void complete_problem(Problem& problem, std::uint64_t size, const std::string& f
   if (size == 0 && !suite.measures_nothing)
     throw Error(ErrorKind::usage, fmt::format("{}: 0 {} of suite {}; expected: 1 or more", from,
                                               suite.size_name, suite.name));
-  if (suite.resolve != nullptr) suite.resolve(problem.params);
+  if (suite.optional.resolve != nullptr) suite.optional.resolve(problem.params);
 }
 
 std::uint64_t largest_that_fits(const SuiteInfo& suite, SuiteParams params, Bytes memory) {

@@ -36,13 +36,13 @@ std::vector<std::string> suites_asked_for(const Settings& settings, std::vector<
                                           std::span<const SuiteInfo> suites) {
   if (!names.empty()) return names;
   for (const SuiteInfo& suite : suites) {
-    const Given* given = suite.chosen_by.empty() ? nullptr : settings.find(suite.chosen_by);
+    const Given* given = suite.descriptors ? settings.find(suite.descriptors->option) : nullptr;
     if (given == nullptr || given->layer != Given::Layer::flag) continue;
     const auto knows = [&](const SuiteInfo& other) {
       return &other != &suite &&
              std::any_of(
                  other.options.begin(), other.options.end(), [&](const SuiteOption& option) {
-                   return option.name == suite.chosen_by &&
+                   return option.name == suite.descriptors->option &&
                           std::find(option.values.begin(), option.values.end(), given->value) !=
                               option.values.end();
                  });

@@ -75,7 +75,7 @@ class Chooser {
     if (problem.suite->shape == nullptr) return;
     // `calibrate` measures the other suites, and knows no descriptors; plan wants the rate of every
     // device.
-    const std::vector<Device>& measured = problem.suite->own != nullptr ? all_ : kinds_;
+    const std::vector<Device>& measured = problem.suite->descriptors ? all_ : kinds_;
     bool missing = afresh_;
     for (const Device& device : measured) {
       const std::string work = work_of(problem_of_reference_size(problem, device.is_cpu()));
@@ -88,7 +88,7 @@ class Chooser {
     if (!missing || !measures_) return;
     const bool caches = !settings_.is_on("no-cache");
     say(fmt::format("{}: measuring how fast it runs here{}{}", problem.suite->name,
-                    problem.suite->own != nullptr ? "" : ", to choose its size",
+                    problem.suite->descriptors ? "" : ", to choose its size",
                     caches ? "; the rate is cached" : ""));
     try {
       calibrate_problem(backend_, measured, problem, store_, rates, warnings_);

@@ -46,7 +46,8 @@ struct Executor::Sample {
     run.peers = request.peers;
     run.places = request.places;
     run.exchanging = request.exchanging;
-    run.combines = request.peers != nullptr && request.workload->combines();
+    PeerExchange* const exchange = request.workload->exchange();
+    run.combines = request.peers != nullptr && exchange != nullptr && exchange->combines();
     for (std::uint32_t i = 0; i < request.members.size(); ++i)
       run.seats[i].prepared = !run.exchanges({i});
     for (std::uint32_t i = 0; i < request.members.size(); ++i)
@@ -150,15 +151,19 @@ RawSample Executor::run(const SampleRequest& request) {
   const auto sample = std::make_shared<Sample>(backend_, request);
   try {
     start_missing_threads();
-    request.workload->exchange_among(sample->exchanging());
-    if (request.workload->shape().rounds > 0)
-      request.workload->own(sample->run.owners_of(request.source->first_shares()));
-    request.workload->expect(request.members.size());
-    if (request.again) {
-      sample->run.first_round = request.workload->rounds_kept();
-      request.workload->begin_again();
+    Workload& workload = *request.workload;
+    if (PeerExchange* const exchange = workload.exchange())
+      exchange->exchange_among(sample->exchanging());
+    if (IterativeWorkload* const iterative = workload.iterative())
+      iterative->set_partition(sample->run.owners_of(request.source->first_shares()));
+    if (SizedByDevices* const sized = workload.sized_by_devices())
+      sized->set_device_count(request.members.size());
+    MovableWorkload* const movable = workload.movable();
+    if (request.again && movable != nullptr) {
+      sample->run.first_round = movable->checkpointed_rounds();
+      movable->restart();
     } else {
-      request.workload->begin_sample();
+      workload.begin_sample();
     }
   } catch (const Error& error) {
     sample->run.sample.failure = error;

@@ -35,7 +35,8 @@ void SampleRun::come_to_meeting(DeviceIndex member, Nanos busy) {
   Borders& borders = *source.borders();
   const std::uint32_t rounds = meets_at;
   if (const auto shares = borders.meet(meeting.busy)) {
-    if (workload.move(owners_of(*shares))) {
+    MovableWorkload* const movable = workload.movable();
+    if (movable != nullptr && movable->repartition(owners_of(*shares))) {
       meeting.moved_at = rounds;
       if (sample.moves.empty()) sample.first_shares = source.first_shares();
       sample.rounds = workload.shape().rounds;
@@ -65,10 +66,12 @@ void SampleRun::end() {
 
 std::optional<DeviceIndex> SampleRun::merger() const {
   if (!merges) return std::nullopt;
+  DeviceMerge* const merge = workload.device_merge();
+  if (merge == nullptr) return std::nullopt;
   const DeviceIndex best = merge_device;
-  const bool on_host = workload.merges_on_host();
+  const bool on_host = merge->merges_on_host();
   if (seats[best.value].alive &&
-      (!on_host || workload.merge_on_device(members[best.value].device->resources().traits())))
+      (!on_host || merge->merge_on_device(members[best.value].device->resources().traits())))
     return best;
   for (std::uint32_t i = 0; i < seats.size() && !on_host; ++i) {
     if (seats[i].alive) return DeviceIndex{i};

@@ -114,8 +114,11 @@ FakeKernels scenario_kernels() {
   return {{"sum", sum}, {"first sum", first_sum}, {"round", first_sum}, {"collect", collect}};
 }
 
-class ScenarioWorkload final : public Workload {
+class ScenarioWorkload final : public Workload, public IterativeWorkload, public PeerExchange {
  public:
+  WorkloadInterfaces interfaces() override {
+    return {.iterative = shape_.rounds > 0 ? this : nullptr, .exchange = this};
+  }
   ScenarioWorkload(const Scenario& scenario, FakeBackend& backend)
       : scenario_(scenario), backend_(backend) {
     const ScenarioWork& work = scenario.work;
@@ -161,7 +164,9 @@ class ScenarioWorkload final : public Workload {
   void exchange_among(std::span<const DeviceIndex> members) override {
     members_.assign(members.begin(), members.end());
   }
-  void own(std::span<const Owner> owners) override { owners_.assign(owners.begin(), owners.end()); }
+  void set_partition(std::span<const Owner> owners) override {
+    owners_.assign(owners.begin(), owners.end());
+  }
   void begin_sample() override {
     sums_ = {};
     combined_ = false;
@@ -188,8 +193,9 @@ class ScenarioWorkload final : public Workload {
   }
 
  private:
-  class Program final : public DeviceProgram {
+  class Program final : public DeviceProgram, public IterativeProgram, public CombiningProgram {
    public:
+    ProgramInterfaces interfaces() override { return {.iterative = this, .combining = this}; }
     Program(ScenarioWorkload& workload, DeviceResources& device, Mode mode)
         : workload_(workload),
           index_(index_of(device.traits())),
@@ -246,15 +252,16 @@ class ScenarioWorkload final : public Workload {
       for (const DeviceIndex to : with) fake_put(*peer_, to, exchange.halo);
       peer_->sync(with, with);
     }
-    void collect(Stream& stream) override {
+    Completion collect(Stream& stream) override {
       const std::size_t together =
           exchanges() && (gathers() || workload_.combines()) ? workload_.members_.size() : 1;
       const Nanos fixed = fixed_of(given_.estimate, workload_.taking_part_,
                                    workload_.scenario_.devices.size(), together);
       if (fixed > Nanos{})
         stream.launch(*collect_, {}, {static_cast<std::uint64_t>(fixed.count())});
+      return [this] { collected(); };
     }
-    void collected() override {
+    void collected() {
       Sums sums;
       std::memcpy(&sums, fake_data(*held_).data(), sizeof sums);
       hold({});
@@ -266,8 +273,8 @@ class ScenarioWorkload final : public Workload {
     }
 
     // Puts the others' elements of each part to them, as devices do that combine their parts.
-    void bring(bool together, Stream&) override {
-      if (!together || !exchanges()) return;
+    Completion bring(bool together, Stream&) override {
+      if (!together || !exchanges()) return {};
       const std::vector<DeviceIndex>& members = workload_.members_;
       const ScenarioWork& work = workload_.scenario_.work;
       const std::size_t parts = parts_of(joined(workload_.taken_[index_]), work.items, work.merge);
@@ -279,6 +286,7 @@ class ScenarioWorkload final : public Workload {
       }
       meet();
       workload_.combined_ = true;
+      return {};
     }
 
    private:

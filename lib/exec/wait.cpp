@@ -100,6 +100,11 @@ void finish_batch(Backend& backend, OpenDevice& device, BatchId batch) {
   finish_batch(backend, device, batch, backend.limits());
 }
 
+void complete(Backend& backend, OpenDevice& device, const std::function<void()>& completion) {
+  finish_batch(backend, device, device.submit());
+  if (completion) completion();
+}
+
 LimitsInForce::LimitsInForce(Backend& backend, WaitLimits limits)
     : backend_(backend), before_(backend.limits()) {
   backend_.limit_waits(std::move(limits));

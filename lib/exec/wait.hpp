@@ -56,6 +56,8 @@ bool try_drain(Backend& backend, OpenDevice& device) noexcept;
 // wait_for, after which the batch's commands are forgotten.
 void finish_batch(Backend& backend, OpenDevice& device, BatchId batch, const WaitLimits& limits);
 void finish_batch(Backend& backend, OpenDevice& device, BatchId batch);
+// Submits what was enqueued, waits for it likewise, and calls `completion`.
+void complete(Backend& backend, OpenDevice& device, const std::function<void()>& completion);
 
 // Puts limits in force, for as long as it lives; those that were are back afterwards.
 class LimitsInForce {

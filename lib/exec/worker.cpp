@@ -14,7 +14,8 @@ DeviceWorker::DeviceWorker(SampleRun& run, DeviceIndex self)
     : run_(run),
       self_(self),
       notifies_(member().device->notifies()),
-      brings_(member().program->brings()) {}
+      brings_(member().program->brings()),
+      iterative_(member().program->interfaces().iterative) {}
 
 void DeviceWorker::abandon(const std::string& why) {
   member().device->leave_thread_inside();
@@ -152,13 +153,13 @@ std::string DeviceWorker::why_overdue() const {
 bool DeviceWorker::retire() {
   bool progress = false;
   while (!in_flight_.empty() && member().device->complete(in_flight_.front().batch)) {
-    const InFlight done = in_flight_.front();
+    const InFlight done = std::move(in_flight_.front());
     in_flight_.pop_front();
     progress = true;
     last_sign_ = run_.backend.now();
     retired_.push_back({done.batch, done.rejected ? kPrepare : done.number, done.round});
     if (done.number == kCollect) {
-      member().program->collected();
+      if (done.completion) done.completion();
       policy_.ended_collect();
       const std::lock_guard lock(run_.mutex);
       if (run_.combines && run_.exchanges(self_)) continue;  // it stays on the device
@@ -166,12 +167,12 @@ bool DeviceWorker::retire() {
       seat().not_on_host.clear();
       seat().records.clear();
     } else if (done.number == kMerge && bringing_) {
-      brought();
+      brought(done.completion);
     } else if (done.number == kMerge) {
-      merged();
+      merged(done.completion);
     } else if (done.is_checkpoint) {
       read_retired();  // which tells whether all that led there succeeded
-      member().program->checkpointed(done.slice, done.rounds);
+      if (done.completion) done.completion();
       const std::lock_guard lock(run_.mutex);
       ++run_.version;  // others may wait for the place of the one before
     } else if (done.goes_on) {
@@ -307,16 +308,18 @@ void DeviceWorker::enqueue(const Slice& slice) {
 
 void DeviceWorker::start_collect() {
   const Nanos now = run_.backend.now();
-  member().program->collect(member().device->stream());
+  Completion completion = member().program->collect(member().device->stream());
   const BatchId batch = member().device->submit();
   policy_.enqueued_collect();
-  in_flight_.push_back({batch, kCollect, {}, now});
+  in_flight_.push_back(
+      {.batch = batch, .number = kCollect, .enqueued = now, .completion = std::move(completion)});
 }
 
 void DeviceWorker::fail(ErrorKind kind, const std::string& what) {
   const bool was_merging =
       run_.stage == SampleRun::Stage::merging && self_ == run_.merge_device.load();
-  const bool host_merges = was_merging && run_.workload.merges_on_host();
+  DeviceMerge* const merge = run_.workload.device_merge();
+  const bool host_merges = was_merging && (merge == nullptr || merge->merges_on_host());
   const bool waited = !in_flight_.empty();
   const Nanos sign =
       waited ? std::max(in_flight_.front().enqueued, last_sign_) : run_.backend.now();

@@ -38,15 +38,16 @@ class DeviceWorker {
 
  private:
   struct InFlight {
-    BatchId batch;
+    BatchId batch{};
     std::int32_t number = 0;  // or kPrepare, kCollect, kMerge
-    Slice slice;
+    Slice slice{};
     Nanos enqueued{};
     bool rejected = false;                 // enqueued in part only; nothing counts but that it ends
     bool goes_on = false;                  // rounds of the slice follow
     std::uint32_t rounds = 0;              // of the slice, that are done when it is complete
     bool is_checkpoint = false;            // of that state
     std::optional<std::uint32_t> round{};  // that its commands are of
+    Completion completion{};
   };
   enum class Stage { working, lost, left };
 
@@ -78,8 +79,8 @@ class DeviceWorker {
   bool try_finish();  // true when this was the last worker
   void start_merge();
   void start_bringing();
-  void brought();
-  void merged();
+  void brought(const Completion& completion);
+  void merged(const Completion& completion);
   void merge_on_host();
   void fail(ErrorKind kind, const std::string& what);
   bool would_act_on_others();
@@ -92,8 +93,9 @@ class DeviceWorker {
 
   SampleRun& run_;
   DeviceIndex self_;
-  const bool notifies_;  // the device
-  const Brings brings_;  // its program
+  const bool notifies_;                // the device
+  const Brings brings_;                // its program
+  IterativeProgram* const iterative_;  // it; null: it is not
   DevicePolicy policy_;
   Stage stage_ = Stage::working;
   bool prepared_ = false;

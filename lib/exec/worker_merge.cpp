@@ -38,27 +38,30 @@ bool DeviceWorker::try_finish() {
 
 void DeviceWorker::start_merge() {
   const Nanos now = run_.backend.now();
-  member().program->merge(member().device->stream());
+  Completion completion = member().program->interfaces().merging->merge(member().device->stream());
   const BatchId batch = member().device->submit();
   policy_.enqueued_other();
-  in_flight_.push_back({batch, kMerge, {}, now});
+  in_flight_.push_back(
+      {.batch = batch, .number = kMerge, .enqueued = now, .completion = std::move(completion)});
 }
 
 void DeviceWorker::start_bringing() {
   enter(HostState::in_flight);
   const Nanos now = run_.backend.now();
-  member().program->bring(run_.together, member().device->stream());
+  Completion completion =
+      member().program->interfaces().combining->bring(run_.together, member().device->stream());
   const BatchId batch = member().device->submit();
   bringing_ = true;
   policy_.enqueued_other();
-  in_flight_.push_back({batch, kMerge, {}, now});
+  in_flight_.push_back(
+      {.batch = batch, .number = kMerge, .enqueued = now, .completion = std::move(completion)});
 }
 
 // The last worker to bring its part merges.
-void DeviceWorker::brought() {
+void DeviceWorker::brought(const Completion& completion) {
   policy_.ended();
   bringing_ = false;
-  member().program->brought();
+  if (completion) completion();
   {
     const std::lock_guard lock(run_.mutex);
     if (run_.stage != SampleRun::Stage::combining)
@@ -72,9 +75,9 @@ void DeviceWorker::brought() {
   merge_on_host();
 }
 
-void DeviceWorker::merged() {
+void DeviceWorker::merged(const Completion& completion) {
   policy_.ended();
-  member().program->merged();
+  if (completion) completion();
   const std::lock_guard lock(run_.mutex);
   run_.sample.merged_on = self_;
   run_.end();

@@ -22,14 +22,14 @@ bool DeviceWorker::enqueue_rounds() {
   while (has_rounds_left() && in_flight_.size() < kRoundsAhead) {
     if (is_held_by_meeting()) return progress;
     if (is_checkpoint_due()) {
-      if (!run_.workload.may_checkpoint(next_round_)) return progress;
+      if (!run_.workload.movable()->may_checkpoint(next_round_)) return progress;
       enqueue_checkpoint();
     }
     InFlight entry = last_round_;
     entry.enqueued = run_.backend.now();
     entry.round = next_round_;
-    next_round_ += member().program->enqueue_rounds(entry.slice, next_round_, rounds_at_once(),
-                                                    member().device->stream());
+    next_round_ += iterative_->enqueue_rounds(entry.slice, next_round_, rounds_at_once(),
+                                              member().device->stream());
     entry.batch = member().device->submit();
     entry.rounds = next_round_;
     entry.goes_on = has_rounds_left();
@@ -78,7 +78,7 @@ void DeviceWorker::move(const Slice& to) {
   entry.slice = to;
   entry.round.reset();
   entry.enqueued = run_.backend.now();
-  member().program->move(from, to, next_round_, member().device->stream());
+  member().program->interfaces().movable->move(from, to, next_round_, member().device->stream());
   entry.batch = member().device->submit();
   in_flight_.push_back(entry);
   last_round_ = entry;
@@ -107,14 +107,15 @@ void DeviceWorker::enqueue_checkpoint() {
   entry.enqueued = run_.backend.now();
   entry.is_checkpoint = true;
   entry.round.reset();
-  member().program->checkpoint(entry.slice, next_round_, member().device->stream());
+  entry.completion = member().program->interfaces().movable->checkpoint(entry.slice, next_round_,
+                                                                        member().device->stream());
   entry.batch = member().device->submit();
   in_flight_.push_back(entry);
   checkpoint_ = next_round_;
 }
 
 std::optional<std::uint32_t> DeviceWorker::round_under_way() const {
-  if (run_.workload.shape().rounds == 0) return std::nullopt;
+  if (run_.workload.iterative() == nullptr) return std::nullopt;
   return rounds_done_;
 }
 

@@ -80,7 +80,8 @@ void Predictor::set_capacity(std::size_t device, const Capacity& capacity, Bytes
 std::vector<DeviceFault> Predictor::probe(Backend& backend, Executor& executor,
                                           std::span<const std::size_t> devices,
                                           std::span<const Member> members) {
-  workload_.expect(devices.size());  // which decides what an item costs
+  if (SizedByDevices* const sized = workload_.sized_by_devices())
+    sized->set_device_count(devices.size());
   ProbeSize size;
   size.most = std::numeric_limits<Items>::max();
   size.turns = kRoundsOfCpus;
@@ -103,7 +104,7 @@ const Probe& Predictor::probe_of(std::span<const std::size_t> devices) const {
 
 SetEstimates Predictor::estimate(std::span<const std::size_t> devices) const {
   SetEstimates set;
-  set.merge = given_ ? given_->merge : workload_.merge_estimate();
+  set.merge = given_ ? given_->merge : workload_.shape().merge;
   set.exchange = exchange_among(devices);
   double together_up = 0, together_down = 0;
   std::vector<double> own_up, own_down;
@@ -148,7 +149,8 @@ SetEstimates Predictor::estimate(std::span<const std::size_t> devices) const {
 std::optional<ChainEstimate> Predictor::chain_of(std::span<const std::size_t> devices) const {
   std::vector<std::string> ids;
   for (const std::size_t i : devices) ids.push_back(devices_[i].facts->id);
-  return workload_.chain(ids);
+  StagedWorkload* const staged = workload_.staged();
+  return staged != nullptr ? staged->chain(ids) : std::nullopt;
 }
 
 Predictor::Seen Predictor::seen_of(std::span<const std::size_t> devices, std::size_t n) const {
@@ -156,7 +158,7 @@ Predictor::Seen Predictor::seen_of(std::span<const std::size_t> devices, std::si
   const Probe& together = probe_of(devices);
   const std::size_t count = devices.size();
   const bool cpu = known.facts->is_cpu();
-  const ItemCost cost = workload_.cost(mode_);
+  const ItemCost cost = cost_of(workload_, mode_);
   const Share share{cpu ? known.facts->compute_units : 0, workload_.shape().items / count,
                     known.capacity.pipeline};
   const Probe& by_itself = probe_of(devices.subspan(n, 1));
@@ -188,13 +190,13 @@ Predictor::Seen Predictor::seen_of(std::span<const std::size_t> devices, std::si
 
 SetEstimates Predictor::estimate_from_calibration() const {
   SetEstimates set;
-  set.merge = workload_.merge_estimate();
+  set.merge = workload_.shape().merge;
   set.exchange = exchange_;
   bool cpus = true;
   for (std::size_t i = 0; i < set_; ++i) {
     const KnownDevice& known = devices_[i];
     DeviceEstimate& estimate = set.devices.emplace_back(
-        calibrated_estimate(known, workload_.cost(mode_), mode_, exchange_.gathers));
+        calibrated_estimate(known, cost_of(workload_, mode_), mode_, exchange_.gathers));
     estimate.score = known.facts->score;
     estimate.free_memory = known.free_memory;
     add_facts(estimate, known);
@@ -212,7 +214,7 @@ PlanRequest Predictor::request(const SetEstimates& estimates) const {
   return {shape.items,
           shape.granularity,
           mode_,
-          workload_.cost(mode_),
+          cost_of(workload_, mode_),
           estimates.devices,
           estimates.link_up,
           estimates.link_down,
@@ -297,10 +299,10 @@ DeviceIndex fastest_of(std::span<const DeviceEstimate> estimates) {
                                      estimates.begin())};
 }
 
-KnownCosts known_costs(const KnownDevice& device, const Workload& workload, Mode mode,
-                       std::size_t count, std::size_t all) {
+KnownCosts known_costs(const KnownDevice& device, Workload& workload, Mode mode, std::size_t count,
+                       std::size_t all) {
   const Shape& shape = workload.shape();
-  const double ops = workload.cost(mode).ops;  // of an item
+  const double ops = cost_of(workload, mode).ops;  // of an item
   const bool cpu = device.facts->is_cpu();
   const Capability* capability = device.capability;
   const SuiteRate* rate = device.rate;

@@ -121,8 +121,8 @@ DeviceIndex fastest_of(std::span<const DeviceEstimate> estimates);
 
 // What is known, before probes, of a device that is one of `count` at work in a set of `all`, for a
 // workload that expects so many.
-KnownCosts known_costs(const KnownDevice& device, const Workload& workload, Mode mode,
-                       std::size_t count, std::size_t all);
+KnownCosts known_costs(const KnownDevice& device, Workload& workload, Mode mode, std::size_t count,
+                       std::size_t all);
 
 // What devices, and fewer of them, carry over the link they share, where all at once were seen to
 // carry `together` and each alone `own`, bytes/s (0: no limit); no more than calibrated. How it

@@ -283,10 +283,9 @@ std::optional<StageCost> fit_line(Items small, Nanos at_small, Items large, Nano
 
 void merge_after_probe(Backend& backend, OpenDevice& device, Workload& workload,
                        DeviceProgram& program) {
-  if (workload.merges_on_host()) return workload.merge();
-  program.merge(device.stream());
-  finish_batch(backend, device, device.submit());
-  program.merged();
+  DeviceMerge* const merge = workload.device_merge();
+  if (merge == nullptr || merge->merges_on_host()) return workload.merge();
+  complete(backend, device, program.interfaces().merging->merge(device.stream()));
 }
 
 Probe run_probe(Backend& backend, Executor& executor, Workload& workload,

@@ -22,7 +22,8 @@ class Sized {
   Sized(const Problem& like, std::uint64_t size) : problem_(like) {
     problem_.params.size = size;
     if (problem_.suite->check != nullptr) problem_.suite->check(problem_.params);
-    if (problem_.suite->resolve != nullptr) problem_.suite->resolve(problem_.params);
+    if (problem_.suite->optional.resolve != nullptr)
+      problem_.suite->optional.resolve(problem_.params);
     shape_ = problem_.suite->shape(problem_.params);
   }
 

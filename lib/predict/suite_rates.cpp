@@ -86,7 +86,8 @@ Problem of_reference_size(const Problem& like, bool cpu, Bytes most) {
   Problem reference =
       problem_of_size(like, cpu ? full_size_of_cpus(suite) : full_size_of_gpus(suite));
   reference.params.cpus = cpu;
-  if (suite.full_size_of != nullptr) reference.params.size = suite.full_size_of(reference.params);
+  if (suite.optional.full_size_of != nullptr)
+    reference.params.size = suite.optional.full_size_of(reference.params);
   if (cpu) return reference;
   if (suite.host_bytes == nullptr || reference.params.size == 0) return reference;
   while (suite.host_bytes(reference.params) < suite.full_bytes) {
@@ -101,7 +102,7 @@ Problem of_reference_size(const Problem& like, bool cpu, Bytes most) {
 
 Problem problem_of_reference_size(const Problem& like, bool cpu, Bytes most) {
   Problem reference = of_reference_size(like, cpu, most);
-  if (like.suite->shorten != nullptr) like.suite->shorten(reference.params);
+  if (like.suite->optional.make_short != nullptr) like.suite->optional.make_short(reference.params);
   return reference;
 }
 
@@ -115,11 +116,11 @@ Problem problem_of_size(const Problem& like, std::uint64_t size) {
   for (const SuiteOption& option : like.suite->options) {
     const auto given = like.params.options.find(option.name);
     const bool tells =
-        option.kind == SuiteOption::Kind::name || like.suite->own != nullptr;  // which work it is
+        option.kind == SuiteOption::Kind::name || like.suite->descriptors;  // which work it is
     if (tells && given != like.params.options.end())
       problem.params.options[option.name] = given->second;
   }
-  if (like.suite->resolve != nullptr) like.suite->resolve(problem.params);
+  if (like.suite->optional.resolve != nullptr) like.suite->optional.resolve(problem.params);
   return problem;
 }
 
@@ -150,7 +151,8 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
     if (look && !probe.devices.empty()) look(*programs.members().front().program);
   });
   if (probe.devices.empty()) return std::nullopt;
-  const double ops = workload.cost(Mode::resident).ops;  // of one device: known from the executor
+  const double ops =
+      cost_of(workload, Mode::resident).ops;  // of one device: known from the executor
   const DeviceEstimate estimate = estimate_of(probe, 0, workload.shape().cost, Mode::resident, {});
   if (!(estimate.items_per_s > 0)) return std::nullopt;
   const Nanos whole = probe.devices.front().kernels.at_large;
@@ -209,9 +211,7 @@ namespace {
 
 // What the program computed last, against the suite's reference, which is computed for it.
 void verify(Backend& backend, OpenDevice& device, Workload& workload, DeviceProgram& program) {
-  program.publish(device.stream());
-  finish_batch(backend, device, device.submit());
-  program.published();
+  complete(backend, device, program.publish(device.stream()));
   merge_after_probe(backend, device, workload, program);
   const Verdict verdict = workload.verify(VerifyLevel::full, 1);
   if (verdict.status == Verdict::Status::failed)
@@ -230,7 +230,7 @@ std::optional<SuiteRate> measure_rate_at_reference_size(Backend& backend, Execut
     const double spent = seconds(work.preparing + backend.now() - begin);
     if (spent > 0)
       work.host_ops_per_s =
-          last.cost(Mode::resident).ops * static_cast<double>(last.shape().items) / spent;
+          cost_of(last, Mode::resident).ops * static_cast<double>(last.shape().items) / spent;
   };
   // The reference is computed once: whoever comes later would find it there.
   std::function<void(DeviceProgram&)> look;

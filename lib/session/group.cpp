@@ -86,9 +86,8 @@ void Group::prepare_device(std::size_t index) {
     mine.cost = device.take_setup_cost();
     mine.kernel_variant = mine.program->kernel_variant();
     enqueued = true;
-    mine.program->self_test(device.stream());
-    finish_batch(given_.backend, device, device.submit());
-    mine.program->self_tested();
+    if (SelfTested* const self_tested = mine.program->interfaces().self_tested)
+      complete(given_.backend, device, self_tested->self_test(device.stream()));
     if (given_.mode != Mode::end_to_end) {
       const Nanos begin = given_.backend.now();
       mine.program->load(device.stream());

@@ -22,7 +22,8 @@ std::vector<PeerPath> paths_in(PeerGroup& group) {
 }  // namespace
 
 void Group::connect() {
-  const Exchanged exchanged = given_.workload.exchanged(given_.mode);
+  PeerExchange* const exchange = given_.workload.exchange();
+  const Exchanged exchanged = exchange != nullptr ? exchange->exchanged(given_.mode) : Exchanged{};
   if (!exchanged.any() || (given_.options.peer == PeerPath::staged && exchanged.rounds == 0))
     return;
   std::vector<OpenDevice*> open;
@@ -69,7 +70,7 @@ bool Group::connect_by(std::optional<PeerPath> path, std::span<OpenDevice* const
   }
   connected_ = true;
   try {
-    attend(given_.backend, nullptr, [&] { given_.workload.connect(*peers_); });
+    attend(given_.backend, nullptr, [&] { given_.workload.exchange()->connect(*peers_); });
     return true;
   } catch (const Error& error) {
     const bool direct = std::find(paths.begin(), paths.end(), PeerPath::direct) != paths.end();
@@ -106,7 +107,8 @@ void Group::break_up() {
 
 void Group::disconnect() {
   const bool connected = std::exchange(connected_, false);
-  if (connected && !release_shared([&] { given_.workload.disconnect(); })) leave_peers();
+  if (connected && !release_shared([&] { given_.workload.exchange()->disconnect(); }))
+    leave_peers();
   break_up();
 }
 

@@ -25,9 +25,7 @@ bool Group::publish(std::span<const std::size_t> devices) {
     try {
       OpenDevice& device = *given_.devices[i].open;
       attend(given_.backend, &device, [&] {
-        result_.prepared[i].program->publish(device.stream());
-        finish_batch(given_.backend, device, device.submit());
-        result_.prepared[i].program->published();
+        complete(given_.backend, device, result_.prepared[i].program->publish(device.stream()));
       });
     } catch (const Error& error) {
       lose(i, error.kind(), error.what());
@@ -45,7 +43,7 @@ bool Group::publish(std::span<const std::size_t> devices) {
 // meanwhile.
 bool Group::check_integrity(Case& the_case, const RawSample& sample) {
   // A slice by itself is not what it is between its neighbours.
-  if (given_.workload.shape().rounds > 0) return true;
+  if (goes_in_rounds()) return true;
   if (given_.options.integrity == IntegrityLevel::off || !all_alike(the_case.devices)) return true;
   const std::size_t count = the_case.devices.size();
   const bool full = given_.options.integrity == IntegrityLevel::full, has_third = count > 2;

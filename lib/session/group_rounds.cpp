@@ -8,7 +8,7 @@
 
 namespace mgpu {
 
-bool Group::goes_in_rounds() const { return given_.workload.shape().rounds > 0; }
+bool Group::goes_in_rounds() const { return given_.workload.iterative() != nullptr; }
 
 // States are in memory that devices of a group share: once it is broken up, programs are of no use.
 void Group::connect_those_left() {
@@ -79,7 +79,8 @@ RawSample Group::begin_again(const Case& the_case, const SampleRequest& first, R
     request.source = source.get();
     request.again = true;
     exchange(request, prediction, left);
-    const std::uint32_t round = given_.workload.rounds_kept();
+    MovableWorkload* const movable = given_.workload.movable();
+    const std::uint32_t round = movable != nullptr ? movable->checkpointed_rounds() : 0;
     sample = joined(std::move(sample), given_.executor.run(request), round, places);
   }
   return sample;

@@ -27,7 +27,9 @@ std::map<std::string, std::string> cached_variants(const Problem& problem,
 void take_variants(Workload& workload, const std::map<std::string, std::string>& variants,
                    const DeviceTraits& device, std::vector<std::string>& warnings) {
   const auto variant = variants.find(device.id);
-  if (variant == variants.end() || workload.prefer(device, variant->second)) return;
+  if (variant == variants.end()) return;
+  Tunable* const tunable = workload.tunable();
+  if (tunable != nullptr && tunable->prefer(device, variant->second)) return;
   warnings.push_back("device " + device.id + ": it was tuned to \"" + variant->second +
                      "\", which it does not have; tune it again");
 }

@@ -31,7 +31,8 @@ std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& op
   std::vector<std::unique_ptr<OpenDevice>> open;
   for (const Device& device : options.devices) open.push_back(backend.open(device));
   std::vector<PlannedCase> planned;
-  workload->expect(open.size());
+  if (SizedByDevices* const sized = workload->sized_by_devices())
+    sized->set_device_count(open.size());
   const auto& link = options.calibration.link;
   for (const Mode mode : options.modes) {
     std::vector<KnownDevice> known;
@@ -46,7 +47,8 @@ std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& op
     Predictor predictor(*workload, mode, std::move(known), open.size(), link ? &*link : nullptr,
                         nullptr);
     const PeerLinks& links = options.calibration.peers;
-    const Exchanged exchanged = workload->exchanged(mode);
+    PeerExchange* const exchange = workload->exchange();
+    const Exchanged exchanged = exchange != nullptr ? exchange->exchanged(mode) : Exchanged{};
     const std::vector<PeerPath> paths = paths_of(links);
     const auto is_asked = [&](PeerPath path) { return !options.peer || path == *options.peer; };
     // Work that goes in rounds has no choice but to exchange.

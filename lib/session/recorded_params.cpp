@@ -15,7 +15,7 @@ ParamMap default_params_of(const SuiteInfo& suite) {
     if (option.kind != SuiteOption::Kind::flag)
       problem.params.options[option.name] = option.values.front();
   const std::map<std::string, std::string> open = problem.params.options;
-  if (suite.resolve != nullptr) suite.resolve(problem.params);
+  if (suite.optional.resolve != nullptr) suite.optional.resolve(problem.params);
   ParamMap params = recorded_params(problem);
   params.erase(suite.size_name);
   for (const auto& [name, value] : problem.params.options) {

@@ -273,7 +273,7 @@ class Recorder {
       link.down = std::min(link.down, known.link->down.of(count));
     }
     if (given_.mode.transfers() && !cpu) {
-      const ItemCost cost = given_.workload.cost(given_.mode);
+      const ItemCost cost = cost_of(given_.workload, given_.mode);
       const auto items = static_cast<double>(given_.workload.shape().items);
       link.bytes_up = cost.in_bytes * items + static_cast<double>(cost.replicated * count);
       link.bytes_down = given_.mode.outputs_resident ? 0 : cost.out_bytes * items;
@@ -292,7 +292,7 @@ class Recorder {
     const Shape& shape = given_.workload.shape();
     if (the_case.devices == set) {  // the estimates of a device alone are only its own
       run.plan.estimates = estimates;
-      run.plan.work = {shape.items, shape.granularity, given_.workload.cost(given_.mode),
+      run.plan.work = {shape.items, shape.granularity, cost_of(given_.workload, given_.mode),
                        shape.rounds};
     }
     if (!chosen_plan) return;

@@ -194,7 +194,7 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
         settled_earlier(options, number, groups_of(options.problems[index], options)), observer);
     std::unique_ptr<Workload> workload = make_workload(problem, options.devices);
     workload->set_host_watch(verification_watch(backend, observer));
-    for (const std::string& caveat : workload->caveats()) {
+    for (const std::string& caveat : workload->shape().caveats) {
       if (told.insert(caveat).second) observer.warning(caveat);
     }
     const auto variants = index < options.variants.size() ? options.variants[index]

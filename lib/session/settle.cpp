@@ -26,7 +26,7 @@ Problem settled(const Problem& problem, Backend& backend, std::span<const Sessio
                 std::optional<PeerPath> path, const std::map<std::string, std::string>* earlier,
                 SessionObserver& observer) {
   Problem settled = problem;
-  if (problem.suite->settle == nullptr) return settled;
+  if (problem.suite->optional.resolve_with_devices == nullptr) return settled;
   if (earlier != nullptr) {
     settled.settled = *earlier;
     for (const auto& [name, value] : *earlier) settled.params.options[name] = value;
@@ -41,8 +41,9 @@ Problem settled(const Problem& problem, Backend& backend, std::span<const Sessio
   }
   try {
     const std::unique_ptr<PeerGroup> group = group_of(backend, open, path);
-    attend(backend, nullptr,
-           [&] { problem.suite->settle(settled.params, resources, group.get()); });
+    attend(backend, nullptr, [&] {
+      problem.suite->optional.resolve_with_devices(settled.params, resources, group.get());
+    });
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::interrupted)  // of that the cases will say so
       observer.warning(problem.suite->name +

@@ -57,7 +57,7 @@ class Tuner {
   void measure(TriedVariant& variant, bool first) {
     const DeviceTraits& traits = device_.resources().traits();
     try {
-      workload_.prefer(traits, variant.name);
+      workload_.tunable()->prefer(traits, variant.name);
       std::string wrong, took;
       const auto look = [&](DeviceProgram& program) {
         took = program.kernel_variant();
@@ -79,9 +79,7 @@ class Tuner {
 
   // What the program computed last, against the suite's reference.
   std::string verify(DeviceProgram& program) {
-    program.publish(device_.stream());
-    finish_batch(backend_, device_, device_.submit());
-    program.published();
+    complete(backend_, device_, program.publish(device_.stream()));
     merge_after_probe(backend_, device_, workload_, program);
     const Verdict verdict = workload_.verify(VerifyLevel::full, 1);
     return verdict.status == Verdict::Status::failed ? verdict.message : std::string();
@@ -117,7 +115,9 @@ bool tune_device(Backend& backend, Executor& executor, Workload& workload, const
   std::unique_ptr<OpenDevice> open;
   try {
     open = backend.open(device);
-    const std::vector<std::string> variants = workload.kernel_variants(open->resources().traits());
+    Tunable* const tunable = workload.tunable();
+    if (tunable == nullptr) return true;
+    const std::vector<std::string> variants = tunable->kernel_variants(open->resources().traits());
     if (variants.size() < 2) return true;
     attend(backend, open.get(),
            [&] { tuning.tried = Tuner(backend, executor, workload, *open).run(variants); });

@@ -68,7 +68,7 @@ Verification::Outcome Verification::check(VerifyRecord& record,
     }
     record.method = verdict.method;
     record.found = verdict.found;
-    const std::vector<std::string> caveats = workload_.caveats();
+    const std::vector<std::string>& caveats = shape.caveats;
     record.found.warnings.insert(record.found.warnings.begin(), caveats.begin(), caveats.end());
     record.status = verdict.status == Verdict::Status::passed   ? VerifyStatus::passed
                     : verdict.status == Verdict::Status::failed ? VerifyStatus::failed

@@ -26,8 +26,9 @@ std::vector<DeviceMemory> memory_of(std::span<const Device> devices);
 std::unique_ptr<Workload> make_workload(const Problem& problem, std::span<const Device> devices);
 
 // Of its suite, by what its options name. Throws what SuiteInfo::check throws.
-inline std::optional<SuiteInfo::OwnProblem> own_problem(const Problem& problem) {
-  return problem.suite->own == nullptr ? std::nullopt : problem.suite->own(problem.params);
+inline std::optional<SuiteInfo::Descriptors::OwnProblem> own_problem(const Problem& problem) {
+  if (!problem.suite->descriptors) return std::nullopt;
+  return problem.suite->descriptors->problem(problem.params);
 }
 
 }  // namespace mgpu

@@ -266,15 +266,12 @@ void ProductProgram::download_c(const Rect& rect, unsigned slot, Stream& stream)
 
 void ProductProgram::finished(const Slice& slice) { workload_.arrived({&slice, 1}); }
 
-void ProductProgram::publish(Stream& stream) {
-  if (mode_ == Mode::end_to_end || sample_ != workload_.sample()) return;
+Completion ProductProgram::publish(Stream& stream) {
+  if (mode_ == Mode::end_to_end || sample_ != workload_.sample()) return {};
   for (const Slice& slice : done_) {
     for (const Rect& rect : geometry_.cover(slice.begin, slice.end)) download_c(rect, 0, stream);
   }
-}
-
-void ProductProgram::published() {
-  if (mode_ == Mode::resident && sample_ == workload_.sample()) workload_.arrived(done_);
+  return [this] { workload_.arrived(done_); };
 }
 
 }  // namespace mgpu::product

@@ -36,8 +36,7 @@ class ProductProgram : public DeviceProgram {
     return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
   }
   void finished(const Slice& slice) override;
-  void publish(Stream& stream) override;  // resident: the device's part of C
-  void published() override;
+  Completion publish(Stream& stream) override;  // resident: the device's part of C
 
  protected:
   // What a launch computes, in the rows and columns of its buffers: all of the problem, the

@@ -12,8 +12,9 @@
 
 namespace mgpu::product {
 
-class ProductWorkload : public Workload {
+class ProductWorkload : public Workload, public PeerExchange, public Tunable {
  public:
+  WorkloadInterfaces interfaces() override { return {.exchange = this, .tunable = this}; }
   const Shape& shape() const override { return shape_; }
   std::span<const std::byte> transfer_memory() const override { return memory().all(); }
   Exchanged exchanged(Mode mode) const override {
@@ -40,6 +41,7 @@ class ProductWorkload : public Workload {
 
  protected:
   ProductWorkload(const ProductSizes& sizes, Shape shape, unsigned host_threads);
+  void set_caveats(std::vector<std::string> caveats) { shape_.caveats = std::move(caveats); }
   // Before C is verified: a verdict already where some of it did not arrive.
   std::optional<Verdict> look_at_what_arrived() { return arrivals_.look("parts of C"); }
 

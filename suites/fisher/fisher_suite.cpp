@@ -118,7 +118,7 @@ SuiteInfo fisher_suite() {
   info.host_bytes = host_bytes;
   info.size_of_input = points_of_input;
   info.check = check;
-  info.resolve = resolve;
+  info.optional.resolve = resolve;
   info.shape = shape;
   info.make = make;
   return info;

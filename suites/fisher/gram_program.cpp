@@ -27,9 +27,9 @@ GramProgram::GramProgram(GramWorkload& workload, DeviceResources& device, Mode m
   scores_ = device.allocate(layout_.scores);
   probabilities_ = device.allocate(layout_.probabilities);
   partials_ = device.allocate(layout_.partials);
-  if (Peer* peer = device.peer(); peer != nullptr && workload.exchange() != nullptr) {
+  if (Peer* peer = device.peer(); peer != nullptr && workload.gram_exchange() != nullptr) {
     place_ = peer->self();
-    nodes_ = &workload.exchange()->nodes().piece(*place_);
+    nodes_ = &workload.gram_exchange()->nodes().piece(*place_);
   } else {
     own_nodes_ = device.allocate(layout_.nodes);
     nodes_ = own_nodes_.get();
@@ -158,9 +158,13 @@ void GramProgram::divide_root(const NodeForest& forest, const Part& elements, St
   }
 }
 
-void GramProgram::collect(Stream& stream) {
-  if (!combines_with_others()) return bring_nodes(stream);
+Completion GramProgram::collect(Stream& stream) {
+  if (!combines_with_others()) {
+    bring_nodes(stream);
+    return [this] { hand_over(); };
+  }
   combine_nodes(forest_, {0, problem_.triangle()}, stream);
+  return [this] { workload_.gram_exchange()->set_nodes(*place_, forest_.nodes()); };
 }
 
 void GramProgram::bring_nodes(Stream& stream) {
@@ -175,18 +179,15 @@ void GramProgram::bring_nodes(Stream& stream) {
   forest_.clear();
 }
 
-void GramProgram::collected() {
-  if (combines_with_others()) return workload_.exchange()->set_nodes(*place_, forest_.nodes());
-  workload_.add_partials(landed_);
-  landed_.clear();
-}
-
 // Each device adds up a part of the elements of all nodes, which the others put into its memory,
 // and brings that.
-void GramProgram::bring(bool together, Stream& stream) {
-  if (!combines_with_others()) return;
-  if (!together) return bring_nodes(stream);
-  GramExchange& exchange = *workload_.exchange();
+Completion GramProgram::bring(bool together, Stream& stream) {
+  if (!combines_with_others()) return {};
+  if (!together) {
+    bring_nodes(stream);
+    return [this] { hand_over(); };
+  }
+  GramExchange& exchange = *workload_.gram_exchange();
   const std::uint64_t triangle = problem_.triangle();
   const std::vector<DeviceIndex> others = others_of(exchange.members(), *place_);
   for (const DeviceIndex member : others) {
@@ -201,17 +202,16 @@ void GramProgram::bring(bool together, Stream& stream) {
   NodeForest all(blocks_.items);
   for (const block_tree::TreeNode& node : exchange.all_nodes()) all.add(node);
   const Part mine = exchange.part(*place_, triangle);
-  if (mine.size() == 0 || all.nodes().empty()) return;
+  if (mine.size() == 0 || all.nodes().empty()) return {};
   combine_nodes(all, mine, stream);
   divide_root(all, mine, stream);
   stream.download(*nodes_, mine.begin * sizeof(double),
                   std::as_writable_bytes(workload_.combined().subspan(mine.begin, mine.size())));
-  brings_ = mine.size();
+  return [this, elements = mine.size()] { workload_.add_combined(elements); };
 }
 
-void GramProgram::brought() {
+void GramProgram::hand_over() {
   workload_.add_partials(landed_);
-  workload_.add_combined(std::exchange(brings_, 0));
   landed_.clear();
 }
 

@@ -8,28 +8,30 @@
 
 namespace mgpu::fisher {
 
-class GramProgram : public DeviceProgram {
+class GramProgram : public DeviceProgram, public CombiningProgram {
  public:
   // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory),
   // Error(device).
   GramProgram(GramWorkload& workload, DeviceResources& device, Mode mode, Items fits);
 
+  ProgramInterfaces interfaces() override { return {.combining = this}; }
   void load(Stream& stream) override;
   void prepare(Stream& stream) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
-  void collect(Stream& stream) override;
-  void collected() override;
-  void bring(bool together, Stream& stream) override;
-  void brought() override;
+  Completion collect(Stream& stream) override;
+  Completion bring(bool together, Stream& stream) override;
 
  private:
+  void hand_over();  // nodes that are on the host
   void upload_rows(std::uint64_t first, std::uint64_t end, unsigned slot, Stream& stream);
   void upload_params(Stream& stream);
   void compute_piece(Items first, Items end, std::uint64_t buffer_start, unsigned slot,
                      Stream& stream);
   void make_scores(std::uint64_t first, std::uint64_t rows, unsigned slot, Stream& stream);
   void combine_piece(Items first, Items end, Stream& stream);
-  bool combines_with_others() const { return place_ && workload_.exchange()->combines(*place_); }
+  bool combines_with_others() const {
+    return place_ && workload_.gram_exchange()->combines(*place_);
+  }
   void combine_nodes(NodeForest& forest, const Part& elements, Stream& stream);
   void divide_root(const NodeForest& forest, const Part& elements, Stream& stream);
   void bring_nodes(Stream& stream);
@@ -45,7 +47,6 @@ class GramProgram : public DeviceProgram {
   std::unique_ptr<Buffer> input_[2], params_, scores_, probabilities_, partials_, own_nodes_;
   Buffer* nodes_ = nullptr;           // its own, or memory that others put theirs into
   std::optional<DeviceIndex> place_;  // in the peer group; none: it is in none
-  std::uint64_t brings_ = 0;          // elements that are on their way
 
   NodeForest forest_;  // since prepare, or the last collect
   std::vector<GramWorkload::Landing> landed_;

@@ -82,7 +82,17 @@ GramWorkload::GramWorkload(const SuiteParams& params)
       reference_(problem_, data_, params.host_threads),
       partials_(blocks_.items),
       merged_(problem_.triangle()),
-      merging_(merge_threads(problem_.triangle(), params.host_threads)) {}
+      merging_(merge_threads(problem_.triangle(), params.host_threads)) {
+  shape_.caveats = data_.caveats();
+  // Each node that a device leaves is one more partial to read, after it was brought here at about
+  // 50 GB/s, for two devices at once. One thread reads 6.6 GB/s, t of them that times t^0.8: on a
+  // host of H200 with 64 Xeon cores, of 18 partials of 1024 parameters.
+  const unsigned threads = merge_threads(problem_.triangle(), host_threads_);
+  const double bytes = static_cast<double>(problem_.triangle() * sizeof(double));
+  const Nanos waking = std::chrono::microseconds(threads > 1 ? 30 : 10);
+  shape_.merge = {waking, from_seconds(bytes / (6.6e9 * std::pow(threads, 0.8)) + bytes / 100e9),
+                  true};
+}
 
 Bytes GramWorkload::host_bytes(const Problem& problem) {
   return HostData::bytes(problem, landing_bytes(problem)) +
@@ -211,16 +221,6 @@ void GramWorkload::merge() {
     for (double& x : out) x /= points;
   });
   result_ = merged_;
-}
-
-// Each node that a device leaves is one more partial to read, after it was brought here at about 50
-// GB/s, for two devices at once. One thread reads 6.6 GB/s, t of them that times t^0.8: on a host
-// of H200 with 64 Xeon cores, of 18 partials of 1024 parameters.
-MergeEstimate GramWorkload::merge_estimate() const {
-  const unsigned threads = merge_threads(problem_.triangle(), host_threads_);
-  const double bytes = static_cast<double>(problem_.triangle() * sizeof(double));
-  const Nanos waking = std::chrono::microseconds(threads > 1 ? 30 : 10);
-  return {waking, from_seconds(bytes / (6.6e9 * std::pow(threads, 0.8)) + bytes / 100e9), true};
 }
 
 // All of F; as computed: of the scaled columns. NaN and zero in one form each: which one a sum has

@@ -16,11 +16,12 @@
 
 namespace mgpu::fisher {
 
-class GramWorkload : public Workload {
+class GramWorkload : public Workload, public PeerExchange {
  public:
   // Throws Error(input), Error(usage), Error(out_of_memory).
   explicit GramWorkload(const SuiteParams& params);
 
+  WorkloadInterfaces interfaces() override { return {.exchange = this}; }
   const Shape& shape() const override { return shape_; }
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   Demand demand(const DeviceTraits& device) const override { return demand_of(problem_, device); }
@@ -34,7 +35,6 @@ class GramWorkload : public Workload {
   void exchange_among(std::span<const DeviceIndex> members) override;
   void begin_sample() override;
   void merge() override;
-  MergeEstimate merge_estimate() const override;
   std::string digest() const override;  // SHA-256 of the bytes of F, dim x dim float64
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;  // F, float64
@@ -46,14 +46,13 @@ class GramWorkload : public Workload {
   const Problem& problem() const { return problem_; }
   const Blocks& blocks() const { return blocks_; }
   const HostData& data() const { return data_; }
-  std::vector<std::string> caveats() const override { return data_.caveats(); }
   struct Landing {  // where a node comes down: its upper half, row after row
     block_tree::TreeNode node;
     std::span<double> values;
   };
   Landing landing(const block_tree::TreeNode& node);
   void add_partials(std::span<const Landing> partials);
-  GramExchange* exchange() {
+  GramExchange* gram_exchange() {
     return exchange_ ? &*exchange_ : nullptr;
   }                              // null: devices do not combine among themselves
   std::span<double> combined();  // where what they combined comes down

@@ -78,17 +78,14 @@ void PointsProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
 
 void PointsProgram::finished(const Slice& slice) { workload_.arrived({&slice, 1}); }
 
-void PointsProgram::publish(Stream& stream) {
-  if (mode_ == Mode::end_to_end || sample_ != workload_.sample()) return;
+Completion PointsProgram::publish(Stream& stream) {
+  if (mode_ == Mode::end_to_end || sample_ != workload_.sample()) return {};
   const Bytes matrix = problem_.triangle() * problem_.element();
   for (const Slice& slice : done_) {
     const std::uint64_t begin = workload_.first_point(slice.begin);
     download(begin, workload_.first_point(slice.end), begin * matrix, 0, stream);
   }
-}
-
-void PointsProgram::published() {
-  if (mode_ == Mode::resident && sample_ == workload_.sample()) workload_.arrived(done_);
+  return [this] { workload_.arrived(done_); };
 }
 
 }  // namespace mgpu::fisher

@@ -19,8 +19,7 @@ class PointsProgram : public DeviceProgram {
     return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
   }
   void finished(const Slice& slice) override;
-  void publish(Stream& stream) override;  // resident: the device's matrices
-  void published() override;
+  Completion publish(Stream& stream) override;  // resident: the device's matrices
 
  private:
   void upload(std::uint64_t first, std::uint64_t end, unsigned slot, Stream& stream);

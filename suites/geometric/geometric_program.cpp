@@ -68,15 +68,11 @@ void GeometricProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream
   }
 }
 
-void GeometricProgram::publish(Stream& stream) {
-  if (mode_ == Mode::end_to_end || sample_ != workload_.arrivals().sample()) return;
+Completion GeometricProgram::publish(Stream& stream) {
+  if (mode_ == Mode::end_to_end || sample_ != workload_.arrivals().sample()) return {};
   for (const Slice& slice : done_)
     download(slice, problem_.first(slice.begin) * problem_.multivector(), 0, stream);
-}
-
-void GeometricProgram::published() {
-  if (mode_ == Mode::resident && sample_ == workload_.arrivals().sample())
-    workload_.arrivals().arrived(done_);
+  return [this] { workload_.arrivals().arrived(done_); };
 }
 
 }  // namespace mgpu::geometric

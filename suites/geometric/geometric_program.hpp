@@ -20,8 +20,7 @@ class GeometricProgram final : public DeviceProgram {
     return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
   }
   void finished(const Slice& slice) override { workload_.arrivals().arrived({&slice, 1}); }
-  void publish(Stream& stream) override;
-  void published() override;
+  Completion publish(Stream& stream) override;
 
  private:
   void upload(std::uint64_t first, std::uint64_t end, unsigned slot, Stream& stream);

@@ -17,11 +17,12 @@ struct Variant {
 // Those that a device can have, best first.
 std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem);
 
-class GeometricWorkload final : public Workload {
+class GeometricWorkload final : public Workload, public Tunable {
  public:
   // Throws Error(input), Error(usage), Error(out_of_memory).
   explicit GeometricWorkload(const SuiteParams& params);
 
+  WorkloadInterfaces interfaces() override { return {.tunable = this}; }
   const Shape& shape() const override { return shape_; }
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;

@@ -221,35 +221,34 @@ void KernelProgram::download(std::size_t argument, const Slice& slice, unsigned 
   }
 }
 
-void KernelProgram::collect(Stream& stream) {
-  if (!combines_) return;
+Completion KernelProgram::collect(Stream& stream) {
+  if (!combines_) return {};
   collecting_ = done_;
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     if (problem_.args[a].accumulates())
       stream.download(*arrays_[a].memory[0], kAlignment, arrays_[a].sums);
   }
-}
-
-void KernelProgram::collected() {
-  if (!combines_) return;
-  for (std::size_t a = 0; a < arrays_.size(); ++a) {
-    const Argument& one = problem_.args[a];
-    if (!one.accumulates()) continue;
-    if (problem_.block == 0) {
-      workload_.add_sums(a, id_, std::span(arrays_[a].sums).first(one.bytes()));
-      continue;
+  return [this] {
+    for (std::size_t a = 0; a < arrays_.size(); ++a) {
+      const Argument& one = problem_.args[a];
+      if (!one.accumulates()) continue;
+      if (problem_.block == 0) {
+        workload_.add_sums(a, id_, std::span(arrays_[a].sums).first(one.bytes()));
+        continue;
+      }
+      for (const Slice& slice : collecting_) {
+        for (Items block = slice.begin / problem_.block; block * problem_.block < slice.end;
+             ++block)
+          workload_.add_block(
+              a, block, std::span(arrays_[a].sums).subspan(block * one.stride(), one.bytes()));
+      }
     }
-    for (const Slice& slice : collecting_) {
-      for (Items block = slice.begin / problem_.block; block * problem_.block < slice.end; ++block)
-        workload_.add_block(a, block,
-                            std::span(arrays_[a].sums).subspan(block * one.stride(), one.bytes()));
-    }
-  }
-  workload_.arrived_instead(collecting_, id_);
+    workload_.arrived_instead(collecting_, id_);
+  };
 }
 
 // The partial results of all blocks, its own as well as others', from the first one on.
-void KernelProgram::merge(Stream& stream) {
+Completion KernelProgram::merge(Stream& stream) {
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const Argument& one = problem_.args[a];
     if (!one.by_kernel()) continue;
@@ -261,12 +260,11 @@ void KernelProgram::merge(Stream& stream) {
                         *part(a, 0, block * one.stride(), one.bytes()), stream);
     stream.download(memory, kAlignment, workload_.memory().subspan(one.result, one.bytes()));
   }
+  return [this] { workload_.merge_operations(); };
 }
 
-void KernelProgram::merged() { workload_.merge_operations(); }
-
-void KernelProgram::publish(Stream& stream) {
-  if (sample_ != workload_.sample()) return;
+Completion KernelProgram::publish(Stream& stream) {
+  if (sample_ != workload_.sample()) return {};
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     if (!is_end_to_end()) {
       for (const Slice& slice : done_) download(a, slice, 0, stream);
@@ -276,18 +274,16 @@ void KernelProgram::publish(Stream& stream) {
     stream.download(*arrays_[a].memory[0], arrays_[a].memory[0]->size() - kAlignment,
                     std::span(zones_[a]).last(kAlignment));
   }
-}
-
-void KernelProgram::published() {
-  if (sample_ != workload_.sample()) return;
-  if (!is_end_to_end() && !combines_) workload_.arrived_instead(done_, id_);
-  for (std::size_t a = 0; a < arrays_.size(); ++a) {
-    const bool whole =
-        std::all_of(zones_[a].begin(), zones_[a].end(), [](std::byte b) { return b == kCanary; });
-    if (!whole)
-      workload_.damaged(fmt::format("argument {} was written beside its array on device {}",
-                                    in_quotes(problem_.args[a].name), id_));
-  }
+  return [this] {
+    if (!is_end_to_end() && !combines_) workload_.arrived_instead(done_, id_);
+    for (std::size_t a = 0; a < arrays_.size(); ++a) {
+      const bool whole =
+          std::all_of(zones_[a].begin(), zones_[a].end(), [](std::byte b) { return b == kCanary; });
+      if (!whole)
+        workload_.damaged(fmt::format("argument {} was written beside its array on device {}",
+                                      in_quotes(problem_.args[a].name), id_));
+    }
+  };
 }
 
 }  // namespace mgpu::kernel

@@ -11,7 +11,7 @@
 
 namespace mgpu::kernel {
 
-class KernelProgram final : public DeviceProgram {
+class KernelProgram final : public DeviceProgram, public IterativeProgram, public MergingProgram {
  public:
   KernelProgram(KernelWorkload& workload, DeviceResources& device, Mode mode, Items fits);
 
@@ -19,6 +19,7 @@ class KernelProgram final : public DeviceProgram {
   static Bytes bytes(const Problem& problem, Mode mode, Items fits);
   static Bytes largest(const Problem& problem, Mode mode, Items fits);
 
+  ProgramInterfaces interfaces() override { return {.iterative = this, .merging = this}; }
   void load(Stream& stream) override;
   void prepare(Stream& stream) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
@@ -29,12 +30,9 @@ class KernelProgram final : public DeviceProgram {
                                        : Brings::publish;
   }
   void finished(const Slice& slice) override { workload_.arrived(slice, id_); }
-  void collect(Stream& stream) override;
-  void collected() override;
-  void merge(Stream& stream) override;
-  void merged() override;
-  void publish(Stream& stream) override;
-  void published() override;
+  Completion collect(Stream& stream) override;
+  Completion merge(Stream& stream) override;
+  Completion publish(Stream& stream) override;
 
  private:
   struct Array {

@@ -91,12 +91,11 @@ std::uint64_t size_of_input(SuiteParams& params) {
   throw Error(ErrorKind::input, "--input: " + descriptor.file + " has no argument that is read");
 }
 
-std::optional<SuiteInfo::OwnProblem> own(const SuiteParams& params) {
+SuiteInfo::Descriptors::OwnProblem problem_in(const SuiteParams& params) {
   const Descriptor& descriptor = descriptor_of(params);
   const auto set = params.options.find("set");
-  return SuiteInfo::OwnProblem{
-      descriptor.n, descriptor.quick,
-      descriptor.identity + (set == params.options.end() ? "" : " " + set->second)};
+  return {descriptor.n, descriptor.quick,
+          descriptor.identity + (set == params.options.end() ? "" : " " + set->second)};
 }
 
 // --set NAME=VALUE,..: a parameter may have several values, NAME=1,2,4; then there is a problem for
@@ -138,7 +137,8 @@ std::vector<std::map<std::string, std::string>> swept(
   return made;
 }
 
-std::string first_file(DeviceResources& device, const SuiteInfo::FirstFile& from) {
+std::string make_template(DeviceResources& device,
+                          const SuiteInfo::Descriptors::TemplateRequest& from) {
   return skeleton(device, from.file, from.entry, from.options);
 }
 
@@ -167,16 +167,13 @@ SuiteInfo kernel_suite() {
        "whether slices are tried before anything is measured, so that a wrong map is found",
        {"on", "off"}},
   };
-  info.chosen_by = "kernel";
   info.input =
       "values of the first argument that is read: raw bytes, or a .npy matrix of float or double";
   info.modes = {Mode::resident, Mode::end_to_end};
   info.host_bytes = host_bytes;
   info.size_of_input = size_of_input;
   info.check = check;
-  info.own = own;
-  info.swept = swept;
-  info.first_file = first_file;
+  info.descriptors = {"kernel", problem_in, swept, make_template};
   info.shape = shape;
   info.make = make;
   return info;

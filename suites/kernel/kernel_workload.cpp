@@ -57,6 +57,7 @@ KernelWorkload::KernelWorkload(const SuiteParams& params)
     files_[a].resize(one.bytes());
     read_values(one.where + ".expected", one.expected, one.type, files_[a]);
   }
+  shape_.caveats = caveats();
 }
 
 // Names files with values that are no finite numbers, and says that all the kernel reads is

@@ -12,11 +12,18 @@
 
 namespace mgpu::kernel {
 
-class KernelWorkload final : public Workload {
+class KernelWorkload final : public Workload,
+                             public IterativeWorkload,
+                             public PeerExchange,
+                             public DeviceMerge {
  public:
   // Throws Error(input), Error(usage), Error(out_of_memory).
   explicit KernelWorkload(const SuiteParams& params);
 
+  WorkloadInterfaces interfaces() override {
+    return {
+        .iterative = shape_.rounds > 0 ? this : nullptr, .exchange = this, .device_merge = this};
+  }
   const Shape& shape() const override { return shape_; }
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
@@ -28,7 +35,9 @@ class KernelWorkload final : public Workload {
   Exchanged exchanged(Mode mode) const override;
   void connect(PeerGroup& group) override;
   void disconnect() override { shared_.clear(); }
-  void own(std::span<const Owner> owners) override { owners_.assign(owners.begin(), owners.end()); }
+  void set_partition(std::span<const Owner> owners) override {
+    owners_.assign(owners.begin(), owners.end());
+  }
   void begin_sample() override;
   // Where a kernel combines partial results, they are so on the fastest device that is left.
   bool merges_on_host() const override { return !problem_.combines(); }
@@ -38,7 +47,6 @@ class KernelWorkload final : public Workload {
                        // tolerance of what one device alone makes: of that
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
-  std::vector<std::string> caveats() const override;
 
   // For the programs, which may call from several threads at once.
   const Problem& problem() const { return problem_; }
@@ -65,6 +73,7 @@ class KernelWorkload final : public Workload {
   void damaged(const std::string& what);
 
  private:
+  std::vector<std::string> caveats() const;
   void try_once(const std::string& id, DeviceResources& device, Launches& launches, Items fits);
   struct Arrival {
     Slice slice;

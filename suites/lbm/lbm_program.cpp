@@ -323,7 +323,7 @@ void LbmProgram::move(const Slice& from, const Slice& to, std::uint32_t steps, S
 }
 
 // By way of a copy, which the steps to come do not change.
-void LbmProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) {
+Completion LbmProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) {
   const Bytes row = problem_.n * sizeof(float), stride = problem_.stride() * sizeof(float),
               plane = problem_.plane_bytes();
   const std::uint64_t rows = populations * problem_.n;
@@ -338,6 +338,7 @@ void LbmProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream& str
     stream.download_rows(copy, host + run.in_box * rows * row,
                          {row, run.count * rows, first, stride, row});
   }
+  return [this, slice, steps] { workload_.checkpointed(slice, steps); };
 }
 
 // Velocities and densities of the share, to the host.
@@ -367,14 +368,10 @@ void LbmProgram::bring_result(Stream& stream) {
   }
 }
 
-void LbmProgram::publish(Stream& stream) {
-  if (mode_ == Mode::end_to_end || sample_ != workload_.sample() || !done_) return;
+Completion LbmProgram::publish(Stream& stream) {
+  if (mode_ == Mode::end_to_end || sample_ != workload_.sample() || !done_) return {};
   bring_result(stream);
-}
-
-void LbmProgram::published() {
-  if (mode_ == Mode::end_to_end || sample_ != workload_.sample() || !done_) return;
-  workload_.arrived(*done_);
+  return [this] { workload_.arrived(*done_); };
 }
 
 }  // namespace mgpu::lbm

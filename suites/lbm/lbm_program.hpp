@@ -8,26 +8,23 @@
 
 namespace mgpu::lbm {
 
-class LbmProgram final : public DeviceProgram {
+class LbmProgram final : public DeviceProgram, public IterativeProgram, public MovableProgram {
  public:
   LbmProgram(LbmWorkload& workload, DeviceResources& device, Mode mode);
 
+  ProgramInterfaces interfaces() override { return {.iterative = this, .movable = this}; }
   std::string kernel_variant() const override { return variant_.name; }
   void load(Stream& stream) override;
   void prepare(Stream&) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override;
   void move(const Slice& from, const Slice& to, std::uint32_t steps, Stream& stream) override;
-  void checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) override;
-  void checkpointed(const Slice& slice, std::uint32_t steps) override {
-    workload_.checkpointed(slice, steps);
-  }
+  Completion checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) override;
   Brings brings() const override {
     return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
   }
   void finished(const Slice& slice) override { workload_.arrived(slice); }
-  void publish(Stream& stream) override;
-  void published() override;
+  Completion publish(Stream& stream) override;
 
  private:
   struct Planes {  // [first, end), which may go on over an end of the box

@@ -28,7 +28,7 @@ void check_lbm(const SuiteParams& params) {
                      params.options.at("planes") == "cube" ? "size" : "planes");
 }
 
-std::vector<std::string> lbm_doubts(const SuiteParams& params) {
+std::vector<std::string> lbm_caveats(const SuiteParams& params) {
   const lbm::Problem problem = lbm::problem_of(params);
   std::vector<std::string> doubts;
   if (problem.mach() > lbm::most_mach)
@@ -133,7 +133,7 @@ SuiteInfo lbm_suite() {
   info.sizes_per_doubling = 2;
   info.full_size = 256;
   info.full_size_cpu = 24;
-  info.shorten = [](SuiteParams& params) { params.options["iterations"] = "25"; };
+  info.optional.make_short = [](SuiteParams& params) { params.options["iterations"] = "25"; };
   info.options = lbm_options();
   info.modes = {Mode::resident, Mode::end_to_end};
   info.input =
@@ -144,7 +144,7 @@ SuiteInfo lbm_suite() {
   info.host_bytes = lbm_host_bytes;
   info.size_of_input = side_of_input;
   info.check = check_lbm;
-  info.doubts = lbm_doubts;
+  info.optional.caveats = lbm_caveats;
   info.shape = lbm_shape;
   info.make = make_lbm;
   return info;

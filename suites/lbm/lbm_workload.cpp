@@ -97,13 +97,11 @@ LbmWorkload::LbmWorkload(const SuiteParams& params)
     check_cells(params.input->string(), shape, cells);
   }
   beginning_.emplace(problem_, file());
-}
-
-std::vector<std::string> LbmWorkload::caveats() const {
-  if (!problem_.from_file) return {};
+  if (!problem_.from_file) return;
   const double mach = mach_of(largest_speed(file()));
-  if (mach <= most_mach) return {};
-  return {fmt::format("--input has speeds up to Mach number {:.2g}: {}", mach, beyond_most_mach)};
+  if (mach > most_mach)
+    shape_.caveats = {
+        fmt::format("--input has speeds up to Mach number {:.2g}: {}", mach, beyond_most_mach)};
 }
 
 // In a step each population is read and written once: 152 bytes a cell; what a sample begins with
@@ -191,7 +189,7 @@ void LbmWorkload::disconnect() {
   halos_.reset();
 }
 
-void LbmWorkload::own(std::span<const Owner> owners) {
+void LbmWorkload::set_partition(std::span<const Owner> owners) {
   owners_.assign(owners.begin(), owners.end());
   transfers_.clear();
   if (owners.size() < 2) return;
@@ -211,7 +209,7 @@ void LbmWorkload::own(std::span<const Owner> owners) {
 
 // Planes go to slots that nobody else's of that device are in, as long as its share before and
 // after fit side by side.
-bool LbmWorkload::move(std::span<const Owner> owners) {
+bool LbmWorkload::repartition(std::span<const Owner> owners) {
   if (shared_[0].empty()) return false;
   for (const Owner& owner : owners) {
     if (owner.items.size() < problem_.depth) return false;
@@ -236,10 +234,10 @@ std::span<std::byte> LbmWorkload::checkpoint(std::uint32_t steps) {
 
 void LbmWorkload::begin_sample() {
   checkpoints_.begin_sample();
-  begin_again();
+  restart();
 }
 
-void LbmWorkload::begin_again() {
+void LbmWorkload::restart() {
   checkpoints_.forget_incomplete();
   begun_from_ = checkpoints_.complete();
   arrivals_.begin_sample(result());

@@ -15,13 +15,19 @@
 
 namespace mgpu::lbm {
 
-class LbmWorkload final : public Workload {
+class LbmWorkload final : public Workload,
+                          public IterativeWorkload,
+                          public MovableWorkload,
+                          public PeerExchange,
+                          public Tunable {
  public:
   // Throws Error(input), Error(usage), Error(out_of_memory).
   explicit LbmWorkload(const SuiteParams& params);
 
+  WorkloadInterfaces interfaces() override {
+    return {.iterative = this, .movable = this, .exchange = this, .tunable = this};
+  }
   const Shape& shape() const override { return shape_; }
-  std::vector<std::string> caveats() const override;
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
@@ -35,12 +41,12 @@ class LbmWorkload final : public Workload {
   void connect(PeerGroup& group) override;
   void disconnect() override;
   // Throws Error(unsupported) where a share has fewer planes than others need of it.
-  void own(std::span<const Owner> owners) override;
+  void set_partition(std::span<const Owner> owners) override;
   // Of blocks nothing is moved, and where devices cannot put planes into each other's lattices.
-  bool move(std::span<const Owner> owners) override;
+  bool repartition(std::span<const Owner> owners) override;
   void begin_sample() override;
-  std::uint32_t rounds_kept() const override { return checkpoints_.complete(); }
-  void begin_again() override;
+  std::uint32_t checkpointed_rounds() const override { return checkpoints_.complete(); }
+  void restart() override;
   bool may_checkpoint(std::uint32_t steps) const override { return checkpoints_.may_take(steps); }
   void merge() override {}
   std::string digest() const override;  // SHA-256 of the cells

@@ -81,7 +81,7 @@ SuiteInfo matrix_suite() {
   info.host_bytes = host_bytes_or_all;
   info.size_of_input = rows_of_input;
   info.check = check;
-  info.resolve = resolve;
+  info.optional.resolve = resolve;
   info.shape = shape;
   info.make = make;
   return info;

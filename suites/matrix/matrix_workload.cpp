@@ -16,7 +16,9 @@ MatrixWorkload::MatrixWorkload(const SuiteParams& params)
                       params.host_threads),
       problem_(problem_of(params)),
       operands_(problem_, params),
-      reference_(problem_, operands_, params.host_threads) {}
+      reference_(problem_, operands_, params.host_threads) {
+  set_caveats(operands_.caveats());
+}
 
 Capacity MatrixWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   return matrix::capacity(device, problem_, geometry(), mode, candidates(device));

@@ -28,7 +28,6 @@ class MatrixWorkload final : public ProductWorkload {
 
   const Problem& problem() const { return problem_; }
   const Operands& operands() const { return operands_; }
-  std::vector<std::string> caveats() const override { return operands_.caveats(); }
   Operands& memory() override { return operands_; }
   const Operands& memory() const override { return operands_; }
 

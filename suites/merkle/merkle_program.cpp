@@ -116,7 +116,7 @@ void MerkleProgram::launch(const Pass& pass, Buffer& in, Buffer& out, std::uint6
       {&in, &out, tasks_.get(), first, count, out_first, levels, flags, one, unused_bits});
 }
 
-void MerkleProgram::collect(Stream& stream) {
+Completion MerkleProgram::collect(Stream& stream) {
   nodes_collected_.clear();
   task_words_.clear();
   const Geometry& geometry = workload_.geometry();
@@ -130,7 +130,7 @@ void MerkleProgram::collect(Stream& stream) {
     }
   }
   pending_.clear();
-  if (nodes_collected_.empty()) return;
+  if (nodes_collected_.empty()) return {};
   std::uint32_t largest = 1;
   for (std::size_t i = 1; i < task_words_.size(); i += 2)
     largest = std::max(largest, task_words_[i]);
@@ -139,16 +139,15 @@ void MerkleProgram::collect(Stream& stream) {
          geometry.items, 0, nodes_collected_.size(), stream);
   node_words_.resize(nodes_collected_.size() * words_per_digest);
   stream.download(*nodes_, 0, bytes_of(node_words_));
+  return [this] {
+    std::vector<Partial> partials;
+    for (std::size_t i = 0; i < nodes_collected_.size(); ++i)
+      partials.push_back({nodes_collected_[i], digest_at(node_words_, i)});
+    workload_.add_partials(partials);
+  };
 }
 
-void MerkleProgram::collected() {
-  std::vector<Partial> partials;
-  for (std::size_t i = 0; i < nodes_collected_.size(); ++i)
-    partials.push_back({nodes_collected_[i], digest_at(node_words_, i)});
-  workload_.add_partials(partials);
-}
-
-void MerkleProgram::publish(Stream& stream) {
+Completion MerkleProgram::publish(Stream& stream) {
   if (workload_.geometry().leaves == 0) owned_.clear();
   owned_ = coalesce(owned_);
   published_words_.assign(workload_.geometry().items * words_per_digest, 0);
@@ -158,19 +157,19 @@ void MerkleProgram::publish(Stream& stream) {
         *item_roots_, offset,
         bytes_of(published_words_).subspan(offset, (range.end - range.begin) * digest_bytes));
   }
-}
-
-void MerkleProgram::published() {
-  for (const Range& range : owned_) {
-    std::vector<Digest> roots;
-    for (Items i = range.begin; i < range.end; ++i) roots.push_back(digest_at(published_words_, i));
-    workload_.add_item_roots(range.begin, roots);
-  }
+  return [this] {
+    for (const Range& range : owned_) {
+      std::vector<Digest> roots;
+      for (Items i = range.begin; i < range.end; ++i)
+        roots.push_back(digest_at(published_words_, i));
+      workload_.add_item_roots(range.begin, roots);
+    }
+  };
 }
 
 // The partials as rows at their first items, and after them the level of each: one launch combines
 // them all.
-void MerkleProgram::merge(Stream& stream) {
+Completion MerkleProgram::merge(Stream& stream) {
   constexpr std::uint32_t inside_a_node = 32;
   const Items items = workload_.geometry().items;
   row_words_.assign(items * (words_per_digest + 1), 0);
@@ -187,8 +186,7 @@ void MerkleProgram::merge(Stream& stream) {
   launch({true, std::max(1u, ceil_log2(items)), covered}, *rows_, *nodes_, 0, items, 0, 1, stream);
   node_words_.resize(words_per_digest);
   stream.download(*nodes_, 0, bytes_of(node_words_));
+  return [this] { workload_.set_root(digest_at(node_words_, 0)); };
 }
-
-void MerkleProgram::merged() { workload_.set_root(digest_at(node_words_, 0)); }
 
 }  // namespace mgpu::merkle

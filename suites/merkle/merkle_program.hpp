@@ -8,20 +8,18 @@
 
 namespace mgpu::merkle {
 
-class MerkleProgram : public DeviceProgram {
+class MerkleProgram : public DeviceProgram, public MergingProgram {
  public:
   // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory).
   MerkleProgram(MerkleWorkload& workload, DeviceResources& device, Mode mode, Items fits);
 
+  ProgramInterfaces interfaces() override { return {.merging = this}; }
   void load(Stream& stream) override;
   void prepare(Stream& stream) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
-  void collect(Stream& stream) override;  // what was enqueued since the last one
-  void collected() override;
-  void publish(Stream& stream) override;
-  void published() override;
-  void merge(Stream& stream) override;
-  void merged() override;
+  Completion collect(Stream& stream) override;  // what was enqueued since the last one
+  Completion publish(Stream& stream) override;
+  Completion merge(Stream& stream) override;
 
  private:
   void reduce_piece(Buffer& leaves, std::uint64_t first, std::uint64_t count,

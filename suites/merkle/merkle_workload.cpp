@@ -33,7 +33,10 @@ MerkleWorkload::MerkleWorkload(TreeKind kind, Leaves leaves, unsigned host_threa
       geometry_(Geometry::of(leaves_.count())),
       shape_(shape_of(geometry_)),
       partials_(geometry_.items),
-      item_roots_(geometry_.items) {}
+      item_roots_(geometry_.items) {
+  // 0.7 to 1.4 us a node that a device leaves, beside H200s as beside PoCL's cores.
+  shape_.merge = {Nanos{}, std::chrono::nanoseconds(1100), true};
+}
 
 Capacity MerkleWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   return merkle::capacity(device, kind_, geometry_, mode);
@@ -92,11 +95,6 @@ bool MerkleWorkload::merge_on_device(const DeviceTraits& best) const {
 void MerkleWorkload::merge() {
   const std::scoped_lock lock(mutex_);
   root_ = geometry_.leaves == 0 ? sha256({}) : combine(kind_, partials_);
-}
-
-// 0.7 to 1.4 us a node that a device leaves, beside H200s as beside PoCL's cores.
-MergeEstimate MerkleWorkload::merge_estimate() const {
-  return {Nanos{}, std::chrono::nanoseconds(1100), true};
 }
 
 void MerkleWorkload::set_root(const Digest& root) { root_ = root; }

@@ -13,10 +13,11 @@ namespace mgpu::merkle {
 
 Shape shape_of(const Geometry& geometry);
 
-class MerkleWorkload : public Workload {
+class MerkleWorkload : public Workload, public DeviceMerge {
  public:
   MerkleWorkload(TreeKind kind, Leaves leaves, unsigned host_threads);
 
+  WorkloadInterfaces interfaces() override { return {.device_merge = this}; }
   const Shape& shape() const override { return shape_; }
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
@@ -26,7 +27,6 @@ class MerkleWorkload : public Workload {
   void begin_sample() override;
   bool merge_on_device(const DeviceTraits& best) const override;
   void merge() override;
-  MergeEstimate merge_estimate() const override;
   std::string digest() const override;
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;

@@ -98,11 +98,12 @@ std::string MsmProgram::kernel_variant() const {
                     : "";
 }
 
-void MsmProgram::self_test(Stream& stream) { self_test_->enqueue(stream); }
-
-void MsmProgram::self_tested() {
-  self_test_->check();
-  self_test_.reset();
+Completion MsmProgram::self_test(Stream& stream) {
+  self_test_->enqueue(stream);
+  return [this] {
+    self_test_->check();
+    self_test_.reset();
+  };
 }
 
 void MsmProgram::load(Stream& stream) {
@@ -244,9 +245,9 @@ void MsmProgram::sort(const Pass& pass, const Inputs& from, unsigned first_windo
 
 // Of the sets of buckets from the first that has something to the last: those between are as a rule
 // all of them.
-void MsmProgram::collect(Stream& stream) {
+Completion MsmProgram::collect(Stream& stream) {
   sums_.clear();
-  if (!open_) return;
+  if (!open_) return {};
   open_ = false;
   const unsigned sets = touched_end_ - touched_begin_, levels = windows_.bits - 1;
   collected_first_ = touched_begin_;
@@ -271,12 +272,10 @@ void MsmProgram::collect(Stream& stream) {
   }
   sums_.resize(sets * sums_each_ * sum);
   stream.download(*in, 0, sums_);
-}
-
-void MsmProgram::collected() {
-  if (sums_.empty()) return;
-  workload_.add_partial(host_points(workload_.terms().curve())
-                            .weighted(sums_, windows_, collected_first_, sums_each_));
+  return [this] {
+    workload_.add_partial(host_points(workload_.terms().curve())
+                              .weighted(sums_, windows_, collected_first_, sums_each_));
+  };
 }
 
 }  // namespace mgpu::msm

@@ -7,18 +7,17 @@
 
 namespace mgpu::msm {
 
-class MsmProgram : public DeviceProgram {
+class MsmProgram : public DeviceProgram, public SelfTested {
  public:
   // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory).
   MsmProgram(MsmWorkload& workload, DeviceResources& device, Mode mode, Items fits);
 
-  void self_test(Stream& stream) override;
-  void self_tested() override;
+  ProgramInterfaces interfaces() override { return {.self_tested = this}; }
+  Completion self_test(Stream& stream) override;
   void load(Stream& stream) override;
   void prepare(Stream& stream) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
-  void collect(Stream& stream) override;
-  void collected() override;
+  Completion collect(Stream& stream) override;
   std::string kernel_variant() const override;
 
  private:

@@ -146,7 +146,7 @@ SuiteInfo msm_suite() {
   info.host_bytes = host_bytes;
   info.size_of_input = terms_of_input;
   info.check = check;
-  info.resolve = resolve;
+  info.optional.resolve = resolve;
   info.shape = shape;
   info.make = make;
   return info;

@@ -33,12 +33,13 @@ struct MsmOptions {
 // Of a problem whose points are seeded.
 Shape shape_of_seeded(Curve curve, std::uint64_t points, const MsmOptions& options);
 
-class MsmWorkload : public Workload {
+class MsmWorkload : public Workload, public SizedByDevices {
  public:
   MsmWorkload(std::shared_ptr<Terms> terms, const MsmOptions& options);
   MsmWorkload(Terms terms, const MsmOptions& options)
       : MsmWorkload(std::make_shared<Terms>(std::move(terms)), options) {}
 
+  WorkloadInterfaces interfaces() override { return {.sized_by_devices = this}; }
   const Shape& shape() const override { return shape_; }
   ItemCost cost(Mode mode) const override;
   Demand demand(const DeviceTraits& device) const override;
@@ -46,10 +47,9 @@ class MsmWorkload : public Workload {
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
                                          const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override { return terms_->memory(); }
-  void expect(std::size_t devices) override;
+  void set_device_count(std::size_t devices) override;
   void begin_sample() override;
   void merge() override;
-  MergeEstimate merge_estimate() const override;
   std::string digest() const override;  // x and y
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;

@@ -113,22 +113,20 @@ void PacProgram::finished(const Slice& slice) {
   if (slices()) workload_.arrived({&slice, 1});
 }
 
-void PacProgram::collect(Stream& stream) {
-  if (!by_permutation() || done_.empty()) return;
+Completion PacProgram::collect(Stream& stream) {
+  if (!by_permutation() || done_.empty()) return {};
   workload_.settle(part_);
   stream.download(*moments_[0], 0, std::as_writable_bytes(part_));
+  return [this] {
+    workload_.add_part(part_, done_);
+    done_.clear();
+    brought_ = true;
+  };
 }
 
 // What comes after that begins anew.
-void PacProgram::collected() {
-  if (!by_permutation() || done_.empty()) return;
-  workload_.add_part(part_, done_);
-  done_.clear();
-  brought_ = true;
-}
-
-void PacProgram::publish(Stream& stream) {
-  if (slices() || by_permutation() || sample_ != workload_.sample()) return;
+Completion PacProgram::publish(Stream& stream) {
+  if (slices() || by_permutation() || sample_ != workload_.sample()) return {};
   const Bytes series = problem_.pairs() * sizeof(Moments);
   const auto to = std::as_writable_bytes(workload_.result());
   for (const Slice& slice : done_) {
@@ -140,10 +138,7 @@ void PacProgram::publish(Stream& stream) {
     moved.device_stride = moved.host_stride = rows.stride * series;
     stream.download_rows(*moments_[0], to.data() + moved.device_offset, moved);
   }
-}
-
-void PacProgram::published() {
-  if (!slices() && !by_permutation() && sample_ == workload_.sample()) workload_.arrived(done_);
+  return [this] { workload_.arrived(done_); };
 }
 
 }  // namespace mgpu::pac

@@ -19,10 +19,9 @@ class PacProgram : public DeviceProgram {
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   Brings brings() const override;
   void finished(const Slice& slice) override;
-  void collect(Stream& stream) override;  // by permutations: what the device has added up
-  void collected() override;
-  void publish(Stream& stream) override;  // resident, by batch or channels: the device's results
-  void published() override;
+  Completion collect(Stream& stream) override;  // by permutations: what the device has added up
+  Completion publish(
+      Stream& stream) override;  // resident, by batch or channels: the device's results
 
  private:
   bool by_permutation() const { return problem_.axis == Axis::permutation; }

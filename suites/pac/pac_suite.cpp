@@ -109,7 +109,7 @@ SuiteInfo pac_suite() {
   info.host_bytes = host_bytes;
   info.size_of_input = batch_of_input;
   info.check = check;
-  info.resolve = resolve;
+  info.optional.resolve = resolve;
   info.shape = shape;
   info.make = make;
   return info;

@@ -58,6 +58,9 @@ PacWorkload::PacWorkload(const SuiteParams& params)
       arrived_(shape_.items, false) {
   for (std::size_t i = 0; i < data_.parts(); ++i) free_.push_back(data_.part(i));
   if (params.input) look_at_series();
+  if (problem_.axis != Axis::permutation) return;
+  const Nanos pass(static_cast<std::int64_t>(static_cast<double>(problem_.result_bytes()) / 20));
+  shape_.merge = {pass, pass};
 }
 
 // Looks at a few series, evenly spread: as many as take a few tenths of a second.
@@ -73,9 +76,10 @@ void PacWorkload::look_at_series() {
   });
   std::erase_if(found, [](const std::string& each) { return each.empty(); });
   if (found.empty()) return;
-  caveats_.push_back(found.front());
+  shape_.caveats.push_back(found.front());
   if (found.size() > 1)
-    caveats_.front() += fmt::format("; likewise in {} of {} series looked at", found.size(), count);
+    shape_.caveats.front() +=
+        fmt::format("; likewise in {} of {} series looked at", found.size(), count);
 }
 
 std::optional<Method> PacWorkload::method(const DeviceTraits& device) const {
@@ -198,13 +202,6 @@ void PacWorkload::add_part(std::span<const Moments> part, std::span<const Slice>
 void PacWorkload::merge() {
   const std::scoped_lock lock(mutex_);
   if (problem_.axis == Axis::permutation && !pending_.empty()) add_pending();
-}
-
-// Memory of the host is read and written at some 20 GB/s of a few threads.
-MergeEstimate PacWorkload::merge_estimate() const {
-  if (problem_.axis != Axis::permutation) return {};
-  const Nanos pass(static_cast<std::int64_t>(static_cast<double>(problem_.result_bytes()) / 20));
-  return {pass, pass};
 }
 
 std::string PacWorkload::digest() const { return sha256_hex(std::as_bytes(data_.result())); }

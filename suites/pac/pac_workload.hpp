@@ -10,15 +10,15 @@
 
 namespace mgpu::pac {
 
-class PacWorkload : public Workload {
+class PacWorkload : public Workload, public Tunable {
  public:
   // Throws Error(input), Error(usage), Error(out_of_memory).
   explicit PacWorkload(const SuiteParams& params);
 
+  WorkloadInterfaces interfaces() override { return {.tunable = this}; }
   const Shape& shape() const override { return shape_; }
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   Demand demand(const DeviceTraits& device) const override;
-  std::vector<std::string> caveats() const override { return caveats_; }
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
                                          const Capacity& capacity) override;
   std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
@@ -26,7 +26,6 @@ class PacWorkload : public Workload {
   std::span<const std::byte> transfer_memory() const override { return data_.all(); }
   void begin_sample() override;
   void merge() override;
-  MergeEstimate merge_estimate() const override;
   std::string digest() const override;  // SHA-256 of the moments of all pairs
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   // A row for each pair of bands of each series: batch, channel, Hz of the phase and of the
@@ -70,7 +69,6 @@ class PacWorkload : public Workload {
   std::vector<std::span<Moments>> free_;           // parts
   std::vector<std::span<const Moments>> pending_;  // brought, and to be merged
   bool begun_ = false;                             // the result holds some parts already
-  std::vector<std::string> caveats_;
 };
 
 }  // namespace mgpu::pac

@@ -116,16 +116,14 @@ void DomainProgram::bring_endings(const Slice& slice, Stream& stream) {
   stream.download(*endings_, 0, std::as_writable_bytes(std::span(landing_)));
 }
 
-void DomainProgram::publish(Stream& stream) {
-  if (sample_ == workload_.sample() && done_ && mode_ != Mode::end_to_end)
-    bring_endings(*done_, stream);
-}
-
-void DomainProgram::published() {
-  if (sample_ != workload_.sample() || !done_) return;
-  for (std::uint64_t p = done_->begin; p < done_->end; ++p)
-    workload_.arrived(
-        p, trainer_.ending(landing_.data() + (p - done_->begin) * trainer_.ending_size()));
+Completion DomainProgram::publish(Stream& stream) {
+  if (sample_ != workload_.sample() || !done_) return {};
+  if (mode_ != Mode::end_to_end) bring_endings(*done_, stream);
+  return [this] {
+    for (std::uint64_t p = done_->begin; p < done_->end; ++p)
+      workload_.arrived(
+          p, trainer_.ending(landing_.data() + (p - done_->begin) * trainer_.ending_size()));
+  };
 }
 
 }  // namespace mgpu::pinn

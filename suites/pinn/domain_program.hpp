@@ -9,11 +9,12 @@
 
 namespace mgpu::pinn {
 
-class DomainProgram final : public DeviceProgram {
+class DomainProgram final : public DeviceProgram, public IterativeProgram {
  public:
   DomainProgram(DomainWorkload& workload, DeviceResources& device, Mode mode, Way way,
                 std::uint64_t parts);
 
+  ProgramInterfaces interfaces() override { return {.iterative = this}; }
   std::string kernel_variant() const override { return trainer_.way(); }
   void load(Stream& stream) override { bring_states({0, problem_.parts}, stream); }
   void prepare(Stream&) override {}
@@ -22,8 +23,7 @@ class DomainProgram final : public DeviceProgram {
   Brings brings() const override {
     return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
   }
-  void publish(Stream& stream) override;
-  void published() override;
+  Completion publish(Stream& stream) override;
 
  private:
   void bring_states(const Slice& parts, Stream& stream);

@@ -18,11 +18,17 @@
 
 namespace mgpu::pinn {
 
-class DomainWorkload final : public Workload {
+class DomainWorkload final : public Workload,
+                             public IterativeWorkload,
+                             public PeerExchange,
+                             public Tunable {
  public:
   // Throws Error(usage), Error(out_of_memory).
   explicit DomainWorkload(const SuiteParams& params);
 
+  WorkloadInterfaces interfaces() override {
+    return {.iterative = this, .exchange = this, .tunable = this};
+  }
   const Shape& shape() const override { return shape_; }
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
@@ -40,7 +46,9 @@ class DomainWorkload final : public Workload {
   }
   void connect(PeerGroup& group) override;
   void disconnect() override;
-  void own(std::span<const Owner> owners) override { owners_.assign(owners.begin(), owners.end()); }
+  void set_partition(std::span<const Owner> owners) override {
+    owners_.assign(owners.begin(), owners.end());
+  }
   void begin_sample() override;
   void merge() override {}
   std::string digest() const override;  // SHA-256 of all parts' parameters, moments and losses

@@ -16,11 +16,12 @@
 
 namespace mgpu::pinn {
 
-class EnsembleWorkload final : public Workload {
+class EnsembleWorkload final : public Workload, public Tunable {
  public:
   // Throws Error(usage), Error(out_of_memory).
   explicit EnsembleWorkload(const SuiteParams& params);
 
+  WorkloadInterfaces interfaces() override { return {.tunable = this}; }
   const Shape& shape() const override { return shape_; }
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;

@@ -160,8 +160,8 @@ SuiteInfo pinn_suite() {
   info.host_bytes = host_bytes;
   info.size_of_input = size_of_input;
   info.check = check;
-  info.shorten = shorten;
-  info.doubts = doubts;
+  info.optional.make_short = shorten;
+  info.optional.caveats = doubts;
   info.shape = shape;
   info.make = make;
   return info;

@@ -70,7 +70,7 @@ void PinnWorkload::disconnect() {
   for (auto& sums : sums_) sums.reset();
 }
 
-void PinnWorkload::own(std::span<const Owner> owners) {
+void PinnWorkload::set_partition(std::span<const Owner> owners) {
   owners_.assign(owners.begin(), owners.end());
   nodes_.clear();
   for (const Owner& owner : owners) {
@@ -79,8 +79,8 @@ void PinnWorkload::own(std::span<const Owner> owners) {
   }
 }
 
-bool PinnWorkload::move(std::span<const Owner> owners) {
-  own(owners);
+bool PinnWorkload::repartition(std::span<const Owner> owners) {
+  set_partition(owners);
   return true;
 }
 
@@ -92,10 +92,10 @@ bool PinnWorkload::shares(const Slice& shards) const {
 
 void PinnWorkload::begin_sample() {
   checkpoints_.begin_sample();
-  begin_again();
+  restart();
 }
 
-void PinnWorkload::begin_again() {
+void PinnWorkload::restart() {
   checkpoints_.forget_incomplete();
   begun_from_ = checkpoints_.complete();
   ++sample_;

@@ -18,11 +18,18 @@
 
 namespace mgpu::pinn {
 
-class PinnWorkload final : public Workload {
+class PinnWorkload final : public Workload,
+                           public IterativeWorkload,
+                           public MovableWorkload,
+                           public PeerExchange,
+                           public Tunable {
  public:
   // Throws Error(input), Error(usage), Error(out_of_memory).
   explicit PinnWorkload(const SuiteParams& params);
 
+  WorkloadInterfaces interfaces() override {
+    return {.iterative = this, .movable = this, .exchange = this, .tunable = this};
+  }
   const Shape& shape() const override { return shape_; }
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
@@ -38,11 +45,11 @@ class PinnWorkload final : public Workload {
   Exchanged exchanged(Mode) const override { return {false, 0, 1, exchanged_bytes()}; }
   void connect(PeerGroup& group) override;
   void disconnect() override;
-  void own(std::span<const Owner> owners) override;
-  bool move(std::span<const Owner> owners) override;
+  void set_partition(std::span<const Owner> owners) override;
+  bool repartition(std::span<const Owner> owners) override;
   void begin_sample() override;
-  std::uint32_t rounds_kept() const override { return checkpoints_.complete(); }
-  void begin_again() override;
+  std::uint32_t checkpointed_rounds() const override { return checkpoints_.complete(); }
+  void restart() override;
   bool may_checkpoint(std::uint32_t steps) const override { return checkpoints_.may_take(steps); }
   void merge() override {}
   std::string digest() const override;  // SHA-256 of parameters, moments and losses

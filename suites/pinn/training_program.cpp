@@ -222,8 +222,9 @@ void TrainingProgram::step(const Slice& slice, std::uint32_t round, Stream& stre
                  hidden_, u32(wide_.width), count_, stride_, round, adam.rate, adam.epsilon});
 }
 
-void TrainingProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) {
-  if (!workload_.brings_state(slice)) return;
+Completion TrainingProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) {
+  if (!workload_.brings_state(slice))
+    return [this, slice, steps] { workload_.checkpointed(slice, steps); };
   PinnWorkload::Checkpoint& kept = workload_.checkpoint(steps);
   kept.state.resize(3 * std::size_t{count_});
   kept.losses.resize(losses_->size() / kNumber);
@@ -236,10 +237,7 @@ void TrainingProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream
         i < 3 ? std::span(kept.state).subspan(i * count_, count_) : std::span(kept.losses);
     stream.download(*copies_[i], 0, std::as_writable_bytes(to));
   }
-}
-
-void TrainingProgram::checkpointed(const Slice& slice, std::uint32_t steps) {
-  workload_.checkpointed(slice, steps);
+  return [this, slice, steps] { workload_.checkpointed(slice, steps); };
 }
 
 // Parameters, those before the last step, moments, gradient, losses.
@@ -253,14 +251,16 @@ void TrainingProgram::bring_ending(const Slice&, Stream& stream) {
   stream.download(*losses_, 0, std::as_writable_bytes(all.subspan(5 * std::size_t{count_})));
 }
 
-void TrainingProgram::publish(Stream& stream) {
-  if (sample_ != workload_.sample() || !done_) return;
+Completion TrainingProgram::publish(Stream& stream) {
+  if (sample_ != workload_.sample() || !done_) return {};
   if (mode_ == Mode::resident || !workload_.brings_state(*done_)) bring_ending(*done_, stream);
   evidence_.resize(done_->size() * stride_);
   stream.download(*shards_, 0, std::as_writable_bytes(std::span(evidence_)));
-  if (!snapshots_ || !workload_.brings_state(*done_)) return;
-  kept_.resize(std::size_t{problem_.snapshots} * count_);
-  stream.download(*snapshots_, 0, std::as_writable_bytes(std::span(kept_)));
+  if (snapshots_ && workload_.brings_state(*done_)) {
+    kept_.resize(std::size_t{problem_.snapshots} * count_);
+    stream.download(*snapshots_, 0, std::as_writable_bytes(std::span(kept_)));
+  }
+  return [this] { workload_.arrived(*done_, ending(*done_)); };
 }
 
 std::vector<float> TrainingProgram::own_layout(const float* from) const {
@@ -289,11 +289,6 @@ Ending TrainingProgram::ending(const Slice& slice) const {
       ending.snapshots.push_back({steps, own_layout(kept_.data() + std::size_t{n} * count_)});
   }
   return ending;
-}
-
-void TrainingProgram::published() {
-  if (sample_ != workload_.sample() || !done_) return;
-  workload_.arrived(*done_, ending(*done_));
 }
 
 }  // namespace mgpu::pinn

@@ -10,11 +10,12 @@
 
 namespace mgpu::pinn {
 
-class TrainingProgram final : public DeviceProgram {
+class TrainingProgram final : public DeviceProgram, public IterativeProgram, public MovableProgram {
  public:
   TrainingProgram(PinnWorkload& workload, DeviceResources& device, Mode mode, Way way,
                   std::uint64_t shards);
 
+  ProgramInterfaces interfaces() override { return {.iterative = this, .movable = this}; }
   std::string kernel_variant() const override { return way_.name; }
   void load(Stream& stream) override;
   void prepare(Stream&) override {}
@@ -23,13 +24,11 @@ class TrainingProgram final : public DeviceProgram {
   std::uint32_t enqueue_rounds(const Slice& slice, std::uint32_t first, std::uint32_t most,
                                Stream& stream) override;
   void move(const Slice& from, const Slice& to, std::uint32_t steps, Stream& stream) override;
-  void checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) override;
-  void checkpointed(const Slice& slice, std::uint32_t steps) override;
+  Completion checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) override;
   Brings brings() const override {
     return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
   }
-  void publish(Stream& stream) override;
-  void published() override;
+  Completion publish(Stream& stream) override;
 
  private:
   void begin_state(Buffer& from, Stream& stream);

@@ -88,16 +88,12 @@ void ChainProgram::finished(const Slice& slice) {
   if (is_last(slice)) workload_.arrivals().arrived({&all, 1});
 }
 
-void ChainProgram::publish(Stream& stream) {
+Completion ChainProgram::publish(Stream& stream) {
   if (mode_ == Mode::end_to_end || sample_ != workload_.arrivals().sample() || !done_ ||
       !is_last(*done_))
-    return;
+    return {};
   stream.download(*results_, 0, workload_.results());
-}
-
-void ChainProgram::published() {
-  if (mode_ == Mode::resident && sample_ == workload_.arrivals().sample() && done_)
-    finished(*done_);
+  return [this] { finished(*done_); };
 }
 
 }  // namespace mgpu::pipeline

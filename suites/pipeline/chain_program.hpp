@@ -16,12 +16,13 @@
 
 namespace mgpu::pipeline {
 
-class ChainProgram final : public DeviceProgram {
+class ChainProgram final : public DeviceProgram, public IterativeProgram {
  public:
   // `workload` outlives it. Throws what StageKernels does.
   ChainProgram(ChainWorkload& workload, DeviceResources& device, Mode mode, std::size_t group);
 
   StageKernels& kernels() { return kernels_; }
+  ProgramInterfaces interfaces() override { return {.iterative = this}; }
   std::string kernel_variant() const override { return variant_; }
   void load(Stream& stream) override { stream.upload(*records_, 0, workload_.records()); }
   void prepare(Stream&) override {}
@@ -31,8 +32,7 @@ class ChainProgram final : public DeviceProgram {
     return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
   }
   void finished(const Slice& slice) override;
-  void publish(Stream& stream) override;
-  void published() override;
+  Completion publish(Stream& stream) override;
 
  private:
   Records source(const Slice& slice, std::uint32_t batch);

@@ -54,15 +54,11 @@ void DataProgram::download(const Slice& slice, Bytes offset, unsigned slot, Stre
   stream.download(*results_[slot], offset, workload_.results().subspan(begin, end - begin));
 }
 
-void DataProgram::publish(Stream& stream) {
-  if (mode_ == Mode::end_to_end || sample_ != workload_.arrivals().sample()) return;
+Completion DataProgram::publish(Stream& stream) {
+  if (mode_ == Mode::end_to_end || sample_ != workload_.arrivals().sample()) return {};
   for (const Slice& slice : done_)
     download(slice, problem_.first(slice.begin) * problem_.width_after() * 4, 0, stream);
-}
-
-void DataProgram::published() {
-  if (mode_ == Mode::resident && sample_ == workload_.arrivals().sample())
-    workload_.arrivals().arrived(done_);
+  return [this] { workload_.arrivals().arrived(done_); };
 }
 
 }  // namespace mgpu::pipeline

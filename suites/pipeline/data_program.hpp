@@ -22,8 +22,7 @@ class DataProgram final : public DeviceProgram {
     return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
   }
   void finished(const Slice& slice) override { workload_.arrivals().arrived({&slice, 1}); }
-  void publish(Stream& stream) override;
-  void published() override;
+  Completion publish(Stream& stream) override;
 
  private:
   void download(const Slice& slice, Bytes offset, unsigned slot, Stream& stream);

@@ -61,7 +61,7 @@ SuiteInfo pipeline_suite() {
   info.host_bytes = host_bytes_of;
   info.size_of_input = records_of_input;
   info.check = check_problem;
-  info.settle = settle_place;
+  info.optional.resolve_with_devices = settle_place;
   info.shape = shape;
   info.make = make;
   return info;

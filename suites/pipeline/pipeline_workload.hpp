@@ -23,8 +23,9 @@
 
 namespace mgpu::pipeline {
 
-class PipelineWorkload : public Workload {
+class PipelineWorkload : public Workload, public Tunable {
  public:
+  WorkloadInterfaces interfaces() override { return {.tunable = this}; }
   const Shape& shape() const override { return shape_; }
   Demand demand(const DeviceTraits& device) const override;
   std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
@@ -87,10 +88,16 @@ class DataWorkload final : public PipelineWorkload {
                                          const Capacity& capacity) override;
 };
 
-class ChainWorkload final : public PipelineWorkload {
+class ChainWorkload final : public PipelineWorkload,
+                            public IterativeWorkload,
+                            public StagedWorkload,
+                            public PeerExchange {
  public:
   ChainWorkload(const Problem& problem, const SuiteParams& params)
       : PipelineWorkload(problem, params) {}
+  WorkloadInterfaces interfaces() override {
+    return {.iterative = this, .staged = this, .exchange = this, .tunable = this};
+  }
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
                                          const Capacity& capacity) override;
@@ -101,7 +108,9 @@ class ChainWorkload final : public PipelineWorkload {
     mail_ = group.allocate(2 * problem_.most_handed_over());
   }
   void disconnect() override { mail_.reset(); }
-  void own(std::span<const Owner> owners) override { owners_.assign(owners.begin(), owners.end()); }
+  void set_partition(std::span<const Owner> owners) override {
+    owners_.assign(owners.begin(), owners.end());
+  }
   std::optional<ChainEstimate> chain(std::span<const std::string> devices) const override;
 
   const std::vector<Owner>& owners() const { return owners_; }

@@ -202,14 +202,10 @@ void BlocksProgram::download(Stream& stream) {
     });
 }
 
-void BlocksProgram::publish(Stream& stream) {
-  if (mode_ == Mode::end_to_end || sample_ != workload_.sample() || !done_) return;
+Completion BlocksProgram::publish(Stream& stream) {
+  if (mode_ == Mode::end_to_end || sample_ != workload_.sample() || !done_) return {};
   download(stream);
-}
-
-void BlocksProgram::published() {
-  if (mode_ == Mode::end_to_end || sample_ != workload_.sample() || !done_) return;
-  workload_.arrived(*done_);
+  return [this] { workload_.arrived(*done_); };
 }
 
 }  // namespace mgpu::stencil

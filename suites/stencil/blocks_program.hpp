@@ -9,10 +9,11 @@
 
 namespace mgpu::stencil {
 
-class BlocksProgram final : public DeviceProgram {
+class BlocksProgram final : public DeviceProgram, public IterativeProgram {
  public:
   BlocksProgram(StencilWorkload& workload, DeviceResources& device, Mode mode);
 
+  ProgramInterfaces interfaces() override { return {.iterative = this}; }
   void load(Stream& stream) override;
   void prepare(Stream&) override {}
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
@@ -21,8 +22,7 @@ class BlocksProgram final : public DeviceProgram {
     return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
   }
   void finished(const Slice& slice) override { workload_.arrived(slice); }
-  void publish(Stream& stream) override;
-  void published() override;
+  Completion publish(Stream& stream) override;
 
  private:
   std::uint64_t place(std::uint64_t layer, std::uint64_t aside) const {  // of a cell in a state

@@ -182,7 +182,7 @@ void StencilProgram::move(const Slice& from, const Slice& to, std::uint32_t step
 }
 
 // By way of a copy, which the steps to come do not change.
-void StencilProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) {
+Completion StencilProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) {
   const StencilWorkload::Checkpoint kept = workload_.checkpoint(steps);
   const auto bring = [&](Buffer& from, Buffer& by_way_of, std::span<std::byte> host) {
     const Bytes first = halo_ * problem_.layer_bytes(),
@@ -199,10 +199,9 @@ void StencilProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream&
     stream.download_rows(*changes_, kept.changes.data() + slice.begin * problem_.element,
                          changes_of(slice));
   download_status(stream);
-}
-
-void StencilProgram::checkpointed(const Slice& slice, std::uint32_t steps) {
-  if (is_whole()) workload_.checkpointed(slice, steps);
+  return [this, slice, steps] {
+    if (is_whole()) workload_.checkpointed(slice, steps);
+  };
 }
 
 // With what depends on it: whether persistent kernels came to their end. Who waited in vain for a
@@ -433,16 +432,14 @@ void StencilProgram::bring_result(const Slice& slice, Stream& stream) {
                          changes_of(slice));
 }
 
-void StencilProgram::publish(Stream& stream) {
-  if (mode_ == Mode::end_to_end || sample_ != workload_.sample() || !done_) return;
-  bring_result(*done_, stream);
-}
-
-void StencilProgram::published() {
-  if (sample_ != workload_.sample() || !done_) return;
-  if (persistent_) persistent_->check();
-  if (by_kernels_) by_kernels_->check();
-  if (mode_ == Mode::resident) workload_.arrived(*done_);
+Completion StencilProgram::publish(Stream& stream) {
+  if (sample_ != workload_.sample() || !done_) return {};
+  if (mode_ != Mode::end_to_end) bring_result(*done_, stream);
+  return [this] {
+    if (persistent_) persistent_->check();
+    if (by_kernels_) by_kernels_->check();
+    if (mode_ == Mode::resident) workload_.arrived(*done_);
+  };
 }
 
 void StencilProgram::finished(const Slice& slice) {

@@ -11,10 +11,11 @@
 
 namespace mgpu::stencil {
 
-class StencilProgram final : public DeviceProgram {
+class StencilProgram final : public DeviceProgram, public IterativeProgram, public MovableProgram {
  public:
   StencilProgram(StencilWorkload& workload, DeviceResources& device, Mode mode);
 
+  ProgramInterfaces interfaces() override { return {.iterative = this, .movable = this}; }
   void load(Stream& stream) override;
   void prepare(Stream&) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
@@ -22,14 +23,12 @@ class StencilProgram final : public DeviceProgram {
   std::uint32_t enqueue_rounds(const Slice& slice, std::uint32_t first, std::uint32_t most,
                                Stream& stream) override;
   void move(const Slice& from, const Slice& to, std::uint32_t steps, Stream& stream) override;
-  void checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) override;
-  void checkpointed(const Slice& slice, std::uint32_t steps) override;
+  Completion checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) override;
   Brings brings() const override {
     return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
   }
   void finished(const Slice& slice) override;
-  void publish(Stream& stream) override;
-  void published() override;
+  Completion publish(Stream& stream) override;
 
  private:
   struct Layers {  // of a state: local numbers, of which `halo_` is the first of the share

@@ -56,8 +56,8 @@ SuiteInfo stencil_suite() {
   info.default_size = 2048;
   info.quick_size = 256;
   info.sizes_per_doubling = 2;
-  info.full_size_of = full_size;
-  info.shorten = [](SuiteParams& params) { params.options["iterations"] = "25"; };
+  info.optional.full_size_of = full_size;
+  info.optional.make_short = [](SuiteParams& params) { params.options["iterations"] = "25"; };
   info.options = {
       {"kind",
        "jacobi2d: a plane, each cell the mean of four neighbours; heat3d: a box, explicit steps of "

@@ -106,7 +106,7 @@ void StencilWorkload::disconnect() {
   halos_.reset();
 }
 
-void StencilWorkload::own(std::span<const Owner> owners) {
+void StencilWorkload::set_partition(std::span<const Owner> owners) {
   owners_.assign(owners.begin(), owners.end());
   transfers_.clear();
   persistent_ = decide_persistent();
@@ -179,7 +179,7 @@ bool StencilWorkload::is_persistent(const Slice& slice, std::uint64_t alone) con
              : std::max(slice.size(), owners_.empty() ? problem_.layers() : 0) <= alone;
 }
 
-bool StencilWorkload::move(std::span<const Owner> owners) {
+bool StencilWorkload::repartition(std::span<const Owner> owners) {
   if (problem_.kind == Kind::star || problem_.columns > 1 || problem_.checks() > 0 || !shared_[0])
     return false;
   for (const Owner& owner : owners)
@@ -198,10 +198,10 @@ StencilWorkload::Checkpoint StencilWorkload::checkpoint(std::uint32_t steps) {
 
 void StencilWorkload::begin_sample() {
   checkpoints_.begin_sample();
-  begin_again();
+  restart();
 }
 
-void StencilWorkload::begin_again() {
+void StencilWorkload::restart() {
   checkpoints_.forget_incomplete();
   begun_from_ = checkpoints_.complete();
   first_number_ += problem_.steps + 1;

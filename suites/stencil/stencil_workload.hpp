@@ -18,11 +18,17 @@
 
 namespace mgpu::stencil {
 
-class StencilWorkload final : public Workload {
+class StencilWorkload final : public Workload,
+                              public IterativeWorkload,
+                              public MovableWorkload,
+                              public PeerExchange {
  public:
   // Throws Error(input), Error(usage), Error(out_of_memory).
   explicit StencilWorkload(const SuiteParams& params);
 
+  WorkloadInterfaces interfaces() override {
+    return {.iterative = this, .movable = this, .exchange = this};
+  }
   const Shape& shape() const override { return shape_; }
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
@@ -36,12 +42,12 @@ class StencilWorkload final : public Workload {
   void connect(PeerGroup& group) override;
   void disconnect() override;
   // Throws Error(unsupported) where a share has fewer layers than others need of it.
-  void own(std::span<const Owner> owners) override;
+  void set_partition(std::span<const Owner> owners) override;
   // Of blocks, stars, norms, and states that are too large to be shared nothing is moved.
-  bool move(std::span<const Owner> owners) override;
+  bool repartition(std::span<const Owner> owners) override;
   void begin_sample() override;
-  std::uint32_t rounds_kept() const override { return checkpoints_.complete(); }
-  void begin_again() override;
+  std::uint32_t checkpointed_rounds() const override { return checkpoints_.complete(); }
+  void restart() override;
   bool may_checkpoint(std::uint32_t steps) const override { return checkpoints_.may_take(steps); }
   void merge() override {}
   std::string digest()

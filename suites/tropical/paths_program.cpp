@@ -250,13 +250,10 @@ void PathsProgram::bring_result(const Slice& slice, Stream& stream) {
   }
 }
 
-void PathsProgram::publish(Stream& stream) {
-  if (mode_ == Mode::end_to_end || sample_ != workload_.sample() || !done_) return;
+Completion PathsProgram::publish(Stream& stream) {
+  if (mode_ == Mode::end_to_end || sample_ != workload_.sample() || !done_) return {};
   bring_result(*done_, stream);
-}
-
-void PathsProgram::published() {
-  if (mode_ == Mode::resident && sample_ == workload_.sample() && done_) workload_.arrived(*done_);
+  return [this] { workload_.arrived(*done_); };
 }
 
 }  // namespace mgpu::tropical

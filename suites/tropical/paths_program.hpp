@@ -16,10 +16,11 @@
 
 namespace mgpu::tropical {
 
-class PathsProgram final : public DeviceProgram {
+class PathsProgram final : public DeviceProgram, public IterativeProgram {
  public:
   PathsProgram(PathsWorkload& workload, DeviceResources& device, Mode mode, Kernels kernels);
 
+  ProgramInterfaces interfaces() override { return {.iterative = this}; }
   std::string kernel_variant() const override { return kernels_.variant.name(); }
   void load(Stream& stream) override;
   void prepare(Stream&) override { panels_ = {}; }
@@ -29,8 +30,7 @@ class PathsProgram final : public DeviceProgram {
     return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
   }
   void finished(const Slice& slice) override { workload_.arrived(slice); }
-  void publish(Stream& stream) override;
-  void published() override;
+  Completion publish(Stream& stream) override;
 
  private:
   struct Product {  // rows of the state from `first` on become better by way of `size` vertices

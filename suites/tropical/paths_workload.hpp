@@ -17,11 +17,17 @@ namespace mgpu::tropical {
 Shape shape_of_paths(const Problem& problem);
 Bytes host_bytes_of_paths(const Problem& problem);
 
-class PathsWorkload final : public Workload {
+class PathsWorkload final : public Workload,
+                            public IterativeWorkload,
+                            public PeerExchange,
+                            public Tunable {
  public:
   // Throws Error(input), Error(usage), Error(out_of_memory).
   PathsWorkload(const Problem& problem, const SuiteParams& params);
 
+  WorkloadInterfaces interfaces() override {
+    return {.iterative = this, .exchange = this, .tunable = this};
+  }
   const Shape& shape() const override { return shape_; }
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
@@ -37,7 +43,9 @@ class PathsWorkload final : public Workload {
   }
   void connect(PeerGroup& group) override;
   void disconnect() override;
-  void own(std::span<const Owner> owners) override { owners_.assign(owners.begin(), owners.end()); }
+  void set_partition(std::span<const Owner> owners) override {
+    owners_.assign(owners.begin(), owners.end());
+  }
   void begin_sample() override { arrivals_.begin_sample(results()); }
   void merge() override {}
   std::string digest()

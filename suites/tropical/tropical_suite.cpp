@@ -100,7 +100,7 @@ SuiteInfo tropical_suite() {
   info.host_bytes = host_bytes;
   info.size_of_input = rows_of_input;
   info.check = check;
-  info.resolve = resolve;
+  info.optional.resolve = resolve;
   info.shape = shape;
   info.make = make;
   return info;

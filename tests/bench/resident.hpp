@@ -43,9 +43,9 @@ class Resident {
   // Of the last sample.
   bool right() {
     if (workload_->shape().result_on_devices) {  // it is still on the device
-      program_->publish(open_->stream());
+      const Completion completion = program_->publish(open_->stream());
       finish();
-      program_->published();
+      if (completion) completion();
     }
     return workload_->verify(VerifyLevel::full, 1).status == Verdict::Status::passed;
   }

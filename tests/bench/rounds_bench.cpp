@@ -39,8 +39,12 @@ struct RoundsCase {
 };
 
 // One item a device.
-class EmptyRounds final : public Workload {
+class EmptyRounds final : public Workload, public IterativeWorkload, public PeerExchange {
  public:
+  WorkloadInterfaces interfaces() override { return {.iterative = this, .exchange = this}; }
+  void set_partition(std::span<const Owner>) override {}
+  Exchanged exchanged(Mode) const override { return {}; }
+  void disconnect() override {}
   explicit EmptyRounds(const RoundsCase& given) : given_(given) {
     shape_.items = given.devices;
     shape_.rounds = kRounds;
@@ -78,8 +82,9 @@ class EmptyRounds final : public Workload {
   std::uint32_t number_ = 1;
 };
 
-class EmptyProgram final : public DeviceProgram {
+class EmptyProgram final : public DeviceProgram, public IterativeProgram {
  public:
+  ProgramInterfaces interfaces() override { return {.iterative = this}; }
   EmptyProgram(EmptyRounds& workload, DeviceResources& device)
       : workload_(workload), peer_(device.peer()) {
     const bool nvidia = device.traits().nvidia;
@@ -122,7 +127,7 @@ class EmptyProgram final : public DeviceProgram {
   std::uint32_t enqueue_rounds(const Slice& slice, std::uint32_t first, std::uint32_t most,
                                Stream& stream) override {
     if (workload_.given().way == Way::puts)
-      return DeviceProgram::enqueue_rounds(slice, first, most, stream);
+      return IterativeProgram::enqueue_rounds(slice, first, most, stream);
     if (workload_.given().way == Way::persistent) {
       launch(first, most, stream);
       return most;
@@ -133,13 +138,13 @@ class EmptyProgram final : public DeviceProgram {
     for (std::uint32_t i = 0; i < rounds; ++i) launch(first + i, 1, stream);
     return rounds;
   }
-  void publish(Stream& stream) override {
+  Completion publish(Stream& stream) override {
     stream.download(*status_, 0, std::as_writable_bytes(std::span(&failed_, 1)));
-  }
-  void published() override {
-    if (failed_ != 0 && workload_.given().way != Way::puts)
-      throw Error(ErrorKind::device,
-                  "a kernel waited in vain for device " + std::to_string(failed_ - 1));
+    return [this] {
+      if (failed_ != 0 && workload_.given().way != Way::puts)
+        throw Error(ErrorKind::device,
+                    "a kernel waited in vain for device " + std::to_string(failed_ - 1));
+    };
   }
 
  private:
@@ -199,9 +204,7 @@ struct Ring {
     if (!sample.faults.empty()) throw Error(sample.faults.front().kind, sample.faults.front().what);
     for (std::size_t i = 0; i < programs.size(); ++i) {
       OpenDevice& device = *machine.devices()[i].open;
-      programs[i]->publish(device.stream());
-      finish_batch(machine.backend(), device, device.submit());
-      programs[i]->published();
+      complete(machine.backend(), device, programs[i]->publish(device.stream()));
     }
     return sample.makespan();
   }

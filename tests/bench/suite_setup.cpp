@@ -60,7 +60,7 @@ SuiteSetup::SuiteSetup(Machine& machine, const SuiteInfo& suite, std::uint64_t s
   params.seed = 1;
   params.devices = machine.devices().size();
   if (suite.check != nullptr) suite.check(params);
-  if (suite.resolve != nullptr) suite.resolve(params);
+  if (suite.optional.resolve != nullptr) suite.optional.resolve(params);
   workload_ = suite.make(params);
   std::vector<OpenDevice*> open;
   for (SessionDevice& device : machine.devices()) open.push_back(device.open.get());
@@ -73,9 +73,11 @@ SuiteSetup::SuiteSetup(Machine& machine, const SuiteInfo& suite, std::uint64_t s
       throw Error(ErrorKind::unsupported,
                   machine.devices()[i].facts.id + ": " + mine.capacity.reason);
     mine.program = workload_->program(open[i]->resources(), mode, mine.capacity);
-    mine.program->self_test(open[i]->stream());
-    finish_on(i);
-    mine.program->self_tested();
+    if (SelfTested* const self_tested = mine.program->interfaces().self_tested) {
+      const Completion completion = self_tested->self_test(open[i]->stream());
+      finish_on(i);
+      completion();
+    }
     if (mode == Mode::end_to_end) continue;
     mine.program->load(open[i]->stream());
     finish_on(i);
@@ -136,9 +138,10 @@ Nanos SuiteSetup::sample() {
 void SuiteSetup::verify() {
   if (workload_->shape().result_on_devices) {
     for (std::size_t i = 0; i < case_.devices.size(); ++i) {
-      prepared_[i].program->publish(machine_.devices()[i].open->stream());
+      const Completion completion =
+          prepared_[i].program->publish(machine_.devices()[i].open->stream());
       finish_on(i);
-      prepared_[i].program->published();
+      if (completion) completion();
     }
   }
   const Verdict verdict = workload_->verify(VerifyLevel::full, 1);

@@ -88,7 +88,7 @@ void terms(std::string_view input) {
     params.size = suite.size_of_input(params);
     if (suite.check != nullptr) suite.check(params);
     if (params.size > 4096 || suite.host_bytes(params) > kMemory / 64) return;
-    if (suite.resolve != nullptr) suite.resolve(params);
+    if (suite.optional.resolve != nullptr) suite.optional.resolve(params);
     suite.make(params);
   });
 }

@@ -21,12 +21,14 @@ void compute(Workload& workload, Mode mode, bool cpu, Items slice = 0) {
   const Capacity capacity = workload.capacity(resources.traits(), mode);
   REQUIRE(capacity.fits > 0);
   const auto program = workload.program(resources, mode, capacity);
-  program->self_test(stream);
-  finish(device);
-  program->self_tested();
+  if (SelfTested* const self_tested = program->interfaces().self_tested) {
+    const Completion completion = self_tested->self_test(stream);
+    finish(device);
+    completion();
+  }
   if (mode != Mode::end_to_end) program->load(stream);
   finish(device);
-  workload.expect(1);
+  if (SizedByDevices* const sized = workload.sized_by_devices()) sized->set_device_count(1);
   workload.begin_sample();
   program->prepare(stream);
   const Items items = workload.shape().items, most = slice > 0 ? slice : capacity.pipeline;
@@ -36,24 +38,24 @@ void compute(Workload& workload, Mode mode, bool cpu, Items slice = 0) {
     program->enqueue(part, number % 2, stream);
     finish(device);
     for (std::uint32_t round = 0; round < workload.shape().rounds;) {
-      round += program->enqueue_rounds(part, round, workload.shape().rounds - round, stream);
+      round += program->interfaces().iterative->enqueue_rounds(
+          part, round, workload.shape().rounds - round, stream);
       finish(device);
     }
     if (program->brings() == Brings::slice) program->finished(part);
   }
-  program->collect(stream);
-  finish(device);
-  program->collected();
-  if (workload.merge_on_device(resources.traits())) {
-    program->merge(stream);
+  const auto complete = [&](const Completion& completion) {
     finish(device);
-    program->merged();
+    if (completion) completion();
+  };
+  complete(program->collect(stream));
+  DeviceMerge* const merge = workload.device_merge();
+  if (merge != nullptr && merge->merge_on_device(resources.traits())) {
+    complete(program->interfaces().merging->merge(stream));
   } else {
     workload.merge();
   }
-  program->publish(stream);
-  finish(device);
-  program->published();
+  complete(program->publish(stream));
   const Verdict verdict = workload.verify(VerifyLevel::full, 3);
   CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
 }
@@ -262,9 +264,9 @@ TEST_CASE("geometric") {
         const auto workload = workload_of(
             "geometric", 70, {{"algebra", algebra}, {"op", operation}, {"precision", precision}});
         const DeviceTraits traits = Disguised(simulator(), cpu).traits();
-        for (const std::string& variant : workload->kernel_variants(traits)) {
+        for (const std::string& variant : workload->tunable()->kernel_variants(traits)) {
           CAPTURE(variant);
-          REQUIRE(workload->prefer(traits, variant));
+          REQUIRE(workload->tunable()->prefer(traits, variant));
           compute(*workload, cpu ? Mode::resident : Mode::end_to_end, cpu);
         }
       }

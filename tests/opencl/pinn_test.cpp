@@ -53,7 +53,7 @@ std::string train(PinnWorkload& workload, DeviceResources& device, Way way) {
   TrainingProgram program(workload, device, Mode::resident, std::move(way),
                           workload.problem().shards);
   const Slice all{0, workload.problem().shards};
-  workload.own({});
+  workload.set_partition({});
   workload.begin_sample();
   REQUIRE(device.try_out([&](Stream& stream) { program.load(stream); }));
   REQUIRE(device.try_out([&](Stream& stream) {
@@ -73,8 +73,9 @@ std::string train(PinnWorkload& workload, DeviceResources& device, Way way) {
     CHECK(counted.launches == steps * each + draws + problem.snapshots);
     if (in_series) CHECK(counted.announced == counted.launches);
   }));
-  REQUIRE(device.try_out([&](Stream& stream) { program.publish(stream); }));
-  program.published();
+  Completion completion;
+  REQUIRE(device.try_out([&](Stream& stream) { completion = program.publish(stream); }));
+  completion();
   const Verdict verdict = workload.verify(VerifyLevel::full, 3);
   CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
   return workload.digest();
@@ -216,7 +217,7 @@ TEST_CASE("pinn: parts of a domain are right, one whose neighbour was another is
                         ways(as_gpu.traits(), workload.part(0)).front(), 2);
   const Slice all{0, 2};
   REQUIRE(device.try_out([&](Stream& stream) { program.load(stream); }));
-  workload.own({});
+  workload.set_partition({});
   workload.begin_sample();
   REQUIRE(device.try_out([&](Stream& stream) {
     program.enqueue(all, 0, stream);
@@ -228,8 +229,9 @@ TEST_CASE("pinn: parts of a domain are right, one whose neighbour was another is
     }
   }));
   CHECK(has(workload.verify(VerifyLevel::full, 1).message, "parts"));  // still on the device
-  REQUIRE(device.try_out([&](Stream& stream) { program.publish(stream); }));
-  program.published();
+  Completion completion;
+  REQUIRE(device.try_out([&](Stream& stream) { completion = program.publish(stream); }));
+  completion();
   const Verdict verdict = workload.verify(VerifyLevel::full, 1);
   CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
   // The bias of the output: the step from it to what came after is as before.

@@ -43,10 +43,10 @@ TEST_CASE("portable kernels: rounds of shortest paths give Dijkstra's lengths an
 TEST_CASE("portable kernels: multivectors by way of local memory or not have the same bits") {
   const auto workload = workload_with("geometric", 700, {{"algebra", "2,1,1"}, {"op", "sandwich"}});
   const DeviceTraits traits = AsGpu(machine().open.front()->resources()).traits();
-  const auto names = workload->kernel_variants(traits);
+  const auto names = workload->tunable()->kernel_variants(traits);
   REQUIRE((names.front() == "staged 64 large" && names.back() == "direct 32 large"));
   const std::string staged = digest_of(*workload, kAsGpu);
-  REQUIRE(workload->prefer(traits, names.back()));
+  REQUIRE(workload->tunable()->prefer(traits, names.back()));
   CHECK(digest_of(*workload, kAsGpu) == staged);
 }
 

@@ -11,8 +11,9 @@
 
 namespace mgpu::test {
 
-class CombinedSum : public SquaresSum {
+class CombinedSum : public SquaresSum, public PeerExchange {
  public:
+  WorkloadInterfaces interfaces() override { return {.exchange = this}; }
   static constexpr std::uint64_t kMostSlices = 4096;  // of a device, in a sample
 
   explicit CombinedSum(Items items) : SquaresSum(items, {0, 0, 1, 0}) {}
@@ -35,8 +36,9 @@ class CombinedSum : public SquaresSum {
   }
 
  private:
-  class Program final : public DeviceProgram {
+  class Program final : public DeviceProgram, public CombiningProgram {
    public:
+    ProgramInterfaces interfaces() override { return {.combining = this}; }
     Program(CombinedSum& workload, DeviceResources& device)
         : workload_(workload),
           kernel_(device.kernel("sum.cl", "sum_slice", "")),
@@ -49,17 +51,23 @@ class CombinedSum : public SquaresSum {
     void enqueue(const Slice& slice, unsigned, Stream& stream) override {
       stream.launch(*kernel_, Grid{}, {in_.get(), slice.begin, slice.size(), out_.get(), made_++});
     }
-    void collect(Stream& stream) override {
-      if (!combines()) bring_own(stream);
+    Completion collect(Stream& stream) override {
+      if (!combines()) {
+        bring_own(stream);
+        return [this] { add_arrived(); };
+      }
+      return [this] {
+        const std::lock_guard lock(workload_.mutex_);
+        workload_.counts_[*place_] = made_;
+      };
     }
-    void collected() override {
-      if (!combines()) return add_arrived();
-      const std::lock_guard lock(workload_.mutex_);
-      workload_.counts_[*place_] = made_;
-    }
-    void bring(bool together, Stream& stream) override {
-      if (!combines()) return;
-      if (!together) return bring_own(stream);
+    Completion bring(bool together, Stream& stream) override {
+      if (!combines()) return {};
+      const Completion arrived = [this] { add_arrived(); };
+      if (!together) {
+        bring_own(stream);
+        return arrived;
+      }
       Peer& peer = workload_.group_->peer(*place_);
       std::vector<DeviceIndex> others = workload_.members_;
       std::erase(others, *place_);
@@ -67,7 +75,7 @@ class CombinedSum : public SquaresSum {
       for (const DeviceIndex to : others)
         peer.put(*out_, 0, *workload_.sums_, to, place_->value * kMostSlices * 8, made_ * Bytes{8});
       peer.sync(others, others);
-      if (*place_ != first) return;
+      if (*place_ != first) return arrived;
       Bytes at = made_;
       bring_own(stream);
       for (const auto& [device, count] : workload_.counts_) {
@@ -77,8 +85,8 @@ class CombinedSum : public SquaresSum {
                         std::as_writable_bytes(std::span(arriving_).subspan(at, count)));
         at += count;
       }
+      return arrived;
     }
-    void brought() override { add_arrived(); }
 
    private:
     bool combines() const {

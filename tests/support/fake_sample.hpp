@@ -92,7 +92,7 @@ struct FakeSample {
     for (const auto& device : open) members.push_back(device.get());
     group = backend.connect(members, path);
     SmallPieces small(*group, planted.most_shared);
-    workload.connect(small);
+    workload.exchange()->connect(small);
     SampleRequest request;
     for (std::uint32_t i = 0; i < shares.size(); ++i) {
       DeviceResources* resources = &open[i]->resources();
@@ -117,7 +117,7 @@ struct FakeSample {
     }
     request.peers = group.get();
     run(workload, request, make_kept_shares(shares, borders));
-    workload.disconnect();
+    workload.exchange()->disconnect();
   }
 
   // Of slices of two items, split equally.
@@ -194,9 +194,9 @@ struct FakeSample {
       if (std::any_of(raw.faults.begin(), raw.faults.end(),
                       [&](const auto& fault) { return fault.device.value == i; }))
         continue;
-      programs[i]->publish(open[i]->stream());
+      const Completion completion = programs[i]->publish(open[i]->stream());
       finish(i);
-      programs[i]->published();
+      if (completion) completion();
     }
     programs.clear();
   }

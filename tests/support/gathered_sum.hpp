@@ -10,8 +10,9 @@
 
 namespace mgpu::test {
 
-class GatheredSum final : public SquaresSum {
+class GatheredSum final : public SquaresSum, public PeerExchange {
  public:
+  WorkloadInterfaces interfaces() override { return {.exchange = this}; }
   explicit GatheredSum(Items items) : SquaresSum(items, {0, 0, 1, items * 8}) {}
   Exchanged exchanged(Mode mode) const override { return {mode == Mode::end_to_end, 0}; }
   void connect(PeerGroup& group) override { replicated_.emplace(group, shape_.bytes_in); }

@@ -111,9 +111,11 @@ struct Programs {
       if (how.pipeline > 0) capacity.pipeline = std::min(how.pipeline, capacity.fits);
       DeviceProgram& program =
           *programs.emplace_back(workload.program(resources, how.mode, capacity));
-      program.self_test(device.stream());
-      wait_for(device);
-      program.self_tested();
+      if (SelfTested* const self_tested = program.interfaces().self_tested) {
+        const Completion completion = self_tested->self_test(device.stream());
+        wait_for(device);
+        completion();
+      }
       if (how.mode != Mode::end_to_end) program.load(device.stream());
       wait_for(device);
       DeviceEstimate& estimate = estimates.emplace_back();
@@ -135,7 +137,7 @@ struct Programs {
     plan.items = shape.items;
     plan.granularity = shape.granularity;
     plan.mode = how.mode;
-    plan.cost = workload.cost(how.mode);
+    plan.cost = cost_of(workload, how.mode);
     plan.devices = estimates;
     const StrategyChoice choice = parse_strategies(strategy).front();
     const auto source = choice.info->make(choice.params)->begin(plan, {});
@@ -144,9 +146,9 @@ struct Programs {
     const RawSample taken = here.executor->run(request);
     REQUIRE_MESSAGE(!taken.failure, (taken.failure ? taken.failure->what() : ""));
     for (std::size_t i = 0; i < programs.size(); ++i) {
-      programs[i]->publish(here.open[i]->stream());
+      const Completion completion = programs[i]->publish(here.open[i]->stream());
       wait_for(*here.open[i]);
-      programs[i]->published();
+      if (completion) completion();
     }
   }
 

@@ -68,8 +68,14 @@ struct SumFaults {
   std::vector<Slice>* given = nullptr;          // notes what is enqueued, on a virtual clock
 };
 
-class SumWorkload final : public Workload {
+class SumWorkload final : public Workload,
+                          public SizedByDevices,
+                          public DeviceMerge,
+                          public Tunable {
  public:
+  WorkloadInterfaces interfaces() override {
+    return {.device_merge = this, .tunable = this, .sized_by_devices = this};
+  }
   explicit SumWorkload(Items items, SumFaults faults = {}, bool superlinear = false)
       : values_(items), faults_(faults) {
     std::iota(values_.begin(), values_.end(), std::uint64_t{3});
@@ -126,7 +132,8 @@ class SumWorkload final : public Workload {
     if (faults_.sharing != nullptr) faults_.sharing->push_back(expected_);
     if (faults_.samples != nullptr) ++*faults_.samples;
   }
-  void expect(std::size_t devices) override { expected_ = devices; }
+  ItemCost cost(Mode) const override { return shape_.cost; }
+  void set_device_count(std::size_t devices) override { expected_ = devices; }
   bool merge_on_device(const DeviceTraits&) const override { return faults_.at_merge != nullptr; }
   bool merges_on_host() const override { return !faults_.only_devices_merge; }
   void merge() override {
@@ -156,8 +163,9 @@ class SumWorkload final : public Workload {
   }
 
  private:
-  class Program final : public DeviceProgram {
+  class Program final : public DeviceProgram, public MergingProgram {
    public:
+    ProgramInterfaces interfaces() override { return {.merging = this}; }
     Program(SumWorkload& workload, DeviceResources& device, Mode mode, const Capacity& capacity)
         : workload_(workload),
           id_(device.traits().id),
@@ -212,20 +220,21 @@ class SumWorkload final : public Workload {
       arriving_.pop_front();
     }
 
-    void collect(Stream& stream) override {
+    Completion collect(Stream& stream) override {
       sums_.assign(enqueued_ - collected_, 0);
       stream.download(*out_, collected_ * 8, std::as_writable_bytes(std::span(sums_)));
+      return [this] {
+        const std::lock_guard lock(workload_.mutex_);
+        for (const std::uint64_t sum : sums_) workload_.sum_ += sum;
+        if (workload_.faults_.corrupts == id_) ++workload_.sum_;
+        collected_ = enqueued_;
+      };
     }
 
-    void collected() override {
-      const std::lock_guard lock(workload_.mutex_);
-      for (const std::uint64_t sum : sums_) workload_.sum_ += sum;
-      if (workload_.faults_.corrupts == id_) ++workload_.sum_;
-      collected_ = enqueued_;
+    Completion merge(Stream&) override {
+      workload_.faults_.at_merge();
+      return [this] { workload_.merge(); };
     }
-
-    void merge(Stream&) override { workload_.faults_.at_merge(); }
-    void merged() override { workload_.merge(); }
 
    private:
     static constexpr std::uint32_t kMostSlices = 1 << 14;

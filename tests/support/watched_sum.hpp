@@ -60,15 +60,19 @@ inline FakeKernels watched_kernels() {
   return {{"squares", {sum(true), ops}}, {"add", {sum(false), ops}}, {"clear", clear}};
 }
 
-class WatchedSum final : public SquaresSum {
+class WatchedSum final : public SquaresSum, public SizedByDevices, public DeviceMerge {
  public:
+  WorkloadInterfaces interfaces() override {
+    return {.device_merge = this, .sized_by_devices = this};
+  }
   WatchedSum(Items items, Watched& watched) : SquaresSum(items, {8, 0, 1, 0}), watched_(watched) {}
 
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
                                          const Capacity&) override {
     return std::make_unique<Program>(*this, device, mode);
   }
-  void expect(std::size_t devices) override { watched_.sharing = devices; }
+  ItemCost cost(Mode) const override { return shape_.cost; }
+  void set_device_count(std::size_t devices) override { watched_.sharing = devices; }
   void begin_sample() override {
     ++watched_.samples;
     watched_.merged.resize(watched_.samples + 1);
@@ -86,8 +90,9 @@ class WatchedSum final : public SquaresSum {
   std::string digest() const override { return total_ ? std::to_string(*total_) : "none"; }
 
  private:
-  class Program final : public DeviceProgram {
+  class Program final : public DeviceProgram, public MergingProgram {
    public:
+    ProgramInterfaces interfaces() override { return {.merging = this}; }
     Program(WatchedSum& workload, DeviceResources& device, Mode mode)
         : workload_(workload), id_(device.traits().id), resident_(mode == Mode::resident) {
       at(Place::set_up);
@@ -118,17 +123,18 @@ class WatchedSum final : public SquaresSum {
                     {from, resident_ ? slice.begin : std::uint64_t{0}, std::uint64_t{slice.size()},
                      out_.get()});
     }
-    void collect(Stream& stream) override {
+    Completion collect(Stream& stream) override {
       at(Place::collect);
       stream.download(*out_, 0, std::as_writable_bytes(std::span(&part_, 1)));
       stream.launch(*clear_, {}, {out_.get()});
+      return [this] { workload_.partials_.push_back(part_); };
     }
-    void collected() override { workload_.partials_.push_back(part_); }
-    void publish(Stream& stream) override {
+    Completion publish(Stream& stream) override {
       at(Place::publish);
       stream.download(*out_, 0, std::as_writable_bytes(std::span(&part_, 1)));
+      return {};
     }
-    void merge(Stream& stream) override {
+    Completion merge(Stream& stream) override {
       at(Place::merge);
       const auto parts = std::as_bytes(std::span(workload_.partials_));
       stream.upload(*parts_, 0, parts);
@@ -137,8 +143,8 @@ class WatchedSum final : public SquaresSum {
           *add_, {},
           {parts_.get(), std::uint64_t{0}, std::uint64_t{workload_.partials_.size()}, out_.get()});
       stream.download(*out_, 0, std::as_writable_bytes(std::span(&part_, 1)));
+      return [this] { workload_.total_ = part_; };
     }
-    void merged() override { workload_.total_ = part_; }
 
    private:
     void at(Place place) {

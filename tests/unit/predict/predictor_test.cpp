@@ -136,7 +136,7 @@ TEST_CASE("calibration gives rates, and a link unless all are CPUs; what is give
   }
   const LinkCapability link{{"0:0", "0:1"}, 7e9, 6e9};
   const Predictor calibrated(gpus.workload, Mode::resident, gpus.known, 2, &link, nullptr);
-  const double ops = gpus.workload.cost(Mode::resident).ops;
+  const double ops = cost_of(gpus.workload, Mode::resident).ops;
   CHECK(calibrated.estimate_from_calibration().devices[1].items_per_s ==
         doctest::Approx(2e6 / ops));
   CHECK(calibrated.estimate_from_calibration().link_up == 7e9);

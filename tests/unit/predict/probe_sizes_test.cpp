@@ -48,8 +48,10 @@ struct OpenedPrograms {
 };
 
 // 128 items in a thousand rounds, each of which is the same sum.
-class InRounds final : public Workload {
+class InRounds final : public Workload, public IterativeWorkload {
  public:
+  WorkloadInterfaces interfaces() override { return {.iterative = this}; }
+  void set_partition(std::span<const Owner>) override {}
   InRounds(Items fills, std::uint32_t rounds_of_probe, Brings brings) : brings_(brings) {
     shape_.items = 128;
     shape_.rounds = 1000;
@@ -69,8 +71,9 @@ class InRounds final : public Workload {
   void write_result(const std::filesystem::path&) const override {}
 
  private:
-  class Program final : public DeviceProgram {
+  class Program final : public DeviceProgram, public IterativeProgram {
    public:
+    ProgramInterfaces interfaces() override { return {.iterative = this}; }
     Program(DeviceResources& device, Brings brings)
         : brings_(brings),
           kernel_(device.kernel("sum.cl", "sum_slice", "")),

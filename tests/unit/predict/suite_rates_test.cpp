@@ -55,7 +55,7 @@ TEST_CASE("where noise hides that, the larger problem stands") {
 TEST_CASE("CPUs have a size of their own; their rate is the average of the whole") {
   const SuiteInfo with = sum_suite(true), without = sum_suite(false);
   SuiteInfo chosen = with, large = with;
-  chosen.full_size_of = [](const SuiteParams& params) -> std::uint64_t {
+  chosen.optional.full_size_of = [](const SuiteParams& params) -> std::uint64_t {
     return params.cpus ? 96 : 512;
   };
   large.host_bytes = [](const SuiteParams& params) { return params.size * 8; };
@@ -77,7 +77,7 @@ TEST_CASE("CPUs have a size of their own; their rate is the average of the whole
   // Enlarged no further, and no smaller than full.
   CHECK(problem_of_reference_size({&large, {}}, false, 100).params.size == 1 << 12);
   SuiteInfo in_rounds = with;
-  in_rounds.shorten = [](SuiteParams& params) { params.options["rounds"] = "8"; };
+  in_rounds.optional.make_short = [](SuiteParams& params) { params.options["rounds"] = "8"; };
   for (const bool cpu : {false, true})
     CHECK(problem_of_reference_size({&in_rounds, {}}, cpu).params.options.at("rounds") == "8");
   CHECK(!problem_of_reference_size({&with, {}}, true).params.options.contains("rounds"));
@@ -120,7 +120,7 @@ TEST_CASE("where work is superlinear a GPU has a line through two problems, slow
   CHECK(rate->fewer_ops == 1 << 12);
   CHECK(rate->fewer == microseconds(4096 + 24));
 
-  const SumWorkload workload(1 << 13, {}, true);
+  SumWorkload workload(1 << 13, {}, true), linear(1 << 13);
   KnownDevice known{.facts = &facts, .rate = &*rate};
   KnownCosts costs = known_costs(known, workload, Mode::resident, 2, 2);
   CHECK(costs.share == 1 << 12);
@@ -139,5 +139,5 @@ TEST_CASE("where work is superlinear a GPU has a line through two problems, slow
   CHECK(known_costs(known, workload, Mode::resident, 2, 2).least_slice == microseconds(60));
   facts.type = DeviceType::gpu;
   // Where it is not, a probe's slice tells what an item costs.
-  CHECK_FALSE(known_costs(known, SumWorkload(1 << 13), Mode::resident, 2, 2).line);
+  CHECK_FALSE(known_costs(known, linear, Mode::resident, 2, 2).line);
 }

@@ -41,9 +41,9 @@ struct OpenedScenario {
       open.push_back(backend->open(facts));
       all.push_back(open.back().get());
     }
-    if (workload->exchanged(mode).any()) {
+    if (workload->exchange()->exchanged(mode).any()) {
       group = backend->connect(all, {});
-      workload->connect(*group);
+      workload->exchange()->connect(*group);
     }
     for (std::size_t i = 0; i < open.size(); ++i) {
       const Capacity capacity = workload->capacity(open[i]->resources().traits(), mode);
@@ -207,8 +207,7 @@ TEST_CASE("work that is not done, or done twice, does not verify") {
       Stream& stream = opened.open[0]->stream();
       program.prepare(stream);
       for (const Slice& slice : slices) program.enqueue(slice, 0, stream);
-      program.collect(stream);
-      program.collected();
+      program.collect(stream)();
       opened.workload->merge();
       return opened.workload->verify(VerifyLevel::full, 1).status == Verdict::Status::passed;
     };

@@ -42,10 +42,7 @@ class ScriptedResult final : public Workload {
     written.push_back(bits);
   }
 
-  std::vector<std::string> caveats() const override { return doubtful; }
-
   std::string bits = "a1";
-  std::vector<std::string> doubtful;
   bool right = true, full = false, beyond = false;
   int verified = 0;
   mutable std::vector<std::string> written;
@@ -190,7 +187,7 @@ TEST_CASE("a verification that is stopped says nothing of the result") {
 TEST_CASE("what the data make doubtful is among the warnings of the record, whatever the verdict") {
   for (const bool right : {true, false}) {
     ResultChecks checks;
-    checks.workload.doubtful = {"drift"};
+    checks.workload.its_shape.caveats = {"drift"};
     checks.workload.right = right;
     checks.of("a1", true);
     CHECK(checks.record.found.warnings == std::vector<std::string>{"drift"});

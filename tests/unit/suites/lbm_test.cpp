@@ -233,8 +233,8 @@ TEST_CASE("lbm: a flow without bound is what its parameters make, and no device'
   const Error error = thrown_by([&] { grows.verify(VerifyLevel::full, 1); });
   CHECK(error.kind() == ErrorKind::input);
   CHECK((has(error.what(), "step ") && has(error.what(), "0.5001")));
-  CHECK(suite_named("lbm").doubts(params_with(8, 8, 400, unstable)).size() == 2);
-  CHECK(suite_named("lbm").doubts(params_with(8, 8, 400, {})).empty());
+  CHECK(suite_named("lbm").optional.caveats(params_with(8, 8, 400, unstable)).size() == 2);
+  CHECK(suite_named("lbm").optional.caveats(params_with(8, 8, 400, {})).empty());
   // Every cell is right, and the flow another one than the vortex that it began as.
   LbmWorkload wild(params_with(8, 8, 108, unstable));
   const Sample other(wild, {8});

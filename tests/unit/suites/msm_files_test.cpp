@@ -285,7 +285,7 @@ TEST_CASE("msm files: terms are read once: what gives the size gives the workloa
     params.size = info.size_of_input(params);
   }
   CHECK(params.size == 1);
-  info.resolve(params);
+  info.optional.resolve(params);
   CHECK_FALSE(params.options.contains("scalars"));  // nothing is known of those of a file
   const auto workload = info.make(params);          // the file is gone
   CHECK(workload->shape().items == 1);

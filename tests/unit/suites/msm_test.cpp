@@ -352,7 +352,7 @@ TEST_CASE("msm: a term costs as many digits as the windows for its device's shar
   options.devices = 8;
   MsmWorkload workload(Terms(Curve::bn254, 1 << 12), options);
   for (const std::size_t devices : {1, 8}) {
-    workload.expect(devices);
+    workload.set_device_count(devices);
     CHECK(workload.cost(Mode::resident).ops ==
           best_windows(Curve::bn254, true, Limit::latency, (1 << 12) / devices).count);
   }
@@ -499,9 +499,9 @@ TEST_CASE("msm: each mode says what it sends, and windows follow the number of d
   MsmWorkload by_points(Terms(Curve::bn254, 1 << 14), options);
   CHECK(by_points.cost(Mode::end_to_end).in_bytes == 96);
   CHECK(by_points.cost(scalars_mode).in_bytes == 32);
-  by_points.expect(1);
+  by_points.set_device_count(1);
   const unsigned alone = by_points.windows().bits;
-  by_points.expect(4);
+  by_points.set_device_count(4);
   CHECK(by_points.windows().bits < alone);
   options.axis = Axis::windows;
   MsmWorkload by_windows(Terms(Curve::bn254, 1 << 14), options);

@@ -290,7 +290,7 @@ TEST_CASE("pac: bands that cannot be resolved are named before anything is compu
     params.input = series_file(series);
     const PacWorkload workload(params);
     std::filesystem::remove(*params.input);
-    return workload.caveats();
+    return workload.shape().caveats;
   };
   CHECK(caveats_of(drifting(1024, 0)).empty());
   REQUIRE(caveats_of(drifting(1024, 1e6)).size() == 1);

@@ -84,7 +84,7 @@ TEST_CASE("registration: every suite says what the command line needs to know of
 TEST_CASE("registration: the shape of a problem is known before it is made") {
   for (const SuiteInfo& info : all_suites()) {
     const std::size_t tried = for_variations(info, [&](SuiteParams& params) {
-      if (info.resolve != nullptr) info.resolve(params);
+      if (info.optional.resolve != nullptr) info.optional.resolve(params);
       const Shape before = info.shape(params);
       const auto workload = info.make(params);
       const Shape& made = workload->shape();
@@ -99,7 +99,7 @@ TEST_CASE("registration: the shape of a problem is known before it is made") {
 
 TEST_CASE("registration: host memory is known of any size, up to what a host with 8 TiB holds") {
   for (const SuiteInfo& info : all_suites()) {
-    if (info.own != nullptr) continue;  // sizes are the descriptor's
+    if (info.descriptors) continue;  // sizes are the descriptor's
     for_variations(info, [&](SuiteParams& params) {
       for (params.size = 1; params.size <= std::uint64_t{1} << 40; params.size *= 2) {
         Bytes bytes = 0;
