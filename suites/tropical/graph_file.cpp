@@ -178,9 +178,9 @@ void read_edges(Lines& lines, const Format& format, bool maximum, std::span<Numb
     ++edges;
   }
   if (edges != format.edges)
-    lines.refuse("the file ends after " + std::to_string(edges) + " of " +
-                     std::to_string(format.edges) + " edges",
-                 "as many as it says");
+    lines.refuse("the file has " + std::to_string(edges) + " edges and declares " +
+                     std::to_string(format.edges),
+                 "as many as it declares");
 }
 
 }  // namespace
