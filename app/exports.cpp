@@ -12,6 +12,19 @@
 #include "lib/report/record_json.hpp"
 
 namespace mgpu {
+namespace {
+
+void refuse_former_kind(const std::string& from, const std::string& kind) {
+  if (kind == "googlecpp-samples" || kind == "gha-bigger" || kind == "gha-smaller")
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{}: there is no {} any more; use googlecpp, which has every sample "
+                    "and the median",
+                    from, kind) +
+            (kind.starts_with("gha-") ? " (tool googlecpp of github-action-benchmark)" : ""));
+}
+
+}  // namespace
 
 std::vector<ExportFile> read_exports(const Settings& settings) {
   std::vector<ExportFile> exports;
@@ -20,6 +33,7 @@ std::vector<ExportFile> read_exports(const Settings& settings) {
   for (const std::string& text : split_commas(given->value)) {
     const std::size_t equals = text.find('=');
     const std::string kind = text.substr(0, equals);
+    refuse_former_kind(given->from, kind);
     const auto kinds = export_kinds();
     const bool known = std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
     if (!known || equals == std::string::npos || equals + 1 == text.size()) {

@@ -203,9 +203,8 @@ std::vector<OptionSpec> own_run_options() {
       {"output", 0, Kind::value, "FILE", "Save what the work computed (one problem)", kFiles,
        not_confirmed},
       {"export", 0, Kind::list, "KIND=FILE",
-       "Save for another tool: googlecpp, googlecpp-samples, bmf, gha-bigger, gha-smaller, csv, "
-       "markdown or junit",
-       kFiles, in_simulate | in_links | in_report | not_confirmed},
+       "Save for another tool: googlecpp, bmf, csv, markdown or junit", kFiles,
+       in_simulate | in_links | in_report | not_confirmed},
       {"require", 0, Kind::list, "EXPR",
        "Exit with 3 unless it holds for every case, with 4 where noise leaves that open: "
        "efficiency>=0.9, time<=2ms, faults<1; "

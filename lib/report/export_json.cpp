@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "lib/base/error.hpp"
@@ -48,23 +49,26 @@ JsonValue google_context(const Report& report) {
   return context;
 }
 
-// Keys in the order of Google Benchmark's own writer. The name ends in /real_time, by which
-// Conbench knows which time counts.
-JsonValue google_entry(const RunRecord& run, std::size_t family, std::size_t repetitions,
-                       std::size_t repetition, double ns) {
+// Returns the entry of a sample, or of the median if there is no `sample`, with its keys in the
+// order of Google Benchmark's own writer. The name ends in /real_time, by which Conbench knows
+// which time counts.
+JsonValue google_entry(const RunRecord& run, std::size_t family, std::optional<std::size_t> sample,
+                       double ns) {
   const std::string name = series_name(run) + "/real_time";
-  JsonValue j = json_object({{"name", name},
+  JsonValue j = json_object({{"name", sample ? name : name + "_median"},
                              {"family_index", family},
                              {"per_family_instance_index", 0},
                              {"run_name", name},
-                             {"run_type", "iteration"},
-                             {"repetitions", repetitions},
-                             {"repetition_index", repetition},
-                             {"threads", 1},
-                             {"iterations", 1},
-                             {"real_time", ns},
-                             {"cpu_time", ns},
-                             {"time_unit", "ns"}});
+                             {"run_type", sample ? "iteration" : "aggregate"},
+                             {"repetitions", run.samples.size()}});
+  if (sample) put(j, "repetition_index", *sample);
+  put(j, "threads", 1);
+  if (!sample) put(j, "aggregate_name", "median");
+  if (!sample) put(j, "aggregate_unit", "time");
+  put(j, "iterations", sample ? 1 : run.samples.size());
+  put(j, "real_time", ns);
+  put(j, "cpu_time", ns);
+  put(j, "time_unit", "ns");
   if (run.work.ops > 0 && ns > 0) put(j, "items_per_second", run.work.ops / ns * 1e9);
   return j;
 }
@@ -98,10 +102,7 @@ void each_ok(const Report& report, F f) {
 }
 
 struct Measure {
-  const char* name;  // in words, for dashboards
   const char* slug;  // Bencher's: latency and throughput are built in
-  const char* unit;
-  bool bigger_is_better;
   double value;
   std::optional<std::pair<double, double>> bounds = {};
 };
@@ -111,42 +112,35 @@ std::vector<Measure> measures(const RunRecord& run) {
   const double low = static_cast<double>(run.time.ci95_low.count()),
                high = static_cast<double>(run.time.ci95_high.count());
   const double ns = median_ns(run);
-  all.push_back({"time", "latency", "ns", false, ns, std::pair{low, high}});
+  all.push_back({"latency", ns, std::pair{low, high}});
   if (run.rate > 0 && low > 0)
-    all.push_back({"rate", "throughput", run.rate_unit.c_str(), true, run.rate,
-                   std::pair{run.rate * ns / high, run.rate * ns / low}});
+    all.push_back({"throughput", run.rate, std::pair{run.rate * ns / high, run.rate * ns / low}});
   else if (run.rate > 0)
-    all.push_back({"rate", "throughput", run.rate_unit.c_str(), true, run.rate});
+    all.push_back({"throughput", run.rate});
   for (const char* name : {"speedup", "efficiency"}) {
     const MetricInfo& metric = *find_metric(name);
     const auto value = sound_figure(run, metric);
     if (!value) continue;
     const auto interval = interval_of(run, metric);
-    all.push_back(
-        {name, name, metric.unit, true, *value, std::pair{interval->low, interval->high}});
+    all.push_back({name, *value, std::pair{interval->low, interval->high}});
   }
   if (const auto v = run.metrics.imbalance_percent; v && std::isfinite(*v))
-    all.push_back({"imbalance", "imbalance-percent", "%", false, *v});
+    all.push_back({"imbalance-percent", *v});
   return all;
 }
 
 }  // namespace
 
-// github-action-benchmark takes every entry for a series of its own and the first of equal names:
-// one a case, no aggregates.
-std::string export_googlecpp(const Report& report, bool samples) {
+// Google Benchmark writes the same with --benchmark_repetitions: every sample, then the median.
+std::string export_googlecpp(const Report& report) {
   JsonValue entries = json_list();
   std::size_t family = 0;
   each_ok(report, [&](const RunRecord& run) {
-    const std::size_t repetitions = samples ? run.samples.size() : 1;
-    for (std::size_t k = 0; k < repetitions; ++k) {
-      JsonValue entry =
-          google_entry(run, family, repetitions, k,
-                       samples ? static_cast<double>(run.samples[k].count()) : median_ns(run));
-      add_counters(run, entry);
-      append(entries, std::move(entry));
-    }
-    ++family;
+    for (std::size_t k = 0; k < run.samples.size(); ++k)
+      append(entries, google_entry(run, family, k, static_cast<double>(run.samples[k].count())));
+    JsonValue median = google_entry(run, family++, std::nullopt, median_ns(run));
+    add_counters(run, median);
+    append(entries, std::move(median));
   });
   return json_text(
       json_object({{"context", google_context(report)}, {"benchmarks", std::move(entries)}}));
@@ -163,26 +157,6 @@ std::string export_bmf(const Report& report) {
         put(one, "upper_value", m.bounds->second);
       }
       put_inside(out, name, m.slug, std::move(one));
-    }
-  });
-  return json_text(out);
-}
-
-std::string export_gha(const Report& report, bool bigger) {
-  JsonValue out = json_list();
-  each_ok(report, [&](const RunRecord& run) {
-    for (const Measure& m : measures(run)) {
-      if (m.bigger_is_better != bigger) continue;
-      JsonValue entry = json_object(
-          {{"name", series_name(run) + " " + m.name}, {"unit", m.unit}, {"value", m.value}});
-      if (m.bounds)
-        put(entry, "range", fmt::format("{:.6g} to {:.6g}", m.bounds->first, m.bounds->second));
-      std::string extra =
-          fmt::format("samples: {}\nverified: {}", run.time.n, to_string(run.verify.status));
-      if (!report.started.empty()) extra += "\nstarted: " + report.started;
-      for (const std::string& note : fault_notes(run)) extra += '\n' + note;
-      put(entry, "extra", extra);
-      append(out, std::move(entry));
     }
   });
   return json_text(out);

@@ -7,8 +7,7 @@
 
 namespace mgpu {
 
-std::string export_googlecpp(const Report& report, bool samples);
+std::string export_googlecpp(const Report& report);
 std::string export_bmf(const Report& report);
-std::string export_gha(const Report& report, bool bigger);
 
 }  // namespace mgpu

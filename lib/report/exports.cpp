@@ -199,18 +199,14 @@ std::string export_junit(const Report& report, const std::vector<Miss>& missed) 
 }  // namespace
 
 std::span<const std::string_view> export_kinds() {
-  static constexpr std::array<std::string_view, 8> kinds = {
-      "googlecpp", "googlecpp-samples", "bmf",  "gha-bigger", "gha-smaller",
-      "csv",       "markdown",          "junit"};
+  static constexpr std::array<std::string_view, 5> kinds = {"googlecpp", "bmf", "csv", "markdown",
+                                                            "junit"};
   return kinds;
 }
 
 std::string exported(std::string_view kind, const Report& report, const std::vector<Miss>& missed) {
-  if (kind == "googlecpp") return export_googlecpp(report, false);
-  if (kind == "googlecpp-samples") return export_googlecpp(report, true);
+  if (kind == "googlecpp") return export_googlecpp(report);
   if (kind == "bmf") return export_bmf(report);
-  if (kind == "gha-bigger") return export_gha(report, true);
-  if (kind == "gha-smaller") return export_gha(report, false);
   if (kind == "csv") return export_csv(report);
   if (kind == "markdown") return export_markdown(report);
   if (kind == "junit") return export_junit(report, missed);

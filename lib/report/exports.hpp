@@ -12,18 +12,15 @@
 
 namespace mgpu {
 
-// - googlecpp: Google Benchmark JSON, one entry a case with the median: github-action-benchmark,
-// Bencher's cpp_google, Conbench
-// - googlecpp-samples: likewise, one entry a sample: compare.py of Google Benchmark
+// - googlecpp: Google Benchmark JSON, an entry per sample and one for the median of the case:
+// compare.py of Google Benchmark, github-action-benchmark, Bencher's cpp_google, Conbench
 // - bmf: Bencher Metric Format: every measure of a case with its bounds
-// - gha-bigger: github-action-benchmark, customBiggerIsBetter: speed-up, efficiency, rate
-// - gha-smaller: likewise customSmallerIsBetter: time, imbalance
 // - csv: one line a case, RFC 4180
 // - markdown: one table a problem
 // - junit: a test case for each case; `missed` requirements, and faults under --strict, are
 // failures; other faults are mentioned
 //
-// A case measured on fewer devices than asked for is a series of its own to the first five.
+// A case measured on fewer devices than asked for is a series of its own to the first two.
 std::span<const std::string_view> export_kinds();
 
 // Throws Error(internal) for a kind that export_kinds() does not have.

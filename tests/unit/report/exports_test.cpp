@@ -42,31 +42,33 @@ TEST_CASE("a name belongs to one case only") {
   CHECK(case_name(run) == "merkle/leaves:100000/tree:plain/dynamic/devices:3/resident");
 }
 
-TEST_CASE("Google Benchmark JSON has an entry per case, or per sample, of finite figures") {
+TEST_CASE("Google Benchmark JSON has an entry per sample and one per median, of finite figures") {
   const Report report = sample_report();
-  const Json one = Json::parse(exported("googlecpp", report, {}));
-  CHECK(one["context"]["caches"] == Json::array());
-  CHECK(one["context"]["json_schema_version"] == 1);
-  REQUIRE(one["benchmarks"].size() == kOk);
-  std::set<std::string> names;
-  for (const Json& entry : one["benchmarks"]) {
-    names.insert(entry["name"]);
-    CHECK(entry["name"].get<std::string>().ends_with("/real_time"));
-    CHECK(entry["run_type"] == "iteration");
+  const Json all = Json::parse(exported("googlecpp", report, {}));
+  CHECK(all["context"]["caches"] == Json::array());
+  CHECK(all["context"]["json_schema_version"] == 1);
+  const Json& entries = all["benchmarks"];
+  REQUIRE(entries.size() == kOk * 12);
+  std::set<std::string> names, medians;
+  for (const Json& entry : entries) {
+    const bool sample = entry["run_type"] == "iteration";
+    (sample ? names : medians).insert(entry["name"]);
+    CHECK(entry["run_name"].get<std::string>().ends_with("/real_time"));
+    CHECK(entry["name"] == entry["run_name"].get<std::string>() + (sample ? "" : "_median"));
     CHECK(entry["real_time"] > 0);
     CHECK(entry["time_unit"] == "ns");
-    CHECK_FALSE(entry["speedup"].is_null());
+    CHECK(entry.contains("speedup") != sample);
   }
   CHECK(names.size() == kOk);
-  CHECK_FALSE(one["benchmarks"].back().contains("roofline_fraction"));  // infinite there
-  const Json all = Json::parse(exported("googlecpp-samples", report, {}));
-  REQUIRE(all["benchmarks"].size() == kOk * 11);
-  CHECK(all["benchmarks"][3]["repetition_index"] == 3);
-  CHECK(all["benchmarks"][3]["real_time"] ==
-        static_cast<double>(report.runs[0].samples[3].count()));
+  CHECK(medians.size() == kOk);
+  CHECK_FALSE(entries.back().contains("roofline_fraction"));  // infinite there
+  CHECK(entries[3]["repetition_index"] == 3);
+  CHECK(entries[3]["real_time"] == static_cast<double>(report.runs[0].samples[3].count()));
+  CHECK(entries[11]["aggregate_name"] == "median");
+  CHECK(entries[11]["real_time"] == static_cast<double>(report.runs[0].time.median.count()));
 }
 
-TEST_CASE("dashboards get every measure once, with bounds, in the direction it is better") {
+TEST_CASE("Bencher gets every measure once, with bounds") {
   const Report report = sample_report();
   const Json bmf = Json::parse(exported("bmf", report, {}));
   REQUIRE(bmf.size() == kOk);
@@ -76,18 +78,6 @@ TEST_CASE("dashboards get every measure once, with bounds, in the direction it i
       CHECK(measures[measure]["upper_value"] >= measures[measure]["value"]);
     }
   }
-  std::set<std::string> names;
-  for (const char* kind : {"gha-bigger", "gha-smaller"}) {
-    for (const Json& entry : Json::parse(exported(kind, report, {}))) {
-      CHECK(names.insert(entry["name"]).second);
-      CHECK(entry["value"].is_number());
-      CHECK(entry["unit"].is_string());
-      const std::string name = entry["name"];
-      CHECK((name.ends_with(" time") || name.ends_with(" imbalance")) ==
-            (std::string(kind) == "gha-smaller"));
-    }
-  }
-  CHECK(names.size() == kOk * 5);
 }
 
 TEST_CASE("CSV, Markdown and JUnit are the golden ones, and quote what would break them") {
@@ -188,8 +178,8 @@ TEST_CASE("a ratio that cannot be is marked in text and CSV, and kept from dashb
   CHECK(has(exported("csv", report, {}), "roofline_fraction: above"));
   CHECK(has(exported("markdown", report, {}), "(!)"));
   CHECK_FALSE(has(exported("bmf", report, {}), "efficiency"));
-  CHECK_FALSE(has(exported("gha-bigger", report, {}), "speedup"));
-  const Json google = Json::parse(exported("googlecpp", report, {}))["benchmarks"][0];
+  CHECK_FALSE(has(exported("bmf", report, {}), "speedup"));
+  const Json google = Json::parse(exported("googlecpp", report, {}))["benchmarks"][11];
   CHECK_FALSE(google.contains("efficiency"));
   CHECK(google["roofline_fraction"] == 1.015);
   CHECK(has(google["label"].get<std::string>(), "roofline_fraction: above"));
@@ -207,15 +197,10 @@ TEST_CASE("a case measured on fewer devices than asked for is another series, an
       "merkle/leaves:100000/tree:plain/dynamic:chunks=64/devices:2of3/resident";
   CHECK(series_name(report.runs[3]) == name);
   CHECK(series_name(report.runs[2]) == case_name(report.runs[2]));
-  const Json google = Json::parse(exported("googlecpp", report, {}))["benchmarks"][3];
-  CHECK(google["name"] == name + "/real_time");
+  const Json google = Json::parse(exported("googlecpp", report, {}))["benchmarks"][47];
+  CHECK(google["run_name"] == name + "/real_time");
   CHECK(has(google["label"].get<std::string>(), "device 0:1 hung"));
   CHECK(Json::parse(exported("bmf", report, {})).contains(name));
-  bool said = false;
-  for (const Json& entry : Json::parse(exported("gha-smaller", report, {})))
-    said = said || (entry["name"] == name + " time" &&
-                    has(entry["extra"].get<std::string>(), "device 0:1 hung"));
-  CHECK(said);
 }
 
 TEST_CASE("no fault and no disturbed sample can be required") {
