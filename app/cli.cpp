@@ -223,18 +223,14 @@ class Tree {
   }
 
   void add_trace() {
-    CLI::App* sub = command("trace", "Make a Chrome trace of a saved result, or check one",
+    CLI::App* sub = command("trace", "Make a Chrome trace of a saved result",
                             "Examples:\n  mgpu-bench trace r.json -o r.trace.json     open it in "
-                            "https://ui.perfetto.dev\n"
-                            "  mgpu-bench trace --check r.trace.json\n");
-    add_arguments(sub, "FILE",
-                  std::string("A file saved by run") + kOrLast + "; with --check, a trace", true);
+                            "https://ui.perfetto.dev\n");
+    add_arguments(sub, "FILE", std::string("A file saved by run") + kOrLast, true);
     add(sub, {"trace", 'o', OptionSpec::Kind::value, "FILE",
               "Write here instead of to standard output; missing folders are made", ""});
     add(sub, {"output", 0, OptionSpec::Kind::value, "FILE", "The same as --trace", "", 0,
               OptionField(), "trace"});
-    add(sub, {"check", 0, OptionSpec::Kind::flag, "",
-              "Check that FILE obeys the rules of trace viewers", ""});
   }
 
   void add_schema() {

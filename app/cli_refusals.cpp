@@ -42,6 +42,8 @@ std::string no_option(const std::string& word, const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
   const std::string name = word.substr(0, word.find('='));
+  if (name == "--check" && command.get_name() == "trace")
+    return "there is no option --check any more; open the trace in https://ui.perfetto.dev";
   if (name.starts_with("--"))
     return fmt::format("there is no option {}{}", in_quotes(word),
                        did_you_mean(name, long_names(command)));

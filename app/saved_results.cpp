@@ -219,7 +219,7 @@ void resolve_saved_results(Invocation& invocation, const Environment& environmen
     if (text != given->value) settings.replace(name, text);
   };
   const std::string& command = invocation.command;
-  const bool results = command == "report" || (command == "trace" && !settings.is_on("check")) ||
+  const bool results = command == "report" || command == "trace" ||
                        (command == "compare" && !settings.has("interleave"));
   if (results) {
     for (std::string& argument : invocation.arguments) put(command, argument, false);

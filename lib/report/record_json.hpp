@@ -22,7 +22,7 @@ std::string to_json_text(const Report& report);
 Report read_report(const std::filesystem::path& file);
 Report report_from_json(nlohmann::ordered_json json);
 
-// The published JSON Schema documents, lib/report/*.schema.json: "result", "trace", ... in
+// The published JSON Schema documents, lib/report/*.schema.json: "result", "compare", ... in
 // alphabetical order.
 std::vector<std::string_view> schema_names();
 // As text. Throws Error(usage) for another name.

@@ -1,6 +1,5 @@
 // Report -> Chrome trace-event JSON, appended as text: a document tree of 100,000 events would cost
-// seconds and gigabytes. Which thread an event goes to is decided in trace_lanes.cpp; the rules a
-// trace must obey are checked in trace_checker.cpp.
+// seconds and gigabytes. Which thread an event goes to is decided in trace_lanes.cpp.
 #include "lib/report/trace_writer.hpp"
 
 #include <fmt/format.h>

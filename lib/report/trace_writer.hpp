@@ -3,8 +3,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "lib/report/record.hpp"
 
@@ -15,9 +13,5 @@ namespace mgpu {
 // on their device's worker. Clock method, offset, drift and uncertainty of each device are in
 // "metadata".
 std::string to_chrome_trace(const Report& report);
-
-// The rules importers hold traces to (the import-error counters of Perfetto that must be zero): one
-// line per breach, empty when it obeys all. `text` is a whole trace file.
-std::vector<std::string> check_chrome_trace(std::string_view text);
 
 }  // namespace mgpu

@@ -116,7 +116,8 @@ class Case(unittest.TestCase):
     def assert_schema(self, file, name, *arguments):
         schema = Path(SCRATCH) / f"{name}.schema.json"
         if not schema.exists():
-            schema.write_text(self.good("schema", name).out)
+            schema.write_text((ROOT / "tests/data/trace.schema.json").read_text()
+                              if name == "trace" else self.good("schema", name).out)
         try:
             import validate_schema  # here: starting another python for each file takes longer
         except ImportError:
@@ -128,6 +129,13 @@ class Case(unittest.TestCase):
         else:
             found = validate_schema.violations(file, schema, exact="--exact" in arguments)
             self.assertEqual(found, [])
+
+    def assert_trace(self, file):
+        """It obeys the rules of trace viewers and has nothing but what our traces have."""
+        self.assert_schema(file, "trace")
+        checker = Path(os.environ["MGPU_BUILD_DIR"]) / "tests" / "check_trace"
+        done = subprocess.run([checker, file], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
 
     def assert_exact_schema(self, document, name):
         """What a command printed says that it is `name`, obeys that schema, and would not if any

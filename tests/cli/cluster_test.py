@@ -177,9 +177,7 @@ class Ranks(RanksCase):
     def check_trace(self, file, report):
         """A process for each node, in which its devices are at work, and the bounds of its
         clock."""
-        self.assert_schema(file, "trace")
-        checked = binary.mgpu("trace", "--check", file)
-        self.assertEqual(checked.code, 0, str(checked))
+        self.assert_trace(file)
         trace = json.loads(file.read_text())
         self.assertEqual(trace["metadata"]["cluster"], report["cluster"])
         events = trace["traceEvents"]

@@ -106,8 +106,7 @@ class OneRun(Case):
 
     def test_its_files_obey_their_schemas_and_figures_follow_from_events(self):
         self.assert_schema(self.file, "result")
-        self.assert_schema(self.trace, "trace")
-        self.good("trace", "--check", self.trace)
+        self.assert_trace(self.trace)
         self.assert_recomputed(self.file, "--trace", self.trace)
         later = self.good("trace", self.file)
         self.assertEqual(json.loads(later.out), json.loads(self.trace.read_text()))

@@ -331,7 +331,7 @@ class Shapes(Suite):
         trace = self.folder / "t.json"
         run, = self.runs_of("stencil", "--size", 61, "--iterations", 9, "--steps", "enqueued", "-s",
                             "equal", "--trace", trace)
-        self.assert_schema(trace, "trace")
+        self.assert_trace(trace)
         self.assert_recomputed(self.folder / "r.json", "--trace", trace)
         columns = run["timeline"]["columns"]["commands"]
         rows = [dict(zip(columns, row)) for row in run["timeline"]["commands"]]

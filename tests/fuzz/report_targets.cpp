@@ -17,6 +17,7 @@
 #include "lib/report/table_writer.hpp"
 #include "lib/report/trace_writer.hpp"
 #include "tests/fuzz/targets.hpp"
+#include "tests/support/trace_checker.hpp"
 
 namespace mgpu::fuzz {
 namespace {
@@ -29,7 +30,7 @@ void show(const Report& report) {
   const auto missed = misses(
       report, parse_requirements("--require", "efficiency>=0.9,best:speedup>1,equal:time<=1ms"));
   for (const std::string_view kind : export_kinds()) exported(kind, report, missed);
-  check_chrome_trace(to_chrome_trace(report));
+  test::check_chrome_trace(to_chrome_trace(report));
 }
 
 // Small enough for thousands a second.
@@ -165,7 +166,5 @@ void calibration(std::string_view input) {
   store.load_noise({&device, 1}, "work", warnings);
   store.load_variant(device, "work", warnings);
 }
-
-void trace(std::string_view input) { check_chrome_trace(input); }
 
 }  // namespace mgpu::fuzz

@@ -21,7 +21,6 @@ void scenario(std::string_view input);     // a scenario: read, and simulated wh
 void from_result(std::string_view input);  // simulate --from: a result as a scenario
 void compare(std::string_view input);      // two results, a line "----" between them
 void calibration(std::string_view input);  // files of the calibration store
-void trace(std::string_view input);        // trace --check
 void values(std::string_view input);       // what options take: the first byte says which parser
 void npy(std::string_view input);          // a NumPy file
 void gzip(std::string_view input);         // a compressed file

@@ -13,6 +13,7 @@
 //                                 repeated where there are fewer than SHAPE has
 //   bytes FILE COUNT              a file of that many zeros
 //   edit FROM TO OLD NEW ...      a file as another one, with OLD replaced by NEW; \n is a line end
+//   check FILE                    the rules of traces that it breaks
 //   cat FILE                      its text, decompressed if it is not plain
 //   devices N                     the machine has N CPU devices from here on (none at first)
 //   suites sum                    ... and the program this suite of tests/support alone

@@ -22,6 +22,7 @@
 #include "tests/support/golden.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/sum_suite.hpp"
+#include "tests/support/trace_checker.hpp"
 
 namespace mgpu::test {
 namespace {
@@ -146,6 +147,11 @@ class Player {
       } else if (first == "cat") {
         words >> name;
         show("  ", lines_of(read_text_file(name)));
+      } else if (first == "check") {
+        words >> name;
+        const auto breaches = check_chrome_trace(read_text_file(name));
+        show("  ",
+             breaches.empty() ? std::vector<std::string>{"obeys the rules of traces"} : breaches);
       } else if (first == "bytes") {
         std::size_t count = 0;
         words >> name >> count;

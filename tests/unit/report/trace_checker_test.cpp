@@ -1,7 +1,8 @@
 // The checker of traces sees each kind of breach, and names the event.
+#include "tests/support/trace_checker.hpp"
+
 #include <doctest/doctest.h>
 
-#include "lib/report/trace_writer.hpp"
 #include "tests/support/json_texts.hpp"
 
 using namespace mgpu;

@@ -13,6 +13,7 @@
 #include "tests/support/sample_report.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/thorough.hpp"
+#include "tests/support/trace_checker.hpp"
 
 using namespace mgpu;
 using Json = nlohmann::ordered_json;

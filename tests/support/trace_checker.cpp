@@ -1,6 +1,8 @@
 // The rules trace importers hold files to: those whose breach Perfetto counts as an import error,
 // and those Tracy and speedscope throw at. Sources: Perfetto's json_trace_parser.cc and
 // slice_tracker.cc, Tracy's import-chrome.cpp.
+#include "tests/support/trace_checker.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -10,9 +12,8 @@
 #include <tuple>
 
 #include "lib/report/json_file.hpp"
-#include "lib/report/trace_writer.hpp"
 
-namespace mgpu {
+namespace mgpu::test {
 
 namespace {
 
@@ -256,4 +257,4 @@ std::vector<std::string> check_chrome_trace(std::string_view text) {
   return Checker().check(trace["traceEvents"]);
 }
 
-}  // namespace mgpu
+}  // namespace mgpu::test
