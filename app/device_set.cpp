@@ -141,19 +141,6 @@ bool asks_for_gpus_only(std::string_view selector) {
   });
 }
 
-// Quoted where a shell would not take it for one word.
-std::string shell_word(const std::string& word) {
-  const auto plain = [](unsigned char c) {
-    return std::isalnum(c) != 0 ||
-           std::string_view("-_./=:,^+%@~").find(c) != std::string_view::npos;
-  };
-  if (!word.empty() && word.front() != '~' && std::all_of(word.begin(), word.end(), plain))
-    return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 // The command that was given, with `devices` in the place of its -d, or appended where the
 // environment or a file chose devices.
 std::string with_other_devices(const std::vector<std::string>& argv, const std::string& devices) {

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+
 namespace mgpu {
 
 std::string in_quotes(std::string_view text) {
@@ -17,6 +20,18 @@ std::string in_quotes(std::string_view text) {
     }
   }
   return out + (text.size() > shown ? "...\"" : "\"");
+}
+
+std::string shell_word(const std::string& word) {
+  const auto plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("-_./=:,^+%@~").find(c) != std::string_view::npos;
+  };
+  if (!word.empty() && word.front() != '~' && std::all_of(word.begin(), word.end(), plain))
+    return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
 }
 
 }  // namespace mgpu

@@ -250,19 +250,13 @@ std::unique_ptr<Kernel> RemoteDevice::made_kernel(std::uint64_t number, std::str
 }
 
 std::optional<Nanos> RemoteDevice::try_out(const std::function<void(Stream&)>& commands) {
-  Nanos computing{};
   try {
     commands(*this);
-    const BatchId batch = submit();
-    wait_for(backend_, *this, batch);
-    for (const RawCommand& command : take(batch))
-      if (command.kind == CommandKind::compute)
-        computing += Nanos{static_cast<std::int64_t>(command.ended - command.started)};
+    return finish_trial(backend_, *this);
   } catch (...) {
     abandon();
     throw;
   }
-  return computing;
 }
 
 void RemoteDevice::upload(Buffer& to, Bytes offset, std::span<const std::byte> from) {

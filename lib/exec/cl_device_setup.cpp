@@ -288,21 +288,15 @@ std::unique_ptr<Kernel> ClDevice::kernel(std::string_view file, std::string_view
 
 std::optional<Nanos> ClDevice::try_out(const std::function<void(Stream&)>& commands) {
   TrialStream trial(*this);
-  Nanos computing{};
   try {
     commands(trial);
-    const BatchId batch = submit();
-    wait_for(backend_, *this, batch);
+    const Nanos computing = finish_trial(backend_, *this);
     trial.deliver();
-    for (const RawCommand& command : take(batch)) {
-      if (command.kind == CommandKind::compute)
-        computing += Nanos{static_cast<std::int64_t>(command.ended - command.started)};
-    }
+    return computing;
   } catch (...) {
     if (!try_drain(backend_, *this)) trial.leak_memory();
     throw;
   }
-  return computing;
 }
 
 }  // namespace mgpu

@@ -105,6 +105,16 @@ void complete(Backend& backend, OpenDevice& device, const std::function<void()>&
   if (completion) completion();
 }
 
+Nanos finish_trial(Backend& backend, OpenDevice& device) {
+  const BatchId batch = device.submit();
+  wait_for(backend, device, batch);
+  Nanos computing{};
+  for (const RawCommand& command : device.take(batch))
+    if (command.kind == CommandKind::compute)
+      computing += Nanos{static_cast<std::int64_t>(command.ended - command.started)};
+  return computing;
+}
+
 LimitsInForce::LimitsInForce(Backend& backend, WaitLimits limits)
     : backend_(backend), before_(backend.limits()) {
   backend_.limit_waits(std::move(limits));

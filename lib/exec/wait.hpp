@@ -59,6 +59,10 @@ void finish_batch(Backend& backend, OpenDevice& device, BatchId batch);
 // Submits what was enqueued, waits for it likewise, and calls `completion`.
 void complete(Backend& backend, OpenDevice& device, const std::function<void()>& completion);
 
+// Submits what was enqueued, waits for it and returns how long its kernels took. Throws as
+// wait_for.
+Nanos finish_trial(Backend& backend, OpenDevice& device);
+
 // Puts limits in force, for as long as it lives; those that were are back afterwards.
 class LimitsInForce {
  public:

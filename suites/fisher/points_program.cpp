@@ -43,7 +43,7 @@ void PointsProgram::load(Stream& stream) { upload(0, problem_.points, 0, stream)
 
 void PointsProgram::prepare(Stream& stream) {
   done_.clear();
-  sample_ = workload_.sample();
+  sample_ = workload_.arrivals().sample();
   upload_units(stream);
 }
 
@@ -76,16 +76,16 @@ void PointsProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   }
 }
 
-void PointsProgram::finished(const Slice& slice) { workload_.arrived({&slice, 1}); }
+void PointsProgram::finished(const Slice& slice) { workload_.arrivals().arrived({&slice, 1}); }
 
 Completion PointsProgram::publish(Stream& stream) {
-  if (mode_ == Mode::end_to_end || sample_ != workload_.sample()) return {};
+  if (mode_ == Mode::end_to_end || sample_ != workload_.arrivals().sample()) return {};
   const Bytes matrix = problem_.triangle() * problem_.element();
   for (const Slice& slice : done_) {
     const std::uint64_t begin = workload_.first_point(slice.begin);
     download(begin, workload_.first_point(slice.end), begin * matrix, 0, stream);
   }
-  return [this] { workload_.arrived(done_); };
+  return [this] { workload_.arrivals().arrived(done_); };
 }
 
 }  // namespace mgpu::fisher

@@ -48,7 +48,7 @@ PointsWorkload::PointsWorkload(const SuiteParams& params)
       shape_(shape_of(problem_)),
       refused_(params.input ? beyond_precision(problem_, data_.input(), params.input->string())
                             : ""),
-      arrived_(shape_.items, false) {}
+      arrivals_(shape_.items, host_threads_) {}
 
 Bytes PointsWorkload::host_bytes(const Problem& problem) {
   return HostData::bytes(problem, output_bytes(problem));
@@ -67,28 +67,6 @@ std::uint64_t PointsWorkload::first_point(Items item) const {
   return std::min(item * points_of_item(problem_), problem_.points);
 }
 
-// The matrices are poisoned once they were looked at, so that one nobody computes again cannot
-// pass; before every sample that would cost as much as the transfers.
-void PointsWorkload::begin_sample() {
-  ++sample_;
-  std::fill(arrived_.begin(), arrived_.end(), false);
-  if (!looked_at_) return;
-  looked_at_ = false;
-  constexpr std::size_t at_once = std::size_t{1} << 22;
-  const std::span<std::byte> bytes = data_.result();
-  parallel_for((bytes.size() + at_once - 1) / at_once, host_threads_, [&](std::uint64_t i) {
-    const auto part = bytes.subspan(i * at_once, std::min(at_once, bytes.size() - i * at_once));
-    std::memset(part.data(), 0xff, part.size());  // not a number
-  });
-}
-
-void PointsWorkload::arrived(std::span<const Slice> slices) {
-  const std::scoped_lock lock(mutex_);
-  for (const Slice& slice : slices) {
-    for (Items i = slice.begin; i < slice.end; ++i) arrived_[i] = true;
-  }
-}
-
 std::string PointsWorkload::digest() const { return sha256_hex(data_.result()); }
 
 double PointsWorkload::element(std::uint64_t point, std::uint64_t place) const {
@@ -102,13 +80,7 @@ double PointsWorkload::element(std::uint64_t point, std::uint64_t place) const {
 // with a random start.
 Verdict PointsWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   if (level == VerifyLevel::off) return {};
-  looked_at_ = true;
-  const auto missing = std::count(arrived_.begin(), arrived_.end(), false);
-  if (missing > 0) {
-    return {Verdict::Status::failed, "whether all matrices arrived",
-            std::to_string(missing) + " of " + std::to_string(arrived_.size()) +
-                " parts of them did not arrive on the host"};
-  }
+  if (const auto missing = arrivals_.look("parts of the matrices")) return *missing;
   const PointsReference reference(problem_, data_.input());
   const double budget = 0.1 * host_threads_ / reference.seconds_a_point();
   const std::uint64_t in_sample =

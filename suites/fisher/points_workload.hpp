@@ -2,8 +2,7 @@
 // verification. What runs on a device is in points_program.hpp.
 #pragma once
 
-#include <mutex>
-
+#include "suites/common/arrivals.hpp"
 #include "suites/fisher/demand.hpp"
 #include "suites/fisher/host_data.hpp"
 
@@ -20,7 +19,7 @@ class PointsWorkload : public Workload {
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
                                          const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override { return data_.all(); }
-  void begin_sample() override;
+  void begin_sample() override { arrivals_.begin_sample(data_.result()); }
   void merge() override {}
   std::string digest() const override;  // SHA-256 of the bytes of all upper halves
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
@@ -35,8 +34,7 @@ class PointsWorkload : public Workload {
   const HostData& data() const { return data_; }
   std::span<std::byte> result() { return data_.result(); }
   std::uint64_t first_point(Items item) const;
-  std::uint64_t sample() const { return sample_; }
-  void arrived(std::span<const Slice> slices);  // the matrices of these items are on the host
+  Arrivals& arrivals() { return arrivals_; }
 
  private:
   double element(std::uint64_t point, std::uint64_t place) const;
@@ -45,11 +43,8 @@ class PointsWorkload : public Workload {
   unsigned host_threads_;
   HostData data_;
   Shape shape_;
-  std::string refused_;       // why the precision cannot hold the matrices; empty: it can
-  std::uint64_t sample_ = 0;  // number of the sample
-  bool looked_at_ = true;     // the result was verified: a stale one must not pass again
-  std::mutex mutex_;          // over arrived_
-  std::vector<bool> arrived_;
+  std::string refused_;  // why the precision cannot hold the matrices; empty: it can
+  Arrivals arrivals_;
 };
 
 }  // namespace mgpu::fisher

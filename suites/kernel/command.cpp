@@ -26,12 +26,6 @@ std::string write(const ScratchFolder& folder, const CommandFiles::One& one, con
   return file.string();
 }
 
-std::string for_shell(const std::string& word) {
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
-
 void replace(std::string& text, const std::string& what, const std::string& by) {
   for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
     text.replace(at, what.size(), by);
@@ -71,7 +65,7 @@ std::string run_check(const std::string& command, const fs::path& folder, const 
   for (const auto& [ones, all, suffix] :
        {std::tuple{&files.outputs, &outputs, ".out"}, std::tuple{&files.inputs, &inputs, ".in"}}) {
     for (const CommandFiles::One& one : *ones) {
-      const std::string file = for_shell(write(scratch, one, suffix));
+      const std::string file = shell_word(write(scratch, one, suffix));
       *all += (all->empty() ? "" : " ") + file;
       replace(line, "{" + one.name + "}", file);
       replace(line, "{" + one.name + suffix + "}", file);

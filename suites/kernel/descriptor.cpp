@@ -288,9 +288,8 @@ RepeatText read_repeat(Table table) {
   return repeat;
 }
 
-void read_kernels(Table& root, Descriptor& made, const std::filesystem::path& self) {
+void read_kernels(Table& root, Descriptor& made) {
   std::vector<std::string> names = root.texts("kernel");
-  if (names.empty() && self.extension() == ".cl") names = {self.filename().string()};
   if (names.empty())
     root.refuse("kernel", "is missing; accepted: the kernel's file, or a list of files");
   for (const std::string& name : names) made.kernels.push_back(made.folder / name);
@@ -309,7 +308,7 @@ Descriptor descriptor_of(const nlohmann::json& given, const std::string& name,
   if (root.text("format", "mgpu-kernel/1") != "mgpu-kernel/1")
     root.refuse("format", "is another one; accepted: mgpu-kernel/1");
   made.name = root.text("name", std::filesystem::path(name).stem().string());
-  read_kernels(root, made, name);
+  read_kernels(root, made);
   made.options = root.text("options", "");
   made.n = root.count("n", 0);
   if (made.n == 0 || made.n > kMostItems)
@@ -409,7 +408,7 @@ Descriptor read_descriptor(const std::filesystem::path& file) {
 
 Descriptor built_in_descriptor(const NamedTexts& texts) {
   const nlohmann::json tree =
-      parse_tree(std::string(texts.descriptor), std::string(texts.descriptor_name), false);
+      parse_tree(std::string(texts.descriptor), std::string(texts.descriptor_name));
   Descriptor made = descriptor_of(tree, std::string(texts.descriptor_name), "");
   add_text(made, std::string(texts.kernel_name), texts.kernel);
   made.identity = fnv1a_hex(tree.dump() + made.text);

@@ -1,5 +1,6 @@
 #include "suites/kernel/tree.hpp"
 
+#include <fmt/format.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/base/text_file.hpp"
+#include "suites/kernel/descriptor.hpp"
 
 namespace mgpu::kernel {
 namespace {
@@ -34,22 +36,6 @@ Json json_of(const toml::node& node) {
   return nullptr;  // dates, of which no key is one
 }
 
-// Those of a kernel file that begin with //!, at the lines where they are, so that what is wrong is
-// found there.
-std::string comment_lines(const std::string& text) {
-  std::string toml;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = std::string_view(text).substr(begin, end - begin);
-    const std::size_t first = line.find_first_not_of(" \t");
-    if (first != std::string_view::npos && line.substr(first).starts_with("//!"))
-      toml += line.substr(first + 3);
-    toml += '\n';
-    begin = end + 1;
-  }
-  return toml;
-}
-
 std::string kind_of(const Json& value) {
   if (value.is_object()) return "a table";
   if (value.is_array()) return "a list";
@@ -66,13 +52,11 @@ bool too_deep(const Json& value, int left) {
 
 }  // namespace
 
-Json parse_tree(const std::string& text, const std::string& name, bool is_kernel) {
+Json parse_tree(const std::string& text, const std::string& name) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   Json tree;
-  if (!is_kernel && first != std::string::npos && text[first] == '{') {
-    int depth = 0;
-    const auto callback = [&](int at, Json::parse_event_t, Json&) {
-      depth = std::max(depth, at);
+  if (first != std::string::npos && text[first] == '{') {
+    const auto callback = [&](int depth, Json::parse_event_t, Json&) {
       if (depth > 4 * kDeepest) throw Error(ErrorKind::input, name + ": is nested too deeply");
       return true;
     };
@@ -82,32 +66,36 @@ Json parse_tree(const std::string& text, const std::string& name, bool is_kernel
       const std::string what = error.what();
       throw Error(ErrorKind::input, name + ": " + what.substr(what.find("] ") + 2));
     }
+    if (!is_t1(tree))
+      throw Error(ErrorKind::input, name +
+                                        ": descriptors in JSON are not read any more; expected: "
+                                        "the same keys in TOML, or a file of the T1 schema");
   } else {
     try {
-      tree = json_of(toml::parse(is_kernel ? comment_lines(text) : text));
+      tree = json_of(toml::parse(text));
     } catch (const toml::parse_error& error) {
       throw Error(ErrorKind::input, name + ":" + std::to_string(error.source().begin.line) + ": " +
                                         std::string(error.description()));
     }
   }
-  if (!tree.is_object()) throw Error(ErrorKind::input, name + ": is no table of keys");
-  if (tree.empty())
-    throw Error(
-        ErrorKind::input,
-        name + ": describes nothing" +
-            (is_kernel ? "; accepted: lines that begin with //! (or mgpu-bench init)" : ""));
+  if (tree.empty()) throw Error(ErrorKind::input, name + ": describes nothing");
   if (too_deep(tree, kDeepest)) throw Error(ErrorKind::input, name + ": is nested too deeply");
   return tree;
 }
 
 Json read_tree(const std::filesystem::path& file) {
+  if (file.extension() == ".cl")
+    throw Error(ErrorKind::input,
+                fmt::format("{0} is a kernel; expected: its descriptor, a TOML file such as "
+                            "mgpu-bench init {0} prints",
+                            file.string()));
   std::string text;
   try {
     text = read_text_file(file);
   } catch (const Error& error) {
     throw Error(error.kind(), file.string() + ": " + error.what());
   }
-  return parse_tree(text, file.string(), file.extension() == ".cl");
+  return parse_tree(text, file.string());
 }
 
 Table::Table(const Json& value, std::string where) : value_(&value), where_(std::move(where)) {

@@ -1,5 +1,4 @@
-// A descriptor's file as a tree of tables, whichever way it is written; every key that is there has
-// to be asked for.
+// A descriptor's file as a tree of tables; every key that is there has to be asked for.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +10,10 @@
 
 namespace mgpu::kernel {
 
-// TOML, JSON (by how the text begins), or an OpenCL file (.cl) whose lines that begin with //! are
-// TOML. Throws Error(input) with file, line and what is wrong there.
+// Reads TOML, or JSON of the T1 schema if the text begins with a brace. Throws Error(input) with
+// file, line and what is wrong there.
 nlohmann::json read_tree(const std::filesystem::path& file);
-nlohmann::json parse_tree(const std::string& text, const std::string& name, bool is_kernel);
+nlohmann::json parse_tree(const std::string& text, const std::string& name);
 
 // One table. Each getter throws Error(input), naming file and key, where the value is of another
 // kind; `finish` where a key is there that none of them asked for.

@@ -41,7 +41,7 @@ void PacProgram::load(Stream& stream) {
 void PacProgram::prepare(Stream& stream) {
   done_.clear();
   brought_ = false;
-  sample_ = workload_.sample();
+  sample_ = workload_.arrivals().sample();
   filter_.upload(stream);
   surrogates_->upload(stream);
   if (!by_permutation()) return;
@@ -110,7 +110,7 @@ Brings PacProgram::brings() const {
 }
 
 void PacProgram::finished(const Slice& slice) {
-  if (slices()) workload_.arrived({&slice, 1});
+  if (slices()) workload_.arrivals().arrived({&slice, 1});
 }
 
 Completion PacProgram::collect(Stream& stream) {
@@ -126,7 +126,7 @@ Completion PacProgram::collect(Stream& stream) {
 
 // What comes after that begins anew.
 Completion PacProgram::publish(Stream& stream) {
-  if (slices() || by_permutation() || sample_ != workload_.sample()) return {};
+  if (slices() || by_permutation() || sample_ != workload_.arrivals().sample()) return {};
   const Bytes series = problem_.pairs() * sizeof(Moments);
   const auto to = std::as_writable_bytes(workload_.result());
   for (const Slice& slice : done_) {
@@ -138,7 +138,7 @@ Completion PacProgram::publish(Stream& stream) {
     moved.device_stride = moved.host_stride = rows.stride * series;
     stream.download_rows(*moments_[0], to.data() + moved.device_offset, moved);
   }
-  return [this] { workload_.arrived(done_); };
+  return [this] { workload_.arrivals().arrived(done_); };
 }
 
 }  // namespace mgpu::pac

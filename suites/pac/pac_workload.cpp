@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <random>
 
 #include "lib/base/error.hpp"
@@ -55,7 +54,7 @@ PacWorkload::PacWorkload(const SuiteParams& params)
       host_threads_(params.host_threads),
       data_(problem_, params),
       shape_(shape_of(problem_)),
-      arrived_(shape_.items, false) {
+      arrivals_(shape_.items, host_threads_) {
   for (std::size_t i = 0; i < data_.parts(); ++i) free_.push_back(data_.part(i));
   if (params.input) look_at_series();
   if (problem_.axis != Axis::permutation) return;
@@ -136,26 +135,11 @@ bool PacWorkload::prefer(const DeviceTraits& device, const std::string& variant)
   return false;
 }
 
-// What was looked at is poisoned, so that results nobody computes again cannot pass; before every
-// sample that would cost as much as the transfers.
 void PacWorkload::begin_sample() {
   const std::scoped_lock lock(mutex_);
-  ++sample_;
   begun_ = false;
   pending_.clear();
-  std::fill(arrived_.begin(), arrived_.end(), false);
-  if (!looked_at_) return;
-  looked_at_ = false;
-  const std::span<Moments> all = data_.result();
-  in_pieces(all.size(), host_threads_, [&](std::uint64_t begin, std::uint64_t end) {
-    std::memset(static_cast<void*>(all.data() + begin), 0xff, (end - begin) * sizeof(Moments));
-  });
-}
-
-void PacWorkload::arrived(std::span<const Slice> slices) {
-  const std::scoped_lock lock(mutex_);
-  for (const Slice& slice : slices)
-    for (Items i = slice.begin; i < slice.end; ++i) arrived_[i] = true;
+  arrivals_.begin_sample(std::as_writable_bytes(data_.result()));
 }
 
 std::span<Moments> PacWorkload::take_part() {
@@ -194,7 +178,7 @@ void PacWorkload::settle(std::span<const Moments> part) {
 }
 
 void PacWorkload::add_part(std::span<const Moments> part, std::span<const Slice> slices) {
-  arrived(slices);
+  arrivals_.arrived(slices);
   const std::scoped_lock lock(mutex_);
   pending_.push_back(part);
 }
@@ -226,12 +210,7 @@ std::string PacWorkload::peak() const {
 // against the reference: as many as take a second or so of each thread.
 Verdict PacWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   if (level == VerifyLevel::off) return {};
-  looked_at_ = true;
-  const auto missing = std::count(arrived_.begin(), arrived_.end(), false);
-  if (missing > 0)
-    return {Verdict::Status::failed, "whether all results arrived",
-            std::to_string(missing) + " of " + std::to_string(arrived_.size()) +
-                " parts of them did not arrive on the host"};
+  if (const auto missing = arrivals_.look("parts of the results")) return *missing;
   const Reference reference(problem_, data_.series());
   std::string wrong = reference.impossible(data_.result(), host_threads_);
   const std::uint64_t all = problem_.series() * problem_.phase.count;

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 
+#include "suites/common/arrivals.hpp"
 #include "suites/pac/host_data.hpp"
 #include "suites/pac/layout.hpp"
 
@@ -41,8 +42,7 @@ class PacWorkload : public Workload, public Tunable {
   const Problem& problem() const { return problem_; }
   const HostData& data() const { return data_; }
   std::span<Moments> result() { return data_.result(); }
-  std::uint64_t sample() const { return sample_; }
-  void arrived(std::span<const Slice> slices);  // the results of these items are on the host
+  Arrivals& arrivals() { return arrivals_; }
   // By permutations each device brings moments of all pairs, which merge() adds up. Pinned memory
   // for one; empty: there is none left.
   std::span<Moments> take_part();
@@ -62,10 +62,8 @@ class PacWorkload : public Workload, public Tunable {
   HostData data_;
   Shape shape_;
   std::map<std::string, Method> preferred_;  // by device
-  std::uint64_t sample_ = 0;
-  bool looked_at_ = true;  // the result was verified: a stale one must not pass again
+  Arrivals arrivals_;
   mutable std::mutex mutex_;
-  std::vector<bool> arrived_;                      // of the items
   std::vector<std::span<Moments>> free_;           // parts
   std::vector<std::span<const Moments>> pending_;  // brought, and to be merged
   bool begun_ = false;                             // the result holds some parts already

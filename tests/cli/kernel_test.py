@@ -363,7 +363,7 @@ class Runs(Kernel):
                               capture_output=True, text=True, check=True)
         self.assertEqual(json.loads(done.stdout), [True] * len(good) + [False] * len(wrong))
 
-    def test_toml_json_comment_lines_and_what_init_writes_describe_the_same(self):
+    def test_input_parameters_and_what_init_writes(self):
         one = {"devices": binary.ONE_DEVICE}
         values = self.folder / "x.f32"
         values.write_bytes(array.array("f", range(512)).tobytes())
@@ -372,13 +372,6 @@ class Runs(Kernel):
         self.assertEqual(list(array.array("f", bytes(b % 256 for b in made[-2048:]))), [i / 2 for i
                 in range(512)])
         self.assertEqual(runs[0]["params"]["set"], "a=0.5")
-        as_json = json.dumps(tomllib.loads(SAXPY))
-        lines = "".join(f"//! {line}\n" for line in SAXPY.splitlines() if
-                        not line.startswith("kernel"))
-        (self.folder / "alone.cl").write_text(lines + SAXPY_CL)
-        for form in (self.write(as_json, name="k.json"), "alone.cl"):
-            again, _ = self.output("b", form, *asked, **one)
-            self.assertEqual(again, made, form)
         first = tomllib.loads(self.good("init", "k.cl", cwd=self.folder).out)
         self.assertEqual([(one["name"], one["type"]) for one in first["args"]], [("x",
                 "float"), ("z", "float"), ("a", "float")])

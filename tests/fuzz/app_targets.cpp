@@ -96,9 +96,8 @@ void terms(std::string_view input) {
 void descriptor(std::string_view input) {
   namespace k = mgpu::kernel;
   refusing([&] {
-    const bool in_kernel = input.starts_with("//!");
-    const k::Descriptor descriptor = k::descriptor_of(
-        k::parse_tree(std::string(input), "d", in_kernel), in_kernel ? "d.cl" : "d", scratch());
+    const k::Descriptor descriptor =
+        k::descriptor_of(k::parse_tree(std::string(input), "d"), "d", scratch());
     SuiteParams params;
     params.size = descriptor.n;
     const k::Problem problem = k::problem_of(descriptor, params);

@@ -53,8 +53,7 @@ Problem problem_with(const std::string& argument, std::uint64_t n = 100,
                      const std::string& start = start_with("['count']")) {
   SuiteParams params;
   params.size = n;
-  return problem_of(descriptor_of(parse_tree(start + argument, "k.toml", false), "k.toml", ""),
-                    params);
+  return problem_of(descriptor_of(parse_tree(start + argument, "k.toml"), "k.toml", ""), params);
 }
 
 std::vector<Move> moves(const Problem& problem, std::size_t argument, Slice slice) {

@@ -191,7 +191,7 @@ TEST_CASE(
     workload.begin_sample();
     for (Moments& each : workload.result()) each = {sum, 0};
     const Slice all{0, workload.shape().items};
-    workload.arrived({&all, 1});
+    workload.arrivals().arrived({&all, 1});
     return workload.verify(VerifyLevel::full, 1);
   };
   const Verdict none = verdict_of(0, 0);
@@ -264,7 +264,7 @@ TEST_CASE("pac: what integers make of amplitudes under a drift is right, and mor
     const Reference reference(workload.problem(), data.series());
     const Slice all{0, workload.shape().items};
     const auto status = [&] {
-      workload.arrived({&all, 1});
+      workload.arrivals().arrived({&all, 1});
       return workload.verify(VerifyLevel::full, 1).status;
     };
     workload.begin_sample();
@@ -311,7 +311,7 @@ TEST_CASE("pac: a full verification tells how many bands are done, and can be st
   workload.begin_sample();
   for (Moments& each : workload.result()) each = {};
   const Slice all{0, workload.shape().items};
-  workload.arrived({&all, 1});
+  workload.arrivals().arrived({&all, 1});
   workload.verify(VerifyLevel::full, 1);
   CHECK((total == 4 * 3 * 2 && done > 0 && done <= total));
   stop = true;
