@@ -2,9 +2,9 @@
 #include "app/config_file.hpp"
 
 #include <fmt/format.h>
+#include <toml++/toml.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "lib/base/error.hpp"
 #include "lib/base/printable.hpp"
@@ -13,216 +13,84 @@
 namespace mgpu {
 namespace {
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-
-bool is_bare(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '-';
-}
-
-std::string utf8(char32_t c) {
-  std::string out;
-  const auto more = [&](unsigned shift) { out += static_cast<char>(0x80 | ((c >> shift) & 0x3f)); };
-  if (c < 0x80) {
-    out += static_cast<char>(c);
-  } else if (c < 0x800) {
-    out += static_cast<char>(0xc0 | c >> 6);
-    more(0);
-  } else if (c < 0x10000) {
-    out += static_cast<char>(0xe0 | c >> 12);
-    more(6);
-    more(0);
-  } else {
-    out += static_cast<char>(0xf0 | c >> 18);
-    more(12);
-    more(6);
-    more(0);
-  }
-  return out;
-}
-
-class Parser {
+class Reader {
  public:
-  explicit Parser(std::string_view text) : rest_(text) {
+  explicit Reader(std::string_view text) : rest_(text) {
     if (rest_.starts_with("\xef\xbb\xbf")) rest_.remove_prefix(3);
+    for (std::size_t end = 0; end != std::string_view::npos;) {
+      end = rest_.find('\n');
+      lines_.push_back(rest_.substr(0, end));
+      rest_.remove_prefix(std::min(rest_.size(), end + (end != std::string_view::npos)));
+    }
   }
 
-  std::vector<ConfigEntry> entries() {
-    std::vector<ConfigEntry> all;
-    std::string section;
-    for (;;) {
-      blank_lines();
-      if (rest_.empty()) return all;
-      if (peek() == '[') {
-        section = header();
-      } else {
-        all.push_back(entry(section));
-      }
-      end_of_line();
+  std::vector<ConfigEntry> entries(std::string_view text) {
+    try {
+      read(toml::parse(text), "");
+    } catch (const toml::parse_error& error) {
+      refuse(error.source(), printable(error.description()));
     }
+    // toml++ has keys in order of the alphabet.
+    std::stable_sort(entries_.begin(), entries_.end(),
+                     [](const ConfigEntry& a, const ConfigEntry& b) { return a.line < b.line; });
+    return std::move(entries_);
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ErrorKind::input, fmt::format("line {}: {}", line_, what));
+  [[noreturn]] void refuse(const toml::source_region& place, const std::string& why) const {
+    const std::size_t line = place.begin.line;
+    throw Error(ErrorKind::input,
+                fmt::format("line {}: {}: {}; expected: KEY = \"TEXT\", a number, true, false or "
+                            "[VALUE, ..]",
+                            line, in_quotes(line > lines_.size() ? "" : lines_[line - 1]), why));
   }
 
-  // 0 at the end: no text that is understood holds such a character.
-  char peek() const { return rest_.empty() ? '\0' : rest_.front(); }
-  char take() {
-    const char c = peek();
-    if (c == '\n') ++line_;
-    if (!rest_.empty()) rest_.remove_prefix(1);
-    return c;
-  }
-  bool at_end_of_line() const { return rest_.empty() || peek() == '\n' || peek() == '#'; }
-
-  void spaces() {
-    while (is_space(peek())) take();
-  }
-  void comment() {
-    while (!rest_.empty() && peek() != '\n') take();
-  }
-  void blank_lines() {
-    for (spaces(); peek() == '#' || peek() == '\n'; spaces())
-      peek() == '#' ? comment() : static_cast<void>(take());
-  }
-  void end_of_line() {
-    spaces();
-    if (!at_end_of_line())
-      fail(fmt::format("{} is not expected here", in_quotes(rest_.substr(0, rest_.find('\n')))));
-    comment();
-  }
-
-  std::string header() {
-    take();
-    if (peek() == '[') fail("lists of tables ([[NAME]]) are not understood; accepted: [run]");
-    const std::string name = dotted();
-    if (take() != ']') fail("a section is written [NAME]");
-    return name;
-  }
-
-  std::string dotted() {
-    std::string name;
-    for (;;) {
-      spaces();
-      name += key_part();
-      spaces();
-      if (peek() != '.') return name;
-      name += take();
-    }
-  }
-
-  std::string key_part() {
-    if (peek() == '"' || peek() == '\'') return quoted();
-    std::string name;
-    while (is_bare(peek())) name += take();
-    if (name.empty()) fail("a key is expected: KEY = VALUE");
-    return name;
-  }
-
-  ConfigEntry entry(const std::string& section) {
-    ConfigEntry entry;
-    entry.line = line_;
-    entry.key = dotted();
-    entry.section = section;
-    if (const std::size_t dot = entry.key.rfind('.'); dot != std::string::npos) {
-      entry.section += (section.empty() ? "" : ".") + entry.key.substr(0, dot);
-      entry.key.erase(0, dot + 1);
-    }
-    if (peek() != '=')
-      fail(fmt::format("after {} an equals sign is expected: KEY = VALUE", in_quotes(entry.key)));
-    take();
-    spaces();
-    entry.value = peek() == '[' ? list() : scalar(false);
-    return entry;
-  }
-
-  std::string list() {
-    take();
-    std::string joined;
-    for (bool first = true;; first = false) {
-      blank_lines();
-      if (peek() == ']') break;
-      if (peek() == '[') fail("lists of lists are not understood");
-      joined += (first ? "" : ",") + scalar(true);
-      blank_lines();
-      if (peek() == ',') {
-        take();
-      } else if (peek() != ']') {
-        fail("a list is written [VALUE, VALUE]");
+  void read(const toml::table& table, const std::string& section) {
+    for (const auto& [key, value] : table) {
+      const std::string name(key.str());
+      const toml::table* inner = value.as_table();
+      if (inner != nullptr && !inner->is_inline()) {
+        read(*inner, section.empty() ? name : section + "." + name);
+      } else {
+        entries_.push_back({section, name, value_of(value), key.source().begin.line});
       }
     }
-    take();
-    return joined;
   }
 
-  std::string scalar(bool in_list) {
-    if (peek() == '"' || peek() == '\'') return quoted();
-    if (peek() == '{')
-      fail(
-          "tables ({...}) are not understood; accepted: a string, a number, true, false or a list");
-    std::string word;
-    while (!at_end_of_line() && !(in_list && (peek() == ',' || peek() == ']'))) word += take();
-    while (!word.empty() && is_space(word.back())) word.pop_back();
-    if (word.empty()) fail("a value is expected");
-    if (word.find_first_of("\"'\0"
-                           "[]{}",
-                           0, 7) != std::string::npos) {
-      fail(fmt::format("{} is not a value; text with such characters is written in quotes",
-                       in_quotes(word)));
-    }
-    return word;
+  std::string value_of(const toml::node& value) const {
+    const toml::array* list = value.as_array();
+    if (list == nullptr) return scalar(value);
+    std::string joined;
+    for (const toml::node& one : *list) joined += "," + scalar(one);
+    return joined.empty() ? "" : joined.substr(1);
   }
 
-  std::string quoted() {
-    const char quote = take();
-    if (rest_.substr(0, 2) == std::string(2, quote))
-      fail("strings over several lines are not understood");
-    std::string text;
-    while (peek() != quote) {
-      if (rest_.empty() || peek() == '\n') fail("a quote is not closed");
-      if (peek() == '\0') fail("a zero byte is in a string");
-      const char c = take();
-      text += quote == '"' && c == '\\' ? escape() : std::string(1, c);
-    }
-    take();
-    return text;
+  std::string scalar(const toml::node& value) const {
+    if (value.is_table() || value.is_array()) refuse(value.source(), "tables and lists in lists");
+    const auto* text = value.as_string();
+    if (text == nullptr) return as_written(value.source());
+    if (text->get().find('\0') != std::string::npos) refuse(value.source(), "a zero byte");
+    return text->get();
   }
 
-  std::string escape() {
-    static constexpr std::pair<char, char> simple[] = {
-        {'b', '\b'}, {'t', '\t'}, {'n', '\n'}, {'f', '\f'}, {'r', '\r'}, {'"', '"'}, {'\\', '\\'}};
-    const char kind = rest_.empty() || peek() == '\n' ? '\0' : take();
-    for (const auto& [letter, meaning] : simple) {
-      if (kind == letter) return std::string(1, meaning);
-    }
-    if (kind != 'u' && kind != 'U')
-      fail(
-          "an escape that is not understood; a backslash is written \\\\, or the text in single "
-          "quotes");
-    char32_t c = 0;
-    for (int digits = kind == 'u' ? 4 : 8; digits > 0; --digits) {
-      const std::size_t digit =
-          std::string_view("0123456789abcdef")
-              .find(peek() >= 'A' && peek() <= 'F' ? static_cast<char>(peek() + 32) : peek());
-      if (digit == std::string_view::npos)
-        fail(fmt::format("\\{} is followed by {} hexadecimal digits", kind, kind == 'u' ? 4 : 8));
-      take();
-      c = c << 4 | static_cast<char32_t>(digit);
-    }
-    if (c == 0 || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-      fail("an escape that stands for no character");
-    return utf8(c);
+  // Columns are characters, of which numbers, dates and truth values have one byte each; what
+  // stands before them may have more.
+  std::string as_written(const toml::source_region& place) const {
+    const std::string_view line = lines_[place.begin.line - 1];
+    std::size_t at = 0;
+    for (std::size_t column = 1; column < place.begin.column; ++column)
+      at += std::max<std::size_t>(utf8_length(line, at), 1);
+    return std::string(line.substr(at, place.end.column - place.begin.column));
   }
 
   std::string_view rest_;
-  std::size_t line_ = 1;
+  std::vector<std::string_view> lines_;
+  std::vector<ConfigEntry> entries_;
 };
 
 }  // namespace
 
-std::vector<ConfigEntry> parse_config(std::string_view text) { return Parser(text).entries(); }
+std::vector<ConfigEntry> parse_config(std::string_view text) { return Reader(text).entries(text); }
 
 std::string config_string(std::string_view text) {
   std::string out = "\"";
@@ -233,7 +101,9 @@ std::string config_string(std::string_view text) {
     if (one == "\"" || one == "\\") {
       out += '\\';
       out += one;
-    } else if (utf8_length(one, 0) > 0 && printable(one) != one) {
+    } else if (utf8_length(one, 0) == 0) {
+      throw Error(ErrorKind::usage, in_quotes(text) + " is no UTF-8, as TOML has to be");
+    } else if (printable(one) != one) {
       out += fmt::format("\\U{:08x}", static_cast<std::uint32_t>(utf8_code_point(one)));
     } else {
       out += one;

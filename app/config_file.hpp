@@ -16,13 +16,12 @@ struct ConfigEntry {
   std::size_t line = 0;
 };
 
-// What of TOML 1.0 options need: comments, [sections], bare and quoted and dotted keys, basic and
-// literal strings, lists of scalars over several lines, and numbers, truth values and plain words
-// (which TOML has not) as text. Throws Error(input) 'line 3: WHAT' for anything else.
+// Reads TOML 1.0 without lists of tables or of lists. Throws Error(input) 'line 3: "THE LINE":
+// WHY'.
 std::vector<ConfigEntry> parse_config(std::string_view text);
 
-// A string of TOML on one line that parse_config() reads back as `text`; what terminals obey is
-// escaped.
+// Returns a string of TOML on one line that parse_config() reads back as `text`; what terminals
+// obey is escaped. Throws Error(usage) for text that is no UTF-8.
 std::string config_string(std::string_view text);
 
 }  // namespace mgpu

@@ -1,4 +1,4 @@
-// How values from several layers become one. CLI11 is in cli.cpp, TOML is config_file.cpp's.
+// How values from several layers become one. CLI11 is in cli.cpp, TOML is read in config_file.cpp.
 #include "app/settings.hpp"
 
 #include <fmt/format.h>
