@@ -220,41 +220,21 @@ class Group:
 
 # The parameter that --size sets, and those that are the same unless they are given.
 SIZES = {"records": (), "batch": (), "leaves": (), "n": (), "points": (), "rows": ("cols", "inner"), "side": (), "terms": (), "multivectors": ()}
-# What `mgpu-bench list suites` says the options are by default, and what "auto" then becomes: for files that do not say it themselves
-# (in "defaults"), which older ones do not. Titles leave these out.
-DEFAULTS = {"fisher": {"regime": "empirical", "family": "normal", "precision": "fp32", "classes": ("auto", 4), "scores": ("auto", 256), "params": "none",
-                       "kernel": "auto", "data": "uniform"},
-            "kernel": {"kernel": "saxpy", "set": "none", "guards": "on"},
-            "matrix": {"precision": "fp32", "axis": "rows", "alpha": "1", "beta": "0", "data": "uniform", "kernel": "auto"},
-            "merkle": {"tree": "plain", "pad": "no"},
-            "msm": {"curve": "bn254", "axis": "points", "scalars": "uniform", "window": "auto", "trust-input": "no"},
-            "stencil": {"kind": "jacobi2d", "iterations": "100", "precision": "fp32", "depth": "1", "split": "auto", "overlap": "on", "steps": "auto",
-                        "rate": "0.1", "radius": "2", "check-every": "never", "checkpoint-rounds": "none", "initial": "auto"}}
-OF_REGIME = {"empirical": {"model": "scores", "dim": 256}, "models": {"model": "softmax", "dim": 32}, "closed": {"dim": 16}}
 
 
-def is_default(suite, key, value, params, defaults=None):
-    """`defaults`: those that the file has for this suite; None where it has none."""
-    if defaults is not None:
-        return key in defaults and defaults[key] == value
-    if suite == "fisher" and key in ("model", "dim"):
-        return value in ("auto", OF_REGIME.get(params.get("regime"), {}).get(key))
-    if key == "seed":
-        return value == 1
-    known = DEFAULTS.get(suite, {}).get(key)
-    if known is None:  # of a suite that is not known here
-        return not isinstance(value, (int, float))
-    return value in known if isinstance(known, tuple) else str(value) == known
+def is_default(key, value, defaults):
+    """`defaults`: those that the file has for its suite; None where it has none: titles then show all but the seed."""
+    return key == "seed" and value == 1 if defaults is None else key in defaults and defaults[key] == value
 
 
-def problem(suite, params, varying, defaults=None):
+def problem(params, varying, defaults=None):
     """The size, whatever differs between cases, and what is not as it is by default."""
     size = next((key for key in SIZES if key in params), None)
     shown = []
     for key, value in params.items():
         if size and key in SIZES[size] and value == params[size]:
             continue
-        if key == size or key in varying or not is_default(suite, key, value, params, defaults):
+        if key == size or key in varying or not is_default(key, value, defaults):
             shown.append((key != size, f"{plain(key)}={power(value)}"))
     return " ".join(text for _, text in sorted(shown, key=lambda s: s[0]))
 
@@ -292,7 +272,7 @@ def groups(documents):
         params = get(case.run, "params") or {}
         varying = {k for k in params if len(values[(case.suite, k)]) > 1}
         key = (case.suite, json.dumps(params, sort_keys=True), case.mode)
-        group = found.setdefault(key, Group(case.suite, problem(case.suite, params, varying, case.defaults), case.mode, params, case.defaults))
+        group = found.setdefault(key, Group(case.suite, problem(params, varying, case.defaults), case.mode, params, case.defaults))
         if any(c.label == case.label and c.devices == case.devices and c.source != case.source for c in group.cases):
             case.label += f" ({case.source})"
         group.cases.append(case)

@@ -120,9 +120,9 @@ def sweeps(groups):
             continue
         rest = {k: "same" if k in SIZES[size] and v == group.params[size] else v for k, v in group.params.items() if k != size}
         key = (group.suite, group.mode, repr(sorted(rest.items(), key=str)))
-        varying = {k for k in rest if rest[k] != "same" and not is_default(group.suite, k, rest[k], group.params, group.defaults)
+        varying = {k for k in rest if rest[k] != "same" and not is_default(k, rest[k], group.defaults)
                    and k != "seed"}
-        words = problem(group.suite, {k: v for k, v in rest.items() if v != "same"}, varying, group.defaults)
+        words = problem({k: v for k, v in rest.items() if v != "same"}, varying, group.defaults)
         title = f"{group.suite} {words}, {group.mode.replace('_', ' ')}".replace(" ,", ",")
         sweep = found.setdefault(key, Sweep(title, "-".join("".join(c if c.isalnum() else " " for c in title).split()), plain(size)))
         sweep.by_size[group.params[size]] = group

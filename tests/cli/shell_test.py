@@ -92,22 +92,9 @@ class Manual(Case):
         for head in heads:
             self.assertRegex(self.section("TABLES"), rf"(?m)^\.BR? (.* )?{head}\b")
 
-    def test_the_titles_of_pictures_leave_out_what_is_so_by_default(self):
+    def test_the_titles_of_pictures_know_what_the_size_counts(self):
         for suite in json.loads(self.good("list", "suites", "--json").out)["suites"]:
             self.assertIn(suite["size_counts"], result_file.SIZES)
-            known = result_file.DEFAULTS.get(suite["name"])
-            if known is None:  # all files of this suite say themselves what its defaults are
-                continue
-            options = {option["name"]: option["default"] for option in suite["options"]}
-            self.assertLessEqual(set(known), set(options), suite["name"])
-            for name, default in options.items():
-                if name not in known:  # "auto" depends on other options, "same" on the size
-                    self.assertTrue(default in ("auto", "same"),
-                                    f"{suite['name']}: result_file.py does not know the default of "
-                                    f"--{name}")
-                else:
-                    self.assertTrue(result_file.is_default(suite["name"], name, default, {}),
-                                    f"{suite['name']} {name}={default}")
 
     def test_no_line_is_a_request_that_roff_does_not_know(self):
         requests = set(re.findall(r"^[.'](\S*)", self.page, re.M))
