@@ -2,9 +2,11 @@
 // and null for the others.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -126,10 +128,27 @@ class Tunable {
   virtual std::vector<std::string> kernel_variants(const DeviceTraits& device) const = 0;
   // Programs made from now on for this device take that kernel variant, where it suits the problem.
   // False: the device has none of that name.
-  virtual bool prefer(const DeviceTraits& device, const std::string& variant) = 0;
+  bool prefer(const DeviceTraits& device, const std::string& variant) {
+    if (!has_variant(device, variant)) return false;
+    preferred_[device.id] = variant;
+    return true;
+  }
 
  protected:
   ~Tunable() = default;
+  // Returns whether the device has it for any problem of the suite.
+  virtual bool has_variant(const DeviceTraits& device, const std::string& variant) const {
+    const std::vector<std::string> all = kernel_variants(device);
+    return std::find(all.begin(), all.end(), variant) != all.end();
+  }
+  // Returns the name of the preferred variant; empty: there is none.
+  std::string preferred(const DeviceTraits& device) const {
+    const auto found = preferred_.find(device.id);
+    return found == preferred_.end() ? std::string() : found->second;
+  }
+
+ private:
+  std::map<std::string, std::string> preferred_;  // by device
 };
 
 // How a sample is computed, and what an item costs, depends on how many devices share it.

@@ -12,6 +12,7 @@
 #include "suites/common/number_text.hpp"
 #include "suites/common/sha256_hex.hpp"
 #include "suites/common/uniform_element.hpp"
+#include "suites/common/variants.hpp"
 #include "suites/geometric/geometric_program.hpp"
 #include "suites/geometric/reference.hpp"
 
@@ -143,27 +144,15 @@ Capacity GeometricWorkload::capacity(const DeviceTraits& device, Mode mode) cons
 }
 
 std::vector<std::string> GeometricWorkload::kernel_variants(const DeviceTraits& device) const {
-  std::vector<std::string> names;
-  for (const Variant& variant : variants(device, problem_)) names.push_back(variant.name);
-  return names;
-}
-
-bool GeometricWorkload::prefer(const DeviceTraits& device, const std::string& variant) {
-  const auto names = kernel_variants(device);
-  if (std::find(names.begin(), names.end(), variant) == names.end()) return false;
-  preferred_[device.id] = variant;
-  return true;
+  return names_of(variants(device, problem_), &Variant::name);
 }
 
 std::unique_ptr<DeviceProgram> GeometricWorkload::program(DeviceResources& device, Mode mode,
                                                           const Capacity& capacity) {
   const auto all = variants(device.traits(), problem_);
-  const auto preferred = preferred_.find(device.traits().id);
-  const auto named = std::find_if(all.begin(), all.end(), [&](const Variant& variant) {
-    return preferred != preferred_.end() && variant.name == preferred->second;
-  });
-  return std::make_unique<GeometricProgram>(*this, device, mode, capacity.fits,
-                                            named != all.end() ? *named : all.at(0));
+  return std::make_unique<GeometricProgram>(
+      *this, device, mode, capacity.fits,
+      named_or_first(all, &Variant::name, preferred(device.traits())));
 }
 
 std::string GeometricWorkload::digest() const {

@@ -27,7 +27,6 @@ class GeometricWorkload final : public Workload, public Tunable {
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
-  bool prefer(const DeviceTraits& device, const std::string& variant) override;
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
                                          const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override {
@@ -56,7 +55,6 @@ class GeometricWorkload final : public Workload, public Tunable {
   unsigned host_threads_;
   Pages pages_;
   Arrivals arrivals_;
-  std::map<std::string, std::string> preferred_;  // by device: the name of a variant
 };
 
 }  // namespace mgpu::geometric

@@ -10,6 +10,7 @@
 #include "lib/workload/splitmix64.hpp"
 #include "suites/common/number_text.hpp"
 #include "suites/common/sha256_hex.hpp"
+#include "suites/common/variants.hpp"
 #include "suites/lbm/lbm_program.hpp"
 #include "suites/lbm/output.hpp"
 
@@ -32,13 +33,6 @@ std::vector<LbmWorkload::Variant> variants_of(const DeviceTraits& device) {
         all.push_back({std::to_string(local) + streaming[streams], local, streams});
   }
   return all.empty() ? std::vector<LbmWorkload::Variant>{{}} : all;
-}
-
-const LbmWorkload::Variant* named(const std::vector<LbmWorkload::Variant>& all,
-                                  const std::string& name) {
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const auto& variant) { return variant.name == name; });
-  return found == all.end() ? nullptr : &*found;
 }
 
 // So many small boxes of it, one at the origin, where several kinds of borders meet.
@@ -138,24 +132,19 @@ std::unique_ptr<DeviceProgram> LbmWorkload::program(DeviceResources& device, Mod
 }
 
 std::vector<std::string> LbmWorkload::kernel_variants(const DeviceTraits& device) const {
-  std::vector<std::string> names;
-  for (const Variant& variant : variants_of(device)) names.push_back(variant.name);
+  const std::vector<std::string> names = names_of(variants_of(device), &Variant::name);
   return names.size() > 1 ? names : std::vector<std::string>{};
 }
 
-bool LbmWorkload::prefer(const DeviceTraits& device, const std::string& name) {
-  if (named(variants_of(device), name) == nullptr) return false;
-  preferred_[device.id] = name;
-  return true;
+bool LbmWorkload::has_variant(const DeviceTraits& device, const std::string& name) const {
+  const std::vector<std::string> names = names_of(variants_of(device), &Variant::name);
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 LbmWorkload::Variant LbmWorkload::variant_on(const DeviceTraits& device) const {
   const std::vector<Variant> all = variants_of(device);
-  const auto preferred = preferred_.find(device.id);
-  const Variant* found = named(all, kernel_ != "auto"               ? kernel_
-                                    : preferred != preferred_.end() ? preferred->second
-                                                                    : "");
-  Variant variant = found != nullptr ? *found : all.front();
+  Variant variant =
+      named_or_first(all, &Variant::name, kernel_ != "auto" ? kernel_ : preferred(device));
   while (variant.local / 2 >= problem_.n) variant.local /= 2;  // no wider than a row is
   return variant;
 }

@@ -33,7 +33,6 @@ class LbmWorkload final : public Workload,
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
                                          const Capacity& capacity) override;
   std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
-  bool prefer(const DeviceTraits& device, const std::string& variant) override;
   std::span<const std::byte> transfer_memory() const override {
     return {pages_.data(), in_memory(problem_)};
   }
@@ -98,6 +97,7 @@ class LbmWorkload final : public Workload,
   Variant variant_on(const DeviceTraits& device) const;
 
  private:
+  bool has_variant(const DeviceTraits& device, const std::string& name) const override;
   std::string wrong_cell(const Window& window, const std::vector<Cell>& expected) const;
 
   Problem problem_;
@@ -114,8 +114,7 @@ class LbmWorkload final : public Workload,
   std::vector<Owner> owners_;
   std::vector<Transfer> transfers_;
   Arrivals arrivals_;
-  std::map<std::string, std::string> preferred_;  // names of variants, by device
-  struct Compared {                               // with plain loops on the host
+  struct Compared {  // with plain loops on the host
     Window window;
     std::vector<Cell> expected;
   };

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "lib/workload/npy.hpp"
+#include "suites/common/variants.hpp"
 #include "suites/matrix/layout.hpp"
 #include "suites/matrix/matrix_program.hpp"
 
@@ -25,24 +26,17 @@ Capacity MatrixWorkload::capacity(const DeviceTraits& device, Mode mode) const {
 }
 
 std::vector<Variant> MatrixWorkload::candidates(const DeviceTraits& device) const {
-  const auto preferred = preferred_.find(device.id);
-  return variants(device, problem_, geometry(),
-                  preferred == preferred_.end() ? std::string() : preferred->second);
+  return variants(device, problem_, geometry(), preferred(device));
 }
 
 std::vector<std::string> MatrixWorkload::kernel_variants(const DeviceTraits& device) const {
-  std::vector<std::string> names;
-  for (const Variant& variant : variants(device, problem_, geometry()))
-    names.push_back(variant.name());
-  return names;
+  return names_of(variants(device, problem_, geometry()), &Variant::name);
 }
 
 // What was found with one size may not divide the items of another: that one then takes what it
 // would without.
-bool MatrixWorkload::prefer(const DeviceTraits& device, const std::string& variant) {
-  if (!is_a_variant(device, problem_.precision, variant)) return false;
-  preferred_[device.id] = variant;
-  return true;
+bool MatrixWorkload::has_variant(const DeviceTraits& device, const std::string& variant) const {
+  return is_a_variant(device, problem_.precision, variant);
 }
 
 // Where tensor cores may be used, no roof is known: `calibrate` does not measure them.

@@ -20,7 +20,6 @@ class MatrixWorkload final : public ProductWorkload {
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
-  bool prefer(const DeviceTraits& device, const std::string& variant) override;
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
                                          const Capacity& capacity) override;
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
@@ -32,12 +31,12 @@ class MatrixWorkload final : public ProductWorkload {
   const Operands& memory() const override { return operands_; }
 
  private:
+  bool has_variant(const DeviceTraits& device, const std::string& variant) const override;
   std::vector<Variant> candidates(const DeviceTraits& device) const;
 
   Problem problem_;
   Operands operands_;
   Reference reference_;
-  std::map<std::string, std::string> preferred_;  // by device: the name of a variant
 };
 
 }  // namespace mgpu::matrix

@@ -11,6 +11,7 @@
 #include "lib/workload/npy.hpp"
 #include "lib/workload/parallel_for.hpp"
 #include "suites/common/sha256_hex.hpp"
+#include "suites/common/variants.hpp"
 #include "suites/pac/pac_program.hpp"
 #include "suites/pac/reference.hpp"
 
@@ -83,12 +84,9 @@ void PacWorkload::look_at_series() {
 
 std::optional<Method> PacWorkload::method(const DeviceTraits& device) const {
   const std::vector<Method> all = methods(device, problem_);
-  const auto preferred = preferred_.find(device.id);
-  if (preferred != preferred_.end() &&
-      std::find(all.begin(), all.end(), preferred->second) != all.end())
-    return preferred->second;
   if (all.empty()) return std::nullopt;
-  return all.front();
+  return named_or_first(
+      all, [](Method each) { return to_string(each); }, preferred(device));
 }
 
 Capacity PacWorkload::capacity(const DeviceTraits& device, Mode mode) const {
@@ -121,18 +119,12 @@ std::unique_ptr<DeviceProgram> PacWorkload::program(DeviceResources& device, Mod
 }
 
 std::vector<std::string> PacWorkload::kernel_variants(const DeviceTraits& device) const {
-  std::vector<std::string> names;
-  for (const Method method : methods(device, problem_)) names.push_back(to_string(method));
-  return names;
+  return names_of(methods(device, problem_), [](Method each) { return to_string(each); });
 }
 
-bool PacWorkload::prefer(const DeviceTraits& device, const std::string& variant) {
-  for (const Method method : all_methods) {
-    if (variant != to_string(method)) continue;
-    preferred_[device.id] = method;
-    return true;
-  }
-  return false;
+bool PacWorkload::has_variant(const DeviceTraits&, const std::string& variant) const {
+  return std::any_of(std::begin(all_methods), std::end(all_methods),
+                     [&](Method each) { return variant == to_string(each); });
 }
 
 void PacWorkload::begin_sample() {

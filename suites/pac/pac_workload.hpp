@@ -23,7 +23,6 @@ class PacWorkload : public Workload, public Tunable {
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
                                          const Capacity& capacity) override;
   std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
-  bool prefer(const DeviceTraits& device, const std::string& variant) override;
   std::span<const std::byte> transfer_memory() const override { return data_.all(); }
   void begin_sample() override;
   void merge() override;
@@ -52,6 +51,7 @@ class PacWorkload : public Workload, public Tunable {
   void add_part(std::span<const Moments> part, std::span<const Slice> slices);
 
  private:
+  bool has_variant(const DeviceTraits& device, const std::string& variant) const override;
   void look_at_series();
   std::optional<Method> method(const DeviceTraits& device) const;
   std::string peak() const;
@@ -61,7 +61,6 @@ class PacWorkload : public Workload, public Tunable {
   unsigned host_threads_;
   HostData data_;
   Shape shape_;
-  std::map<std::string, Method> preferred_;  // by device
   Arrivals arrivals_;
   mutable std::mutex mutex_;
   std::vector<std::span<Moments>> free_;           // parts

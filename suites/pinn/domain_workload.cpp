@@ -60,8 +60,10 @@ Capacity DomainWorkload::capacity(const DeviceTraits& device, Mode) const {
 
 std::unique_ptr<DeviceProgram> DomainWorkload::program(DeviceResources& device, Mode mode,
                                                        const Capacity& capacity) {
-  return std::make_unique<DomainProgram>(*this, device, mode,
-                                         preferred_.best(device.traits(), part(0)), capacity.fits);
+  return std::make_unique<DomainProgram>(
+      *this, device, mode,
+      named_or_first(ways(device.traits(), part(0)), &Way::name, preferred(device.traits())),
+      capacity.fits);
 }
 
 void DomainWorkload::connect(PeerGroup& group) {

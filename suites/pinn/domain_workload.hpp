@@ -11,6 +11,7 @@
 
 #include "lib/workload/workload.hpp"
 #include "suites/common/arrivals.hpp"
+#include "suites/common/variants.hpp"
 #include "suites/pinn/outcome.hpp"
 #include "suites/pinn/reference.hpp"
 #include "suites/pinn/solution.hpp"
@@ -35,10 +36,7 @@ class DomainWorkload final : public Workload,
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
                                          const Capacity& capacity) override;
   std::vector<std::string> kernel_variants(const DeviceTraits& device) const override {
-    return preferred_.names(device, part(0));
-  }
-  bool prefer(const DeviceTraits& device, const std::string& variant) override {
-    return preferred_.prefer(device, part(0), variant);
+    return names_of(ways(device, part(0)), &Way::name);
   }
   std::span<const std::byte> transfer_memory() const override { return {}; }
   Exchanged exchanged(Mode) const override {
@@ -84,7 +82,6 @@ class DomainWorkload final : public Workload,
   Shape shape_;
   unsigned host_threads_;
   std::vector<float> initial_;
-  PreferredWays preferred_;
   Arrivals arrivals_;
   std::unique_ptr<SharedMemory> values_[2];
   std::vector<Owner> owners_;

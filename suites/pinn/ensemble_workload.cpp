@@ -82,7 +82,9 @@ Capacity EnsembleWorkload::capacity(const DeviceTraits& device, Mode) const {
 std::unique_ptr<DeviceProgram> EnsembleWorkload::program(DeviceResources& device, Mode mode,
                                                          const Capacity& capacity) {
   return std::make_unique<EnsembleProgram>(
-      *this, device, mode, preferred_.best(device.traits(), problem_), capacity.fits);
+      *this, device, mode,
+      named_or_first(ways(device.traits(), problem_), &Way::name, preferred(device.traits())),
+      capacity.fits);
 }
 
 void EnsembleWorkload::begin_sample() {

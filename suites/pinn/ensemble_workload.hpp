@@ -9,6 +9,7 @@
 
 #include "lib/workload/workload.hpp"
 #include "suites/common/arrivals.hpp"
+#include "suites/common/variants.hpp"
 #include "suites/pinn/outcome.hpp"
 #include "suites/pinn/reference.hpp"
 #include "suites/pinn/solution.hpp"
@@ -28,10 +29,7 @@ class EnsembleWorkload final : public Workload, public Tunable {
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
                                          const Capacity& capacity) override;
   std::vector<std::string> kernel_variants(const DeviceTraits& device) const override {
-    return preferred_.names(device, problem_);
-  }
-  bool prefer(const DeviceTraits& device, const std::string& variant) override {
-    return preferred_.prefer(device, problem_, variant);
+    return names_of(ways(device, problem_), &Way::name);
   }
   std::span<const std::byte> transfer_memory() const override { return {}; }
   void begin_sample() override;
@@ -58,7 +56,6 @@ class EnsembleWorkload final : public Workload, public Tunable {
   Shape shape_;
   unsigned host_threads_;
   std::vector<float> initial_;
-  PreferredWays preferred_;
   Arrivals arrivals_;
   std::vector<Ending> members_;
   std::map<std::uint64_t, Check> checks_;                // by member: each knows what it has found

@@ -59,7 +59,9 @@ Capacity PinnWorkload::capacity(const DeviceTraits& device, Mode) const {
 std::unique_ptr<DeviceProgram> PinnWorkload::program(DeviceResources& device, Mode mode,
                                                      const Capacity& capacity) {
   return std::make_unique<TrainingProgram>(
-      *this, device, mode, preferred_.best(device.traits(), problem_), capacity.fits);
+      *this, device, mode,
+      named_or_first(ways(device.traits(), problem_), &Way::name, preferred(device.traits())),
+      capacity.fits);
 }
 
 void PinnWorkload::connect(PeerGroup& group) {

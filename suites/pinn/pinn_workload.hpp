@@ -10,6 +10,7 @@
 
 #include "lib/workload/checkpoints.hpp"
 #include "lib/workload/workload.hpp"
+#include "suites/common/variants.hpp"
 #include "suites/pinn/nodes.hpp"
 #include "suites/pinn/outcome.hpp"
 #include "suites/pinn/reference.hpp"
@@ -36,10 +37,7 @@ class PinnWorkload final : public Workload,
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
                                          const Capacity& capacity) override;
   std::vector<std::string> kernel_variants(const DeviceTraits& device) const override {
-    return preferred_.names(device, problem_);
-  }
-  bool prefer(const DeviceTraits& device, const std::string& variant) override {
-    return preferred_.prefer(device, problem_, variant);
+    return names_of(ways(device, problem_), &Way::name);
   }
   std::span<const std::byte> transfer_memory() const override { return {}; }
   Exchanged exchanged(Mode) const override { return {false, 0, 1, exchanged_bytes()}; }
@@ -93,7 +91,6 @@ class PinnWorkload final : public Workload,
   unsigned host_threads_;
   Check check_;
   std::vector<float> initial_;
-  PreferredWays preferred_;
   Checkpoints checkpoints_;
   Checkpoint kept_[2];
   std::uint32_t begun_from_ = 0;

@@ -147,32 +147,6 @@ std::vector<Way> ways(const DeviceTraits& device, const Problem& problem, std::s
   return all;
 }
 
-std::vector<std::string> PreferredWays::names(const DeviceTraits& device,
-                                              const Problem& problem) const {
-  std::vector<std::string> names;
-  for (const Way& way : ways(device, problem)) names.push_back(way.name);
-  return names;
-}
-
-bool PreferredWays::prefer(const DeviceTraits& device, const Problem& problem,
-                           const std::string& name) {
-  const std::vector<std::string> all = names(device, problem);
-  if (std::find(all.begin(), all.end(), name) == all.end()) return false;
-  std::erase_if(by_device_, [&](const auto& each) { return each.first == device.id; });
-  by_device_.emplace_back(device.id, name);
-  return true;
-}
-
-Way PreferredWays::best(const DeviceTraits& device, const Problem& problem) const {
-  std::vector<Way> all = ways(device, problem);
-  for (const auto& [id, name] : by_device_) {
-    const auto found = std::find_if(all.begin(), all.end(),
-                                    [&, &name = name](const Way& way) { return way.name == name; });
-    if (id == device.id && found != all.end()) return *found;
-  }
-  return all.front();
-}
-
 std::uint64_t all_places(const Problem& problem, const Way& way, std::uint64_t shards) {
   const std::uint64_t all = shards * places_of_shard(problem);
   const std::uint64_t each = std::max<std::uint64_t>(block, way.rows / 4);

@@ -25,19 +25,6 @@ struct Way {
 std::vector<Way> ways(const DeviceTraits& device, const Problem& problem,
                       std::string* why = nullptr);
 
-// The ways that devices are to take where they have them: what `calibrate --tune` found.
-class PreferredWays {
- public:
-  std::vector<std::string> names(const DeviceTraits& device, const Problem& problem) const;
-  bool prefer(const DeviceTraits& device, const Problem& problem,
-              const std::string& name);  // false: it has none of that name
-  Way best(const DeviceTraits& device,
-           const Problem& problem) const;  // one that fits must be there
-
- private:
-  std::vector<std::pair<std::string, std::string>> by_device_;
-};
-
 // Neurons of a layer on a device: as many as tiles want, where networks are large. The others have
 // no weights.
 std::uint32_t wide(const Problem& problem);

@@ -7,6 +7,7 @@
 #include "lib/workload/parallel_for.hpp"
 #include "lib/workload/splitmix64.hpp"
 #include "suites/common/sha256_hex.hpp"
+#include "suites/common/variants.hpp"
 #include "suites/pipeline/chain_program.hpp"
 #include "suites/pipeline/data_program.hpp"
 #include "suites/pipeline/reference.hpp"
@@ -59,23 +60,11 @@ Demand PipelineWorkload::demand(const DeviceTraits&) const {
 }
 
 std::vector<std::string> PipelineWorkload::kernel_variants(const DeviceTraits& device) const {
-  std::vector<std::string> names;
-  for (const std::size_t group : groups_for(device)) names.push_back(variant_name(group));
-  return names;
-}
-
-bool PipelineWorkload::prefer(const DeviceTraits& device, const std::string& variant) {
-  for (const std::size_t group : groups_for(device)) {
-    if (variant_name(group) != variant) continue;
-    preferred_[device.id] = group;
-    return true;
-  }
-  return false;
+  return names_of(groups_for(device), variant_name);
 }
 
 std::size_t PipelineWorkload::group_on(const DeviceTraits& device) const {
-  const auto found = preferred_.find(device.id);
-  return found == preferred_.end() ? groups_for(device).front() : found->second;
+  return named_or_first(groups_for(device), variant_name, preferred(device));
 }
 
 void PipelineWorkload::note_times(const std::string& device,

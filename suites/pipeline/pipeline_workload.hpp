@@ -29,7 +29,6 @@ class PipelineWorkload : public Workload, public Tunable {
   const Shape& shape() const override { return shape_; }
   Demand demand(const DeviceTraits& device) const override;
   std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
-  bool prefer(const DeviceTraits& device, const std::string& variant) override;
   std::span<const std::byte> transfer_memory() const override {
     return {pages_.data(), host_bytes(problem_)};
   }
@@ -74,7 +73,6 @@ class PipelineWorkload : public Workload, public Tunable {
   Pages pages_;
   Arrivals arrivals_;
   std::vector<std::pair<std::string, StageTimes>> times_;  // by device, in the order of the set
-  std::map<std::string, std::size_t> preferred_;           // work-group by device
   std::map<std::pair<bool, std::string>, Verdict>
       verified_;  // by whether it was whole, and the digest
 };

@@ -4,6 +4,7 @@
 
 #include "lib/base/quantity.hpp"
 #include "suites/common/sha256_hex.hpp"
+#include "suites/common/variants.hpp"
 #include "suites/tropical/graph_file.hpp"
 #include "suites/tropical/paths_program.hpp"
 #include "suites/tropical/tropical_product.hpp"
@@ -86,23 +87,17 @@ Capacity PathsWorkload::capacity(const DeviceTraits& device, Mode mode) const {
 }
 
 std::vector<Variant> PathsWorkload::candidates(const DeviceTraits& device) const {
-  const auto preferred = preferred_.find(device.id);
   Problem padded = problem_;
   padded.columns = blocks_.stride();
-  return variants(device, padded, geometry(), purpose(),
-                  preferred == preferred_.end() ? std::string() : preferred->second);
+  return variants(device, padded, geometry(), purpose(), preferred(device));
 }
 
 std::vector<std::string> PathsWorkload::kernel_variants(const DeviceTraits& device) const {
-  std::vector<std::string> names;
-  for (const Variant& variant : candidates(device)) names.push_back(variant.name());
-  return names;
+  return names_of(candidates(device), &Variant::name);
 }
 
-bool PathsWorkload::prefer(const DeviceTraits& device, const std::string& variant) {
-  if (!is_a_variant(device, problem_, variant)) return false;
-  preferred_[device.id] = variant;
-  return true;
+bool PathsWorkload::has_variant(const DeviceTraits& device, const std::string& variant) const {
+  return is_a_variant(device, problem_, variant);
 }
 
 std::unique_ptr<DeviceProgram> PathsWorkload::program(DeviceResources& device, Mode mode,

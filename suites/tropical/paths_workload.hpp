@@ -32,7 +32,6 @@ class PathsWorkload final : public Workload,
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
-  bool prefer(const DeviceTraits& device, const std::string& variant) override;
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
                                          const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override {
@@ -74,6 +73,7 @@ class PathsWorkload final : public Workload,
   }
 
  private:
+  bool has_variant(const DeviceTraits& device, const std::string& variant) const override;
   template <class Number>
   void fill(const SuiteParams& params);
   template <class Number>
@@ -96,7 +96,6 @@ class PathsWorkload final : public Workload,
   std::unique_ptr<SharedMemory> panels_[panels_at_once], panel_paths_[panels_at_once];
   std::vector<Owner> owners_;
   Arrivals arrivals_;
-  std::map<std::string, std::string> preferred_;  // by device: the name of a variant
 };
 
 }  // namespace mgpu::tropical

@@ -5,6 +5,7 @@
 #include "lib/workload/npy.hpp"
 #include "lib/workload/splitmix64.hpp"
 #include "suites/common/product_layout.hpp"
+#include "suites/common/variants.hpp"
 #include "suites/tropical/product_reference.hpp"
 #include "suites/tropical/weights.hpp"
 
@@ -48,22 +49,15 @@ Capacity TropicalProduct::capacity(const DeviceTraits& device, Mode mode) const 
 }
 
 std::vector<Variant> TropicalProduct::candidates(const DeviceTraits& device) const {
-  const auto preferred = preferred_.find(device.id);
-  return variants(device, problem_, geometry(), purpose(),
-                  preferred == preferred_.end() ? std::string() : preferred->second);
+  return variants(device, problem_, geometry(), purpose(), preferred(device));
 }
 
 std::vector<std::string> TropicalProduct::kernel_variants(const DeviceTraits& device) const {
-  std::vector<std::string> names;
-  for (const Variant& variant : variants(device, problem_, geometry(), purpose()))
-    names.push_back(variant.name());
-  return names;
+  return names_of(variants(device, problem_, geometry(), purpose()), &Variant::name);
 }
 
-bool TropicalProduct::prefer(const DeviceTraits& device, const std::string& variant) {
-  if (!is_a_variant(device, problem_, variant)) return false;
-  preferred_[device.id] = variant;
-  return true;
+bool TropicalProduct::has_variant(const DeviceTraits& device, const std::string& variant) const {
+  return is_a_variant(device, problem_, variant);
 }
 
 Demand TropicalProduct::demand(const DeviceTraits& device) const {

@@ -17,7 +17,6 @@ class TropicalProduct final : public ProductWorkload {
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
-  bool prefer(const DeviceTraits& device, const std::string& variant) override;
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
                                          const Capacity& capacity) override;
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
@@ -28,6 +27,7 @@ class TropicalProduct final : public ProductWorkload {
   const ProductMemory& memory() const override { return operands_; }
 
  private:
+  bool has_variant(const DeviceTraits& device, const std::string& variant) const override;
   // A and B, seeded or from the files of --input.
   struct Operands : ProductMemory {
     Operands(const Problem& problem, const SuiteParams& params);
@@ -41,7 +41,6 @@ class TropicalProduct final : public ProductWorkload {
   Problem problem_;
   unsigned host_threads_;
   Operands operands_;
-  std::map<std::string, std::string> preferred_;  // by device: the name of a variant
 };
 
 class TropicalProductProgram final : public ProductProgram {

@@ -111,14 +111,10 @@ class SumWorkload final : public Workload,
     variants_ = std::move(variants), entry_ = variants_.front();
   }
   std::vector<std::string> kernel_variants(const DeviceTraits&) const override { return variants_; }
-  bool prefer(const DeviceTraits&, const std::string& way) override {
-    if (std::find(variants_.begin(), variants_.end(), way) == variants_.end()) return false;
-    entry_ = way;
-    return true;
-  }
 
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
                                          const Capacity& capacity) override {
+    if (const std::string variant = preferred(device.traits()); !variant.empty()) entry_ = variant;
     return std::make_unique<Program>(*this, device, mode, capacity);
   }
 
