@@ -162,40 +162,11 @@ class Form:
         return None
 
 
-# What the version before named otherwise, as in lib/report/older_versions.cpp (which also drops what is no longer read).
-RENAMED = {
-    "metrics": {"s_max": "ideal_speedup", "ceiling_share": "roofline_fraction"},
-    "work": {"ceiling": "roof"},
-    "per_device": {"way": "kernel_variant"},
-    "estimates": {"crowd_ns": "per_peer_contention_ns", "least_ns": "minimum_slice_ns", "spared_ns": "first_slice_discount_ns"},
-}
-
-
-def bring_up_to_date(document):
-    """A result of schema version 1 or 2 as one of version 3. Anything else is left as it is."""
-    if not isinstance(document, dict) or not isinstance(document.get("runs"), list):
-        return
-    if document.get("schema_version") == 2:  # it has zeros where version 3 has null
-        document["schema_version"] = 3
-    if document.get("schema_version") != 1:
-        return
-    for run in document["runs"]:
-        plan = run.get("plan") if isinstance(run, dict) else None
-        for holder in (run, plan):
-            for place, names in RENAMED.items() if isinstance(holder, dict) else ():
-                held = holder.get(place)
-                for entry in held if isinstance(held, list) else [held]:
-                    if isinstance(entry, dict):
-                        for before in names.keys() & entry.keys():
-                            entry[names[before]] = entry.pop(before)
-    document["schema_version"] = 3
-
-
 def check_header(name, document):
     if not isinstance(document, dict) or document.get("schema") != "mgpu-bench/result":
         refuse(f"{name}: is not a result file of mgpu-bench (\"schema\" is not \"mgpu-bench/result\")")
     if document.get("schema_version") != 3:
-        refuse(f"{name}: has schema version {document.get('schema_version')}; this script reads versions 1 to 3")
+        refuse(f"{name}: has schema version {document.get('schema_version')}; this script reads version 3: measure again")
     for key in ("runs", "devices"):
         if not isinstance(document.get(key), list) or not all(isinstance(entry, dict) for entry in document[key]):
             refuse(f"{name}: \"{key}\" is not a list of objects")
@@ -204,7 +175,6 @@ def check_header(name, document):
 def result(name, holes=False):
     """A result file; refused when it is none. `holes`: see Form."""
     document = load(name)
-    bring_up_to_date(document)
     check_header(name, document)
     breach = Form("result", holes).breach(document)
     if breach:

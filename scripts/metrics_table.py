@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the table of metrics in lib/profile/README.md, and "metrics" in lib/report/result.schema.json, from what the program itself
-says (`mgpu-bench list metrics --json`).
+"""Writes the table of metrics in lib/profile/README.md from what the program itself says (`mgpu-bench list metrics --json`).
 
 usage: metrics_table.py BINARY [--check] [--page FILE]     exit 0; exit 1 with --check when one differs; exit 2 for bad input
 
@@ -14,10 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-LIB = Path(__file__).resolve().parent.parent / "lib"
-PAGE, SCHEMA = LIB / "profile" / "README.md", LIB / "report" / "result.schema.json"
+PAGE = Path(__file__).resolve().parent.parent / "lib" / "profile" / "README.md"
 AROUND_TABLE = ("<!-- begin: list metrics -->\n", "<!-- end -->")
-AROUND_SCHEMA = ('\n        "metrics": {\n', "        },\n")
 
 
 def table(metrics):
@@ -27,17 +24,6 @@ def table(metrics):
         cells = [f"`{metric['name']}`", metric["unit"], better, metric["definition"].replace("|", "\\|")]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
-
-
-def schema(metrics):
-    members = {
-        "type": "object",
-        "description": "null: undefined, as balance is for one device",
-        "required": [metric["name"] for metric in metrics if not metric["optional"]],
-        "properties": {metric["name"]: {} for metric in metrics},
-    }
-    text = json.dumps(members, indent=2)[2:-2].replace("{}", '{"type": ["number", "null"]}')
-    return "".join(8 * " " + line + "\n" for line in text.splitlines())
 
 
 def with_text(old, around, text):
@@ -58,25 +44,22 @@ def main():
     try:
         listed = subprocess.run([arguments.binary, "list", "metrics", "--json"], capture_output=True, text=True, check=True)
         metrics = json.loads(listed.stdout)["metrics"]
-        files = [(arguments.page, AROUND_TABLE, table(metrics)), (SCHEMA, AROUND_SCHEMA, schema(metrics))]
-        before = [file.read_text(encoding="utf-8") for file, _, _ in files]
+        old = arguments.page.read_text(encoding="utf-8")
     except (OSError, subprocess.CalledProcessError, ValueError, KeyError) as error:
         print(f"metrics_table: {error}", file=sys.stderr)
         return 2
-    differs = False
-    for (file, around, text), old in zip(files, before):
-        new = with_text(old, around, text)
-        if new is None:
-            print(f"metrics_table: {file} has to hold {around[0].strip()} and, behind it, {around[1].strip()}", file=sys.stderr)
-            return 2
-        if not arguments.check:
-            file.write_text(new, encoding="utf-8")
-        elif new != old:
-            differs = True
-            print("\n".join(difflib.unified_diff(old.splitlines(), new.splitlines(), str(file), "list metrics", lineterm="", n=0)))
-    if differs:
+    new = with_text(old, AROUND_TABLE, table(metrics))
+    if new is None:
+        print(f"metrics_table: {arguments.page} has to hold {AROUND_TABLE[0].strip()} and, behind it, {AROUND_TABLE[1].strip()}",
+              file=sys.stderr)
+        return 2
+    if not arguments.check:
+        arguments.page.write_text(new, encoding="utf-8")
+    elif new != old:
+        print("\n".join(difflib.unified_diff(old.splitlines(), new.splitlines(), str(arguments.page), "list metrics", lineterm="", n=0)))
         print(f"metrics_table: run scripts/metrics_table.py {arguments.binary}")
-    return 1 if differs else 0
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ PREPARE, COLLECT, MERGE = -1, -2, -3
 SLACK, COARSEST, TAKES_TIME = 100_000, 1_000_000, 1 << 20  # ns that a command may lie outside the sample; ns; bytes of a transfer
 TIMES = ("busy_ns", "upload_ns", "compute_ns", "download_ns", "launch_ns", "sync_ns", "idle_ns", "wake_ns", "residue_ns", "finish_ns",
          "transfer_hidden_ns", "transfer_total_ns")
-EXCHANGE_TIMES = ("exchange_total_ns", "exchange_hidden_ns", "waiting_ns")  # not in older files
+EXCHANGE_TIMES = ("exchange_total_ns", "exchange_hidden_ns", "waiting_ns")  # absent where nobody recorded them
 
 
 def of_last_run(run):
@@ -294,7 +294,7 @@ class Check:
             ours = parts(run["timeline"], d)
             devices.append(ours)
             for name, value in ours.items():
-                if name in file or name not in (*EXCHANGE_TIMES, "wake_ns"):  # older files have none
+                if name in file or name not in EXCHANGE_TIMES:
                     self.equal(f"{where} per_device[{d}].{name}", file[name], value)
             self.equal(f"{where} per_device[{d}].share", file["share"], ours["items"] / run["work"]["items"])
             known = ours["busy_ns"] is not None

@@ -1,60 +1,21 @@
-// One table of names serves writing, reading and the check for completeness.
 #include "lib/report/capability_json.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 #include "lib/base/quote.hpp"
 #include "lib/report/json_reader.hpp"
 #include "lib/report/json_text.hpp"
+#include "lib/report/record_fields.hpp"
 
 namespace mgpu {
 
-namespace {
-
-struct RateField {
-  const char* name;
-  double Capability::*member;
-};
-constexpr std::array<RateField, 8> kRates = {{
-    {"fp32_flops", &Capability::fp32_flops},
-    {"fp64_flops", &Capability::fp64_flops},
-    {"int32_ops", &Capability::int32_ops},
-    {"memory_bytes_per_s", &Capability::memory_bytes_per_s},
-    {"pinned_up_bytes_per_s", &Capability::pinned_up},
-    {"pinned_down_bytes_per_s", &Capability::pinned_down},
-    {"pageable_up_bytes_per_s", &Capability::pageable_up},
-    {"pageable_down_bytes_per_s", &Capability::pageable_down},
-}};
-
-struct TimeField {
-  const char* name;
-  Nanos Capability::*member;
-};
-constexpr std::array<TimeField, 2> kTimes = {
-    {{"launch_ns", &Capability::launch}, {"next_launch_ns", &Capability::next_launch}}};
-
-// Far beyond what hardware does: a figure above them is damage.
+// Far beyond what hardware does: a figure above it is damage.
 constexpr double kMostRate = 1e18;
-constexpr Nanos kMostTime = std::chrono::minutes(1);
-
-}  // namespace
 
 JsonValue capability_json(const std::optional<Capability>& capability) {
-  JsonValue json = json_object();
-  if (!capability) return json;
-  for (const RateField& field : kRates) {
-    const double rate = (*capability).*field.member;
-    put(json, field.name, rate > 0 ? finite_json(rate) : JsonItem(nullptr));
-  }
-  for (const TimeField& field : kTimes) {
-    const Nanos time = (*capability).*field.member;
-    put(json, field.name, time > Nanos{} ? JsonItem(time) : JsonItem(nullptr));
-  }
-  return json;
+  return capability ? Kind<Capability>::write(*capability) : json_object();
 }
 
 double read_rate(const JsonReader& json) {
@@ -67,20 +28,7 @@ std::optional<Capability> read_capability(const JsonReader& json) {
   if (json.is_null()) return std::nullopt;
   json.expect(json.is_object(), "an object");
   if (json.size() == 0) return std::nullopt;
-  Capability capability;
-  for (const RateField& field : kRates) {
-    const JsonReader value = json.at(field.name);
-    if (value.is_null()) continue;
-    capability.*field.member = read_rate(value);
-  }
-  for (const TimeField& field : kTimes) {
-    const JsonReader value = json.at(field.name);
-    if (value.is_null()) continue;
-    capability.*field.member = value.nanos();
-    value.expect(capability.*field.member > Nanos{} && capability.*field.member <= kMostTime,
-                 "a time above zero, up to a minute,");
-  }
-  return capability;
+  return Kind<Capability>::read(json);
 }
 
 JsonValue link_rate_json(const LinkRate& rate) {
@@ -102,12 +50,11 @@ LinkRate read_link_rate(const JsonReader& json) {
   return LinkRate(std::move(by_count));
 }
 
-bool is_complete(const Capability& capability) {
-  const auto measured = [&](const RateField& field) {
-    return capability.*field.member > 0 || field.member == &Capability::fp64_flops;
-  };
-  return std::all_of(kRates.begin(), kRates.end(), measured) && capability.launch > Nanos{} &&
-         capability.next_launch > Nanos{};
+bool is_complete(const Capability& of) {
+  const auto rates = {of.fp32_flops,  of.int32_ops,   of.memory_bytes_per_s, of.pinned_up,
+                      of.pinned_down, of.pageable_up, of.pageable_down};
+  return std::all_of(rates.begin(), rates.end(), [](double rate) { return rate > 0; }) &&
+         of.launch > Nanos{} && of.next_launch > Nanos{};
 }
 
 }  // namespace mgpu

@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "lib/base/fnv.hpp"
-#include "lib/report/fault_json.hpp"
 #include "lib/report/json_file.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/json_text.hpp"
+#include "lib/report/record_fields.hpp"
 
 namespace mgpu {
 namespace {
@@ -65,8 +65,8 @@ std::string entry_text(const JournalDisturbed& d) {
 }
 
 std::string entry_text(const JournalFault& f) {
-  return flat_json(
-      json_object({{"fault", json_object({{"case", f.of_case}, {"what", fault_json(f.fault)}})}}));
+  return flat_json(json_object(
+      {{"fault", json_object({{"case", f.of_case}, {"what", Kind<Fault>::write(f.fault)}})}}));
 }
 
 std::string entry_text(const JournalFailure& f) {
@@ -223,7 +223,8 @@ class JournalReading {
           std::count_if(all.begin(), all.end(),
                         [&](const JournalDisturbed& d) { return d.of_case == *f.of_case; }));
     }
-    f.fault = read_fault(j.at("what"), samples);
+    f.fault = Kind<Fault>::read(j.at("what"));
+    check_sample(j.at("what"), f.fault, samples);
     (current_ != nullptr ? current_->faults : early_).push_back(std::move(f));
   }
 

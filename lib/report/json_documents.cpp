@@ -8,7 +8,6 @@
 #include "lib/report/json_reader.hpp"
 #include "lib/report/json_text.hpp"
 #include "lib/report/links_json.hpp"
-#include "lib/report/older_versions.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/scenario_json.hpp"
 
@@ -24,10 +23,7 @@ nlohmann::ordered_json links_json(const LinksReport& report) {
   return std::move(links_value(report).json());
 }
 
-Report report_from_json(nlohmann::ordered_json json) {
-  bring_result_up_to_date(json);
-  return read_report_value(JsonReader(json));
-}
+Report report_from_json(nlohmann::ordered_json json) { return read_report_value(JsonReader(json)); }
 
 Report read_report(const std::filesystem::path& file) {
   return read_json_file(file, "a result file", [](nlohmann::ordered_json json) {
@@ -43,7 +39,6 @@ AnyResult read_any_result(const std::filesystem::path& file) {
 }
 
 Scenario scenario_from_json(nlohmann::ordered_json json) {
-  bring_scenario_up_to_date(json);
   return read_scenario_value(JsonReader(json));
 }
 

@@ -111,21 +111,10 @@ class JsonReader {
   std::string path_;
 };
 
-// In record_json_read.cpp and scenario_json.cpp: of the version that this tool writes.
+// In record_json.cpp and scenario_json.cpp.
 struct Report;
 struct Scenario;
 Report read_report_value(const JsonReader& json);
 Scenario read_scenario_value(const JsonReader& json);
-
-// In timeline_json_read.cpp.
-struct Timeline;
-Timeline read_timeline(const JsonReader& json);
-
-// In plan_json_read.cpp.
-struct PlanRecord;
-// Saturates where nothing can be predicted: see from_seconds().
-Nanos read_prediction(const JsonReader& json);
-// Files written before predictions were made have neither estimates nor the request.
-PlanRecord read_plan(const JsonReader& json);
 
 }  // namespace mgpu

@@ -1,14 +1,13 @@
+// The fields of links in their file.
 #include "lib/report/links_json.hpp"
 
 #include <utility>
-#include <variant>
 
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/report/json_file.hpp"
-#include "lib/report/json_names.hpp"
-#include "lib/report/json_reader.hpp"
 #include "lib/report/json_text.hpp"
+#include "lib/report/record_fields.hpp"
 
 namespace mgpu {
 
@@ -16,236 +15,227 @@ namespace {
 
 constexpr std::string_view kLinksSchema = "mgpu-bench/links";
 
-void put_moves(const LinkMoves& moves, JsonValue& json) {
-  put(json, "bytes", moves.bytes);
-  put(json, "median_ns", median_of(moves.samples));
-  put(json, "bytes_per_s", finite_json(rate_of(moves)));
-  put(json, "wrong", moves.wrong);
-  put(json, "samples_ns", moves.samples);
+struct RankedDevice {
+  Device device;
+  std::size_t rank = 0;  // in the set
+};
+
+std::vector<RankedDevice> ranked(const LinksReport& report) {
+  std::vector<RankedDevice> devices;
+  for (const Device& device : report.devices) devices.push_back({device, devices.size()});
+  return devices;
 }
 
-void put_times(const std::vector<Nanos>& alone, const std::vector<Nanos>& queued,
-               std::uint64_t calls, JsonValue& json) {
-  put(json, "alone_ns", median_of(alone));
-  put(json, "back_to_back_ns", finite_json(queued_ns(queued, calls)));
-  put(json, "alone_samples_ns", alone);
-  put(json, "back_to_back_calls", calls);
-  put(json, "back_to_back_samples_ns", queued);
+constexpr const char* kAlone =
+    "the median, from the call until it is known to be complete on all devices";
+constexpr const char* kBackToBack = "of one call, the median of the samples / calls";
+constexpr const char* kCalls = "enqueued together, in each sample";
+constexpr const char* kPaths = R"({"enum": ["direct", "staged", "host", "mixed", null]})";
+using Calls = Whole<std::uint64_t, 1, 1'000'000>;
+
+}  // namespace
+
+template <>
+inline constexpr std::initializer_list<LinkTraffic> kAllOf<LinkTraffic> = {LinkTraffic::one_way,
+                                                                           LinkTraffic::both_ways};
+template <>
+inline constexpr std::initializer_list<LinkCrowd> kAllOf<LinkCrowd> = {
+    LinkCrowd::up, LinkCrowd::down, LinkCrowd::up_and_down, LinkCrowd::devices};
+
+template <>
+const Description<RankedDevice>& description<RankedDevice>() {
+  static const Description<RankedDevice> kDevice{
+      {field<&RankedDevice::device, &Device::id>(
+           "id", "platform:device, and .k after it for sub-device k"),
+       field<&RankedDevice::rank>("rank", "in this set, from 0"),
+       field<&RankedDevice::device, &Device::name>("name"),
+       field<&RankedDevice::device, &Device::vendor>("vendor"),
+       field<&RankedDevice::device, &Device::platform>("platform"),
+       field<&RankedDevice::device, &Device::platform_version>("platform_version"),
+       field<&RankedDevice::device, &Device::type>("type"),
+       field<&RankedDevice::device, &Device::uuid>("uuid", "lower-case hex with dashes"),
+       field<&RankedDevice::device, &Device::pci>("pci", "domain:bus:device.function"),
+       field<&RankedDevice::device, &Device::driver_version>("driver_version"),
+       field<&RankedDevice::device, &Device::device_version>("device_version"),
+       field<&RankedDevice::device, &Device::global_memory>("global_memory_bytes"),
+       field<&RankedDevice::device, &Device::compute_units>("compute_units")}};
+  return kDevice;
 }
 
-JsonValue links_device_json(const Device& d, std::size_t rank) {
-  return json_object({{"id", d.id},
-                      {"rank", rank},
-                      {"name", d.name},
-                      {"vendor", d.vendor},
-                      {"platform", d.platform},
-                      {"platform_version", d.platform_version},
-                      {"type", to_string(d.type)},
-                      {"uuid", d.uuid},
-                      {"pci", d.pci},
-                      {"driver_version", d.driver_version},
-                      {"device_version", d.device_version},
-                      {"global_memory_bytes", d.global_memory},
-                      {"compute_units", d.compute_units}});
+template <>
+const Description<LinkMoves>& description<LinkMoves>() {
+  static const Description<LinkMoves> kMoves{
+      {field<&LinkMoves::bytes>("bytes", "moved in a sample, by all"),
+       computed<[](const LinkMoves& of) { return median_of(of.samples); }>("median_ns"),
+       computed<[](const LinkMoves& of) { return rate_of(of); }>("bytes_per_s"),
+       field<&LinkMoves::wrong>("wrong", "32-bit words that did not arrive as they were sent"),
+       field<&LinkMoves::samples>("samples_ns", "all of them, in order")}};
+  return kMoves;
 }
 
-JsonValue transfer_json(const LinkTransfer& transfer) {
-  JsonValue json = json_object(
-      {{"traffic", to_string(transfer.traffic)},
-       {"from", transfer.from},
-       {"to", transfer.to},
-       {"path", transfer.path ? JsonItem(to_string(*transfer.path)) : JsonItem(nullptr)},
-       {"in_use", transfer.in_use}});
-  put_moves(transfer.moves, json);
-  return json;
+template <>
+const Description<LinkPair>& description<LinkPair>() {
+  static const Description<LinkPair> kPair{
+      {field<&LinkPair::from>("from"), field<&LinkPair::to>("to"),
+       field<&LinkPair::path>(
+           "path",
+           "direct: a device writes into the other's memory; staged: through the "
+           "host; host: CPUs, a copy there")}};
+  return kPair;
 }
 
-JsonValue at_once_json(const LinkAtOnce& row) {
-  JsonValue json = json_object({{"traffic", to_string(row.crowd)},
-                                {"path", json_or_null(row.path)},
-                                {"in_use", row.in_use}});
-  put_moves(row.moves, json);
-  JsonValue devices = json_list();
-  for (const LinkShare& share : row.devices) {
-    append(devices, json_object({{"device", share.device},
-                                 {"bytes", share.bytes},
-                                 {"median_ns", median_of(share.samples)},
-                                 {"bytes_per_s", finite_json(rate_of(share, row.moves))},
-                                 {"samples_ns", share.samples}}));
-  }
-  put(json, "devices", std::move(devices));
-  return json;
+template <>
+const Description<LinkTransfer>& description<LinkTransfer>() {
+  static const Description<LinkTransfer> kTransfer{
+      {field<&LinkTransfer::traffic>("traffic",
+                                     "both-ways: at the same time; bytes and rate are the sum"),
+       field<&LinkTransfer::from>("from", "the id of a device, or host"),
+       field<&LinkTransfer::to>("to", "the id of a device, or host"),
+       field<&LinkTransfer::path>("path", "null: between the host and a device"),
+       field<&LinkTransfer::in_use>(
+           "in_use", "false: a path that these devices do not take, measured to compare with"),
+       spread<&LinkTransfer::moves>()}};
+  return kTransfer;
 }
 
-JsonValue latency_json(const LinkLatency& latency) {
-  JsonValue json = json_object({{"devices", latency.devices},
-                                {"path", json_or_null(latency.path)},
-                                {"in_use", latency.in_use}});
-  put_times(latency.alone, latency.queued, latency.queued_calls, json);
-  return json;
-}
+namespace {
 
-JsonValue collective_json(const CollectiveRecord& row) {
-  JsonValue json = json_object({{"op", row.op},
-                                {"size_bytes", row.size},
-                                {"count", row.count},
-                                {"type", row.element},
-                                {"redop", json_or_null(row.reduction)},
-                                {"devices", row.devices},
-                                {"path", json_or_null(row.path)}});
-  put_times(row.alone, row.queued, row.queued_calls, json);
-  put(json, "algbw_bytes_per_s", finite_json(algorithm_bandwidth(row)));
-  put(json, "bus_factor", row.bus_factor);
-  put(json, "busbw_bytes_per_s", finite_json(bus_bandwidth(row)));
-  put(json, "wrong", row.wrong);
-  return json;
-}
+struct RatedShare {
+  LinkShare share;
+  std::optional<double> rate;
+};
 
-template <class Rows, class Write>
-JsonValue list_json(const Rows& rows, const Write& write) {
-  JsonValue list = json_list();
-  for (const auto& row : rows) append(list, write(row));
-  return list;
-}
-
-// The value among `all` that the file names.
-template <class Enum>
-Enum word_of(const JsonReader& j, std::initializer_list<Enum> all) {
-  const std::string word = j.string();
-  const auto value = json_names::from_string(word, all);
-  if (!value) j.fail(in_quotes(word) + " is unknown");
-  return *value;
-}
-
-PeerPath path_of(const JsonReader& j) {
-  return word_of(j, {PeerPath::direct, PeerPath::staged, PeerPath::host});
-}
-
-std::string text_or_empty(const JsonReader& j) { return j.is_null() ? std::string() : j.string(); }
-
-std::vector<Nanos> times_of(const JsonReader& j) {
-  std::vector<Nanos> times;
-  j.elements([&](const JsonReader& e) { times.push_back(e.duration()); });
-  return times;
-}
-
-LinkMoves moves_of(const JsonReader& j) {
-  return {j.at("bytes").integer<Bytes>(), times_of(j.at("samples_ns")),
-          j.at("wrong").integer<std::uint64_t>()};
-}
-
-Device links_device_of(const JsonReader& j) {
-  const auto string = [](const JsonReader& v) { return v.string(); };
-  Device d;
-  d.id = j.at("id").string();
-  d.name = j.at("name").string();
-  d.vendor = j.at("vendor").string();
-  d.platform = j.at("platform").string();
-  d.platform_version = j.at("platform_version").string();
-  d.type = word_of(j.at("type"),
-                   {DeviceType::gpu, DeviceType::cpu, DeviceType::accelerator, DeviceType::custom});
-  d.uuid = j.at("uuid").optional(string);
-  d.pci = j.at("pci").optional(string);
-  d.driver_version = j.at("driver_version").string();
-  d.device_version = j.at("device_version").string();
-  d.global_memory = j.at("global_memory_bytes").integer<Bytes>();
-  d.compute_units = j.at("compute_units").integer<std::uint32_t>();
-  return d;
-}
-
-LinkTransfer transfer_of(const JsonReader& j) {
-  LinkTransfer transfer;
-  transfer.traffic = word_of(j.at("traffic"), {LinkTraffic::one_way, LinkTraffic::both_ways});
-  transfer.from = j.at("from").string();
-  transfer.to = j.at("to").string();
-  transfer.path = j.at("path").optional(path_of);
-  transfer.in_use = j.at("in_use").boolean();
-  transfer.moves = moves_of(j);
-  return transfer;
-}
-
-LinkAtOnce at_once_of(const JsonReader& j) {
-  LinkAtOnce row;
-  row.crowd = word_of(j.at("traffic"),
-                      {LinkCrowd::up, LinkCrowd::down, LinkCrowd::up_and_down, LinkCrowd::devices});
-  row.path = text_or_empty(j.at("path"));
-  row.in_use = j.at("in_use").boolean();
-  row.moves = moves_of(j);
-  j.at("devices").elements([&](const JsonReader& e) {
-    row.devices.push_back(
-        {e.at("device").string(), e.at("bytes").integer<Bytes>(), times_of(e.at("samples_ns"))});
-  });
-  return row;
-}
-
-std::uint64_t calls_of(const JsonReader& j) {
-  return j.at("back_to_back_calls").integer<std::uint64_t>(1, 1'000'000);
-}
-
-LinkLatency latency_of(const JsonReader& j) {
-  return {j.at("devices").strings(),
-          text_or_empty(j.at("path")),
-          j.at("in_use").boolean(),
-          times_of(j.at("alone_samples_ns")),
-          times_of(j.at("back_to_back_samples_ns")),
-          calls_of(j)};
-}
-
-CollectiveRecord collective_of(const JsonReader& j) {
-  CollectiveRecord row;
-  row.op = j.at("op").string();
-  row.size = j.at("size_bytes").integer<Bytes>();
-  row.count = j.at("count").integer<std::uint64_t>();
-  row.element = j.at("type").string();
-  row.reduction = text_or_empty(j.at("redop"));
-  row.devices = j.at("devices").strings();
-  row.path = text_or_empty(j.at("path"));
-  row.bus_factor = j.at("bus_factor").finite(0, 2);
-  row.alone = times_of(j.at("alone_samples_ns"));
-  row.queued = times_of(j.at("back_to_back_samples_ns"));
-  row.queued_calls = calls_of(j);
-  row.wrong = j.at("wrong").integer<std::uint64_t>();
-  return row;
-}
-
-ParamValue option_of(const JsonReader& j) {
-  if (j.is_string()) return j.string();
-  return j.integer<std::int64_t>();
+std::vector<RatedShare> rated(const LinkAtOnce& row) {
+  std::vector<RatedShare> shares;
+  for (const LinkShare& share : row.devices) shares.push_back({share, rate_of(share, row.moves)});
+  return shares;
 }
 
 }  // namespace
 
-JsonValue links_value(const LinksReport& report) {
-  JsonValue json = json_object({{"schema", kLinksSchema},
-                                {"schema_version", kLinksSchemaVersion},
-                                {"complete", report.complete},
-                                {"failure", report.failure},
-                                {"tool", json_object({{"version", report.tool.version},
-                                                      {"git", report.tool.git},
-                                                      {"argv", report.tool.argv}})},
-                                {"started", report.started}});
-  JsonValue environment = json_object(), options = json_object(), devices = json_list();
-  for (const auto& [name, value] : report.environment) put(environment, name, value);
-  for (const auto& [name, value] : report.options)
-    std::visit([&, &key = name](const auto& v) { put(options, key, v); }, value);
-  for (std::size_t i = 0; i < report.devices.size(); ++i)
-    append(devices, links_device_json(report.devices[i], i));
-  put(json, "environment", std::move(environment));
-  put(json, "options", std::move(options));
-  put(json, "devices", std::move(devices));
-  put(json, "paths", list_json(report.pairs, [](const LinkPair& pair) {
-        return json_object({{"from", pair.from}, {"to", pair.to}, {"path", to_string(pair.path)}});
-      }));
-  put(json, "notes", report.notes);
-  put(json, "transfers", list_json(report.transfers, transfer_json));
-  put(json, "at_once", list_json(report.at_once, at_once_json));
-  put(json, "latencies", list_json(report.latencies, latency_json));
-  put(json, "collectives", list_json(report.collectives, collective_json));
-  put(json, "warnings", report.warnings);
-  return json;
+template <>
+const Description<RatedShare>& description<RatedShare>() {
+  static const Description<RatedShare> kShare{
+      {field<&RatedShare::share, &LinkShare::device>("device"),
+       field<&RatedShare::share, &LinkShare::bytes>(
+           "bytes", "that it sent in a sample; of transfers with the host, those of this device"),
+       computed<[](const RatedShare& of) { return median_of(of.share.samples); }>("median_ns"),
+       field<&RatedShare::rate>("bytes_per_s"),
+       field<&RatedShare::share, &LinkShare::samples>("samples_ns",
+                                                      "until this device had ended")}};
+  return kShare;
 }
 
+template <>
+const Description<LinkAtOnce>& description<LinkAtOnce>() {
+  static const Description<LinkAtOnce> kAtOnce{
+      {field<&LinkAtOnce::crowd>(
+           "traffic",
+           "from the host to all devices, to it from all, both, each device to every other"),
+       field_as<TextOrNull, &LinkAtOnce::path>(
+           "path", "of all pairs; mixed: they differ; null: there are none")
+           .with_schema(kPaths),
+       field<&LinkAtOnce::in_use>("in_use"), spread<&LinkAtOnce::moves>(),
+       computed<rated>("devices")},
+      "",
+      nullptr,
+      [](const JsonReader& json, LinkAtOnce& row) {
+        for (RatedShare& of : Kind<std::vector<RatedShare>>::read(json.at("devices")))
+          row.devices.push_back(std::move(of.share));
+      }};
+  return kAtOnce;
+}
+
+template <>
+const Description<LinkLatency>& description<LinkLatency>() {
+  static const Description<LinkLatency> kLatency{
+      {field<&LinkLatency::devices>("devices"),
+       field_as<TextOrNull, &LinkLatency::path>("path").with_schema(kPaths),
+       field<&LinkLatency::in_use>("in_use"),
+       computed<[](const LinkLatency& of) { return median_of(of.alone); }>("alone_ns", kAlone),
+       computed<[](const LinkLatency& of) { return queued_ns(of.queued, of.queued_calls); }>(
+           "back_to_back_ns", kBackToBack),
+       field<&LinkLatency::alone>("alone_samples_ns"),
+       field_as<Calls, &LinkLatency::queued_calls>("back_to_back_calls", kCalls),
+       field<&LinkLatency::queued>("back_to_back_samples_ns")}};
+  return kLatency;
+}
+
+using Collective = CollectiveRecord;
+
+template <>
+const Description<Collective>& description<Collective>() {
+  static const Description<Collective> kCollective{
+      {field<&Collective::op>("op").with_schema(R"({"enum": ["barrier", "broadcast", "reduce",
+          "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "neighbours"]})"),
+       field<&Collective::size>("size_bytes", "of the elements, as nccl-tests counts them"),
+       field<&Collective::count>("count", "elements"),
+       field<&Collective::element>("type").with_schema(R"({"enum": ["u32", "u64", "f32", "f64"]})"),
+       field_as<TextOrNull, &Collective::reduction>("redop", "null: nothing is combined")
+           .with_schema(R"({"enum": ["sum", "min", "max", null]})"),
+       field<&Collective::devices>("devices"),
+       field_as<TextOrNull, &Collective::path>("path").with_schema(kPaths),
+       computed<[](const Collective& of) { return median_of(of.alone); }>("alone_ns", kAlone),
+       computed<[](const Collective& of) { return queued_ns(of.queued, of.queued_calls); }>(
+           "back_to_back_ns", kBackToBack),
+       field<&Collective::alone>("alone_samples_ns"),
+       field_as<Calls, &Collective::queued_calls>("back_to_back_calls", kCalls),
+       field<&Collective::queued>("back_to_back_samples_ns"),
+       computed<algorithm_bandwidth>("algbw_bytes_per_s", "size / time back to back"),
+       field_as<Finite<0, 2>, &Collective::bus_factor>(
+           "bus_factor",
+           "of n devices: 2 (n - 1) / n for all-reduce, (n - 1) / n for all-gather, reduce-scatter "
+           "and all-to-all, 0 for a barrier, else 1"),
+       computed<bus_bandwidth>("busbw_bytes_per_s", "algbw times that factor"),
+       field<&Collective::wrong>("wrong",
+                                 "elements of all outputs that are not as computed on the host")}};
+  return kCollective;
+}
+
+template <>
+const Description<LinksReport>& description<LinksReport>() {
+  static const Description<LinksReport> kLinks{
+      {computed<[](const LinksReport&) { return std::string(kLinksSchema); }>("schema").with_schema(
+           R"({"const": "mgpu-bench/links"})"),
+       computed<[](const LinksReport&) { return kLinksSchemaVersion; }>("schema_version")
+           .with_schema(R"({"const": 1})"),
+       field<&LinksReport::complete>("complete",
+                                     "false when it was interrupted, or a device failed: the lists "
+                                     "have what was measured before"),
+       field<&LinksReport::failure>("failure", "why it is not complete"),
+       field<&LinksReport::tool>("tool"),
+       field<&LinksReport::started>("started", "RFC 3339, in UTC"),
+       field<&LinksReport::environment>("environment"),
+       field<&LinksReport::options>("options", "what was asked for, by name"),
+       computed<ranked>("devices", "of the set, in its order"),
+       field<&LinksReport::pairs>("paths", "the path that each ordered pair of devices has"),
+       field<&LinksReport::notes>("notes", "why pairs have no better path"),
+       field<&LinksReport::transfers>("transfers", "pair by pair"),
+       field<&LinksReport::at_once>("at_once", "everything of a kind together"),
+       field<&LinksReport::latencies>(
+           "latencies", "each device signals all others and waits for them; nothing is moved"),
+       field<&LinksReport::collectives>("collectives"),
+       field<&LinksReport::warnings>("warnings", "those printed on standard error")},
+      "What moves between the host and devices and among devices. Times are whole nanoseconds, "
+      "rates bytes per second. Medians and rates are made of the samples beside them; rates of "
+      "what did not arrive as it was sent are null.",
+      nullptr,
+      [](const JsonReader& json, LinksReport& report) {
+        for (RankedDevice& of : Kind<std::vector<RankedDevice>>::read(json.at("devices")))
+          report.devices.push_back(std::move(of.device));
+      }};
+  return kLinks;
+}
+
+JsonValue links_value(const LinksReport& report) { return Kind<LinksReport>::write(report); }
+
 std::string links_json_text(const LinksReport& report) { return json_text(links_value(report)); }
+
+std::string links_schema() {
+  return schema_document<LinksReport>("links-1.json",
+                                      "mgpu-bench links, the file of links and what links --json "
+                                      "prints, version 1");
+}
 
 LinksReport links_from_json(const nlohmann::ordered_json& json) {
   const JsonReader j(json);
@@ -258,35 +248,7 @@ LinksReport links_from_json(const nlohmann::ordered_json& json) {
     j.at("schema_version")
         .fail(std::to_string(version) + " is not what this tool reads (" +
               std::to_string(kLinksSchemaVersion) + ")");
-  LinksReport report;
-  report.complete = j.at("complete").boolean();
-  report.failure = j.at("failure").optional([](const JsonReader& v) { return v.string(); });
-  const JsonReader tool = j.at("tool");
-  report.tool = {tool.at("version").string(), tool.at("git").string(), tool.at("argv").strings()};
-  report.started = j.at("started").string();
-  j.at("environment").members([&](const std::string& name, const JsonReader& v) {
-    report.environment[name] = v.string();
-  });
-  j.at("options").members(
-      [&](const std::string& name, const JsonReader& v) { report.options[name] = option_of(v); });
-  j.at("devices").elements(
-      [&](const JsonReader& e) { report.devices.push_back(links_device_of(e)); });
-  j.at("paths").elements([&](const JsonReader& e) {
-    report.pairs.push_back({e.at("from").string(), e.at("to").string(), path_of(e.at("path"))});
-  });
-  report.notes = j.at("notes").strings();
-  j.at("transfers").elements([&](const JsonReader& e) {
-    report.transfers.push_back(transfer_of(e));
-  });
-  j.at("at_once").elements([&](const JsonReader& e) { report.at_once.push_back(at_once_of(e)); });
-  j.at("latencies").elements([&](const JsonReader& e) {
-    report.latencies.push_back(latency_of(e));
-  });
-  j.at("collectives").elements([&](const JsonReader& e) {
-    report.collectives.push_back(collective_of(e));
-  });
-  report.warnings = j.at("warnings").strings();
-  return report;
+  return Kind<LinksReport>::read(j);
 }
 
 bool says_links(const nlohmann::ordered_json& json) {

@@ -13,6 +13,7 @@ namespace mgpu {
 // samples, which are there too. Rates of what was wrong are null.
 nlohmann::ordered_json links_json(const LinksReport& report);
 std::string links_json_text(const LinksReport& report);
+std::string links_schema();
 
 // Throws Error(input) that says what is wrong with it.
 LinksReport links_from_json(const nlohmann::ordered_json& json);

@@ -9,6 +9,7 @@
 #include "lib/report/given_limits.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/json_reader.hpp"
+#include "lib/report/kinds.hpp"
 
 namespace mgpu {
 namespace {
@@ -56,6 +57,28 @@ JsonValue peer_links_json(const PeerLinks& links) {
   }
   if (differ) put(json, "pairs", std::move(pairs));
   return json;
+}
+
+JsonValue peer_links_schema() {
+  return json_of_text(R"({
+    "description": "what all pairs of devices have, and those that differ, one way each; bytes_per_s: of large copies each way, 0: without limit; latency_ns: of an exchange of nothing",
+    "type": "object",
+    "required": ["path", "bytes_per_s", "latency_ns"],
+    "properties": {
+      "path": {"enum": ["direct", "staged", "host"]},
+      "bytes_per_s": {"type": "number", "minimum": 0},
+      "latency_ns": {"type": "integer", "minimum": 0},
+      "pairs": {"type": "array", "items": {
+        "type": "object",
+        "required": ["from", "to", "path", "bytes_per_s", "latency_ns"],
+        "properties": {
+          "from": {"description": "position in devices", "type": "integer", "minimum": 0},
+          "to": {"type": "integer", "minimum": 0},
+          "path": {"enum": ["direct", "staged", "host"]},
+          "bytes_per_s": {"type": "number", "minimum": 0},
+          "latency_ns": {"type": "integer", "minimum": 0}
+        }}}
+    }})");
 }
 
 PeerLinks read_peer_links(const JsonReader& json, std::size_t devices) {

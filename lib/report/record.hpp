@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -28,6 +29,7 @@
 
 namespace mgpu {
 
+inline constexpr std::string_view kResultSchema = "mgpu-bench/result";
 inline constexpr int kResultSchemaVersion = 3;
 
 enum class Status { ok, failed, skipped, unsupported };
@@ -235,7 +237,7 @@ struct Report {
       environment;      // host, cpu, os, loader, variables that change what is measured
   ParamMap options;     // that samples were taken under and that say how, by name: {"warmup", 1};
                         // whoever begins the report knows them
-  std::string started;  // when, RFC 3339 in UTC; empty in files of before
+  std::string started;  // when, RFC 3339 in UTC; empty: not known
   std::map<std::string, ParamMap> defaults;  // by suite: what its parameters are where nothing is
                                              // asked for; sizes are not among them
   std::optional<ClusterRecord> cluster;      // none: of one process

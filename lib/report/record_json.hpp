@@ -1,5 +1,4 @@
-// The result file: Report <-> JSON of schema "mgpu-bench/result". The schema itself is
-// lib/report/result.schema.json.
+// The result file: Report <-> JSON of schema "mgpu-bench/result".
 #pragma once
 
 #include <filesystem>
@@ -22,10 +21,12 @@ std::string to_json_text(const Report& report);
 Report read_report(const std::filesystem::path& file);
 Report report_from_json(nlohmann::ordered_json json);
 
-// The published JSON Schema documents, lib/report/*.schema.json: "result", "compare", ... in
-// alphabetical order.
-std::vector<std::string_view> schema_names();
-// As text. Throws Error(usage) for another name.
-std::string_view schema_text(std::string_view name);
+// Returns the JSON Schema of result files, as text. Scripts read the copy result.schema.json.
+std::string result_schema();
+
+// Returns the names of the published JSON Schemas in alphabetical order: "calibrate", "compare", ...
+std::vector<std::string> schema_names();
+// Returns one of them as text. Throws Error(usage) for another name.
+std::string schema_text(std::string_view name);
 
 }  // namespace mgpu

@@ -1,93 +1,63 @@
-// Files from before there was telemetry have none of these keys.
+// The fields of telemetry in result files.
 #include "lib/report/telemetry_json.hpp"
 
-#include "lib/report/json_reader.hpp"
+#include "lib/report/record_fields.hpp"
 
 namespace mgpu {
 
-namespace {
-
-std::string read_text(const JsonReader& j) { return j.is_null() ? std::string() : j.string(); }
-
-TelemetryFigures read_figures_of_one(const JsonReader& j) {
-  TelemetryFigures f;
-  f.of = j.at("of").string();
-  f.readings = j.at("readings").integer<std::size_t>();
-  f.throttle = throttle_bits(j.at("throttle").strings());
-  f.throttled_samples = j.at("throttled_samples").integer<std::size_t>();
-  f.energy_j = j.at("energy_j").optional([](const JsonReader& v) { return v.number(); });
-  if (j.has("energy_reason")) f.energy_reason = read_text(j.at("energy_reason"));
-  for (const GaugeInfo& gauge : kGaugeTable) {
-    if (!j.has(gauge.name)) continue;
-    const JsonReader figures = j.at(gauge.name);
-    f.gauges[static_cast<std::size_t>(gauge.gauge)] = GaugeFigures{
-        figures.at("min").number(), figures.at("mean").number(), figures.at("max").number()};
-  }
-  return f;
+template <>
+const Description<GaugeFigures>& description<GaugeFigures>() {
+  static const Description<GaugeFigures> kFigures{
+      {field<&GaugeFigures::min>("min"), field<&GaugeFigures::mean>("mean"),
+       field<&GaugeFigures::max>("max")},
+      "",
+      "gauge"};
+  return kFigures;
 }
 
-}  // namespace
-
-void put_telemetry(const TelemetryRecord& record, JsonValue& report) {
-  put(report, "telemetry", nullptr);
-  put(report, "telemetry_reason", json_or_null(record.reason));
-  if (record.interval <= Nanos{}) return;
-  JsonValue watched = json_list();
-  for (const WatchedRecord& w : record.watched)
-    append(watched, json_object({{"of", w.of},
-                                 {"source", json_or_null(w.source)},
-                                 {"reason", json_or_null(w.reason)}}));
-  put(report, "telemetry",
-      json_object({{"interval_ns", record.interval}, {"watched", std::move(watched)}}));
-}
-
-TelemetryRecord read_telemetry(const JsonReader& report) {
-  TelemetryRecord record;
-  if (!report.has("telemetry")) {
-    record.reason = "the file is older than telemetry";
-    return record;
-  }
-  record.reason = read_text(report.at("telemetry_reason"));
-  const JsonReader telemetry = report.at("telemetry");
-  if (telemetry.is_null()) return record;
-  record.interval = telemetry.at("interval_ns").duration();
-  telemetry.at("watched").elements([&](const JsonReader& w) {
-    record.watched.push_back(
-        {w.at("of").string(), read_text(w.at("source")), read_text(w.at("reason"))});
-  });
-  return record;
-}
-
-JsonValue figures_json(const std::vector<TelemetryFigures>& figures) {
-  if (figures.empty()) return {};
-  JsonValue list = json_list();
-  for (const TelemetryFigures& f : figures) {
-    JsonValue j = json_object({{"of", f.of},
-                               {"readings", f.readings},
-                               {"throttle", throttle_words(f.throttle)},
-                               {"throttled_samples", f.throttled_samples},
-                               {"energy_j", finite_json(f.energy_j)}});
-    if (!f.energy_reason.empty()) put(j, "energy_reason", f.energy_reason);
-    for (const GaugeInfo& gauge : kGaugeTable) {
-      const auto& g = f[gauge.gauge];
-      if (g)
-        put(j, gauge.name,
-            json_object({{"min", finite_json(g->min)},
-                         {"mean", finite_json(g->mean)},
-                         {"max", finite_json(g->max)}}));
-    }
-    append(list, std::move(j));
-  }
-  return list;
-}
-
-std::vector<TelemetryFigures> read_figures(const JsonReader& run) {
-  std::vector<TelemetryFigures> figures;
-  if (!run.has("telemetry") || run.at("telemetry").is_null()) return figures;
-  run.at("telemetry").elements([&](const JsonReader& j) {
-    figures.push_back(read_figures_of_one(j));
-  });
-  return figures;
+template <>
+const Description<TelemetryFigures>& description<TelemetryFigures>() {
+  using Figures = TelemetryFigures;
+  static const Description<Figures> kFigures{
+      {field<&Figures::of>("of", "host, or a device's id"),
+       field<&Figures::readings>("readings", "that fell into samples"),
+       computed<[](const Figures& of) { return throttle_words(of.throttle); }>(
+           "throttle", "why clocks were held down")
+           .with_schema(R"({"items": {"enum": ["power cap", "thermal", "power brake",
+"hardware slowdown", "sync boost"]}})"),
+       field<&Figures::throttled_samples>("throttled_samples"),
+       field<&Figures::energy_j>("energy_j",
+                                 "of a sample of 1 s or more on average, by the counter "
+                                 "interpolated at its ends"),
+       field<&Figures::energy_reason>("energy_reason",
+                                      "why energy_j is null although the counter was read; absent: "
+                                      "it was not, or it is not null")
+           .if_any(),
+       many<Figures>(
+           [](const Field<Figures>&, const Figures& of, JsonValue& object) {
+             for (const GaugeInfo& gauge : kGaugeTable)
+               if (of[gauge.gauge])
+                 put(object, gauge.name, Kind<GaugeFigures>::write(*of[gauge.gauge]));
+           },
+           [](const Field<Figures>&, const JsonReader& object, Figures& of) {
+             for (const GaugeInfo& gauge : kGaugeTable)
+               if (object.has(gauge.name))
+                 of.gauges[static_cast<std::size_t>(gauge.gauge)] =
+                     Kind<GaugeFigures>::read(object.at(gauge.name));
+           },
+           [](const Field<Figures>&, JsonValue& definitions) {
+             JsonValue object = object_schema("");
+             for (const GaugeInfo& gauge : kGaugeTable)
+               add_property(object, gauge.name, false, Kind<GaugeFigures>::schema(definitions));
+             return object;
+           })},
+      "Of the host or one device during the samples of the case; figures that cannot be read are "
+      "absent. A sample without a reading in it is described by the one nearest to it.",
+      "telemetry_figures",
+      [](const JsonReader& json, Figures& of) {
+        of.throttle = throttle_bits(json.at("throttle").strings());
+      }};
+  return kFigures;
 }
 
 void put_points(const std::vector<TelemetryPoint>& points, JsonValue& timeline) {

@@ -12,9 +12,9 @@
 #include <tuple>
 
 #include "lib/base/quantity.hpp"
-#include "lib/report/cluster_json.hpp"
 #include "lib/report/fault_words.hpp"
 #include "lib/report/json_text.hpp"
+#include "lib/report/record_fields.hpp"
 #include "lib/report/trace_lanes.hpp"
 
 namespace mgpu {
@@ -394,7 +394,8 @@ class TraceText {
       first = false;
     }
     out_ += '}';
-    if (report_.cluster) out_ += ",\"cluster\":" + flat_json(cluster_json(*report_.cluster));
+    if (report_.cluster)
+      out_ += ",\"cluster\":" + flat_json(Kind<ClusterRecord>::write(*report_.cluster));
     out_ += '}';
   }
 

@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from json_input import bring_up_to_date, load  # noqa: E402
+from json_input import load  # noqa: E402
 from simulated import simulated_ns  # noqa: E402
 
 
@@ -93,7 +93,6 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for file in sys.argv[2:]:
             document = load(file)
-            bring_up_to_date(document)
             base = errors_of(sys.argv[1], document, pool)
             for name, take_out in CORRECTIONS.items():
                 without = copy.deepcopy(document)

@@ -1,0 +1,113 @@
+#include "lib/report/kinds.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "lib/report/json_text.hpp"
+
+namespace mgpu {
+
+namespace {
+
+using SchemaJson = nlohmann::ordered_json;
+
+// Whole numbers without ".0".
+void put_limit(JsonValue& schema, const char* name, std::optional<double> limit) {
+  if (limit && *limit == static_cast<double>(static_cast<std::int64_t>(*limit)))
+    put(schema, name, static_cast<std::int64_t>(*limit));
+  else if (limit)
+    put(schema, name, *limit);
+}
+
+}  // namespace
+
+JsonValue type_schema(const char* type) { return json_object({{"type", type}}); }
+
+JsonValue whole_schema(std::optional<std::int64_t> least, std::optional<std::int64_t> most) {
+  JsonValue schema = type_schema("integer");
+  if (least) put(schema, "minimum", *least);
+  if (most) put(schema, "maximum", *most);
+  return schema;
+}
+
+JsonValue number_schema(std::optional<double> least, std::optional<double> most) {
+  JsonValue schema = nullable(type_schema("number"));
+  put_limit(schema, "minimum", least);
+  put_limit(schema, "maximum", most);
+  return schema;
+}
+
+JsonValue list_schema(JsonValue items) {
+  return json_object({{"type", "array"}, {"items", std::move(items)}});
+}
+
+JsonValue map_schema(JsonValue values) {
+  return json_object({{"type", "object"}, {"additionalProperties", std::move(values)}});
+}
+
+JsonValue object_schema(const char* meaning) {
+  JsonValue schema;
+  if (*meaning) put(schema, "description", meaning);
+  put(schema, "type", "object");
+  put(schema, "required", json_list());
+  put(schema, "properties", json_object());
+  return schema;
+}
+
+void add_property(JsonValue& object, const char* name, bool required, JsonValue schema) {
+  if (required) object.json()["required"].push_back(name);
+  put_inside(object, "properties", name, std::move(schema));
+}
+
+void add_properties(JsonValue& object, JsonValue others) {
+  for (SchemaJson& name : others.json()["required"]) object.json()["required"].push_back(name);
+  object.json()["properties"].update(others.json()["properties"]);
+}
+
+void add_members(JsonValue& object, const JsonValue& others) {
+  object.json().update(others.json());
+}
+
+JsonValue reference(const char* definition) {
+  return json_object({{"$ref", std::string("#/definitions/") + definition}});
+}
+
+bool defines(const JsonValue& definitions, const char* name) {
+  return definitions.json().contains(name);
+}
+
+JsonValue nullable(JsonValue schema) {
+  SchemaJson& json = schema.json();
+  if (json.contains("enum")) {
+    json["enum"].push_back(nullptr);
+    return schema;
+  }
+  if (json.contains("$ref"))
+    return json_object({{"oneOf", json_list({type_schema("null"), std::move(schema)})}});
+  SchemaJson& type = json["type"];
+  if (type.is_string()) type = {type, "null"};
+  return schema;
+}
+
+JsonValue described(JsonValue schema, const char* meaning, const char* also) {
+  JsonValue whole = json_object();
+  if (*meaning) put(whole, "description", meaning);
+  add_members(whole, schema);
+  if (also) add_members(whole, json_of_text(also));
+  if (whole.json().contains("required") && whole.json()["required"].empty())
+    whole.json().erase("required");
+  return whole;
+}
+
+std::string schema_text_of(const std::string& file, const char* title, const JsonValue& schema,
+                           JsonValue definitions) {
+  JsonValue whole = json_object({{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                                 {"$id", "https://mgpu-bench.example/schemas/" + file},
+                                 {"title", title}});
+  add_members(whole, schema);
+  if (!definitions.json().empty()) put(whole, "definitions", std::move(definitions));
+  return json_text(whole);
+}
+
+JsonValue json_of_text(const char* text) { return JsonValue(SchemaJson::parse(text)); }
+
+}  // namespace mgpu

@@ -1,0 +1,145 @@
+// The fields of plans in result files: what was predicted, and what that was made of.
+#include <limits>
+
+#include "lib/plan/scenario.hpp"
+#include "lib/report/capability_json.hpp"
+#include "lib/report/given_limits.hpp"
+#include "lib/report/peer_links_json.hpp"
+#include "lib/report/record_fields.hpp"
+
+namespace mgpu {
+
+namespace {
+
+using GivenTime = Duration<kMostGivenTime>;
+using GivenItems = Whole<Items, 0, kMostGivenItems>;
+using GivenRate = Real<0, static_cast<std::int64_t>(kMostGivenRate)>;
+using GivenBytes = Real<0, static_cast<std::int64_t>(kMostGivenBytes)>;
+
+}  // namespace
+
+template <>
+struct Kind<LinkRate> {
+  static JsonValue write(const LinkRate& rate) { return link_rate_json(rate); }
+  static LinkRate read(const JsonReader& json) { return read_link_rate(json); }
+  static JsonValue schema(JsonValue&) {
+    return json_of_text(R"({"oneOf": [{"type": ["number", "null"]}, {"type": "array",
+                            "minItems": 1, "items": {"type": "number", "exclusiveMinimum": 0}}]})");
+  }
+};
+
+// Reading needs the number of devices: see PlanRecord.
+template <>
+struct Kind<PeerLinks> {
+  static JsonValue write(const PeerLinks& links) { return peer_links_json(links); }
+  static JsonValue schema(JsonValue&) { return peer_links_schema(); }
+};
+
+template <>
+const Description<DeviceEstimate>& description<DeviceEstimate>() {
+  using E = DeviceEstimate;
+  static const Description<E> kEstimate{
+      {field_as<GivenRate, &E::items_per_s>("items_per_s"),
+       field_as<GivenTime, &E::fixed>("fixed_ns"),
+       field_as<GivenTime, &E::per_peer_contention>(
+           "per_peer_contention_ns", "of fixed_ns, for each other device that takes part"),
+       field_as<GivenTime, &E::launch>("launch_ns"),
+       field_as<GivenTime, &E::minimum_slice>("minimum_slice_ns",
+                                              "of a slice's kernels, whatever its size"),
+       field_as<GivenTime, &E::first_slice_discount>("first_slice_discount_ns",
+                                                     "of launch_ns, in a sample's first slice"),
+       field_as<GivenTime, &E::transfer>("transfer_ns"), field_as<GivenRate, &E::up>("up"),
+       field_as<GivenRate, &E::down>("down"), field_as<GivenItems, &E::fits>("fits"),
+       field_as<GivenItems, &E::pipeline>("pipeline"),
+       field_as<GivenItems, &E::free_memory>("free_memory"),
+       field_as<GivenTime, &E::fixed_shared>(
+           "fixed_shared_ns",
+           "of fixed_ns, what each of m devices that exchange data does one m-th of; absent: 0")
+           .if_any()}};
+  return kEstimate;
+}
+
+template <>
+const Description<PlanChosen>& description<PlanChosen>() {
+  static const Description<PlanChosen> kChosen{{field<&PlanChosen::strategy>("strategy"),
+                                                field<&PlanChosen::devices>("devices"),
+                                                field<&PlanChosen::reasons>("reasons")}};
+  return kChosen;
+}
+
+template <>
+const Description<PlanRecord>& description<PlanRecord>() {
+  using P = PlanRecord;
+  static constexpr auto kWork = &P::work;
+  static constexpr auto kEstimates = &P::estimates;
+  static const Description<P> kPlan{
+      {field_as<Prediction, &P::predicted>("predicted_ns"),
+       field<&P::chosen>("chosen", "what the strategy auto chose").if_any(),
+       field<kEstimates, &SetEstimates::devices>(
+           "estimates",
+           "what the strategy was given about each device of the set; rates and bytes per second, "
+           "0 when not known")
+           .if_any(),
+       group<P>(
+           "request",
+           "what it was asked to split; bytes are per item, but for replicated; links in bytes "
+           "per second, of all devices or a list of what one, two and so on carry together that "
+           "copy at once; 0 when not known",
+           {field_as<GivenItems, kWork, &PlannedWork::items>("items"),
+            field_as<GivenItems, kWork, &PlannedWork::granularity>("granularity"),
+            field_as<GivenBytes, kWork, &PlannedWork::cost, &ItemCost::in_bytes>("in_bytes"),
+            field_as<GivenBytes, kWork, &PlannedWork::cost, &ItemCost::out_bytes>("out_bytes"),
+            field_as<GivenItems, kWork, &PlannedWork::cost, &ItemCost::replicated>("replicated"),
+            field<kEstimates, &SetEstimates::link_up>("link_up"),
+            field<kEstimates, &SetEstimates::link_down>("link_down"),
+            field_as<GivenTime, kEstimates, &SetEstimates::merge, &MergeEstimate::fixed>(
+                "merge_fixed_ns"),
+            field_as<GivenTime, kEstimates, &SetEstimates::merge, &MergeEstimate::per_slice>(
+                "merge_per_slice_ns"),
+            field<kEstimates, &SetEstimates::merge, &MergeEstimate::tree>(
+                "merge_tree",
+                "results are combined along the binary tree over the items, so a range leaves a "
+                "part "
+                "for each node that covers it"),
+            field_as<Whole<std::uint32_t, 1>, kWork, &PlannedWork::rounds>(
+                "rounds",
+                "it goes in so many, in all of which items cost what is estimated; absent: in none")
+                .if_any(),
+            group<P>(
+                "exchange",
+                "what devices exchange with each other, as far as links between them are known; "
+                "absent: nothing, or nothing that is predicted to take time",
+                {field<kEstimates, &SetEstimates::exchange, &ExchangeEstimate::gathers>(
+                     "gathers",
+                     "replicated inputs are uploaded once, a part by each device, and gathered"),
+                 field_as<GivenItems, kEstimates, &SetEstimates::exchange,
+                          &ExchangeEstimate::combines>(
+                     "merge_bytes",
+                     "of a part of the result: parts are combined among the devices; 0: on the "
+                     "host"),
+                 computed<[](const P& plan) { return plan.estimates.exchange.links; }>("links"),
+                 field_as<Whole<std::uint32_t, 1>, kEstimates, &SetEstimates::exchange,
+                          &ExchangeEstimate::rounds>("rounds",
+                                                     "after so many of its rounds each sends "
+                                                     "halo_bytes to its neighbours; absent: it has "
+                                                     "none")
+                     .if_any(),
+                 field_as<GivenItems, kEstimates, &SetEstimates::exchange, &ExchangeEstimate::halo>(
+                     "halo_bytes")
+                     .when([](const P& plan) { return plan.estimates.exchange.rounds > 0; })})
+                .when([](const P& plan) { return plan.estimates.exchange.any(); })})
+           .when([](const P& plan) { return plan.work.has_value(); })},
+      "",
+      nullptr,
+      [](const JsonReader& json, P& plan) {
+        if (!json.has("request") || !json.at("request").has("exchange")) return;
+        const JsonReader exchange = json.at("request").at("exchange");
+        const std::size_t devices = plan.estimates.devices.size();
+        exchange.expect(devices >= 2 && devices <= kMostLinkedDevices,
+                        "estimates of two devices, up to 128,");
+        plan.estimates.exchange.links = read_peer_links(exchange.at("links"), devices);
+      }};
+  return kPlan;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,715 @@
+// The fields of result files: of the report, of its runs and of what these consist of.
+#include "lib/report/record_fields.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "lib/base/error.hpp"
+#include "lib/report/metric_interval.hpp"
+#include "lib/report/telemetry_json.hpp"
+
+namespace mgpu {
+
+template <>
+inline constexpr std::initializer_list<Status> kAllOf<Status> = {
+    Status::ok, Status::failed, Status::skipped, Status::unsupported};
+template <>
+inline constexpr std::initializer_list<VerifyStatus> kAllOf<VerifyStatus> = {
+    VerifyStatus::passed, VerifyStatus::failed, VerifyStatus::off};
+
+template <>
+struct Kind<Mode> {
+  static JsonItem write(Mode mode) { return to_string(mode); }
+  static Mode read(const JsonReader& json) {
+    try {
+      return mode_named(json.string());
+    } catch (const Error& error) {
+      json.fail(error.what());
+    }
+  }
+  static JsonValue schema(JsonValue&) { return type_schema("string"); }
+};
+
+JsonItem Kind<ParamValue>::write(const ParamValue& value) {
+  if (const auto* number = std::get_if<double>(&value)) return finite_json(*number);
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  return std::get<std::int64_t>(value);
+}
+
+ParamValue Kind<ParamValue>::read(const JsonReader& json) {
+  if (json.is_string()) return json.string();
+  if (json.is_whole()) return json.integer<std::int64_t>();
+  return json.number();
+}
+
+JsonValue Kind<ParamValue>::schema(JsonValue&) {
+  return json_object({{"type", json_list({"integer", "number", "string", "null"})}});
+}
+
+template <>
+struct Kind<const MetricInfo*> {
+  static JsonItem write(const MetricInfo* metric) { return metric->name; }
+  static JsonValue schema(JsonValue&) { return type_schema("string"); }
+};
+
+namespace {
+
+bool is_ok(const RunRecord& run, bool) { return run.status == Status::ok; }
+bool is_set_up(const RunRecord& run, bool zero) { return run.status == Status::ok || !zero; }
+bool has_rate(const RunRecord& run, bool zero) { return run.status == Status::ok && !zero; }
+
+void check_runs(const JsonReader& json, const char* name, std::size_t samples) {
+  if (json.has(name) && json.at(name).size() != samples)
+    json.at(name).fail("one for each sample expected");
+}
+
+}  // namespace
+
+template <>
+const Description<Summary>& description<Summary>() {
+  static constexpr auto is_measured = [](const Summary& of, bool) { return of.n > 0; };
+  static const Description<Summary> kSummary{
+      {field<&Summary::n>("n"), field<&Summary::min>("min").null_unless(is_measured),
+       field<&Summary::median>("median").null_unless(is_measured),
+       field<&Summary::mean>("mean").null_unless(is_measured),
+       field<&Summary::stdev>("stdev").null_unless(is_measured),
+       field<&Summary::mad>("mad").null_unless(is_measured),
+       computed<[](const Summary& of) {
+         const auto bound = [&](Nanos time) { return of.n ? std::optional(time) : std::nullopt; };
+         return std::vector{bound(of.ci95_low), bound(of.ci95_high)};
+       }>("ci95")
+           .with_schema(R"({"minItems": 2, "maxItems": 2})")},
+      "all but n are null where n is 0, as it is of a case that is not ok",
+      nullptr,
+      [](const JsonReader& json, Summary& of) {
+        const auto time = [&](const JsonReader& bound) {
+          return of.n > 0 || !bound.is_null() ? bound.duration() : Nanos{};
+        };
+        for (const char* name : {"min", "median", "mean", "stdev", "mad"}) time(json.at(name));
+        std::vector<Nanos> bounds;
+        json.at("ci95").elements([&](const JsonReader& bound) { bounds.push_back(time(bound)); });
+        if (bounds.size() != 2) json.at("ci95").fail("two numbers expected");
+        of.ci95_low = bounds[0];
+        of.ci95_high = bounds[1];
+      }};
+  return kSummary;
+}
+
+namespace {
+
+bool parts_known(const PerDevice& of, bool) { return of.parts.unknown.empty(); }
+bool exchanges(const PerDevice& of) { return of.parts.exchanges; }
+bool has_exchange_times(const PerDevice& of) {
+  return of.parts.exchanges && (!of.parts.unknown.empty() || of.parts.exchange_times);
+}
+
+template <auto... Path>
+Field<PerDevice> part(const char* name, const char* meaning = "") {
+  return field<&PerDevice::parts, Path...>(name, meaning).null_unless(parts_known);
+}
+template <auto Member>
+Field<PerDevice> exchange_part(const char* name, const char* meaning) {
+  return part<&DeviceParts::exchange_times, Member>(name, meaning).when(has_exchange_times);
+}
+
+}  // namespace
+
+template <>
+const Description<PerDevice>& description<PerDevice>() {
+  using Times = DeviceParts::ExchangeTimes;
+  static const Description<PerDevice> kPerDevice{
+      {field<&PerDevice::device>("device"),
+       field<&PerDevice::alone>("alone_ns"),
+       field<&PerDevice::parts, &DeviceParts::items>("items"),
+       field_as<Real<0, 1>, &PerDevice::share>("share"),
+       field<&PerDevice::parts, &DeviceParts::slices>("slices"),
+       field_as<Prediction, &PerDevice::predicted>("predicted_ns"),
+       part<&DeviceParts::busy>("busy_ns"),
+       part<&DeviceParts::upload>("upload_ns"),
+       part<&DeviceParts::compute>("compute_ns"),
+       part<&DeviceParts::download>("download_ns"),
+       part<&DeviceParts::launch>("launch_ns"),
+       part<&DeviceParts::sync>("sync_ns"),
+       part<&DeviceParts::idle>("idle_ns"),
+       part<&DeviceParts::wake>("wake_ns", "from the sample's begin until its worker's thread ran"),
+       field_as<Moment, &PerDevice::parts, &DeviceParts::residue>("residue_ns")
+           .null_unless(parts_known),
+       part<&DeviceParts::finish>("finish_ns"),
+       part<&DeviceParts::transfer_hidden>("transfer_hidden_ns"),
+       part<&DeviceParts::transfer_total>("transfer_total_ns"),
+       part<&DeviceParts::exchange>("exchange_ns", "absent: it exchanges nothing").when(exchanges),
+       exchange_part<&Times::hidden>("exchange_hidden_ns", "of exchange_total_ns, under kernels"),
+       exchange_part<&Times::total>("exchange_total_ns",
+                                    "the union of its exchanges, waiting included"),
+       exchange_part<&Times::waiting>("waiting_ns",
+                                      "of exchange_ns, waiting for other devices or receiving"),
+       field<&PerDevice::parts, &DeviceParts::bytes_sent>("bytes_sent", "to other devices")
+           .when(exchanges),
+       field<&PerDevice::parts, &DeviceParts::bytes_received>("bytes_received").when(exchanges),
+       field<&PerDevice::parts, &DeviceParts::unknown>(
+           "parts_reason", "why it is not known where its time went; absent: it is")
+           .if_any(),
+       field_as<Real<0>, &PerDevice::utilisation>("utilisation").null_unless(parts_known),
+       field<&PerDevice::parts, &DeviceParts::bytes_in>("bytes_in"),
+       field<&PerDevice::parts, &DeviceParts::bytes_out>("bytes_out"),
+       field<&PerDevice::bytes_resident>("bytes_resident"),
+       field<&PerDevice::kernel_variant>("kernel_variant",
+                                         "kernel and tile, where the suite has several")
+           .if_any(),
+       field<&PerDevice::alone_samples>(
+           "alone_samples_ns",
+           "every time of this device alone; alone_ns is their median. Sample k of all cases was "
+           "taken in one round")
+           .if_any(),
+       field_as<Each<Whole<std::uint32_t, 1>>, &PerDevice::alone_sample_runs>(
+           "alone_sample_runs", "as sample_runs, of them")
+           .if_any(),
+       field<&PerDevice::busy_samples>(
+           "busy_samples_ns",
+           "the union of this device's commands, in each sample of the case, of samples of earlier "
+           "runs by its own clock; null: its time stamps were impossible in it")
+           .if_any()},
+      "One device of the set during the sample shown. upload + compute + download + exchange + "
+      "launch + sync + idle + wake + residue is the makespan of that sample; all of them are null "
+      "where parts_reason is there.",
+      "per_device",
+      [](const JsonReader& json, PerDevice& of) {
+        of.parts.exchanges = json.has("bytes_sent");
+        check_runs(json, "alone_sample_runs", of.alone_samples.size());
+      }};
+  return kPerDevice;
+}
+
+template <>
+const Description<Fault::BegunAgain>& description<Fault::BegunAgain>() {
+  using BegunAgain = Fault::BegunAgain;
+  static const Description<BegunAgain> kBegunAgain{
+      {field<&BegunAgain::round>("round",
+                                 "done in the state they began from: a checkpoint's, or 0"),
+       field<&BegunAgain::after>("after_ns", "from when the fault was found to when they began")}};
+  return kBegunAgain;
+}
+
+template <>
+const Description<Fault>& description<Fault>() {
+  static const Description<Fault> kFault{
+      {field<&Fault::device>("device", "its id"),
+       field<&Fault::kind>("kind", "hang: it did not answer in time")
+           .with_schema(R"({"enum": ["error", "hang", "out_of_memory", "wrong_result"]})"),
+       field<&Fault::phase>("phase").with_schema(
+           R"({"enum": ["set_up", "warm_up", "probe", "sample", "merge", "publish", "verify",
+              "clock"]})"),
+       field<&Fault::what>("what", "the message"),
+       field<&Fault::sample>("sample",
+                             "index into disturbed_samples; null: outside what was sampled"),
+       field<&Fault::at>("at_ns", "when it was found, since that sample's begin"),
+       field<&Fault::detection>("detection_ns",
+                                "from the device's last sign of life, or the submission of the "
+                                "command that failed, until it was found"),
+       field<&Fault::recovery>("recovery_ns", "from then until others had finished what was lost"),
+       field<&Fault::items_lost>("items_lost", "given to it and without a result on the host"),
+       field<&Fault::items_redone>("items_redone", "of those, finished by others"),
+       field<&Fault::efficiency_before>("efficiency_before",
+                                        "of the case, with the devices it had before"),
+       field<&Fault::efficiency_after>("efficiency_after", "with those that were left"),
+       field<&Fault::round>("round",
+                            "of work that goes in rounds: how many were done, as far as is known")
+           .if_any(),
+       field<&Fault::begun_again>(
+           "begun_again",
+           "of the same work: how the others began the sample again; null: they did not")
+           .when([](const Fault& fault) { return fault.round.has_value(); })},
+      "What went wrong with a device, and what that cost.",
+      "fault"};
+  return kFault;
+}
+
+template <>
+const Description<DisturbedSample>& description<DisturbedSample>() {
+  using Sample = DisturbedSample;
+  static const Description<Sample> kSample{
+      {field_as<Moment, &Sample::time>("time_ns", "including the recovery"),
+       field<&Sample::verify>("verify"),
+       field_as<TextOrNull, &Sample::reason>("reason", "why it has no result; null: it has one"),
+       field<&Sample::devices>("devices",
+                               "ids of the devices it ran on: what indices in its timeline mean"),
+       field<&Sample::samples_before>(
+           "samples_before",
+           "how many samples of the case that a fault did not disturb were taken before it, those "
+           "with devices that were lost later included; null: it was to warm up"),
+       field<&Sample::timeline>("timeline", "as the run's; null: it has no result")
+           .null_unless([](const Sample& of, bool) { return of.timeline.devices > 0; })},
+      "A sample in which a device was lost: no measure of the case, and in none of its figures.",
+      "disturbed_sample",
+      [](const JsonReader& json, Sample& of) {
+        if (of.timeline.devices > of.devices.size())
+          json.at("timeline").at("devices").fail("more than the sample's own list of devices");
+      }};
+  return kSample;
+}
+
+template <>
+const Description<MovedBordersRecord::Move>& description<MovedBordersRecord::Move>() {
+  using Move = MovedBordersRecord::Move;
+  static const Description<Move> kMove{
+      {field_as<Whole<std::uint32_t, 1>, &Move::round>("round", "rounds done when borders moved"),
+       field<&Move::shares>("shares", "items of each device since")}};
+  return kMove;
+}
+
+template <>
+const Description<MovedBordersRecord>& description<MovedBordersRecord>() {
+  static const Description<MovedBordersRecord> kBorders{
+      {field<&MovedBordersRecord::sample>("sample", "its place in samples_ns"),
+       field<&MovedBordersRecord::first>("first", "items of each device at its beginning"),
+       field<&MovedBordersRecord::moves>("moves").with_schema(R"({"minItems": 1})")}};
+  return kBorders;
+}
+
+template <>
+const Description<ChainPhases::Stage>& description<ChainPhases::Stage>() {
+  using Stage = ChainPhases::Stage;
+  static const Description<Stage> kStage{{field<&Stage::device>("device"),
+                                          field<&Stage::kernel>("kernel"),
+                                          field<&Stage::time>("time_ns", "of a batch, the mean")}};
+  return kStage;
+}
+
+template <>
+const Description<ChainPhases>& description<ChainPhases>() {
+  using Chain = ChainPhases;
+  static const Description<Chain> kChain{
+      {field_as<Moment, &Chain::filling>("filling_ns",
+                                         "until every device has begun its first batch"),
+       field_as<Moment, &Chain::draining>("draining_ns",
+                                          "since the first device has done its last batch"),
+       field<&Chain::slowest>("slowest_device",
+                              "whose kernels take longest for a batch; an index into devices"),
+       field_as<Moment, &Chain::busy>("busy_ns", "its kernels of a batch, the mean"),
+       field_as<Moment, &Chain::period>("period_ns", "from batch to batch there, the mean"),
+       field<&Chain::stages>("stages", "launches of a batch, in order")
+           .with_schema(R"({"minItems": 1})")},
+      "",
+      nullptr,
+      [](const JsonReader& json, Chain& chain) {
+        if (chain.stages.empty()) json.at("stages").fail("there are none");
+      }};
+  return kChain;
+}
+
+template <>
+const Description<Findings::Figure>& description<Findings::Figure>() {
+  static const Description<Findings::Figure> kFigure{
+      {field<&Findings::Figure::name>("name"), field<&Findings::Figure::value>("value")}};
+  return kFigure;
+}
+
+template <>
+const Description<Findings::Milestone>& description<Findings::Milestone>() {
+  static const Description<Findings::Milestone> kMilestone{
+      {field<&Findings::Milestone::name>("name"), field<&Findings::Milestone::rounds>("rounds"),
+       field<&Findings::Milestone::time>("time_ns")}};
+  return kMilestone;
+}
+
+template <>
+const Description<Findings::Curve>& description<Findings::Curve>() {
+  static const Description<Findings::Curve> kCurve{
+      {field<&Findings::Curve::name>("name"), field<&Findings::Curve::rounds>("rounds"),
+       field<&Findings::Curve::values>("values")},
+      "",
+      nullptr,
+      [](const JsonReader& json, Findings::Curve& curve) {
+        if (curve.rounds.size() != curve.values.size())
+          json.at("values").fail("as many as rounds expected");
+      }};
+  return kCurve;
+}
+
+template <>
+const Description<Findings>& description<Findings>() {
+  static const Description<Findings> kFindings{
+      {field<&Findings::figures>("figures"),
+       field<&Findings::milestones>(
+           "milestones",
+           "what was reached when so many rounds were done; time_ns: the part of the median "
+           "sample's time that they are of all rounds"),
+       field<&Findings::curves>("curves", "values when so many rounds were done")}};
+  return kFindings;
+}
+
+template <>
+const Description<VerifyRecord>& description<VerifyRecord>() {
+  static const Description<VerifyRecord> kVerify{
+      {field<&VerifyRecord::status>("status"), field<&VerifyRecord::method>("method"),
+       field<&VerifyRecord::digest>("digest", "the merged result in lower-case hex")
+           .with_schema(R"({"pattern": "^[0-9a-f]*$"})"),
+       field<&VerifyRecord::checked>(
+           "samples_checked",
+           "how many results were compared with the reference or with the verified digest"),
+       field<&VerifyRecord::recomputed>("parts_recomputed",
+                                        "devices' parts of samples that another device computed "
+                                        "again with equal bits (--integrity)"),
+       field<&VerifyRecord::found>(
+           "found", "what the result is worth beyond being right; absent: nothing is known")
+           .if_any()}};
+  return kVerify;
+}
+
+template <>
+const Description<WorkRecord>& description<WorkRecord>() {
+  static const Description<WorkRecord> kWork{
+      {field<&WorkRecord::items>("items"), field_as<Real<0>, &WorkRecord::ops>("ops"),
+       field<&WorkRecord::bytes_in>("bytes_in"), field<&WorkRecord::bytes_out>("bytes_out"),
+       field<&WorkRecord::roof>(
+           "roof", "what roofline_fraction is a fraction of; absent where no roof is known")
+           .if_any()
+           .with_schema(R"({"enum": ["fp32", "fp64", "int32", "memory", "host link"]})")}};
+  return kWork;
+}
+
+template <>
+const Description<DoubtfulMetric>& description<DoubtfulMetric>() {
+  using Doubt = DoubtfulMetric;
+  static const Description<Doubt> kDoubt{
+      {computed<[](const Doubt& doubt) { return doubt.metric; }>("metric"),
+       field<&Doubt::limit>("limit", "what it can be at best"),
+       computed<[](const Doubt& doubt) {
+         return std::vector{doubt.interval.low, doubt.interval.high};
+       }>("interval", "95 %, by round")
+           .with_schema(R"({"minItems": 2, "maxItems": 2})"),
+       field<&Doubt::slight>("slight", "beyond by no more than medians of the same work differ"),
+       field<&Doubt::beyond_noise>(
+           "beyond_noise",
+           "its whole interval is: the case is not ranked, and no requirement is met by it"),
+       field<&Doubt::reason>("reason")}};
+  return kDoubt;
+}
+
+template <>
+const Description<Metrics>& description<Metrics>() {
+  static const Description<Metrics> kMetrics{
+      {many<Metrics>(
+          [](const Field<Metrics>&, const Metrics& metrics, JsonValue& object) {
+            for (const MetricInfo& metric : all_metrics())
+              if (!metric.optional || metrics.*metric.value)
+                put(object, metric.name, finite_json(metrics.*metric.value));
+          },
+          [](const Field<Metrics>&, const JsonReader& object, Metrics& metrics) {
+            for (const MetricInfo& metric : all_metrics())
+              if (!metric.optional || object.has(metric.name))
+                metrics.*metric.value = Kind<std::optional<double>>::read(object.at(metric.name));
+          },
+          [](const Field<Metrics>&, JsonValue&) {
+            JsonValue object = object_schema("");
+            for (const MetricInfo& metric : all_metrics())
+              add_property(object, metric.name, !metric.optional,
+                           described(number_schema({}, {}), metric.definition, nullptr));
+            return object;
+          })},
+      "null: undefined, as balance is for one device"};
+  return kMetrics;
+}
+
+void check_sample(const JsonReader& json, const Fault& fault, std::size_t disturbed) {
+  if (fault.sample && *fault.sample >= disturbed)
+    json.at("sample").fail("no such disturbed sample");
+}
+
+namespace {
+
+void check_samples(const JsonReader& json, const std::vector<Fault>& faults,
+                   std::size_t disturbed) {
+  auto fault = faults.begin();
+  json.elements([&](const JsonReader& element) { check_sample(element, *fault++, disturbed); });
+}
+
+const Field<RunRecord> kTimeline{
+    "timeline", "null: the case is not ok",
+    [](const Field<RunRecord>&, const RunRecord& run, JsonValue& object) {
+      JsonValue shown;
+      if (run.status == Status::ok) {
+        shown = Kind<Timeline>::write(run.timeline);
+        put_points(run.telemetry_points, shown);
+      }
+      put(object, "timeline", std::move(shown));
+    },
+    [](const Field<RunRecord>&, const JsonReader& object, RunRecord& run) {
+      const JsonReader json = object.at("timeline");
+      if (json.is_null()) return;
+      run.timeline = Kind<Timeline>::read(json);
+      run.telemetry_points = read_points(json);
+      if (run.timeline.devices > run.devices.size())
+        json.at("devices").fail("more than the run's own list of devices");
+    },
+    [](const Field<RunRecord>&, JsonValue& definitions) {
+      return nullable(Kind<Timeline>::schema(definitions));
+    }};
+
+// Refuses a case that cannot have come about: whoever made it up, or damaged it, no figure of it
+// can be believed. Figures that only differ from its samples: lib/report/contradictions.hpp.
+void check_case(const JsonReader& j, const RunRecord& run) {
+  if (run.status != Status::ok) return;
+  if (run.samples.empty()) j.at("samples_ns").fail("none, and yet the case is ok");
+  j.at("samples_ns").elements([](const JsonReader& sample) {
+    if (sample.duration() <= Nanos{}) sample.fail("0 ns is no sample; expected: more");
+  });
+  if (run.verify.status == VerifyStatus::failed)
+    j.at("verify").at("status").fail("failed, and yet the case is ok");
+  if (run.verify.status == VerifyStatus::passed && run.verify.digest.empty())
+    j.at("verify").at("digest").fail("empty, and yet the result was verified");
+  const JsonReader metrics = j.at("metrics");
+  for (const auto metric : {&Metrics::speedup, &Metrics::ideal_speedup, &Metrics::efficiency})
+    if (run.metrics.*metric && *(run.metrics.*metric) < 0)
+      for (const MetricInfo& info : all_metrics())
+        if (info.value == metric) metrics.at(info.name).fail("less than 0; expected: more");
+}
+
+void check_chain(const JsonReader& json, const RunRecord& run) {
+  if (run.devices.empty()) json.fail("there are no devices");
+  const auto last = static_cast<std::uint32_t>(run.devices.size()) - 1;  // as an index
+  json.at("slowest_device").integer<std::uint32_t>(0, last);
+  json.at("stages").elements(
+      [&](const JsonReader& stage) { stage.at("device").integer<std::uint32_t>(0, last); });
+}
+
+void finish_run(const JsonReader& json, RunRecord& run) {
+  check_runs(json, "sample_runs", run.samples.size());
+  if (!run.samples.empty() && run.sample_index >= run.samples.size())
+    json.at("sample_index").fail("no such sample");
+  check_samples(json.at("faults"), run.faults, run.disturbed.size());
+  if (run.chain) check_chain(json.at("chain"), run);
+  check_case(json, run);
+}
+
+}  // namespace
+
+template <>
+const Description<RunRecord>& description<RunRecord>() {
+  static const Description<RunRecord> kRun{
+      {field<&RunRecord::suite>("suite"),
+       field<&RunRecord::params>("params", "numbers are numbers"),
+       field<&RunRecord::strategy>("strategy"),
+       field<&RunRecord::strategy_params>("strategy_params"),
+       field<&RunRecord::devices>("devices", "ids of the set it was measured on, unused ones too"),
+       computed<asked_for, &RunRecord::devices_asked>("devices_asked",
+                                                      "how many it was asked for: more than it has "
+                                                      "when some were lost before it was measured"),
+       field<&RunRecord::mode>("mode", "resident, end_to_end, or a mode of the suite's own")
+           .with_schema(R"({"pattern": "^[a-z_]+$"})"),
+       field<&RunRecord::status>("status"),
+       field<&RunRecord::reason>("reason", "why not ok"),
+       group<RunRecord>(
+           "setup_ns", "null: that was not done for a case that is not ok",
+           {field<&RunRecord::setup, &SetupTimes::build>("build").null_unless(is_set_up),
+            field<&RunRecord::setup, &SetupTimes::alloc>("alloc").null_unless(is_set_up),
+            field<&RunRecord::setup, &SetupTimes::pin>("pin").null_unless(is_set_up),
+            field<&RunRecord::setup, &SetupTimes::upload>("upload").null_unless(is_set_up)}),
+       field<&RunRecord::samples>("samples_ns"),
+       field_as<Each<Whole<std::uint32_t, 1>>, &RunRecord::sample_runs>(
+           "sample_runs",
+           "the number of the run that took each sample, counted from 1, where a run was resumed; "
+           "absent: all were taken in the first")
+           .if_any(),
+       computed<[](const RunRecord& run) {
+         std::vector<DisturbedSample> samples = run.disturbed;
+         for (DisturbedSample& sample : samples)
+           if (sample.devices.empty()) sample.devices = run.devices;
+         return samples;
+       },
+                &RunRecord::disturbed>("disturbed_samples"),
+       field<&RunRecord::sample_index>("sample_index",
+                                       "the sample nearest the median, of those that the last run "
+                                       "took: timeline and per-device "
+                                       "figures are its; null: the case is not ok")
+           .null_unless(is_ok),
+       field<&RunRecord::time>("time_ns"),
+       field<&RunRecord::work>("work"),
+       group<RunRecord>("rate", "",
+                        {field_as<Real<0>, &RunRecord::rate>("value").null_unless(has_rate),
+                         field<&RunRecord::rate_unit>("unit")}),
+       field<&RunRecord::merge>("merge_ns", "null: the case is not ok").null_unless(is_ok),
+       group<RunRecord>("plan", "",
+                        {field<&RunRecord::plan, &PlanRecord::decision>("decision_ns",
+                                                                        "null: the case is not ok")
+                             .null_unless(is_ok),
+                         spread<&RunRecord::plan>()}),
+       field<&RunRecord::per_device>("per_device"),
+       field<&RunRecord::metrics>("metrics"),
+       computed<doubtful_metrics>(
+           "doubtful_metrics", "metrics that are beyond what they can be at best; absent: none is")
+           .if_any(),
+       field<&RunRecord::worst_round>(
+           "worst_round", "the round of worst_round_imbalance_percent; absent: there is none")
+           .if_any(),
+       field<&RunRecord::chain>("chain",
+                                "of a chain of stages of which several devices have some, in the "
+                                "sample that is shown; absent: there is none")
+           .if_any(),
+       field<&RunRecord::borders>("borders",
+                                  "of work that goes in rounds, the samples of the last run in "
+                                  "which borders between shares moved; absent: in none")
+           .if_any()
+           .with_schema(R"({"minItems": 1})"),
+       group<RunRecord>(
+           "bottleneck", "",
+           {computed<[](const RunRecord& run) {
+              return run.status == Status::ok ? run.bottleneck.name : std::string("unknown");
+            },
+                     &RunRecord::bottleneck, &Bottleneck::name>(
+                "name", "unknown: time stamps of commands are impossible, or the case is not ok")
+                .with_schema(R"({"enum": ["none", "unknown", "perfect_balance", "free_transfers",
+                         "free_exchange", "free_launches", "free_merge"]})"),
+            group<RunRecord>(
+                "what_if_ns", "",
+                {field<&RunRecord::bottleneck, &Bottleneck::perfect_balance>("perfect_balance"),
+                 field<&RunRecord::bottleneck, &Bottleneck::free_transfers>("free_transfers"),
+                 field<&RunRecord::bottleneck, &Bottleneck::free_launches>("free_launches"),
+                 field<&RunRecord::bottleneck, &Bottleneck::free_merge>("free_merge"),
+                 field<&RunRecord::bottleneck, &Bottleneck::free_exchange>(
+                     "free_exchange", "absent: devices exchange nothing")
+                     .if_any()})}),
+       field<&RunRecord::verify>("verify"),
+       field<&RunRecord::faults>("faults"),
+       field<&RunRecord::warnings>("warnings"),
+       field_as<Real<0>, &RunRecord::noise_floor>(
+           "noise_floor",
+           "so far, as a share, medians of this work on these devices lie apart from one "
+           "measurement to the next, by calibrate; absent: not known")
+           .if_any(),
+       field<&RunRecord::telemetry>("telemetry", "null: nothing was read")
+           .null_unless([](const RunRecord&, bool zero) { return !zero; }),
+       kTimeline},
+      "",
+      "run",
+      finish_run,
+      R"({"if": {"properties": {"status": {"const": "ok"}}},
+          "then": {"properties": {"samples_ns": {"minItems": 1}}},
+          "else": {"properties": {"reason": {"type": "string"}}}})"};
+  return kRun;
+}
+
+template <>
+struct Kind<ClockOffset> {
+  static JsonValue write(const ClockOffset& offset) { return json_list({offset.low, offset.high}); }
+  static ClockOffset read(const JsonReader& json) {
+    const auto bounds = Each<Whole<std::int64_t>>::read(json);
+    json.expect(bounds.size() == 2 && bounds.front() <= bounds.back(),
+                "two bounds in ascending order");
+    return {Nanos{bounds.front()}, Nanos{bounds.back()}};
+  }
+  static JsonValue schema(JsonValue&) {
+    return described(list_schema(whole_schema({})), "it lies between these two",
+                     R"({"minItems": 2, "maxItems": 2})");
+  }
+};
+
+template <>
+const Description<NodeRecord>& description<NodeRecord>() {
+  static const Description<NodeRecord> kNode{
+      {field<&NodeRecord::node>("node", "its rank"), field<&NodeRecord::host>("host"),
+       field<&NodeRecord::begin>("offset_begin_ns",
+                                 "the clock of node 0 minus its own, when the run began: bounds"),
+       field<&NodeRecord::end>("offset_end_ns", "the same after the last group"),
+       field<&NodeRecord::lost>("lost", "why it was lost; null: it was not")}};
+  return kNode;
+}
+
+template <>
+const Description<ClusterRecord>& description<ClusterRecord>() {
+  static const Description<ClusterRecord> kCluster{
+      {field<&ClusterRecord::library>("library", "what carried their messages"),
+       field<&ClusterRecord::nodes>("nodes")}};
+  return kCluster;
+}
+
+template <>
+const Description<ToolInfo>& description<ToolInfo>() {
+  static const Description<ToolInfo> kTool{{field<&ToolInfo::version>("version"),
+                                            field<&ToolInfo::git>("git"),
+                                            field<&ToolInfo::argv>("argv")}};
+  return kTool;
+}
+
+template <>
+const Description<WatchedRecord>& description<WatchedRecord>() {
+  static const Description<WatchedRecord> kWatched{
+      {field<&WatchedRecord::of>("of", "host, or a device's id"),
+       field_as<TextOrNull, &WatchedRecord::source>(
+           "source",
+           "NVML, sysfs, procfs; host: the host's figures are the device's; null: none, reason "
+           "says why"),
+       field_as<TextOrNull, &WatchedRecord::reason>("reason")}};
+  return kWatched;
+}
+
+namespace {
+
+struct RunOfReport : Kind<RunRecord> {
+  static JsonValue write(const RunRecord& run) {
+    if (run.status == Status::ok) return Kind<RunRecord>::write(run);
+    return Kind<RunRecord>::write(without_figures(run));
+  }
+};
+
+}  // namespace
+
+template <>
+const Description<Report>& description<Report>() {
+  static const Description<Report> kReport{
+      {computed<[](const Report&) { return std::string(kResultSchema); }>("schema").with_schema(
+           R"({"const": "mgpu-bench/result"})"),
+       computed<[](const Report&) { return kResultSchemaVersion; }>("schema_version")
+           .with_schema(R"({"const": 3})"),
+       field<&Report::complete>("complete",
+                                "false while the run goes on, or when it was interrupted"),
+       field<&Report::id>("id",
+                          "by which the journal that lies beside the file until the run is "
+                          "complete knows it")
+           .if_any(),
+       field<&Report::tool>("tool"),
+       field<&Report::started>("started",
+                               "when the measurements began, RFC 3339 in UTC; of a run that was "
+                               "resumed, the first time")
+           .if_any()
+           .with_schema(R"({"format": "date-time"})"),
+       field<&Report::environment>("environment"),
+       field<&Report::options>(
+           "options",
+           "options of run that say how samples were taken, given or by default, by name, with _ "
+           "for -: times in nanoseconds, with _ns after the name; flags that were on as yes; "
+           "without those that have no value"),
+       field<&Report::defaults>("defaults",
+                                "by suite, the parameters of a case where nothing is asked for, "
+                                "without sizes: titles leave these out")
+           .if_any(),
+       field<&Report::devices>("devices"),
+       field<&Report::cluster>("cluster",
+                               "the ranks of a run on several; absent: it was one process")
+           .if_any(),
+       group<Report>("telemetry",
+                     "what was looked at while samples ran, and how often; null: nothing was, "
+                     "telemetry_reason says why",
+                     {field<&Report::telemetry, &TelemetryRecord::interval>("interval_ns"),
+                      field<&Report::telemetry, &TelemetryRecord::watched>("watched")})
+           .null_unless(
+               [](const Report& report, bool) { return report.telemetry.interval > Nanos{}; }),
+       field_as<TextOrNull, &Report::telemetry, &TelemetryRecord::reason>("telemetry_reason"),
+       field<&Report::faults>("faults", "of no case: devices that could not be opened or set up"),
+       field<&Report::exchange_notes>(
+           "exchange_notes",
+           "why devices that would exchange data are staged, or exchange "
+           "none, a line for each reason; absent: there is nothing to say")
+           .if_any(),
+       field_as<Each<RunOfReport>, &Report::runs>("runs")},
+      "Times are whole nanoseconds. A figure that is undefined or not finite is null. Unknown keys "
+      "may appear in any object and are to be ignored.",
+      nullptr,
+      [](const JsonReader& json, Report& report) {
+        check_samples(json.at("faults"), report.faults, 0);
+      }};
+  return kReport;
+}
+
+}  // namespace mgpu

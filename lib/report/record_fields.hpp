@@ -1,0 +1,52 @@
+// The records of a result file that are described by tables of fields (fields.hpp): in the files
+// *_fields.cpp, telemetry_json.cpp and timeline_json.cpp. Internal to lib/report.
+#pragma once
+
+#include "lib/report/fields.hpp"
+#include "lib/report/record.hpp"
+
+namespace mgpu {
+
+template <>
+inline constexpr std::initializer_list<DeviceType> kAllOf<DeviceType> = {
+    DeviceType::gpu, DeviceType::cpu, DeviceType::accelerator, DeviceType::custom};
+template <>
+inline constexpr std::initializer_list<PeerPath> kAllOf<PeerPath> = {
+    PeerPath::direct, PeerPath::staged, PeerPath::host};
+
+template <>
+struct Kind<ParamValue> {
+  static JsonItem write(const ParamValue& value);
+  static ParamValue read(const JsonReader& json);
+  static JsonValue schema(JsonValue& definitions);
+};
+
+template <>
+const Description<ToolInfo>& description<ToolInfo>();
+template <>
+const Description<Report>& description<Report>();
+template <>
+const Description<RunRecord>& description<RunRecord>();
+template <>
+const Description<Fault>& description<Fault>();
+template <>
+const Description<DeviceRecord>& description<DeviceRecord>();
+template <>
+const Description<Capability>& description<Capability>();
+template <>
+const Description<PlanRecord>& description<PlanRecord>();
+
+template <>
+const Description<ClusterRecord>& description<ClusterRecord>();
+template <>
+const Description<Timeline>& description<Timeline>();
+template <>
+const Description<TelemetryFigures>& description<TelemetryFigures>();
+
+// Refuses a fault of a disturbed sample that is not there.
+void check_sample(const JsonReader& json, const Fault& fault, std::size_t disturbed);
+
+// Saturates where nothing can be predicted: see from_seconds().
+using Prediction = Duration<std::numeric_limits<std::int64_t>::max()>;
+
+}  // namespace mgpu
