@@ -343,15 +343,6 @@ std::string help_text(Tree& tree, const std::string& name, bool all) {
   return text;
 }
 
-// --json took the word "-" until version 0.1.
-std::vector<std::string> without_dash_of_json(std::span<const std::string> words) {
-  std::vector<std::string> all;
-  for (const std::string& word : words)
-    if (word != "-" || all.empty() || all.back() != "--json")
-      all.push_back(word == "--json=-" ? "--json" : word);
-  return all;
-}
-
 }  // namespace
 
 CommandLineText describe_command_line(std::span<const SuiteInfo> suites) {
@@ -364,7 +355,7 @@ Invocation parse_command_line(std::span<const std::string> argv, std::span<const
   Tree tree(suites);
   CLI::App& app = tree.app();
   Invocation invocation;
-  std::vector<std::string> words = without_dash_of_json(argv.empty() ? argv : argv.subspan(1));
+  std::vector<std::string> words(argv.begin() + (argv.empty() ? 0 : 1), argv.end());
   refuse_unknown_command(app, words);
   refuse_long_names_behind_one_dash(app, words);
   const std::string first = words.empty() ? "" : words.front();

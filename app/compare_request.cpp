@@ -69,11 +69,7 @@ std::optional<std::filesystem::path> output_file(const Settings& settings, const
 void read_rounds(const Settings& settings, CompareRequest& request) {
   const Given* with = settings.find("with");
   const Given* rounds = settings.find("interleave");
-  const Given* round_value = settings.find("round-value");
-  const bool earlier_name = round_value != nullptr &&
-                            round_value->value == "least";  // as it was called until version 0.1
-  const bool minimum =
-      earlier_name || choose(settings, "round-value", {"median", "minimum"}) == "minimum";
+  const bool minimum = choose(settings, "round-value", {"median", "minimum"}) == "minimum";
   request.options.round_value = minimum ? RoundValue::minimum : RoundValue::median;
   if (rounds == nullptr) {
     if (with != nullptr)

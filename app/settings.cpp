@@ -49,8 +49,6 @@ void Settings::offer(const OptionSpec& option, Given given) {
                 fmt::format("{}: another name of {}, which is given too; give one of them",
                             given.from, there->from));
   }
-  if (name == "json" && given.value == "-")
-    given.value = "true";  // as it was written until version 0.1
   if (!option.unit.empty())
     given.value = std::to_string(parse_count(given.from, given.value)) + option.unit;
   given_.try_emplace(name, std::move(given));

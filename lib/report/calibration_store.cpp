@@ -13,6 +13,7 @@
 #include "lib/report/json_reader.hpp"
 #include "lib/report/json_text.hpp"
 #include "lib/report/peer_links_json.hpp"
+#include "lib/report/record_fields.hpp"
 
 namespace mgpu {
 
@@ -86,6 +87,13 @@ struct Cached {
   std::string changed;  // what it was made with another of: "driver"; empty: it can be used
 };
 
+// What is cached of somebody: "link" in the file that `of` names, as `by` was then.
+struct Place {
+  const char* kind;    // begins the file's name
+  const char* figure;  // the member that holds what was measured
+  JsonValue of, by;
+};
+
 // The document in `file`; throws Error(input) when it is none of ours, or not of these devices.
 Cached read_cached(const fs::path& file, const JsonValue& of, const JsonValue& by) {
   std::error_code error;
@@ -109,13 +117,6 @@ Cached read_cached(const fs::path& file, const JsonValue& of, const JsonValue& b
   return cached;
 }
 
-JsonValue document(const JsonValue& of, const JsonValue& by) {
-  return json_object({{"schema", kCalibrationSchema},
-                      {"schema_version", kCalibrationVersion},
-                      {"of", of},
-                      {"by", by}});
-}
-
 std::string damaged(const fs::path& file, const std::string& why) {
   return "the calibration in " + file.string() + " is not used: " + why;
 }
@@ -134,227 +135,202 @@ LinkRate carried(const JsonReader& json) {
   return rate;
 }
 
-void write(const fs::path& file, const JsonValue& document, std::vector<std::string>& warnings) {
+// None where nothing is cached that can be used; `whose` says of what in warnings.
+template <typename Read>
+auto load_from(const fs::path& folder, const Place& place, const std::string& whose,
+               std::vector<std::string>& warnings, Read read)
+    -> std::optional<decltype(read(JsonReader(place.of)))> {
+  if (folder.empty()) return std::nullopt;
+  const fs::path file = file_of(folder, place.kind, place.of);
   try {
-    write_file_atomically(file, json_text(document));
+    const Cached cached = read_cached(file, place.of, place.by);
+    if (!cached.changed.empty()) warnings.push_back(outdated(whose, cached.changed));
+    if (!cached.found || !cached.changed.empty()) return std::nullopt;
+    return read(JsonReader(cached.document).at(place.figure));
+  } catch (const Error& error) {
+    warnings.push_back(damaged(file, error.what()));
+    return std::nullopt;
+  }
+}
+
+void save_to(const fs::path& folder, const Place& place, JsonItem figure,
+             std::vector<std::string>& warnings) {
+  if (folder.empty()) return;
+  JsonValue document = json_object({{"schema", kCalibrationSchema},
+                                    {"schema_version", kCalibrationVersion},
+                                    {"of", place.of},
+                                    {"by", place.by}});
+  put(document, place.figure, figure);
+  try {
+    write_file_atomically(file_of(folder, place.kind, place.of), json_text(document));
   } catch (const Error& error) {
     warnings.push_back(std::string("the calibration is not cached: ") + error.what());
   }
 }
 
+// Figures of kernels that are built in: what else they were made with is named with the kernels.
+Place of_device(const Device& device, const std::string& tool, const std::string& kernels) {
+  return {"device", "capability", identity(device),
+          json_object({{"driver", driver(device)}, {"tool", tool}, {"kernels", kernels}})};
+}
+
+Place of_link(std::span<const Device> devices, const std::string& tool,
+              const std::string& kernels) {
+  return {"link", "link", identities(devices),
+          json_object({{"driver", drivers(devices)}, {"tool", tool}, {"kernels", kernels}})};
+}
+
+Place of_peers(std::span<const Device> devices, const std::string& tool) {
+  return {"peers", "links", identities(devices),
+          json_object({{"driver", drivers(devices)}, {"tool", tool}})};
+}
+
+Place of_noise(std::span<const Device> devices, const std::string& work, const std::string& tool) {
+  return {"noise", "noise", json_object({{"devices", identities(devices)}, {"work", work}}),
+          json_object({{"driver", drivers(devices)}, {"tool", tool}})};
+}
+
+// `kind`: "suite" or "variant".
+Place of_work(const char* kind, const char* figure, const Device& device, const std::string& work,
+              const std::string& tool) {
+  return {kind, figure, json_object({{"device", identity(device)}, {"work", work}}),
+          json_object({{"driver", driver(device)}, {"tool", tool}})};
+}
+
+struct CachedRate {
+  static JsonItem write(double rate) { return rate; }
+  static double read(const JsonReader& json) { return read_rate(json); }
+  static JsonValue schema(JsonValue&) { return type_schema("number"); }
+};
+
 }  // namespace
+
+template <>
+const Description<SuiteRate>& description<SuiteRate>() {
+  static const Description<SuiteRate> kRate{
+      {field_as<CachedRate, &SuiteRate::ops_per_s>("ops_per_s"),
+       field<&SuiteRate::slice>("slice_ns"), field<&SuiteRate::fixed>("fixed_ns"),
+       field<&SuiteRate::unit>("unit"), field<&SuiteRate::fewer_ops>("fewer_ops"),
+       field<&SuiteRate::fewer>("fewer_ns"), field<&SuiteRate::host_ops_per_s>("host_ops_per_s"),
+       field<&SuiteRate::busy>("busy").if_any()},
+      "",
+      nullptr,
+      [](const JsonReader& json, SuiteRate& rate) {
+        if (rate.fewer != Nanos{}) read_rate(json.at("fewer_ops"));
+        if (!(rate.host_ops_per_s >= 0)) json.fail("impossible figures");
+      }};
+  return kRate;
+}
+
+template <>
+const Description<CachedVariant>& description<CachedVariant>() {
+  static const Description<CachedVariant> kVariant{
+      {field<&CachedVariant::name>("name"),
+       field_as<CachedRate, &CachedVariant::ops_per_s>("ops_per_s")},
+      "",
+      nullptr,
+      [](const JsonReader& json, CachedVariant& variant) {
+        if (variant.name.empty()) json.fail("impossible figures");
+      }};
+  return kVariant;
+}
 
 CalibrationStore::CalibrationStore(fs::path folder, const CalibrationBasis& basis)
     : folder_(std::move(folder)), tool_(basis.tool), kernels_(fnv1a_hex(basis.kernels)) {}
 
 std::optional<Capability> CalibrationStore::load(const Device& device,
                                                  std::vector<std::string>& warnings) const {
-  if (folder_.empty()) return std::nullopt;
-  const JsonValue of = identity(device);
-  const fs::path file = file_of(folder_, "device", of);
-  try {
-    const Cached cached = read_cached(
-        file, of,
-        json_object({{"driver", driver(device)}, {"tool", tool_}, {"kernels", kernels_}}));
-    if (!cached.changed.empty()) warnings.push_back(outdated(device.name, cached.changed));
-    if (!cached.found || !cached.changed.empty()) return std::nullopt;
-    const JsonReader json = JsonReader(cached.document).at("capability");
-    const auto capability = read_capability(json);
-    if (!capability || !is_complete(*capability)) json.fail("figures are missing");
-    return capability;
-  } catch (const Error& error) {
-    warnings.push_back(damaged(file, error.what()));
-    return std::nullopt;
-  }
+  return load_from(folder_, of_device(device, tool_, kernels_), device.name, warnings,
+                   [](const JsonReader& json) {
+                     const auto capability = read_capability(json);
+                     if (!capability || !is_complete(*capability)) json.fail("figures are missing");
+                     return *capability;
+                   });
+}
+
+void CalibrationStore::save(const Device& device, const Capability& capability,
+                            std::vector<std::string>& warnings) const {
+  save_to(folder_, of_device(device, tool_, kernels_), capability_json(capability), warnings);
 }
 
 std::optional<LinkCapability> CalibrationStore::load_link(
     std::span<const Device> devices, std::vector<std::string>& warnings) const {
-  if (folder_.empty()) return std::nullopt;
-  const JsonValue of = identities(devices);
-  const fs::path file = file_of(folder_, "link", of);
-  try {
-    const Cached cached = read_cached(
-        file, of,
-        json_object({{"driver", drivers(devices)}, {"tool", tool_}, {"kernels", kernels_}}));
-    if (!cached.changed.empty())
-      warnings.push_back(outdated("all devices together", cached.changed));
-    if (!cached.found || !cached.changed.empty()) return std::nullopt;
-    const JsonReader json = JsonReader(cached.document).at("link");
-    LinkCapability link{
-        {}, carried(json.at("up_bytes_per_s")), carried(json.at("down_bytes_per_s"))};
-    for (const Device& device : devices) link.devices.push_back(device.id);
-    return link;
-  } catch (const Error& error) {
-    warnings.push_back(damaged(file, error.what()));
-    return std::nullopt;
-  }
+  return load_from(folder_, of_link(devices, tool_, kernels_), "all devices together", warnings,
+                   [&](const JsonReader& json) {
+                     LinkCapability link{{},
+                                         carried(json.at("up_bytes_per_s")),
+                                         carried(json.at("down_bytes_per_s"))};
+                     for (const Device& device : devices) link.devices.push_back(device.id);
+                     return link;
+                   });
+}
+
+void CalibrationStore::save_link(std::span<const Device> devices, const LinkCapability& link,
+                                 std::vector<std::string>& warnings) const {
+  save_to(folder_, of_link(devices, tool_, kernels_),
+          json_object({{"up_bytes_per_s", link_rate_json(link.up)},
+                       {"down_bytes_per_s", link_rate_json(link.down)}}),
+          warnings);
 }
 
 PeerLinks CalibrationStore::load_peers(std::span<const Device> devices,
                                        std::vector<std::string>& warnings) const {
-  if (folder_.empty()) return {};
-  const JsonValue of = identities(devices);
-  const fs::path file = file_of(folder_, "peers", of);
-  try {
-    const Cached cached =
-        read_cached(file, of, json_object({{"driver", drivers(devices)}, {"tool", tool_}}));
-    if (!cached.changed.empty())
-      warnings.push_back(outdated("all devices together", cached.changed));
-    if (!cached.found || !cached.changed.empty()) return {};
-    const PeerLinks links =
-        read_peer_links(JsonReader(cached.document).at("links"), devices.size());
-    std::vector<std::size_t> places(devices.size());
-    const std::vector<std::size_t> order = in_order_of_identities(devices);
-    for (std::size_t i = 0; i < order.size(); ++i) places[order[i]] = i;
-    return links.among(places);
-  } catch (const Error& error) {
-    warnings.push_back(damaged(file, error.what()));
-    return {};
-  }
+  return load_from(folder_, of_peers(devices, tool_), "all devices together", warnings,
+                   [&](const JsonReader& json) {
+                     const PeerLinks links = read_peer_links(json, devices.size());
+                     std::vector<std::size_t> places(devices.size());
+                     const std::vector<std::size_t> order = in_order_of_identities(devices);
+                     for (std::size_t i = 0; i < order.size(); ++i) places[order[i]] = i;
+                     return links.among(places);
+                   })
+      .value_or(PeerLinks());
 }
 
 void CalibrationStore::save_peers(std::span<const Device> devices, const PeerLinks& links,
                                   std::vector<std::string>& warnings) const {
-  if (folder_.empty()) return;
-  const JsonValue of = identities(devices);
-  JsonValue json = document(of, json_object({{"driver", drivers(devices)}, {"tool", tool_}}));
-  put(json, "links", peer_links_json(links.among(in_order_of_identities(devices))));
-  write(file_of(folder_, "peers", of), json, warnings);
+  save_to(folder_, of_peers(devices, tool_),
+          peer_links_json(links.among(in_order_of_identities(devices))), warnings);
 }
 
 std::optional<SuiteRate> CalibrationStore::load_suite(const Device& device, const std::string& work,
                                                       std::vector<std::string>& warnings) const {
-  if (folder_.empty()) return std::nullopt;
-  const JsonValue of = json_object({{"device", identity(device)}, {"work", work}});
-  const fs::path file = file_of(folder_, "suite", of);
-  try {
-    const Cached cached =
-        read_cached(file, of, json_object({{"driver", driver(device)}, {"tool", tool_}}));
-    if (!cached.changed.empty())
-      warnings.push_back(outdated(work + " on " + device.name, cached.changed));
-    if (!cached.found || !cached.changed.empty()) return std::nullopt;
-    const JsonReader json = JsonReader(cached.document).at("rate");
-    SuiteRate rate;
-    rate.ops_per_s = read_rate(json.at("ops_per_s"));
-    rate.slice = json.at("slice_ns").nanos();
-    rate.fixed = json.at("fixed_ns").nanos();
-    rate.unit = json.at("unit").string();
-    if (json.at("fewer_ns").nanos() != Nanos{}) {
-      rate.fewer_ops = read_rate(json.at("fewer_ops"));
-      rate.fewer = json.at("fewer_ns").nanos();
-    }
-    rate.host_ops_per_s = json.at("host_ops_per_s").number();
-    rate.busy = json.has("busy") && json.at("busy").boolean();
-    const bool possible = rate.host_ops_per_s >= 0 && rate.ops_per_s > 0 && rate.slice >= Nanos{} &&
-                          rate.fixed >= Nanos{} && rate.fewer >= Nanos{};
-    if (!possible) json.fail("impossible figures");
-    return rate;
-  } catch (const Error& error) {
-    warnings.push_back(damaged(file, error.what()));
-    return std::nullopt;
-  }
+  return load_from(folder_, of_work("suite", "rate", device, work, tool_),
+                   work + " on " + device.name, warnings, Kind<SuiteRate>::read);
+}
+
+void CalibrationStore::save_suite(const Device& device, const std::string& work,
+                                  const SuiteRate& rate, std::vector<std::string>& warnings) const {
+  save_to(folder_, of_work("suite", "rate", device, work, tool_), Kind<SuiteRate>::write(rate),
+          warnings);
 }
 
 std::optional<double> CalibrationStore::load_noise(std::span<const Device> devices,
                                                    const std::string& work,
                                                    std::vector<std::string>& warnings) const {
-  if (folder_.empty()) return std::nullopt;
-  const JsonValue of = json_object({{"devices", identities(devices)}, {"work", work}});
-  const fs::path file = file_of(folder_, "noise", of);
-  try {
-    const Cached cached =
-        read_cached(file, of, json_object({{"driver", drivers(devices)}, {"tool", tool_}}));
-    if (!cached.changed.empty())
-      warnings.push_back(outdated("the noise of " + work, cached.changed));
-    if (!cached.found || !cached.changed.empty()) return std::nullopt;
-    const JsonReader json = JsonReader(cached.document).at("noise");
-    const double share = json.number();
-    json.expect(share >= 0 && share < 1e6, "a share");
-    return share;
-  } catch (const Error& error) {
-    warnings.push_back(damaged(file, error.what()));
-    return std::nullopt;
-  }
+  return load_from(folder_, of_noise(devices, work, tool_), "the noise of " + work, warnings,
+                   [](const JsonReader& json) {
+                     const double share = json.number();
+                     json.expect(share >= 0 && share < 1e6, "a share");
+                     return share;
+                   });
 }
 
 void CalibrationStore::save_noise(std::span<const Device> devices, const std::string& work,
                                   double share, std::vector<std::string>& warnings) const {
-  if (folder_.empty()) return;
-  const JsonValue of = json_object({{"devices", identities(devices)}, {"work", work}});
-  JsonValue json = document(of, json_object({{"driver", drivers(devices)}, {"tool", tool_}}));
-  put(json, "noise", share);
-  write(file_of(folder_, "noise", of), json, warnings);
-}
-
-void CalibrationStore::save_suite(const Device& device, const std::string& work,
-                                  const SuiteRate& rate, std::vector<std::string>& warnings) const {
-  if (folder_.empty()) return;
-  const JsonValue of = json_object({{"device", identity(device)}, {"work", work}});
-  JsonValue json = document(of, json_object({{"driver", driver(device)}, {"tool", tool_}}));
-  put(json, "rate",
-      json_object({{"ops_per_s", rate.ops_per_s},
-                   {"slice_ns", rate.slice.count()},
-                   {"fixed_ns", rate.fixed.count()},
-                   {"unit", rate.unit},
-                   {"fewer_ops", rate.fewer_ops},
-                   {"fewer_ns", rate.fewer.count()},
-                   {"host_ops_per_s", rate.host_ops_per_s}}));
-  if (rate.busy) put_inside(json, "rate", "busy", true);
-  write(file_of(folder_, "suite", of), json, warnings);
+  save_to(folder_, of_noise(devices, work, tool_), share, warnings);
 }
 
 std::optional<CachedVariant> CalibrationStore::load_variant(
     const Device& device, const std::string& work, std::vector<std::string>& warnings) const {
-  if (folder_.empty()) return std::nullopt;
-  const JsonValue of = json_object({{"device", identity(device)}, {"work", work}});
-  const fs::path file = file_of(folder_, "variant", of);
-  try {
-    const Cached cached =
-        read_cached(file, of, json_object({{"driver", driver(device)}, {"tool", tool_}}));
-    if (!cached.changed.empty())
-      warnings.push_back(outdated(work + ", tuned, on " + device.name, cached.changed));
-    if (!cached.found || !cached.changed.empty()) return std::nullopt;
-    const JsonReader json = JsonReader(cached.document).at("variant");
-    CachedVariant variant{json.at("name").string(), read_rate(json.at("ops_per_s"))};
-    if (variant.name.empty() || !(variant.ops_per_s > 0)) json.fail("impossible figures");
-    return variant;
-  } catch (const Error& error) {
-    warnings.push_back(damaged(file, error.what()));
-    return std::nullopt;
-  }
+  return load_from(folder_, of_work("variant", "variant", device, work, tool_),
+                   work + ", tuned, on " + device.name, warnings, Kind<CachedVariant>::read);
 }
 
 void CalibrationStore::save_variant(const Device& device, const std::string& work,
                                     const CachedVariant& variant,
                                     std::vector<std::string>& warnings) const {
-  if (folder_.empty()) return;
-  const JsonValue of = json_object({{"device", identity(device)}, {"work", work}});
-  JsonValue json = document(of, json_object({{"driver", driver(device)}, {"tool", tool_}}));
-  put(json, "variant", json_object({{"name", variant.name}, {"ops_per_s", variant.ops_per_s}}));
-  write(file_of(folder_, "variant", of), json, warnings);
-}
-
-void CalibrationStore::save(const Device& device, const Capability& capability,
-                            std::vector<std::string>& warnings) const {
-  if (folder_.empty()) return;
-  const JsonValue of = identity(device);
-  JsonValue json = document(
-      of, json_object({{"driver", driver(device)}, {"tool", tool_}, {"kernels", kernels_}}));
-  put(json, "capability", capability_json(capability));
-  write(file_of(folder_, "device", of), json, warnings);
-}
-
-void CalibrationStore::save_link(std::span<const Device> devices, const LinkCapability& link,
-                                 std::vector<std::string>& warnings) const {
-  if (folder_.empty()) return;
-  const JsonValue of = identities(devices);
-  JsonValue json = document(
-      of, json_object({{"driver", drivers(devices)}, {"tool", tool_}, {"kernels", kernels_}}));
-  put(json, "link",
-      json_object({{"up_bytes_per_s", link_rate_json(link.up)},
-                   {"down_bytes_per_s", link_rate_json(link.down)}}));
-  write(file_of(folder_, "link", of), json, warnings);
+  save_to(folder_, of_work("variant", "variant", device, work, tool_),
+          Kind<CachedVariant>::write(variant), warnings);
 }
 
 }  // namespace mgpu

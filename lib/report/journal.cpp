@@ -1,5 +1,4 @@
-// Lines of samples are put together by hand, without a JSON value in between: one is written after
-// every sample.
+// The fields of a journal's lines, and what refers to what.
 #include "lib/report/journal.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +9,6 @@
 
 #include "lib/base/fnv.hpp"
 #include "lib/report/json_file.hpp"
-#include "lib/report/json_names.hpp"
 #include "lib/report/json_text.hpp"
 #include "lib/report/record_fields.hpp"
 
@@ -23,62 +21,110 @@ constexpr std::size_t kHash = 16;  // hexadecimal digits
 
 std::string with_hash(const std::string& json) { return fnv1a_hex(json) + ' ' + json + '\n'; }
 
-std::string entry_text(const JournalGroup& g) {
-  JsonValue group = json_object(
-      {{"number", g.number}, {"name", g.name}, {"devices", g.devices}, {"cases", g.cases}});
-  for (const auto& [name, value] : g.settled) put_inside(group, "settled", name, value);
-  return flat_json(json_object({{"group", std::move(group)}}));
-}
+constexpr const char* kEntryNames[] = {"group", "sample", "disturbed", "fault", "failed"};
 
-std::string entry_text(const JournalSample& s) {
-  std::string out;
-  const auto to = std::back_inserter(out);
-  const auto counts = [](const std::vector<Nanos>& times) {
-    std::vector<std::int64_t> all;
-    for (const Nanos t : times) all.push_back(t.count());
-    return all;
-  };
-  fmt::format_to(
-      to,
-      R"({{"sample":{{"case":{},"run":{},"time_ns":{},"decision_ns":{},"devices":[{}],"items":[{}],"busy_ns":[{}])",
-      s.of_case, s.run, s.time.count(), s.decision.count(), fmt::join(s.devices, ","),
-      fmt::join(s.share.items, ","), fmt::join(counts(s.share.busy), ","));
-  if (!s.share.first.empty()) fmt::format_to(to, R"(,"first":[{}])", fmt::join(s.share.first, ","));
-  if (s.recomputed > 0) fmt::format_to(to, R"(,"recomputed":{})", s.recomputed);
-  if (!s.digest.empty()) append_json_string(out += R"(,"digest":)", s.digest);
-  if (!s.chosen.empty()) {
-    append_json_string(out += R"(,"chosen":)", s.chosen);
-    fmt::format_to(to, R"(,"uses":[{}])",
-                   fmt::join(std::vector<int>(s.uses.begin(), s.uses.end()), ","));
+}  // namespace
+
+template <>
+struct Kind<Configuration> {
+  static JsonValue write(const Configuration& configuration) {
+    JsonValue object = json_object();
+    for (const auto& [name, value] : configuration) put(object, name, value);
+    return object;
   }
-  return out += "}}";
+  static Configuration read(const JsonReader& json) {
+    Configuration configuration;
+    json.members([&](const std::string& name, const JsonReader& value) {
+      configuration.emplace_back(name, value.string());
+    });
+    return configuration;
+  }
+  static JsonValue schema(JsonValue&) { return map_schema(type_schema("string")); }
+};
+
+template <>
+const Description<JournalHeader>& description<JournalHeader>() {
+  using Header = JournalHeader;
+  static const Description<Header> kHeader{
+      {computed<[](const Header&) { return std::string(kJournalSchema); }>("schema"),
+       computed<[](const Header&) { return kJournalVersion; }>("schema_version"),
+       field<&Header::id>("id"), field<&Header::run>("run"), field<&Header::groups>("groups"),
+       field<&Header::rows>("rows"), field<&Header::faults>("faults"), field<&Header::argv>("argv"),
+       field<&Header::configuration>("configuration")}};
+  return kHeader;
 }
 
-std::string entry_text(const JournalDisturbed& d) {
-  return flat_json(
-      json_object({{"disturbed", json_object({{"case", d.of_case},
-                                              {"devices", d.devices},
-                                              {"time_ns", d.time},
-                                              {"verify", to_string(d.verify)},
-                                              {"reason", d.reason},
-                                              {"samples_before", d.samples_before}})}}));
+template <>
+const Description<JournalGroup>& description<JournalGroup>() {
+  static const Description<JournalGroup> kGroup{
+      {field<&JournalGroup::number>("number"), field<&JournalGroup::name>("name"),
+       field<&JournalGroup::devices>("devices"), field<&JournalGroup::cases>("cases"),
+       field<&JournalGroup::settled>("settled").if_any()}};
+  return kGroup;
 }
 
-std::string entry_text(const JournalFault& f) {
-  return flat_json(json_object(
-      {{"fault", json_object({{"case", f.of_case}, {"what", Kind<Fault>::write(f.fault)}})}}));
+template <>
+const Description<JournalSample>& description<JournalSample>() {
+  using Sample = JournalSample;
+  static const Description<Sample> kSample{
+      {field<&Sample::of_case>("case"), field<&Sample::run>("run"), field<&Sample::time>("time_ns"),
+       field_as<Moment, &Sample::decision>("decision_ns"), field<&Sample::devices>("devices"),
+       field<&Sample::share, &SampleShare::items>("items"),
+       field_as<Each<Moment>, &Sample::share, &SampleShare::busy>("busy_ns"),
+       field<&Sample::share, &SampleShare::first>("first").if_any(),
+       field<&Sample::recomputed>("recomputed").if_any(), field<&Sample::digest>("digest").if_any(),
+       field<&Sample::chosen>("chosen").if_any(),
+       computed<[](const Sample& s) {
+         return std::vector<std::uint32_t>(s.uses.begin(), s.uses.end());
+       }>("uses")
+           .when([](const Sample& s) { return !s.chosen.empty(); })},
+      "",
+      nullptr,
+      [](const JsonReader& json, Sample& s) {
+        s.share.makespan = s.time;
+        if (json.has("chosen"))
+          for (const auto used : Each<Whole<std::uint32_t>>::read(json.at("uses")))
+            s.uses.push_back(used != 0);
+        const std::size_t n = s.devices.size();
+        if (n == 0 || s.share.items.size() != n || s.share.busy.size() != n ||
+            (!s.share.first.empty() && s.share.first.size() != n) ||
+            (!s.uses.empty() && s.uses.size() != n))
+          json.fail("its lists are not of its devices");
+      }};
+  return kSample;
 }
 
-std::string entry_text(const JournalFailure& f) {
-  return flat_json(
-      json_object({{"failed", json_object({{"case", f.of_case},
-                                           {"reason", f.reason},
-                                           {"verify", to_string(f.verify.status)},
-                                           {"method", f.verify.method},
-                                           {"digest", f.verify.digest},
-                                           {"samples_checked", f.verify.checked},
-                                           {"parts_recomputed", f.verify.recomputed}})}}));
+template <>
+const Description<JournalDisturbed>& description<JournalDisturbed>() {
+  using Disturbed = JournalDisturbed;
+  static const Description<Disturbed> kDisturbed{
+      {field<&Disturbed::of_case>("case"), field<&Disturbed::devices>("devices"),
+       field_as<Moment, &Disturbed::time>("time_ns"), field<&Disturbed::verify>("verify"),
+       field<&Disturbed::reason>("reason"), field<&Disturbed::samples_before>("samples_before")}};
+  return kDisturbed;
 }
+
+template <>
+const Description<JournalFault>& description<JournalFault>() {
+  static const Description<JournalFault> kFault{
+      {field<&JournalFault::of_case>("case"), field<&JournalFault::fault>("what")}};
+  return kFault;
+}
+
+template <>
+const Description<JournalFailure>& description<JournalFailure>() {
+  using Failure = JournalFailure;
+  static const Description<Failure> kFailure{
+      {field<&Failure::of_case>("case"), field<&Failure::reason>("reason"),
+       field<&Failure::verify, &VerifyRecord::status>("verify"),
+       field<&Failure::verify, &VerifyRecord::method>("method"),
+       field<&Failure::verify, &VerifyRecord::digest>("digest"),
+       field<&Failure::verify, &VerifyRecord::checked>("samples_checked"),
+       field<&Failure::verify, &VerifyRecord::recomputed>("parts_recomputed")}};
+  return kFailure;
+}
+
+namespace {
 
 JournalHeader read_journal_header(const JsonReader& j) {
   if (!j.has("schema") || j.at("schema").string() != kJournalSchema)
@@ -87,31 +133,7 @@ JournalHeader read_journal_header(const JsonReader& j) {
   if (version != kJournalVersion)
     j.fail(
         fmt::format("it is of version {}, this tool reads version {}", version, kJournalVersion));
-  JournalHeader header;
-  header.id = j.at("id").string();
-  header.run = j.at("run").integer<std::uint32_t>();
-  header.groups = j.at("groups").integer<std::uint32_t>();
-  header.rows = j.at("rows").integer<std::uint32_t>();
-  header.faults = j.at("faults").integer<std::uint32_t>();
-  header.argv = j.at("argv").strings();
-  j.at("configuration").members([&](const std::string& name, const JsonReader& value) {
-    header.configuration.emplace_back(name, value.string());
-  });
-  return header;
-}
-
-VerifyStatus read_verify_status(const JsonReader& j) {
-  const auto status = json_names::from_string(
-      j.string(), {VerifyStatus::passed, VerifyStatus::failed, VerifyStatus::off});
-  if (!status) j.fail("an unknown word");
-  return *status;
-}
-
-template <typename T>
-std::vector<T> read_numbers(const JsonReader& j) {
-  std::vector<T> all;
-  j.elements([&](const JsonReader& e) { all.push_back(e.integer<T>()); });
-  return all;
+  return Kind<JournalHeader>::read(j);
 }
 
 // Takes line after line. Whatever they refer to was in a line before.
@@ -124,13 +146,13 @@ class JournalReading {
     } else if (j.has("group")) {
       group(j.at("group"));
     } else if (j.has("sample")) {
-      sample(j.at("sample"));
+      current(j).samples.push_back(entry<JournalSample>(j.at("sample")));
     } else if (j.has("disturbed")) {
-      disturbed(j.at("disturbed"));
+      current(j).disturbed.push_back(entry<JournalDisturbed>(j.at("disturbed")));
     } else if (j.has("fault")) {
       fault(j.at("fault"));
     } else if (j.has("failed")) {
-      failed(j.at("failed"));
+      current(j).failures.push_back(entry<JournalFailure>(j.at("failed")));
     } else {
       j.fail("it says nothing that this tool knows");
     }
@@ -146,27 +168,21 @@ class JournalReading {
     if (current_ == nullptr) j.fail("no group has begun");
     return *current_;
   }
-  std::size_t index_of_case(const JsonReader& j) {
-    const auto value = j.integer<std::uint32_t>();
-    if (value >= current(j).group.cases.size()) j.fail("no such case");
-    return value;
-  }
-  std::vector<std::size_t> indices_of_devices(const JsonReader& j) {
-    std::vector<std::size_t> devices;
-    for (const auto i : read_numbers<std::uint32_t>(j)) {
-      if (i >= current(j).group.devices.size()) j.fail("no such device");
-      devices.push_back(i);
+  // Reads an entry that names a case and devices of the current group.
+  template <typename Entry>
+  Entry entry(const JsonReader& j) {
+    Entry entry = Kind<Entry>::read(j);
+    const JournalGroup& of = current(j).group;
+    if (entry.of_case >= of.cases.size()) j.at("case").fail("no such case");
+    if constexpr (requires { entry.devices; }) {
+      for (const std::size_t device : entry.devices)
+        if (device >= of.devices.size()) j.at("devices").fail("no such device");
     }
-    return devices;
+    return entry;
   }
 
   void group(const JsonReader& j) {
-    JournalGroup begins{j.at("number").integer<std::uint32_t>(), j.at("name").string(),
-                        j.at("devices").strings(), j.at("cases").strings()};
-    if (j.has("settled"))
-      j.at("settled").members([&](const std::string& name, const JsonReader& value) {
-        begins.settled[name] = value.string();
-      });
+    const JournalGroup begins = Kind<JournalGroup>::read(j);
     const auto [at, is_new] = journal_.groups.try_emplace(begins.number);
     current_ = &at->second;
     if (!is_new && current_->group != begins) j.fail("it was another group before");
@@ -175,69 +191,18 @@ class JournalReading {
     early_.clear();
   }
 
-  void sample(const JsonReader& j) {
-    JournalSample s;
-    s.of_case = index_of_case(j.at("case"));
-    s.devices = indices_of_devices(j.at("devices"));
-    s.run = j.at("run").integer<std::uint32_t>();
-    s.time = j.at("time_ns").nanos();
-    s.decision = j.at("decision_ns").nanos();
-    s.share.makespan = s.time;
-    s.share.items = read_numbers<Items>(j.at("items"));
-    j.at("busy_ns").elements([&](const JsonReader& e) { s.share.busy.push_back(e.nanos()); });
-    if (j.has("first")) s.share.first = read_numbers<Items>(j.at("first"));
-    if (j.has("recomputed")) s.recomputed = j.at("recomputed").integer<std::uint32_t>();
-    if (j.has("digest")) s.digest = j.at("digest").string();
-    if (j.has("chosen")) {
-      s.chosen = j.at("chosen").string();
-      for (const int used : read_numbers<int>(j.at("uses"))) s.uses.push_back(used != 0);
-    }
-    const std::size_t n = s.devices.size();
-    const bool fits = n > 0 && s.share.items.size() == n && s.share.busy.size() == n &&
-                      (s.share.first.empty() || s.share.first.size() == n) &&
-                      (s.uses.empty() || s.uses.size() == n);
-    if (!fits || s.time < Nanos{}) j.fail("its lists are not of its devices");
-    current(j).samples.push_back(std::move(s));
-  }
-
-  void disturbed(const JsonReader& j) {
-    JournalDisturbed d;
-    d.of_case = index_of_case(j.at("case"));
-    d.devices = indices_of_devices(j.at("devices"));
-    d.time = j.at("time_ns").nanos();
-    d.verify = read_verify_status(j.at("verify"));
-    d.reason = j.at("reason").string();
-    d.samples_before = j.at("samples_before").optional([](const JsonReader& v) {
-      return std::size_t{v.integer<std::uint32_t>()};
-    });
-    current(j).disturbed.push_back(std::move(d));
-  }
-
   void fault(const JsonReader& j) {
-    JournalFault f;
-    if (!j.at("case").is_null()) f.of_case = index_of_case(j.at("case"));
+    JournalFault f = Kind<JournalFault>::read(j);
     std::size_t samples = 0;
     if (f.of_case) {
+      if (*f.of_case >= current(j).group.cases.size()) j.at("case").fail("no such case");
       const auto& all = current(j).disturbed;
       samples = static_cast<std::size_t>(
           std::count_if(all.begin(), all.end(),
                         [&](const JournalDisturbed& d) { return d.of_case == *f.of_case; }));
     }
-    f.fault = Kind<Fault>::read(j.at("what"));
     check_sample(j.at("what"), f.fault, samples);
     (current_ != nullptr ? current_->faults : early_).push_back(std::move(f));
-  }
-
-  void failed(const JsonReader& j) {
-    JournalFailure f;
-    f.of_case = index_of_case(j.at("case"));
-    f.reason = j.at("reason").string();
-    f.verify.status = read_verify_status(j.at("verify"));
-    f.verify.method = j.at("method").string();
-    f.verify.digest = j.at("digest").string();
-    f.verify.recomputed = j.at("parts_recomputed").integer<std::uint32_t>();
-    f.verify.checked = j.at("samples_checked").integer<std::uint32_t>();
-    current(j).failures.push_back(std::move(f));
   }
 
   Journal journal_;
@@ -276,22 +241,18 @@ std::filesystem::path journal_of(const std::filesystem::path& result_file) {
   return file += ".journal";
 }
 
-std::string journal_line(const JournalHeader& h) {
-  JsonValue configuration = json_object();
-  for (const auto& [name, value] : h.configuration) put(configuration, name, value);
-  return with_hash(flat_json(json_object({{"schema", kJournalSchema},
-                                          {"schema_version", kJournalVersion},
-                                          {"id", h.id},
-                                          {"run", h.run},
-                                          {"groups", h.groups},
-                                          {"rows", h.rows},
-                                          {"faults", h.faults},
-                                          {"argv", h.argv},
-                                          {"configuration", std::move(configuration)}})));
+std::string journal_line(const JournalHeader& header) {
+  return with_hash(flat_json(Kind<JournalHeader>::write(header)));
 }
 
 std::string journal_line(const JournalEntry& entry) {
-  return with_hash(std::visit([](const auto& e) { return entry_text(e); }, entry));
+  JsonValue line;
+  std::visit(
+      [&](const auto& of) {
+        put(line, kEntryNames[entry.index()], Kind<std::decay_t<decltype(of)>>::write(of));
+      },
+      entry);
+  return with_hash(flat_json(line));
 }
 
 std::string journal_run_line(std::uint32_t run) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -167,15 +168,23 @@ struct Moment {
 template <typename Enum>
 inline constexpr std::initializer_list<Enum> kAllOf{};
 
+// The value whose to_string() is `word`.
+template <typename Enum>
+std::optional<Enum> from_string(std::string_view word) {
+  for (const Enum value : kAllOf<Enum>)
+    if (word == to_string(value)) return value;
+  return std::nullopt;
+}
+
 template <typename Enum>
 requires std::is_enum_v<Enum>
 struct Kind<Enum> {
   static JsonItem write(Enum value) { return to_string(value); }
   static Enum read(const JsonReader& json) {
     const std::string word = json.string();
-    for (const Enum value : kAllOf<Enum>)
-      if (word == to_string(value)) return value;
-    json.fail("unknown word " + in_quotes(word));
+    const std::optional<Enum> value = from_string<Enum>(word);
+    if (!value) json.fail("unknown word " + in_quotes(word));
+    return *value;
   }
   static JsonValue schema(JsonValue&) {
     JsonValue words = json_list();

@@ -7,9 +7,8 @@
 
 #include "lib/base/quote.hpp"
 #include "lib/report/given_limits.hpp"
-#include "lib/report/json_names.hpp"
 #include "lib/report/json_reader.hpp"
-#include "lib/report/kinds.hpp"
+#include "lib/report/record_fields.hpp"
 
 namespace mgpu {
 namespace {
@@ -24,8 +23,7 @@ void add_link(JsonValue& json, const PeerLink& link) {
 PeerLink read_link(const JsonReader& object, const PeerLink& standard) {
   PeerLink link = standard;
   if (object.has("path")) {
-    const auto path = json_names::from_string(object.at("path").string(),
-                                              {PeerPath::direct, PeerPath::staged, PeerPath::host});
+    const auto path = from_string<PeerPath>(object.at("path").string());
     if (!path)
       object.at("path").fail(in_quotes(object.at("path").string()) +
                              " is unknown; accepted: direct, staged, host");

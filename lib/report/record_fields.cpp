@@ -15,10 +15,6 @@ template <>
 inline constexpr std::initializer_list<Status> kAllOf<Status> = {
     Status::ok, Status::failed, Status::skipped, Status::unsupported};
 template <>
-inline constexpr std::initializer_list<VerifyStatus> kAllOf<VerifyStatus> = {
-    VerifyStatus::passed, VerifyStatus::failed, VerifyStatus::off};
-
-template <>
 struct Kind<Mode> {
   static JsonItem write(Mode mode) { return to_string(mode); }
   static Mode read(const JsonReader& json) {

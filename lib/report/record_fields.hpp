@@ -15,6 +15,10 @@ inline constexpr std::initializer_list<PeerPath> kAllOf<PeerPath> = {
     PeerPath::direct, PeerPath::staged, PeerPath::host};
 
 template <>
+inline constexpr std::initializer_list<VerifyStatus> kAllOf<VerifyStatus> = {
+    VerifyStatus::passed, VerifyStatus::failed, VerifyStatus::off};
+
+template <>
 struct Kind<ParamValue> {
   static JsonItem write(const ParamValue& value);
   static ParamValue read(const JsonReader& json);

@@ -11,8 +11,8 @@
 #include "lib/plan/as_measured.hpp"
 #include "lib/plan/exchange.hpp"
 #include "lib/report/capability_json.hpp"
-#include "lib/report/json_names.hpp"
 #include "lib/report/peer_links_json.hpp"
+#include "lib/report/record_fields.hpp"
 #include "lib/report/strict_object.hpp"
 
 namespace mgpu {
@@ -47,8 +47,7 @@ void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) 
   ScenarioDevice device;
   device.name = object.text("name", "device");
   const std::string type = object.text("type", "gpu");
-  const auto known = json_names::from_string(
-      type, {DeviceType::gpu, DeviceType::cpu, DeviceType::accelerator, DeviceType::custom});
+  const auto known = from_string<DeviceType>(type);
   if (!known)
     object.at("type").fail(in_quotes(type) +
                            " is unknown; accepted: gpu, cpu, accelerator, custom");

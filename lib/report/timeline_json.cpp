@@ -7,14 +7,19 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/base/quote.hpp"
-#include "lib/report/json_names.hpp"
 #include "lib/report/record_fields.hpp"
 
 namespace mgpu {
 
+template <>
+inline constexpr std::initializer_list<CommandKind> kAllOf<CommandKind> = {
+    CommandKind::upload, CommandKind::compute, CommandKind::download, CommandKind::exchange};
+template <>
+inline constexpr std::initializer_list<HostState> kAllOf<HostState> = {
+    HostState::in_flight, HostState::sync, HostState::idle, HostState::waking};
+
 namespace {
 
-using namespace json_names;
 using Json = JsonReader::Json;
 
 constexpr std::array kCommandColumns = {"device",       "kind",       "slice",
@@ -65,9 +70,9 @@ class Row {
     return row_[column_++].get<bool>();
   }
   template <typename Enum>
-  Enum word(std::initializer_list<Enum> all) {
+  Enum word() {
     const std::string& text = string();
-    const std::optional<Enum> value = from_string(text, all);
+    const std::optional<Enum> value = from_string<Enum>(text);
     if (!value) fail("unknown word " + in_quotes(text));
     return *value;
   }
@@ -156,8 +161,7 @@ void read_tables(const Field<Timeline>&, const JsonReader& json, Timeline& t) {
   rows(json, "commands", kCommandColumns, [&](Row row) {
     Command c;
     c.device = row.device(t.devices);
-    c.kind = row.word(
-        {CommandKind::upload, CommandKind::compute, CommandKind::download, CommandKind::exchange});
+    c.kind = row.word<CommandKind>();
     c.slice = row.integer<std::int32_t>();
     c.label = Name(row.string());
     c.bytes = row.integer<Bytes>();
@@ -169,7 +173,7 @@ void read_tables(const Field<Timeline>&, const JsonReader& json, Timeline& t) {
       if (!exchanges) row.fail("an exchange, and no columns for it");
       ExchangeInfo& info = c.exchange.emplace();
       info.peer = row.device(t.devices);
-      info.path = row.word({PeerPath::direct, PeerPath::staged, PeerPath::host});
+      info.path = row.word<PeerPath>();
       info.arrives = row.boolean();
     }
     if (round < columns.size()) c.round = row.round_at(round);
@@ -178,7 +182,7 @@ void read_tables(const Field<Timeline>&, const JsonReader& json, Timeline& t) {
   rows(json, "spans", kSpanColumns, [&](Row row) {
     HostSpan s;
     s.device = row.device(t.devices);
-    s.state = row.word({HostState::in_flight, HostState::sync, HostState::idle, HostState::waking});
+    s.state = row.word<HostState>();
     s.begin = row.nanos();
     s.end = row.nanos();
     t.spans.push_back(s);

@@ -37,7 +37,7 @@ read turn <{folder}/turn; echo $((turn + 1)) >{folder}/turn
 for last; do :; done
 cp {folder}/$turn.json "$last"
 """
-VALUES = ("least", "median")
+VALUES = ("minimum", "median")
 PAIRS = {"A with B": ("A", "B"), "A with S": ("A", "S")}
 
 
@@ -96,7 +96,7 @@ class Gate:
                 runs = [{**json.loads(self.template["cases"][case]), "samples_ns": [time_ns]} for case, time_ns in zip(cases, times)]
                 (self.folder / side / f"{turn}.json").write_text(json.dumps({**self.template["report"], "runs": runs}))
         done = subprocess.run([self.binary, "compare", *self.programs, "--interleave", str(len(base)), "--with", "replay", "-q",
-                               "--metrics", "time", "--json", "-"], capture_output=True, text=True)
+                               "--metrics", "time", "--json"], capture_output=True, text=True)
         if done.returncode not in (0, 3):
             sys.exit(f"compare ended with {done.returncode}: {done.stderr}")
         return done.returncode, [(row["verdict"], row["ratio"]) for row in json.loads(done.stdout)["rows"]]
