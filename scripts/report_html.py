@@ -19,7 +19,6 @@ from pathlib import Path
 
 import json_input
 import result_file
-import result_words
 import result_series
 from json_input import plain
 from result_file import DISTURBED, SLOWED, duration, get, makespan, number, power, rate, rows
@@ -28,7 +27,6 @@ HERE = Path(__file__).resolve().parent / "report_page"
 PARTS = ("compute", "upload", "download", "launch", "sync", "idle", "wake", "residue")
 COMMANDS_AT_MOST = 4000  # of a case: above, a browser takes seconds to draw them, and they are narrower than a pixel
 SAMPLES_AT_MOST = 400
-SIZES_TOLD_ONCE = 3  # or more: what is said of a sweep
 
 
 def text(value):
@@ -113,7 +111,7 @@ def cells(group, case):
     spread = ("–", "") if not interval else (f"{duration(interval[0])} to {duration(interval[1])}",
                                              (interval[1] - interval[0]) / case.median)
     value, unit = number(case.run, "rate", "value"), get(case.run, "rate", "unit") or ""
-    bottleneck = result_words.what_if_word(str(get(case.run, "bottleneck", "name") or "–"))
+    bottleneck = result_file.what_if_word(str(get(case.run, "bottleneck", "name") or "–"))
     return head + [(duration(case.median), case.median), spread, figure(value or None, lambda v: rate(v, unit)),
                    marked("speedup", lambda v: f"{v:.2f}"), percent("efficiency"), percent("balance"), figure(case.metric("imbalance_percent"), lambda v: f"{v:.1f}"),
                    figure(case.predicted, duration), marked("roofline_fraction", of_roof), (bottleneck, bottleneck),
@@ -253,31 +251,37 @@ def notices(document, groups):
     return found
 
 
+def all_faults(document, groups):
+    """(problem and strategy, sentence) of each; those of no case first. Older files have the message only."""
+    def told(fault):
+        return str(get(fault, "text") or f"device {get(fault, 'device') or '?'}: {get(fault, 'what')}")
+    yield from (("", told(fault)) for fault in get(document, "faults") or [])
+    yield from ((f"{group.title}, {case.label}", told(fault)) for group in groups for case in group.cases for fault in case.faults)
+
+
 def faults(document, groups):
-    lines = "".join(f"<li>{f'<b>{text(where)}</b>: ' if where else ''}{text(what)}</li>" for where, what in result_words.all_faults(document, groups))
+    lines = "".join(f"<li>{f'<b>{text(where)}</b>: ' if where else ''}{text(what)}</li>" for where, what in all_faults(document, groups))
     return f'<section id="faults">\n<h2>What went wrong</h2>\n<ul>{lines}</ul>\n</section>' if lines else ""
 
 
-def conclusions(groups):
-    """(problem, sentences); one strategy at many sizes is told once, by its rate against size."""
-    sweeps = [sweep for sweep in result_series.sweeps(groups) if len(sweep.by_size) >= SIZES_TOLD_ONCE and all(len(g.ok()) == 1 for g in sweep.by_size.values())]
-    told = {id(group): sweep for sweep in sweeps for group in sweep.by_size.values()}
+def conclusions(document, groups):
+    """(problem, sentences) of each table, and which of its cases gave no numbers."""
+    for line in get(document, "summary") or []:
+        yield str(get(line, "title")), str(get(line, "text"))
     for group in groups:
-        sweep = told.get(id(group))
-        if not sweep:
-            yield group.title, result_words.words(group)
-        elif sweep in sweeps:
-            sweeps.remove(sweep)
-            yield sweep.title, result_words.sweep_words(sweep)
+        wrong = [c for c in group.cases if not c.ok]
+        if wrong:
+            named = "; ".join(f"{c.label} {c.status}, {c.reason}" for c in wrong[:3])
+            yield group.title, f"{len(wrong)} of {len(group.cases)} cases gave no numbers: {named}."
 
 
 def page(name, document, plotly):
     groups = result_file.groups([(name, document)])
     data = json.dumps(chart_data(groups), separators=(",", ":")).replace("<", "\\u003c")  # no "</script>" out of a label
-    summary = "".join(f"<li><b>{text(what)}</b>: {text(words)}</li>" for what, words in conclusions(groups))
+    summary = "".join(f"<li><b>{text(what)}</b>: {text(words)}</li>" for what, words in conclusions(document, groups))
     told = "".join(f'<p class="notice"><b>{text(what)}</b>{f" In {text(where)}." if where else ""}</p>' for what, where in notices(document, groups))
     fill = {"title": text(f"{Path(name).name}: mgpu-bench"), "name": text(Path(name).name), "style": (HERE / "page.css").read_text(encoding="utf-8"),
-            "devices": text(devices_in_words(document)), "summary": summary or "<li>The file holds no case.</li>",
+            "devices": text(devices_in_words(document)), "summary": summary or f"<li>The file holds no {'summary: mgpu-bench report prints one' if groups else 'case'}.</li>",
             "measured": measured(document), "notices": told, "table": table(groups), "marks": text(key_of_marks(document, groups)),
             "faults": faults(document, groups),
             "environment": environment(document), "data": data, "plotly": plotly, "script": (HERE / "page.js").read_text(encoding="utf-8")}

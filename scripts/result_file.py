@@ -158,11 +158,6 @@ class Case:
         times = [(plain(get(d, "device")), number(d, "alone_ns")) for d in self.per_device]
         return min(times, key=lambda t: t[1]) if times and all(t for _, t in times) else None
 
-    def only_worker(self):
-        """The one device that did everything; None where several took part."""
-        took = [d for d in self.per_device if number(d, "items")]
-        return plain(get(took[0], "device")) if len(took) == 1 else None
-
 
 @dataclass
 class Group:
@@ -198,24 +193,22 @@ class Group:
     def best(self):
         return min(self.ok(), key=lambda c: c.median, default=None)
 
-    def first(self):
-        """The cases that share the first place, fastest first: one where it is faster than every other by more than the noise, or by far
-        the only one; and whether cases that cannot be ranked leave that open."""
+    def leaders(self):
+        """The fastest, and those that the samples do not tell apart from it; none where the times vary too much to say."""
         ok = self.ok()
         ranked = ok if len(ok) == 1 else sorted((c for c in ok if c.can_be_ranked), key=lambda c: c.median)
         if 2 * (len(ok) - len(ranked)) > len(ok):  # a few left over from many make no order
-            return [], True
-        sharing = [c for c in ranked if c is ranked[0] or not told_apart(ranked[0], c)]
-        unknown = [c for c in ok if c not in ranked]
-        return sharing, any(len(c.samples) < 3 or ranked[0].interval[1] >= c.interval[0] for c in unknown)
-
-    def leaders(self):
-        """The fastest, and those that the samples do not tell apart from it; none where the times vary too much to say."""
-        return self.first()[0]
+            return []
+        return [c for c in ranked if c is ranked[0] or not told_apart(ranked[0], c)]
 
     @property
     def most_work(self):
         return max((number(c.run, "work", "ops") or 0 for c in self.cases), default=0)
+
+
+def what_if_word(name):
+    """What people are shown of the name of a what-if, as in the tool's tables: "balance" for perfect_balance."""
+    return "?" if name == "unknown" else name.removeprefix("free_").removeprefix("perfect_")
 
 
 # The parameter that --size sets, and those that are the same unless they are given.

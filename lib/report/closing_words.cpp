@@ -1,5 +1,6 @@
 // A table in a few plain sentences: what won, by how much, what holds it back, and what went wrong.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include "lib/report/fault_words.hpp"
 #include "lib/report/metric_interval.hpp"
 #include "lib/report/run_groups.hpp"
+#include "lib/report/size_sweep.hpp"
 #include "lib/report/table_writer.hpp"
 #include "lib/report/text_table.hpp"
 
@@ -282,12 +284,12 @@ std::string why_unranked(const RunGroup& group, const std::vector<std::size_t>& 
   return fmt::format("the times of {} of {} vary too much", unknown.size(), ok);
 }
 
+// Returns what won in a table, without its title and its faults.
 std::string words_for(const RunGroup& group, bool exact) {
   if (!group.best) {
     const RunRecord& first = *group.runs.front();
-    return fmt::format("{}: no run was ok; the first is {}{}.{}", group.title,
-                       to_string(first.status), first.reason ? ": " + *first.reason : "",
-                       faults_of(group));
+    return fmt::format("no run was ok; the first is {}{}.", to_string(first.status),
+                       first.reason ? ": " + *first.reason : "");
   }
   const auto ok = static_cast<std::size_t>(
       std::count_if(group.runs.begin(), group.runs.end(),
@@ -296,21 +298,23 @@ std::string words_for(const RunGroup& group, bool exact) {
   std::vector<std::size_t> first = group.ranked(Rank::alone);
   if (first.empty()) first = group.ranked(Rank::shared);
   if (first.empty()) {
-    return fmt::format("{}: no row can be ranked: {}.{}", group.title,
-                       why_unranked(group, unknown, ok), moved_borders(group) + faults_of(group));
+    return fmt::format("no row can be ranked: {}.{}", why_unranked(group, unknown, ok),
+                       moved_borders(group));
   }
   const RunRecord& best = *group.runs[first.front()];
   const std::string single = against_single(group, best, first, exact);
   const bool gained = single.empty() || single.find(" times as fast") != std::string::npos,
              several = first.size() > 1;
-  return fmt::format("{}: {}{}{}.{}{}{}{}", group.title, who_is_first(group, first, ok, exact),
-                     single, against_equal(group, best, gained, several), unranked(unknown.size()),
+  return fmt::format("{}{}{}.{}{}{}{}", who_is_first(group, first, ok, exact), single,
+                     against_equal(group, best, gained, several), unranked(unknown.size()),
                      best.timeline.commands.empty()
                          ? ""
                          : held_back(best, several ? group.labels[first.front()] : "it", exact),
-                     several ? "" : of_chain(best) + of_rounds(best),
-                     moved_borders(group) + faults_of(group));
+                     several ? "" : of_chain(best) + of_rounds(best), moved_borders(group));
 }
+
+// On a virtual clock there is no noise.
+bool is_exact(const Report& report) { return report.environment.contains("simulated"); }
 
 // Where the line is broken, before the character there: at the last blank that leaves a line of the
 // width. A list one|two|three that is too long for a line of its own is broken behind the last bar
@@ -354,11 +358,23 @@ std::string wrapped_prose(const std::string& text, const TableStyle& style, std:
   return out;
 }
 
+std::vector<SummaryLine> summary_of(const Report& report) {
+  std::vector<SummaryLine> lines;
+  for (const SizeSweep& sweep : size_sweeps(report)) {
+    if (const auto sentences = sweep_sentences(sweep); !sentences.empty())
+      lines.push_back({sweep.title, fmt::format("{}", fmt::join(sentences, " "))});
+  }
+  if (is_sweep(report) && !lines.empty()) return lines;
+  for (const RunGroup& group : group_runs(report))
+    lines.push_back({group.title, words_for(group, is_exact(report))});
+  return lines;
+}
+
 std::string closing_words(const Report& report) {
   std::string out;
-  const bool exact =
-      report.environment.contains("simulated");  // on a virtual clock there is no noise
-  for (const RunGroup& group : group_runs(report)) out += printable(words_for(group, exact)) + '\n';
+  for (const RunGroup& group : group_runs(report))
+    out += printable(group.title + ": " + words_for(group, is_exact(report)) + faults_of(group)) +
+           '\n';
   for (const Fault& fault : report.faults) out += printable(fault_sentence(fault, nullptr)) + '\n';
   return out;
 }

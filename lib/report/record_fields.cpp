@@ -6,7 +6,9 @@
 #include <variant>
 
 #include "lib/base/error.hpp"
+#include "lib/report/fault_words.hpp"
 #include "lib/report/metric_interval.hpp"
+#include "lib/report/table_writer.hpp"
 #include "lib/report/telemetry_json.hpp"
 
 namespace mgpu {
@@ -197,6 +199,9 @@ const Description<Fault>& description<Fault>() {
            R"({"enum": ["set_up", "warm_up", "probe", "sample", "merge", "publish", "verify",
               "clock"]})"),
        field<&Fault::what>("what", "the message"),
+       computed<[](const Fault& fault) { return fault_sentence(fault, nullptr); }>(
+           "text", "all of it as a sentence; absent in older files")
+           .when([](const Fault&) { return false; }),  // put_faults, which knows the case
        field<&Fault::sample>("sample",
                              "index into disturbed_samples; null: outside what was sampled"),
        field<&Fault::at>("at_ns", "when it was found, since that sample's begin"),
@@ -481,6 +486,32 @@ void finish_run(const JsonReader& json, RunRecord& run) {
 
 }  // namespace
 
+namespace {
+
+const RunRecord* case_of(const RunRecord& run) { return &run; }
+const RunRecord* case_of(const Report&) { return nullptr; }
+
+// Faults with their sentences, which say what became of their case.
+template <auto Member, typename Record>
+void put_faults(const Field<Record>& field, const Record& record, JsonValue& object) {
+  JsonValue list = json_list();
+  for (const Fault& fault : record.*Member) {
+    JsonValue one = Kind<Fault>::write(fault);
+    put(one, "text", fault_sentence(fault, case_of(record)));
+    append(list, std::move(one));
+  }
+  put(object, field.name, std::move(list));
+}
+
+template <auto Member>
+auto faults_of(const char* meaning) {
+  auto row = field<Member>("faults", meaning);
+  row.write = put_faults<Member>;
+  return row;
+}
+
+}  // namespace
+
 template <>
 const Description<RunRecord>& description<RunRecord>() {
   static const Description<RunRecord> kRun{
@@ -567,7 +598,7 @@ const Description<RunRecord>& description<RunRecord>() {
                      "free_exchange", "absent: devices exchange nothing")
                      .if_any()})}),
        field<&RunRecord::verify>("verify"),
-       field<&RunRecord::faults>("faults"),
+       faults_of<&RunRecord::faults>(""),
        field<&RunRecord::warnings>("warnings"),
        field_as<Real<0>, &RunRecord::noise_floor>(
            "noise_floor",
@@ -652,6 +683,13 @@ struct RunOfReport : Kind<RunRecord> {
 }  // namespace
 
 template <>
+const Description<SummaryLine>& description<SummaryLine>() {
+  static const Description<SummaryLine> kLine{
+      {field<&SummaryLine::title>("title"), field<&SummaryLine::text>("text")}};
+  return kLine;
+}
+
+template <>
 const Description<Report>& description<Report>() {
   static const Description<Report> kReport{
       {computed<[](const Report&) { return std::string(kResultSchema); }>("schema").with_schema(
@@ -692,13 +730,17 @@ const Description<Report>& description<Report>() {
            .null_unless(
                [](const Report& report, bool) { return report.telemetry.interval > Nanos{}; }),
        field_as<TextOrNull, &Report::telemetry, &TelemetryRecord::reason>("telemetry_reason"),
-       field<&Report::faults>("faults", "of no case: devices that could not be opened or set up"),
+       faults_of<&Report::faults>("of no case: devices that could not be opened or set up"),
        field<&Report::exchange_notes>(
            "exchange_notes",
            "why devices that would exchange data are staged, or exchange "
            "none, a line for each reason; absent: there is nothing to say")
            .if_any(),
-       field_as<Each<RunOfReport>, &Report::runs>("runs")},
+       field_as<Each<RunOfReport>, &Report::runs>("runs"),
+       computed<summary_of>("summary",
+                            "sentences per table, as the terminal has them: what won, by how much, "
+                            "and what holds it back; absent in older files")
+           .when([](const Report&) { return true; })},
       "Times are whole nanoseconds. A figure that is undefined or not finite is null. Unknown keys "
       "may appear in any object and are to be ignored.",
       nullptr,

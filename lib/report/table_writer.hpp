@@ -68,6 +68,12 @@ std::string measured_words(const Report& report);
 // Lines longer than the width broken between words, what follows `indent` columns in. Unchanged
 // unless the style wraps.
 std::string wrapped_prose(const std::string& text, const TableStyle& style, std::size_t indent);
+struct SummaryLine {
+  std::string title, text;
+};
+// Returns what won in each table, by how much, and what holds it back; of a sweep of sizes from
+// which size on more devices are faster. What a result file has under "summary".
+std::vector<SummaryLine> summary_of(const Report& report);
 // One closing paragraph per table: what won, by how much, what holds it back, what was lost and
 // what that cost.
 std::string closing_words(const Report& report);

@@ -16,7 +16,6 @@ from binary import Case, environment, mgpu
 SOURCE = binary.HERE.parent.parent
 sys.path.insert(0, str(SOURCE / "scripts"))
 import result_file  # noqa: E402
-import result_words  # noqa: E402
 
 
 def options_of(help_text):
@@ -104,34 +103,6 @@ class Manual(Case):
 
 
 class Sentences(Case):
-    # One and several devices, numbers of them, faults, a slowed device, noise that leaves no order,
-    # rows that share the first place.
-    RESULTS = ("epyc/two-cores-matrix", "epyc/two-cores-merkle", "epyc/two-cores-msm",
-               "epyc/two-cores-slow3-1", "h200-faults/hang-2",
-               "h200-faults/lose-2", "h200/fisher-2", "h200/fisher-closed-beta",
-               "h200/matrix-2-tiles", "h200/merkle-2-slow3", "h200/merkle-sizes",
-               "h200/msm-4-end-to-end", "h200/predict-2-msm", "h200/predict-4-merkle",
-               "xeon/busy-12-merkle")
-
-    def test_the_page_says_of_every_table_of_committed_results_what_the_program_says(self):
-        files = [SOURCE / "results" / f"{name}.json.gz" for name
-                 in self.RESULTS] + [SOURCE / "tests/golden/report.json"]
-        for file in files:
-            told = self.good("report", file).out.rstrip("\n").split("\n\n")[-1].splitlines()
-            groups = result_file.groups([(file.name, result_file.read(str(file)))])
-            self.assertGreaterEqual(len(told), len(groups), file)
-            for group, line in zip(groups, told):
-                with self.subTest(file=file.name, group=group.title):
-                    said, words = line.split(": ", 1)[1], result_words.conclusion(group)
-                    words = words.replace("No r",
-                                          "no r") if words.startswith(
-                            "No r") else words  # behind a title it begins no sentence
-                    if any(case.faults for case
-                           in group.cases):  # which the page has in a section of their own
-                        self.assertTrue(said.startswith(words), f"{said}\nis not\n{words}")
-                    else:
-                        self.assertEqual(said, words)
-
     def test_what_would_save_most_has_the_same_word_in_tables_and_on_the_page(self):
         document, file = json.loads((
                 SOURCE / "tests/golden/report.json").read_text()), self.folder / "r.json"
@@ -142,7 +113,7 @@ class Sentences(Case):
             file.write_text(json.dumps(document))
             row = next(line for line in self.good("report", file, "--columns",
                     "bottleneck").out.splitlines() if " single " in line)
-            self.assertEqual(row.split()[-1], result_words.what_if_word(name))
+            self.assertEqual(row.split()[-1], result_file.what_if_word(name))
 
 
 class Completions(Case):

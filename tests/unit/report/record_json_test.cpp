@@ -83,7 +83,7 @@ Report everything() {
   add_rounds_and_chain(run);
   add_plan(run);
   run.strategy_params = {{"variant", std::string("factoring")}, {"K", 2.5}};
-  run.params["precision"] = kInfinite;
+  run.params["precision"] = std::numeric_limits<double>::quiet_NaN();
   run.work.roof = "host link";
   run.noise_floor = 0.03;
   run.sample_runs.assign(11, 2);
