@@ -737,9 +737,10 @@ const Description<Report>& description<Report>() {
            "none, a line for each reason; absent: there is nothing to say")
            .if_any(),
        field_as<Each<RunOfReport>, &Report::runs>("runs"),
-       computed<summary_of>("summary",
-                            "sentences per table, as the terminal has them: what won, by how much, "
-                            "and what holds it back; absent in older files")
+       computed<[](const Report& report) { return summary_of(report); }>(
+           "summary",
+           "sentences per table, as the terminal has them: what won, by how much, "
+           "and what holds it back; absent in older files")
            .when([](const Report&) { return true; })},
       "Times are whole nanoseconds. A figure that is undefined or not finite is null. Unknown keys "
       "may appear in any object and are to be ignored.",

@@ -109,7 +109,7 @@ Demand LbmWorkload::demand(const DeviceTraits&) const {
 
 Capacity LbmWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   Capacity capacity;
-  if (kernel_ != "auto" && named(variants_of(device), kernel_) == nullptr) {
+  if (kernel_ != "auto" && !has_variant(device, kernel_)) {
     capacity.reason = "it has no kernel \"" + kernel_ + "\" (--kernel)";
     return capacity;
   }
