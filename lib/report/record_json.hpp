@@ -24,7 +24,8 @@ Report report_from_json(nlohmann::ordered_json json);
 // Returns the JSON Schema of result files, as text. Scripts read the copy result.schema.json.
 std::string result_schema();
 
-// Returns the names of the published JSON Schemas in alphabetical order: "calibrate", "compare", ...
+// Returns the names of the published JSON Schemas in alphabetical order: "calibrate", "compare",
+// ...
 std::vector<std::string> schema_names();
 // Returns one of them as text. Throws Error(usage) for another name.
 std::string schema_text(std::string_view name);

@@ -178,9 +178,9 @@ void read_edges(Lines& lines, const Format& format, bool maximum, std::span<Numb
     ++edges;
   }
   if (edges != format.edges)
-    lines.refuse("the file has " + std::to_string(edges) + " edges and declares " +
-                     std::to_string(format.edges),
-                 "as many as it declares");
+    lines.refuse(
+        "edges declared: " + std::to_string(format.edges) + ", found: " + std::to_string(edges),
+        "as many as are declared");
 }
 
 }  // namespace

@@ -176,7 +176,7 @@ TEST_CASE("tropical: what a graph file does not clearly say is refused with its 
            {".gr", "p sp 3 1\na 0 1 2\n", "\"0\""},
            {".gr", "p sp 3 1\na 1 2 1.5\n", "1.5"},
            {".gr", "p sp 3 1\na 1 2 +-5\n", "+-5"},
-           {".gr", "p sp 3 2\na 1 2 1\n", "1 of 2"},
+           {".gr", "p sp 3 2\na 1 2 1\n", "2, found: 1"},
            {".gr", "p sp 3 1\nb 1 2 1\n", "\"a FROM TO WEIGHT\""},
            {".gr", "p sp 3 1\na 1 2\n", "3 words"},
            {".mtx", "3 3 1\n", "header"},
