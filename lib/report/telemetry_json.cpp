@@ -17,35 +17,35 @@ const Description<GaugeFigures>& description<GaugeFigures>() {
 
 template <>
 const Description<TelemetryFigures>& description<TelemetryFigures>() {
-  using Figures = TelemetryFigures;
-  static const Description<Figures> kFigures{
-      {field<&Figures::of>("of", "host, or a device's id"),
-       field<&Figures::readings>("readings", "that fell into samples"),
-       computed<[](const Figures& of) { return throttle_words(of.throttle); }>(
+  using Of = TelemetryFigures;
+  static const Description<Of> kFigures{
+      {field<&Of::of>("of", "host, or a device's id"),
+       field<&Of::readings>("readings", "that fell into samples"),
+       computed<[](const Of& of) { return throttle_words(of.throttle); }>(
            "throttle", "why clocks were held down")
            .with_schema(R"({"items": {"enum": ["power cap", "thermal", "power brake",
 "hardware slowdown", "sync boost"]}})"),
-       field<&Figures::throttled_samples>("throttled_samples"),
-       field<&Figures::energy_j>("energy_j",
-                                 "of a sample of 1 s or more on average, by the counter "
-                                 "interpolated at its ends"),
-       field<&Figures::energy_reason>("energy_reason",
-                                      "why energy_j is null although the counter was read; absent: "
-                                      "it was not, or it is not null")
+       field<&Of::throttled_samples>("throttled_samples"),
+       field<&Of::energy_j>("energy_j",
+                            "of a sample of 1 s or more on average, by the counter "
+                            "interpolated at its ends"),
+       field<&Of::energy_reason>("energy_reason",
+                                 "why energy_j is null although the counter was read; absent: "
+                                 "it was not, or it is not null")
            .if_any(),
-       many<Figures>(
-           [](const Field<Figures>&, const Figures& of, JsonValue& object) {
+       many<Of>(
+           [](const Field<Of>&, const Of& of, JsonValue& object) {
              for (const GaugeInfo& gauge : kGaugeTable)
                if (of[gauge.gauge])
                  put(object, gauge.name, Kind<GaugeFigures>::write(*of[gauge.gauge]));
            },
-           [](const Field<Figures>&, const JsonReader& object, Figures& of) {
+           [](const Field<Of>&, const JsonReader& object, Of& of) {
              for (const GaugeInfo& gauge : kGaugeTable)
                if (object.has(gauge.name))
                  of.gauges[static_cast<std::size_t>(gauge.gauge)] =
                      Kind<GaugeFigures>::read(object.at(gauge.name));
            },
-           [](const Field<Figures>&, JsonValue& definitions) {
+           [](const Field<Of>&, JsonValue& definitions) {
              JsonValue object = object_schema("");
              for (const GaugeInfo& gauge : kGaugeTable)
                add_property(object, gauge.name, false, Kind<GaugeFigures>::schema(definitions));
@@ -54,7 +54,7 @@ const Description<TelemetryFigures>& description<TelemetryFigures>() {
       "Of the host or one device during the samples of the case; figures that cannot be read are "
       "absent. A sample without a reading in it is described by the one nearest to it.",
       "telemetry_figures",
-      [](const JsonReader& json, Figures& of) {
+      [](const JsonReader& json, Of& of) {
         of.throttle = throttle_bits(json.at("throttle").strings());
       }};
   return kFigures;

@@ -10,7 +10,7 @@
 
 namespace mgpu {
 
-// The problem as SuiteInfo::settle makes it, with those of the devices that are open; as it is
+// The problem as resolve_with_devices makes it, with those of the devices that are open; as it is
 // where nothing is open, or where that fails, of which `observer` is warned, or is interrupted.
 // `earlier`: what was settled in a run that this one goes on with, which then holds; null: in none.
 // Blocks.

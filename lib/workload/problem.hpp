@@ -16,7 +16,7 @@ struct Problem {
   const SuiteInfo* suite = nullptr;
   SuiteParams params;
   std::map<std::string, std::string> settled =
-      {};  // of its options, those that SuiteInfo::settle changed, as they are
+      {};  // of its options, those that resolve_with_devices changed, as they are
 };
 
 std::vector<DeviceMemory> memory_of(std::span<const Device> devices);

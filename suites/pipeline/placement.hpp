@@ -24,7 +24,7 @@ std::vector<Bytes> handed_over(const Problem& problem);
 
 // Measures the stages on the devices, and puts `pipeline` or `data` for `place` into the options:
 // by stages where that takes less. Without a group whose kernels reach each other's memory, it is
-// by data. As SuiteInfo::settle.
+// by data. As SuiteInfo::optional.resolve_with_devices.
 void settle_place(SuiteParams& params, std::span<DeviceResources* const> devices, PeerGroup* group);
 
 }  // namespace mgpu::pipeline
