@@ -18,7 +18,7 @@ inline constexpr std::initializer_list<Status> kAllOf<Status> = {
     Status::ok, Status::failed, Status::skipped, Status::unsupported};
 template <>
 struct Kind<Mode> {
-  static JsonItem write(Mode mode) { return to_string(mode); }
+  static JsonValue write(Mode mode) { return JsonItem(to_string(mode)); }  // a copy
   static Mode read(const JsonReader& json) {
     try {
       return mode_named(json.string());
