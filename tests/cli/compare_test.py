@@ -295,6 +295,14 @@ class Gate(Case):
         code, said = self.gate("baseline", "ci/base.json")
         self.assertEqual((code, "elsewhere" in said), (2, True), said)
 
+    def test_a_first_baseline_that_failed_is_none(self):
+        program = self.folder / "fails"
+        program.write_text('#!/bin/bash\nwhile [[ $1 != -o ]]; do shift; done\n'
+                           'echo "{}" >"$2"\nexit 5\n')
+        program.chmod(0o755)
+        code, said = self.gate("baseline", "base.json", program=program, run="merkle")
+        self.assertEqual((code, (self.folder / "base.json").exists()), (5, False), said)
+
     def test_what_it_runs(self):
         told, program = self.folder / "told", self.folder / "program"
         (self.folder / "base.json").touch()

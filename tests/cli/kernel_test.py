@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -335,6 +336,19 @@ class Runs(Kernel):
         run, = self.run_kernel(self.write(), "-s", "single", "--force",
                                devices=binary.ONE_DEVICE)
         self.assertNotIn("unseen", " ".join(run["warnings"]))
+
+    def test_checks_of_the_examples_refuse_what_is_no_number(self):
+        ones = [1.0] * 64
+        for name, right, more in (("saxpy", [3.5] * 64, ()),
+                                  ("moments", [64.0, 1.0, 0.0, 0.0], ("1",))):
+            inputs = (ones, ones) if name == "saxpy" else (ones,)
+            for values in (right, [math.nan] * len(right)):
+                files = [self.folder / f"{i}.f32" for i in range(len(inputs) + 1)]
+                for file, content in zip(files, (*inputs, values)):
+                    file.write_bytes(array.array("f", content).tobytes())
+                done = subprocess.run([sys.executable, EXAMPLES / name / "check.py", *files, *more],
+                                      capture_output=True, check=False)
+                self.assertEqual(done.returncode != 0, values is not right, (name, values[:4]))
 
     def test_a_number_of_items_that_is_no_multiple_of_a_slice_is_calibrated(self):
         file = self.write(APPEND.replace("n = 4096", "n = 600"), APPEND_CL)
