@@ -38,7 +38,7 @@ std::vector<ExportFile> read_exports(const Settings& settings) {
     const bool known = std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
     if (!known || equals == std::string::npos || equals + 1 == text.size()) {
       throw Error(ErrorKind::usage,
-                  fmt::format("{}: {} is not understood; accepted: KIND=FILE with one of {}",
+                  fmt::format("{}: {} is not understood; expected: KIND=FILE with one of {}",
                               given->from, in_quotes(text), fmt::join(kinds, ", ")));
     }
     exports.push_back({kind, text.substr(equals + 1)});

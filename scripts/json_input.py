@@ -166,7 +166,8 @@ def check_header(name, document):
     if not isinstance(document, dict) or document.get("schema") != "mgpu-bench/result":
         refuse(f"{name}: is not a result file of mgpu-bench (\"schema\" is not \"mgpu-bench/result\")")
     if document.get("schema_version") != 3:
-        refuse(f"{name}: has schema version {document.get('schema_version')}; this script reads version 3: measure again")
+        refuse(f"{name}: has schema version {document.get('schema_version')}; "
+               "this script reads version 3: measure again")
     for key in ("runs", "devices"):
         if not isinstance(document.get(key), list) or not all(isinstance(entry, dict) for entry in document[key]):
             refuse(f"{name}: \"{key}\" is not a list of objects")

@@ -19,7 +19,8 @@ PREPARE, COLLECT, MERGE = -1, -2, -3
 SLACK, COARSEST, TAKES_TIME = 100_000, 1_000_000, 1 << 20  # ns that a command may lie outside the sample; ns; bytes of a transfer
 TIMES = ("busy_ns", "upload_ns", "compute_ns", "download_ns", "launch_ns", "sync_ns", "idle_ns", "wake_ns", "residue_ns", "finish_ns",
          "transfer_hidden_ns", "transfer_total_ns")
-EXCHANGE_TIMES = ("exchange_total_ns", "exchange_hidden_ns", "waiting_ns")  # absent where nobody recorded them
+# Absent where nobody recorded them.
+EXCHANGE_TIMES = ("exchange_total_ns", "exchange_hidden_ns", "waiting_ns")
 
 
 def of_last_run(run):

@@ -252,15 +252,19 @@ def notices(document, groups):
 
 
 def all_faults(document, groups):
-    """(problem and strategy, sentence) of each; those of no case first. Older files have the message only."""
+    """(problem and strategy, sentence) of each; those of no case first. Older files have the
+    message only."""
     def told(fault):
-        return str(get(fault, "text") or f"device {get(fault, 'device') or '?'}: {get(fault, 'what')}")
+        device = get(fault, "device") or "?"
+        return str(get(fault, "text") or f"device {device}: {get(fault, 'what')}")
     yield from (("", told(fault)) for fault in get(document, "faults") or [])
-    yield from ((f"{group.title}, {case.label}", told(fault)) for group in groups for case in group.cases for fault in case.faults)
+    yield from ((f"{group.title}, {case.label}", told(fault))
+                for group in groups for case in group.cases for fault in case.faults)
 
 
 def faults(document, groups):
-    lines = "".join(f"<li>{f'<b>{text(where)}</b>: ' if where else ''}{text(what)}</li>" for where, what in all_faults(document, groups))
+    lines = "".join(f"<li>{f'<b>{text(where)}</b>: ' if where else ''}{text(what)}</li>"
+                    for where, what in all_faults(document, groups))
     return f'<section id="faults">\n<h2>What went wrong</h2>\n<ul>{lines}</ul>\n</section>' if lines else ""
 
 
@@ -278,10 +282,13 @@ def conclusions(document, groups):
 def page(name, document, plotly):
     groups = result_file.groups([(name, document)])
     data = json.dumps(chart_data(groups), separators=(",", ":")).replace("<", "\\u003c")  # no "</script>" out of a label
-    summary = "".join(f"<li><b>{text(what)}</b>: {text(words)}</li>" for what, words in conclusions(document, groups))
+    summary = "".join(f"<li><b>{text(what)}</b>: {text(words)}</li>"
+                      for what, words in conclusions(document, groups))
+    missing = "summary: mgpu-bench report prints one" if groups else "case"
     told = "".join(f'<p class="notice"><b>{text(what)}</b>{f" In {text(where)}." if where else ""}</p>' for what, where in notices(document, groups))
     fill = {"title": text(f"{Path(name).name}: mgpu-bench"), "name": text(Path(name).name), "style": (HERE / "page.css").read_text(encoding="utf-8"),
-            "devices": text(devices_in_words(document)), "summary": summary or f"<li>The file holds no {'summary: mgpu-bench report prints one' if groups else 'case'}.</li>",
+            "devices": text(devices_in_words(document)),
+            "summary": summary or f"<li>The file holds no {missing}.</li>",
             "measured": measured(document), "notices": told, "table": table(groups), "marks": text(key_of_marks(document, groups)),
             "faults": faults(document, groups),
             "environment": environment(document), "data": data, "plotly": plotly, "script": (HERE / "page.js").read_text(encoding="utf-8")}

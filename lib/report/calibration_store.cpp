@@ -87,7 +87,7 @@ struct Cached {
   std::string changed;  // what it was made with another of: "driver"; empty: it can be used
 };
 
-// What is cached of somebody: "link" in the file that `of` names, as `by` was then.
+// Names one cached figure: "link", say, in the file of `of`, measured when `by` was as it is here.
 struct Place {
   const char* kind;    // begins the file's name
   const char* figure;  // the member that holds what was measured

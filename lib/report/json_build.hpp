@@ -131,7 +131,7 @@ void put_inside(JsonValue& object, std::string_view outer, std::string_view name
 // Adds an element; `list` may be null, and is a list then.
 void append(JsonValue& list, JsonItem value);
 
-// Of whole documents, in record_json.cpp and links_json.cpp.
+// Return whole documents; in record_json.cpp and links_json.cpp.
 struct Report;
 struct LinksReport;
 JsonValue report_value(const Report& report);

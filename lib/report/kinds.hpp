@@ -35,7 +35,7 @@ void add_members(JsonValue& object, const JsonValue& others);
 JsonValue reference(const char* definition);
 bool defines(const JsonValue& definitions, const char* name);
 JsonValue nullable(JsonValue schema);
-// With the description first, and with the members of `also` last; both may be empty.
+// Returns the schema with the description first and the members of `also` last; both may be empty.
 JsonValue described(JsonValue schema, const char* meaning, const char* also);
 // A whole document; its "$id" ends in `file`.
 std::string schema_text_of(const std::string& file, const char* title, const JsonValue& schema,

@@ -51,9 +51,10 @@ void check_header(const JsonReader& j) {
               std::to_string(kResultSchemaVersion) + ")");
   if (version < kResultSchemaVersion)
     j.at("schema_version")
-        .fail(fmt::format("{} is older than this tool reads ({}): mgpu-bench {} wrote it; measure "
-                          "again, or read it with that version",
-                          version, kResultSchemaVersion, j.at("tool").at("version").string()));
+        .fail(fmt::format("{} is older than this tool reads ({}): mgpu-bench {} (git {}) wrote "
+                          "it; measure again, or read it with that one",
+                          version, kResultSchemaVersion, j.at("tool").at("version").string(),
+                          j.at("tool").at("git").string()));
 }
 
 }  // namespace

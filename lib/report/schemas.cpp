@@ -19,7 +19,7 @@ struct DescribedSchema {
   std::string_view name;
   std::string (*text)();
 };
-// By tables of fields.
+// Lists the schemas that follow from tables of fields.
 constexpr DescribedSchema kDescribed[] = {{"links", links_schema}, {"result", result_schema}};
 
 std::string_view name_of(const EmbeddedText& schema) {

@@ -1,5 +1,5 @@
-// What only some suites offer: a Workload and its DeviceProgram return the interfaces they have,
-// and null for the others.
+// Declares the interfaces that only some suites need: a Workload and its DeviceProgram return those
+// they have, and null for the others.
 #pragma once
 
 #include <algorithm>
@@ -32,8 +32,8 @@ struct Owner {
 // sample.
 class IterativeWorkload {
  public:
-  // Before begin_sample: the partition of the items for the sample, in their order. Empty: slices
-  // are by themselves, which tells what they cost, and have no neighbours.
+  // Called before begin_sample: the partition of the items for the sample, in their order. Empty:
+  // slices are by themselves, which tells what they cost, and have no neighbours.
   virtual void set_partition(std::span<const Owner> owners) = 0;
 
  protected:
@@ -69,7 +69,7 @@ class StagedWorkload {
   ~StagedWorkload() = default;
 };
 
-// What devices exchange in samples of a workload.
+// Describes what devices exchange in samples of a workload.
 struct Exchanged {
   bool inputs = false;  // `cost.replicated`: each brings a part of it, and they gather the rest
                         // (lib/exchange/replicated_input.hpp)
@@ -79,8 +79,8 @@ struct Exchanged {
   // share a sample.
   std::uint32_t rounds = 0;
   Bytes halo = 0;
-  // Where all paths are direct, kernels of the rounds send halos and compute what needs none of
-  // them meanwhile.
+  // Says that kernels of the rounds send halos, if all paths are direct, and meanwhile compute what
+  // needs none of them.
   bool hides_halos = false;
   bool any() const { return inputs || part > 0 || rounds > 0; }
 };
@@ -96,8 +96,8 @@ class PeerExchange {
   // When programs are gone: frees what it allocated of the group, which may be gone before, once a
   // device of it was lost.
   virtual void disconnect() = 0;
-  // In samples whose devices exchange data: do partials stay on the devices until all are there, to
-  // be combined among them (CombiningProgram)?
+  // Returns whether partials stay on devices that exchange data until all are there, to be combined
+  // among them (CombiningProgram).
   virtual bool combines() const { return false; }
   // Before begin_sample: those of the group that share the sample. Empty: nothing is exchanged in
   // it.
@@ -110,7 +110,7 @@ class PeerExchange {
 // Devices can combine the partials that were given to the workload (MergingProgram).
 class DeviceMerge {
  public:
-  // All partials are here: would the device be faster than the host?
+  // Returns whether the device would be faster than the host, now that all partials are here.
   virtual bool merge_on_device(const DeviceTraits&) const { return false; }
   // False: Workload::merge is never called, as only devices know how partials combine. Whichever is
   // left then merges, whatever merge_on_device() says of it.

@@ -51,7 +51,7 @@ struct Shape {
   // only.
   bool result_on_devices = false;
   MergeEstimate merge{};  // what Workload::merge costs; nothing by default
-  // What its data make doubtful of results, a line each: known, and told, before anything is
+  // Names what its data make doubtful of results, a line each: known, and told, before anything is
   // measured.
   std::vector<std::string> caveats{};
 };
@@ -88,13 +88,14 @@ class DeviceProgram {
   virtual ~DeviceProgram() = default;
   // Returns what only some programs can do.
   virtual ProgramInterfaces interfaces() { return {}; }
-  // Which of Tunable::kernel_variants it takes, for the record; empty: there is but one.
+  // Returns the one of Tunable::kernel_variants that it takes, for the record; empty: there is but
+  // one.
   virtual std::string kernel_variant() const { return {}; }
   virtual void load(Stream& stream) = 0;     // before the samples, but for end to end: inputs that
                                              // stay on the device
   virtual void prepare(Stream& stream) = 0;  // at the start of a sample: clear what was
                                              // accumulated; end to end: replicated inputs
-  // Of an iterative workload: brings the slice to its initial state.
+  // Enqueues the commands of a slice; of an iterative workload, those of its initial state.
   virtual void enqueue(const Slice& slice, unsigned slot, Stream& stream) = 0;
   virtual Brings brings() const { return Brings::collect; }
   // Brings::slice: the commands of this slice are complete.
@@ -245,28 +246,28 @@ struct SuiteInfo {
   // Throws Error(input) for a file it cannot read, and what `check` throws.
   std::function<std::unique_ptr<Workload>(const SuiteParams&)> make;
 
-  // What only some suites need; null: nothing is to be done.
+  // Groups the hooks that only some suites need; null: nothing is to be done.
   struct OptionalHooks {
     // Returns `full_size` or `full_size_cpu` for these options: a side means less of a plane than
     // of a box.
     std::uint64_t (*full_size_of)(const SuiteParams&) = nullptr;
-    // What is to be doubted of the results of a problem that can be done, a line each: `run` warns
-    // of it.
+    // Returns what is to be doubted of the results of a problem that can be done, a line each:
+    // `run` warns of it.
     std::vector<std::string> (*caveats)(const SuiteParams&) = nullptr;
     // After `check`: puts what the options left open into them, for the record.
     void (*resolve)(SuiteParams&) = nullptr;
     // Makes a problem short whose rate alone is asked for, at the reference size: by fewer rounds,
     // say.
     void (*make_short)(SuiteParams&) = nullptr;
-    // With the devices of the set opened, before `make`: puts what only devices can tell into
-    // options that leave it open. `group`: that these devices exchange data in, in their order;
+    // Puts what only devices can tell into options that leave it open: the devices of the set are
+    // opened, `make` comes later. `group`: that these devices exchange data in, in their order;
     // null: they cannot. Blocks. Throws Error(device), Error(timeout), Error(out_of_memory),
     // Error(unsupported); the options are then left as they are.
     void (*resolve_with_devices)(SuiteParams&, std::span<DeviceResources* const> devices,
                                  PeerGroup* group) = nullptr;
   } optional;
 
-  // Of a suite whose problems are described in files of users.
+  // Belongs to a suite whose problems are described in files of users.
   struct Descriptors {
     std::string option;  // that names the file: where no suite is named, the run is of this one
     // Returns the size it has without --size, that with --quick, and what tells its work from other
@@ -276,8 +277,8 @@ struct SuiteInfo {
       std::string work;
     };
     OwnProblem (*problem)(const SuiteParams&) = nullptr;
-    // Where the value of an option stands for several problems: the options of each.
-    // Throws Error(usage).
+    // Returns the options of each problem, if the value of an option stands for several. Throws
+    // Error(usage).
     std::vector<std::map<std::string, std::string>> (*swept)(
         const std::map<std::string, std::string>& options) = nullptr;
     // `init`: a first file for that option, for what the user has. Throws Error(input),

@@ -22,7 +22,8 @@ FIGURES = ("as predicted", "as measured", "as measured under equal")
 def simulated_ns(program, file, number, run, *how):
     parameters = "".join(f":{key}={value}" for key, value in run["strategy_params"].items())
     mode = "resident" if run["mode"] == "resident" else "end-to-end"  # scalars are sent like all that is
-    command = [program, "simulate", "--from", file, "--case", str(number), "-s", run["strategy"] + parameters, "--mode", mode, "-q", "--json"]
+    command = [program, "simulate", "--from", file, "--case", str(number),
+               "-s", run["strategy"] + parameters, "--mode", mode, "-q", "--json"]
     done = subprocess.run([*command, *how], check=True, stdout=subprocess.PIPE)
     cases = json.loads(done.stdout)["runs"]
     return [case for case in cases if case["strategy"] == run["strategy"]][-1]["time_ns"]["median"]

@@ -224,8 +224,8 @@ TEST_CASE("files of earlier versions are refused with the program that wrote the
   const std::string text =
       edited(to_json_text(sample_report()), edits_of("/schema_version 2\n/tool/version \"0.2.0\""));
   CHECK_THROWS_WITH_AS(report_from_text(text),
-                       "schema_version: 2 is older than this tool reads (3): mgpu-bench 0.2.0 "
-                       "wrote it; measure again, or read it with that version",
+                       doctest::Contains("2 is older than this tool reads (3): mgpu-bench 0.2.0 "
+                                         "(git "),
                        Error);
 }
 
