@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/terminal.hpp"
 #include "lib/base/embedded.hpp"
 #include "lib/exec/calibration.hpp"
 #include "lib/session/kernel_variants.hpp"
@@ -32,9 +33,14 @@ CalibrationStore calibration_store(const Context& context) {
 void calibrate_for_run(const Context& context, Backend& backend, std::span<const Device> devices,
                        SessionOptions& session, std::vector<std::string>& warnings, bool measures) {
   const CalibrationStore store = calibration_store(context);
-  const bool afresh = context.invocation.settings.is_on("recalibrate");
-  CalibrationResult result =
-      afresh ? calibrate(backend, devices, store, true) : cached_calibration(devices, store);
+  const Settings& settings = context.invocation.settings;
+  const bool afresh = settings.is_on("recalibrate");
+  const bool quiet = settings.has("quiet") && settings.is_on("quiet");
+  const StepNotice begins = [&](const std::string& step) {
+    if (!quiet) print_error("measuring " + step);
+  };
+  CalibrationResult result = afresh ? calibrate(backend, devices, store, true, begins)
+                                    : cached_calibration(devices, store);
   // Predictions need the link of a GPU, and those between GPUs, and fractions of the roofline its
   // rates: measuring all of it takes a second, once.
   bool missing = devices.size() > 1 && result.peers_origin == CalibrationOrigin::none &&
@@ -42,8 +48,8 @@ void calibrate_for_run(const Context& context, Backend& backend, std::span<const
                               [](const Device& device) { return device.is_cpu(); });
   for (std::size_t i = 0; i < devices.size(); ++i)
     missing |= !devices[i].is_cpu() && result.origins[i] == CalibrationOrigin::none;
-  if (measures && missing && !context.invocation.settings.is_on("no-cache"))
-    result = calibrate(backend, devices, store, false);
+  if (measures && missing && !settings.is_on("no-cache"))
+    result = calibrate(backend, devices, store, false, begins);
   session.calibration = std::move(result.calibration);
   warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
   for (const Problem& problem : session.problems)

@@ -195,23 +195,32 @@ ExitCode cmd_calibrate(const Context& context) {
     chosen.push_back(*suite);
   const std::unique_ptr<Backend> backend = context.make_backend();
   const DeviceSet set = choose_devices(*backend, context);
-  CalibrationResult result = calibrate(*backend, set.devices, store, afresh);
+  StatusLine line;
+  const bool in_place = progress_in_place(context.environment);
+  const StepNotice begins = [&](const std::string& step) {
+    if (in_place)
+      line.show("measuring " + step, error_width());
+    else
+      print_error("measuring " + step);
+  };
+  CalibrationResult result = calibrate(*backend, set.devices, store, afresh, begins);
   if (stop_signal() != 0) return stop_code();
   std::vector<Tuning> tunings;
   if (settings.is_on("tune"))
-    tunings = tune_suites(*backend, set.devices, chosen, store, afresh, result.warnings);
+    tunings = tune_suites(*backend, set.devices, chosen, store, afresh, result.warnings, begins);
   const bool tuned = std::any_of(tunings.begin(), tunings.end(),
                                  [](const Tuning& tuning) { return tuning.measured; });
-  const auto suites =
-      calibrate_suites(*backend, set.devices, chosen, store, afresh || tuned, result.warnings);
+  const auto suites = calibrate_suites(*backend, set.devices, chosen, store, afresh || tuned,
+                                       result.warnings, begins);
   std::vector<NoiseCalibration> noise;
   if (!settings.is_on("no-noise")) {
     SuiteRates rates;
     for (const SuiteCalibration& row : suites)
       if (row.rate) rates[{row.work, row.device}] = *row.rate;
     noise = calibrate_noise(*backend, set.devices, chosen, rates, host_memory(), store,
-                            afresh || tuned, result.warnings);
+                            afresh || tuned, result.warnings, begins);
   }
+  line.clear();
   result.warnings.insert(result.warnings.begin(), set.warnings.begin(), set.warnings.end());
   for (const std::string& warning : result.warnings) print_error("warning: " + warning);
   if (json) {

@@ -14,6 +14,7 @@
 #include "app/sizes.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/first_few.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/base/scratch_folder.hpp"
 #include "lib/report/any_result.hpp"
@@ -200,6 +201,16 @@ std::size_t missing_cases(const Comparison& comparison, const CompareRequest& re
       [&](const auto& c) { return c.lost && !(c.beyond_fresh && request.ignore_environment); }));
 }
 
+// Names cases that a gate with this BASE never sees.
+void tell_unguarded(const Comparison& comparison) {
+  std::vector<std::string> names;
+  for (const UncomparedCase& c : comparison.uncompared)
+    if (c.without_base) names.push_back(c.name);
+  if (names.empty()) return;
+  print_error(fmt::format("warning: BASE has no figures of {}, which NEW has: not compared",
+                          first_few(names)));
+}
+
 ExitCode verdict(const Comparison& comparison, const Sides& sides, const CompareRequest& request) {
   std::vector<ExitCode> codes;
   for (const Report& report : sides.fresh) codes.push_back(outcome(report, false));
@@ -253,6 +264,7 @@ ExitCode compare(const Context& context) {
     throw Error(ErrorKind::input, fmt::format("{} and {} have no case in common that both measured",
                                               request.base, request.fresh));
   confirm_alarms(context, request, sides, comparison);
+  tell_unguarded(comparison);
   const std::vector<ExitCode> codes{deliver(comparison, request, context, style),
                                     verdict(comparison, sides, request)};
   return worst(codes);

@@ -28,7 +28,8 @@ ExitCode deliver(const LinksReport& report, const LinksRequest& request, const T
     written = false;
   }
   if (!request.exports.empty())
-    written = write_exports(as_cases(report), request.exports, {}, request.outputs) && written;
+    written =
+        write_exports(as_cases(report), request.exports, {}, request.outputs, true) && written;
   if (request.json) {
     print_json(json);
   } else if (!request.outputs.take_standard_output()) {

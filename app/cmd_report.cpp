@@ -23,7 +23,7 @@ ExitCode report_links(const LinksReport& links, const std::vector<ExportFile>& e
   const Report cases = as_cases(links);
   if (const std::string when = measured_words(cases); !when.empty())
     print_error(file + ": " + when);
-  const bool written = write_exports(cases, exports, {}, outputs);
+  const bool written = write_exports(cases, exports, {}, outputs, true);
   if (!outputs.take_standard_output()) print_styled(links_tables(links, style), style);
   return written ? ExitCode::ok : ExitCode::internal;
 }
@@ -57,7 +57,7 @@ ExitCode cmd_report(const Context& context) {
                     "mgpu-bench wrote it");
   const std::vector<Miss> missed = misses(report, requirements);
   std::vector<ExitCode> codes;
-  if (!write_exports(report, exports, missed, outputs)) codes.push_back(ExitCode::internal);
+  if (!write_exports(report, exports, missed, outputs, true)) codes.push_back(ExitCode::internal);
   codes.push_back(tell_misses(missed));
   if (outputs.take_standard_output()) return worst(codes);
   print_styled(run_tables(report, style), style);

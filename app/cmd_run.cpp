@@ -211,6 +211,7 @@ ExitCode cmd_run(const Context& context) {
   }
   const TableStyle style = table_style(settings, context.environment);
   const std::unique_ptr<Backend> backend = context.make_backend();
+  const Nanos begun_at = backend->now();
   DeviceSet set;
   try {
     set = choose_devices(*backend, context);
@@ -225,6 +226,8 @@ ExitCode cmd_run(const Context& context) {
                !request.memory_pool, request, set.warnings);
   calibrate_for_run(context, *backend, set.devices, request.session, set.warnings,
                     !request.memory_pool);
+  if (auto& limit = request.session.time_limit)  // what was measured beforehand counts
+    limit = std::max(Nanos{}, *limit - (backend->now() - begun_at));
   request.session.handicaps = handicaps_of(request.handicaps, set.devices);
   limit_memory(request.memory_pool, request.session.handicaps);
   leave_out_splitting(settings, set, request);

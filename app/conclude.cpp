@@ -23,16 +23,21 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
   observer.clear_line();
   observer.save(report);
   observer.finish();
-  bool written = !observer.could_not_write();
+  bool written = !observer.could_not_write(), traced = false;
   if (request.trace_file) {
     try {
-      request.outputs.at(*request.trace_file).write(to_chrome_trace(report));
+      OutputFile& file = request.outputs.at(*request.trace_file);
+      traced = !keeps_older(file, report, request.force);
+      if (traced)
+        file.write(to_chrome_trace(report));
+      else
+        tell_kept(file);
     } catch (const Error& error) {
       written = false;
       print_error(std::string("error: ") + error.what());
     }
   }
-  written &= write_exports(report, request.exports, failures, request.outputs);
+  written &= write_exports(report, request.exports, failures, request.outputs, request.force);
   if (request.json) {
     print_json(to_json_text(report));
   } else if (!request.outputs.take_standard_output()) {
@@ -50,7 +55,7 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
       print_error(fmt::format("measurements: {} (mgpu-bench report {})", file,
                               request.result_is_dated ? "last" : file));
     }
-    if (request.trace_file)
+    if (traced)
       print_error(fmt::format("timeline: {} (open it in https://ui.perfetto.dev)",
                               request.trace_file->string()));
   }

@@ -62,12 +62,31 @@ void refuse_two_on_standard_output(bool json, const OutputFiles& outputs) {
                 "--json: another output is on standard output; expected: a file for that one");
 }
 
+bool keeps_older(const OutputFile& file, const Report& report, bool force) {
+  // A failure is news, too: who reads on must not take the older content for this run's.
+  return !force && file.is_replaced() && file.had_content() &&
+         std::none_of(report.runs.begin(), report.runs.end(), [](const RunRecord& run) {
+           return run.status == Status::ok || run.status == Status::failed;
+         });
+}
+
+void tell_kept(const OutputFile& file) {
+  print_error(
+      fmt::format("warning: {} keeps its older content: nothing was measured (--force "
+                  "replaces it)",
+                  file.name().string()));
+}
+
 bool write_exports(const Report& report, const std::vector<ExportFile>& exports,
-                   const std::vector<Miss>& missed, const OutputFiles& outputs) {
+                   const std::vector<Miss>& missed, const OutputFiles& outputs, bool force) {
   bool written = true;
   for (const ExportFile& one : exports) {
     try {
-      outputs.at(one.file).write(exported(one.kind, report, missed));
+      OutputFile& file = outputs.at(one.file);
+      if (keeps_older(file, report, force))
+        tell_kept(file);
+      else
+        file.write(exported(one.kind, report, missed));
     } catch (const Error& error) {
       written = false;
       print_error(std::string("error: ") + error.what());

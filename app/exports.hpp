@@ -25,9 +25,16 @@ void add_outputs(const std::vector<ExportFile>& exports, OutputFiles& outputs);
 // Throws Error(usage) if --json and another output are both on standard output.
 void refuse_two_on_standard_output(bool json, const OutputFiles& outputs);
 
-// Writes all of them; what cannot be written is said on stderr. True when all were.
+// Tells whether an older file stays as it is: nothing in the report was measured, and nobody
+// forces it.
+bool keeps_older(const OutputFile& file, const Report& report, bool force);
+// Says so on stderr.
+void tell_kept(const OutputFile& file);
+
+// Writes all of them but those that keep an older content; what cannot be written is said on
+// stderr. Returns true when nothing failed.
 bool write_exports(const Report& report, const std::vector<ExportFile>& exports,
-                   const std::vector<Miss>& missed, const OutputFiles& outputs);
+                   const std::vector<Miss>& missed, const OutputFiles& outputs, bool force);
 
 // Prints one line on stderr for each. Returns what they amount to: regression where one was missed,
 // inconclusive where one was not shown to be reached.

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "app/exports.hpp"
 #include "app/outlook.hpp"
 #include "app/signals.hpp"
 #include "app/terminal.hpp"
@@ -44,20 +45,14 @@ RunObserver::Options RunObserver::options_of(const RunRequest& request, const Ta
           .width = error_width()};
 }
 
-void RunObserver::clear_line() {
-  if (line_.empty()) return;
-  std::fputs("\r\033[K", stderr);
-  line_.clear();
-}
-
 void RunObserver::warning(std::string_view text) {
-  clear_line();
+  line_.clear();
   print_error(fmt::format("warning: {}", text));
 }
 
 void RunObserver::remark(std::string_view text) {
   if (options_.quiet) return;
-  clear_line();
+  line_.clear();
   print_error(text);
 }
 
@@ -77,17 +72,12 @@ void RunObserver::progress(const Progress& progress) {
   if (progress.groups > 1) line += fmt::format(" ({} of {})", progress.group + 1, progress.groups);
   line += fmt::format(": {} of {} cases", progress.done, progress.total);
   if (progress.left) line += fmt::format(", {} left", about(*progress.left));
-  line =
-      shortened(printable(line), options_.width - 1);  // a line that wraps could not be rewritten
-  if (line == line_) return;
-  std::fprintf(stderr, "\r\033[K%s", line.c_str());
-  std::fflush(stderr);
-  line_ = std::move(line);
+  line_.show(line, options_.width);
 }
 
 void RunObserver::recorded(const Report& so_far) {
   if (stopping_) stopped_in_time();
-  clear_line();
+  line_.clear();
   if (!may_wait(so_far)) save(so_far);
   rows_recorded_ = so_far.runs.size();
   if (!options_.quiet) tell_rows(so_far);
@@ -124,7 +114,7 @@ void RunObserver::tell_rows(const Report& so_far) {
 bool RunObserver::stop_requested() {
   if (stop_signal() == 0) return false;
   if (stopping_.exchange(true)) return true;
-  clear_line();
+  line_.clear();
   print_error("stopping; a second signal ends at once");
   return true;
 }
@@ -185,16 +175,11 @@ void RunObserver::save(const Report& report) {
       options_.result = nullptr;
       return;
     }
-    // A failure is news, too: a script that reads on must not take the older result for this one.
-    const bool measured =
-        std::any_of(report.runs.begin(), report.runs.end(), [](const RunRecord& run) {
-          return run.status == Status::ok || run.status == Status::failed;
-        });
-    keeps_older_ = options_.result->had_content() && !measured && !options_.force;
+    keeps_older_ = keeps_older(*options_.result, report, options_.force);
     if (!keeps_older_) options_.result->put(to_json_text(report));
     could_not_write_ = false;
     rows_saved_ = report.runs.size();
-    if (journal_) saved(report);
+    if (journal_ && (report.complete || !keeps_older_)) saved(report);
   } catch (const Error& error) {
     if (!could_not_write_ || !options_.result_is_dated) warning(error.what());
     could_not_write_ = true;
@@ -208,9 +193,7 @@ void RunObserver::drop_journal() {
 
 void RunObserver::finish() {
   if (options_.result == nullptr) return;
-  if (keeps_older_)
-    warning(fmt::format("{} keeps its older result: nothing was measured (--force replaces it)",
-                        options_.result->name().string()));
+  if (keeps_older_) tell_kept(*options_.result);
   try {
     options_.result->finish();
   } catch (const Error& error) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "app/run_request.hpp"
+#include "app/terminal.hpp"
 #include "lib/report/table_writer.hpp"
 #include "lib/session/observer.hpp"
 
@@ -50,7 +51,7 @@ class RunObserver : public SessionObserver {
   // Saves the report and ends the progress line. A failure is printed, not thrown: what was
   // measured must still reach the screen.
   void save(const Report& report);
-  void clear_line();
+  void clear_line() { line_.clear(); }
   // Prints the tables of the report that were not printed yet. Throws Error(output).
   void print_tables(const Report& report);
   void finish();  // after the last save()
@@ -68,8 +69,8 @@ class RunObserver : public SessionObserver {
   void tell_rows(const Report& so_far);
 
   Options options_;
-  std::string outlook_;            // not said yet
-  std::string line_;               // what the progress line shows
+  std::string outlook_;  // not said yet
+  StatusLine line_;
   std::size_t rows_seen_ = 0;      // of the report, when it was last told of
   std::size_t rows_recorded_ = 0;  // of the report, at the last call
   std::size_t rows_saved_ = 0;     // that the result file has

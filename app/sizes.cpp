@@ -41,7 +41,8 @@ class Chooser {
         settings_(context.invocation.settings),
         afresh_(settings_.is_on("recalibrate")),
         request_(request),
-        warnings_(warnings) {}
+        warnings_(warnings),
+        begun_(backend.now()) {}
 
   // What is to be measured of a problem; ascending.
   std::vector<std::uint64_t> sizes_of(const Problem& problem) {
@@ -85,7 +86,8 @@ class Chooser {
       if (good) rates[{work, device.id}] = *cached;
       missing |= !good;
     }
-    if (!missing || !measures_) return;
+    const std::optional<Nanos> limit = request_.session.time_limit;
+    if (!missing || !measures_ || (limit && backend_.now() - begun_ >= *limit)) return;
     const bool caches = !settings_.is_on("no-cache");
     say(fmt::format("{}: measuring how fast it runs here{}{}", problem.suite->name,
                     problem.suite->descriptors ? "" : ", to choose its size",
@@ -133,6 +135,7 @@ class Chooser {
   bool afresh_, stopped_ = false;
   RunRequest& request_;
   std::vector<std::string>& warnings_;
+  Nanos begun_;
 };
 
 void add(KnownSizes& known, const std::string& suite, std::uint64_t size) {

@@ -12,6 +12,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/printable.hpp"
 #include "lib/base/quantity.hpp"
+#include "lib/report/text_table.hpp"
 
 namespace mgpu {
 namespace {
@@ -77,6 +78,20 @@ unsigned error_width() {
                  size.ws_col > 0
              ? std::max<unsigned>(size.ws_col, kLeastWidth)
              : 80;
+}
+
+void StatusLine::show(std::string_view text, unsigned width) {
+  std::string line = shortened(printable(text), width - 1);  // one that wraps is not rewritten
+  if (line == shown_) return;
+  std::fprintf(stderr, "\r\033[K%s", line.c_str());
+  std::fflush(stderr);
+  shown_ = std::move(line);
+}
+
+void StatusLine::clear() {
+  if (shown_.empty()) return;
+  std::fputs("\r\033[K", stderr);
+  shown_.clear();
 }
 
 CapturedOutput::CapturedOutput() { g_captured = this; }

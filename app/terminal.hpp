@@ -24,6 +24,17 @@ bool progress_in_place(const Environment& environment);
 // Columns of the terminal that stderr is; 80 when it is none.
 unsigned error_width();
 
+// The last line of stderr, which is rewritten where it is a terminal, on one that allows that.
+class StatusLine {
+ public:
+  // Shortened to fit `width`, escaped as by print().
+  void show(std::string_view text, unsigned width);
+  void clear();
+
+ private:
+  std::string shown_;
+};
+
 // Writes all of it, or throws Error(output). What is for people: control characters in it, which
 // names from devices, files and drivers may hold, are escaped, but for line ends.
 void print(std::string_view text);

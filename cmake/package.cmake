@@ -23,7 +23,7 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "python3-matplotlib, python3-plotly") 
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "measure how work splits over several OpenCL devices
 Runs real workloads (Merkle trees, matrix products, multi-scalar
 multiplication) on GPUs, CPUs and parts of a CPU under many partition
-strategies, checks every result against an independent reference, and
+strategies, checks the results against an independent reference, and
 reports speed-up, efficiency, imbalance and the bottleneck as tables,
 JSON and timelines. Results can be compared, for gates in CI.")
 

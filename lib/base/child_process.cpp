@@ -62,7 +62,7 @@ Fd opened(const ChildCommand& command, int fd) {
 struct Pipe {
   explicit Pipe(const ChildCommand& command) {
     int ends[2] = {-1, -1};
-    static_cast<void>(::pipe2(ends, O_CLOEXEC));
+    if (::pipe2(ends, O_CLOEXEC) != 0) refuse(command, ErrorKind::input, "cannot be run", errno);
     from = opened(command, ends[0]);
     into = opened(command, ends[1]);
     ::fcntl(from.get(), F_SETFL, O_NONBLOCK);

@@ -22,6 +22,7 @@ struct Crash {
 };
 constexpr Crash kCrashes[] = {{SIGSEGV, " (SIGSEGV)\n"},
                               {SIGBUS, " (SIGBUS)\n"},
+                              {SIGFPE, " (SIGFPE)\n"},
                               {SIGILL, " (SIGILL)\n"},
                               {SIGABRT, " (SIGABRT)\n"}};
 

@@ -42,6 +42,7 @@ struct SuiteRate {
   double contended = 1;    // times as long they take beside all other CPUs of the set
   double fixed_grows = 0;  // exponent: of a problem of x times the operations, `fixed` is
                            // x^fixed_grows times as long
+  bool in_part = false;    // all of it would take too long: nothing is verified
   // Other programs used most of the cores meanwhile: good for a first estimate, until it is
   // measured again.
   bool busy = false;

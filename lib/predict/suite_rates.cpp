@@ -17,6 +17,15 @@ constexpr std::uint64_t kSmaller = 4;
 constexpr double kMostContention = 2;  // more is not the others' doing
 constexpr double kSteeper = 1.3;       // than the average of the larger: noise beyond that
 
+constexpr Nanos kLongest = std::chrono::seconds(10);  // of one execution of the whole problem
+
+// What the kernels of all items take by those of a part of them.
+Nanos time_of_all(const Probe& part, const Shape& shape) {
+  if (part.devices.empty() || part.items == 0) return {};
+  return from_seconds(seconds(part.devices.front().kernels.at_large) /
+                      static_cast<double>(part.items) * static_cast<double>(shape.items));
+}
+
 // Programs on some devices. After an error, those whose device may still be at work are leaked.
 class Programs {
  public:
@@ -143,9 +152,12 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
   ProbeSize part{0.05, capacity.fits, {}}, whole_problem{1, capacity.fits, {}, 0, 0, true};
   part.most_turns = whole_problem.most_turns = turns;
   Probe probe;
+  bool in_part = false;
   programs.guard([&] {
     load(backend, programs.members().front());
-    refuse_faults(run_probe(backend, executor, workload, programs.members(), part));  // warms up
+    probe = refuse_faults(run_probe(backend, executor, workload, programs.members(), part));
+    in_part = time_of_all(probe, workload.shape()) > kLongest;
+    if (in_part) return;
     probe =
         refuse_faults(run_probe(backend, executor, workload, programs.members(), whole_problem));
     if (look && !probe.devices.empty()) look(*programs.members().front().program);
@@ -160,6 +172,7 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
   rate.ops_per_s = ops * estimate.items_per_s;
   rate.slice = estimate.launch;
   rate.fixed = estimate.fixed;
+  rate.in_part = in_part;
   if (!(device.resources().traits().cpu || workload.shape().superlinear) || whole <= Nanos{})
     return rate;
   // The whole as it is. A line through it and a part of it says something else: parts leave cores

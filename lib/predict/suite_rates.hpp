@@ -36,8 +36,9 @@ Problem default_problem(const SuiteInfo& suite);
 
 // None where the device cannot do it. `look`, if given, is shown the program when it has computed
 // everything. Throws Error(device), Error(timeout), Error(interrupted). Blocks, for a second at
-// most; a device counts as hung by the limits of the backend. `turns`: ProbeSize::most_turns, here
-// and below.
+// most, unless the device is slow: of a problem that would take it over 10 s a part is executed
+// (SuiteRate::in_part), and there is no look. A device counts as hung by the limits of the backend.
+// `turns`: ProbeSize::most_turns, here and below.
 std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor,
                                             Workload& workload, OpenDevice& device,
                                             const std::function<void(DeviceProgram&)>& look = {},

@@ -21,10 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kCalibrationSchema = "mgpu-bench/calibration";
 // 2: what fewer devices than all carry together; 3: a suite's smaller problem; 4: what the host
 // takes for it.
-constexpr int kCalibrationVersion = 4;
+constexpr DocumentId kCalibrationId{"mgpu-bench/calibration", 4};
 
 // ".1" of the sub-device 0:0.1, else nothing.
 std::string part_of(const Device& device) {
@@ -103,10 +102,7 @@ Cached read_cached(const fs::path& file, const JsonValue& of, const JsonValue& b
   }
   Cached cached{parse_json_value(read_text_file(file, FileKind::regular)), true, {}};
   const JsonReader json(cached.document);
-  if (json.at("schema").string() != kCalibrationSchema)
-    json.at("schema").fail("another kind of file");
-  if (json.at("schema_version").integer<int>() != kCalibrationVersion)
-    json.at("schema_version").fail("of another version of the tool");
+  expect_id(kCalibrationId, json);
   if (flat_json(json.at("of").json()) != flat_json(of))
     throw Error(ErrorKind::input, "it is of another device");
   JsonReader(by).members([&](const std::string& what, const JsonReader& value) {
@@ -156,10 +152,10 @@ auto load_from(const fs::path& folder, const Place& place, const std::string& wh
 void save_to(const fs::path& folder, const Place& place, JsonItem figure,
              std::vector<std::string>& warnings) {
   if (folder.empty()) return;
-  JsonValue document = json_object({{"schema", kCalibrationSchema},
-                                    {"schema_version", kCalibrationVersion},
-                                    {"of", place.of},
-                                    {"by", place.by}});
+  JsonValue document = json_object();
+  write_id(kCalibrationId, document);
+  put(document, "of", place.of);
+  put(document, "by", place.by);
   put(document, place.figure, figure);
   try {
     write_file_atomically(file_of(folder, place.kind, place.of), json_text(document));

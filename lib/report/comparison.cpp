@@ -130,8 +130,9 @@ void match_cases(std::span<const CaseValues> base, std::span<const CaseValues> f
       out.uncompared.push_back(only_in_base(c, fresh_devices));
     } else if (!c.trouble.empty() || !other->second->trouble.empty()) {
       const bool lost = c.trouble.empty();
-      out.uncompared.push_back(
-          {c.name, lost ? "NEW: " + other->second->trouble : "BASE: " + c.trouble, lost});
+      out.uncompared.push_back({c.name,
+                                lost ? "NEW: " + other->second->trouble : "BASE: " + c.trouble,
+                                lost, false, other->second->trouble.empty()});
     } else if (const RunRecord& a = *c.run, &b = *other->second->run;
                a.devices.size() != b.devices.size()) {
       const bool lost = b.devices.size() < a.devices.size();

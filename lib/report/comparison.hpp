@@ -69,6 +69,7 @@ struct UncomparedCase {
   std::string name, what;     // "only in BASE", "failed in NEW: ..."
   bool lost = false;          // BASE has it, NEW does not
   bool beyond_fresh = false;  // it takes more devices than NEW had to choose from
+  bool without_base = false;  // both have it, BASE without figures
 };
 
 struct Comparison {

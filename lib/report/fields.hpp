@@ -327,12 +327,21 @@ auto spread() {
       });
 }
 
+// A row for what a document says of itself; reading refuses others.
+template <typename Record, const DocumentId& Id>
+Field<Record> document_id() {
+  return many<Record>(
+      [](const Field<Record>&, const Record&, JsonValue& object) { write_id(Id, object); },
+      [](const Field<Record>&, const JsonReader& object, Record&) { expect_id(Id, object); },
+      [](const Field<Record>&, JsonValue&) { return id_schema(Id); });
+}
+
 // The JSON Schema of a document, as text.
 template <typename Record>
-std::string schema_document(const char* file, const char* title) {
+std::string schema_document(const DocumentId& id, const char* title) {
   JsonValue definitions = json_object();
   JsonValue schema = Kind<Record>::schema(definitions);
-  return schema_text_of(file, title, schema, std::move(definitions));
+  return schema_text_of(id, title, schema, std::move(definitions));
 }
 
 }  // namespace mgpu

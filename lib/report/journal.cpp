@@ -15,8 +15,7 @@
 namespace mgpu {
 namespace {
 
-constexpr std::string_view kJournalSchema = "mgpu-bench/journal";
-constexpr int kJournalVersion = 1;
+constexpr DocumentId kJournalId{"mgpu-bench/journal", 1};
 constexpr std::size_t kHash = 16;  // hexadecimal digits
 
 std::string with_hash(const std::string& json) { return fnv1a_hex(json) + ' ' + json + '\n'; }
@@ -46,10 +45,9 @@ template <>
 const Description<JournalHeader>& description<JournalHeader>() {
   using Header = JournalHeader;
   static const Description<Header> kHeader{
-      {computed<[](const Header&) { return std::string(kJournalSchema); }>("schema"),
-       computed<[](const Header&) { return kJournalVersion; }>("schema_version"),
-       field<&Header::id>("id"), field<&Header::run>("run"), field<&Header::groups>("groups"),
-       field<&Header::rows>("rows"), field<&Header::faults>("faults"), field<&Header::argv>("argv"),
+      {document_id<Header, kJournalId>(), field<&Header::id>("id"), field<&Header::run>("run"),
+       field<&Header::groups>("groups"), field<&Header::rows>("rows"),
+       field<&Header::faults>("faults"), field<&Header::argv>("argv"),
        field<&Header::configuration>("configuration")}};
   return kHeader;
 }
@@ -127,12 +125,7 @@ const Description<JournalFailure>& description<JournalFailure>() {
 namespace {
 
 JournalHeader read_journal_header(const JsonReader& j) {
-  if (!j.has("schema") || j.at("schema").string() != kJournalSchema)
-    j.fail("it is not a journal of mgpu-bench");
-  const auto version = j.at("schema_version").integer<int>();
-  if (version != kJournalVersion)
-    j.fail(
-        fmt::format("it is of version {}, this tool reads version {}", version, kJournalVersion));
+  if (!has_schema(kJournalId, j)) j.fail("it is not a journal of mgpu-bench");
   return Kind<JournalHeader>::read(j);
 }
 

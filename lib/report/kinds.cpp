@@ -1,5 +1,7 @@
 #include "lib/report/kinds.hpp"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "lib/report/json_text.hpp"
@@ -98,11 +100,49 @@ JsonValue described(JsonValue schema, const char* meaning, const char* also) {
   return whole;
 }
 
-std::string schema_text_of(const std::string& file, const char* title, const JsonValue& schema,
+void write_id(const DocumentId& id, JsonValue& document) {
+  put(document, "schema", id.schema);
+  put(document, "schema_version", id.version);
+}
+
+bool has_schema(const DocumentId& id, const JsonReader& document) {
+  return document.has("schema") && document.at("schema").is_string() &&
+         document.at("schema").string() == id.schema;
+}
+
+void expect_id(const DocumentId& id, const JsonReader& document) {
+  const std::string schema = document.at("schema").string();
+  if (schema != id.schema)
+    document.at("schema").fail(fmt::format("{} is not \"{}\"", in_quotes(schema), id.schema));
+  const JsonReader version = document.at("schema_version");
+  const auto number = version.integer<std::int32_t>();
+  if (number > id.version)
+    version.fail(fmt::format("{} is newer than this tool reads ({})", number, id.version));
+  if (number == id.version) return;
+  const std::string older =
+      fmt::format("{} is older than this tool reads ({})", number, id.version);
+  if (!document.has("tool")) version.fail(older);
+  const JsonReader tool = document.at("tool");
+  version.fail(
+      fmt::format("{}: mgpu-bench {} (git {}) wrote it; measure again, or read it with "
+                  "that one",
+                  older, tool.at("version").string(), tool.at("git").string()));
+}
+
+JsonValue id_schema(const DocumentId& id) {
+  JsonValue object = object_schema("");
+  add_property(object, "schema", true, json_object({{"const", id.schema}}));
+  add_property(object, "schema_version", true, json_object({{"const", id.version}}));
+  return object;
+}
+
+std::string schema_text_of(const DocumentId& id, const char* title, const JsonValue& schema,
                            JsonValue definitions) {
-  JsonValue whole = json_object({{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-                                 {"$id", "https://mgpu-bench.example/schemas/" + file},
-                                 {"title", title}});
+  const std::string_view name = std::string_view(id.schema).substr(sizeof("mgpu-bench/") - 1);
+  JsonValue whole = json_object(
+      {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+       {"$id", fmt::format("https://mgpu-bench.example/schemas/{}-{}.json", name, id.version)},
+       {"title", fmt::format("{}, version {}", title, id.version)}});
   add_members(whole, schema);
   if (!definitions.json().empty()) put(whole, "definitions", std::move(definitions));
   return json_text(whole);

@@ -37,8 +37,19 @@ bool defines(const JsonValue& definitions, const char* name);
 JsonValue nullable(JsonValue schema);
 // Returns the schema with the description first and the members of `also` last; both may be empty.
 JsonValue described(JsonValue schema, const char* meaning, const char* also);
-// A whole document; its "$id" ends in `file`.
-std::string schema_text_of(const std::string& file, const char* title, const JsonValue& schema,
+// What a document says of itself in its first two members, "schema" and "schema_version".
+struct DocumentId {
+  const char* schema;  // "mgpu-bench/result"
+  int version;
+};
+void write_id(const DocumentId& id, JsonValue& document);
+// Throws Error(input) when the document is another one, or of another version: in one line that
+// names the build of the tool that wrote it, where the document does.
+void expect_id(const DocumentId& id, const JsonReader& document);
+bool has_schema(const DocumentId& id, const JsonReader& document);
+JsonValue id_schema(const DocumentId& id);
+// The JSON Schema of a whole document, as text; `title` is what has it: "mgpu-bench result file".
+std::string schema_text_of(const DocumentId& id, const char* title, const JsonValue& schema,
                            JsonValue definitions);
 JsonValue json_of_text(const char* text);
 

@@ -13,7 +13,7 @@ namespace mgpu {
 
 namespace {
 
-constexpr std::string_view kLinksSchema = "mgpu-bench/links";
+constexpr DocumentId kLinksId{"mgpu-bench/links", kLinksSchemaVersion};
 
 struct RankedDevice {
   Device device;
@@ -195,10 +195,7 @@ const Description<Collective>& description<Collective>() {
 template <>
 const Description<LinksReport>& description<LinksReport>() {
   static const Description<LinksReport> kLinks{
-      {computed<[](const LinksReport&) { return std::string(kLinksSchema); }>("schema").with_schema(
-           R"({"const": "mgpu-bench/links"})"),
-       computed<[](const LinksReport&) { return kLinksSchemaVersion; }>("schema_version")
-           .with_schema(R"({"const": 1})"),
+      {document_id<LinksReport, kLinksId>(),
        field<&LinksReport::complete>("complete",
                                      "false when it was interrupted, or a device failed: the lists "
                                      "have what was measured before"),
@@ -232,28 +229,18 @@ JsonValue links_value(const LinksReport& report) { return Kind<LinksReport>::wri
 std::string links_json_text(const LinksReport& report) { return json_text(links_value(report)); }
 
 std::string links_schema() {
-  return schema_document<LinksReport>("links-1.json",
-                                      "mgpu-bench links, the file of links and what links --json "
-                                      "prints, version 1");
+  return schema_document<LinksReport>(
+      kLinksId, "mgpu-bench links, the file of links and what links --json prints");
 }
 
 LinksReport links_from_json(const nlohmann::ordered_json& json) {
   const JsonReader j(json);
   j.expect(j.is_object(), "a JSON object");
-  const std::string schema = j.at("schema").string();
-  if (schema != kLinksSchema)
-    j.at("schema").fail(in_quotes(schema) + " is not \"" + std::string(kLinksSchema) + '"');
-  const auto version = j.at("schema_version").integer<std::int32_t>();
-  if (version != kLinksSchemaVersion)
-    j.at("schema_version")
-        .fail(std::to_string(version) + " is not what this tool reads (" +
-              std::to_string(kLinksSchemaVersion) + ")");
   return Kind<LinksReport>::read(j);
 }
 
 bool says_links(const nlohmann::ordered_json& json) {
-  const JsonReader j(json);
-  return j.has("schema") && j.at("schema").is_string() && j.at("schema").string() == kLinksSchema;
+  return has_schema(kLinksId, JsonReader(json));
 }
 
 }  // namespace mgpu

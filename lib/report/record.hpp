@@ -29,7 +29,6 @@
 
 namespace mgpu {
 
-inline constexpr std::string_view kResultSchema = "mgpu-bench/result";
 inline constexpr int kResultSchemaVersion = 3;
 
 enum class Status { ok, failed, skipped, unsupported };

@@ -692,10 +692,7 @@ const Description<SummaryLine>& description<SummaryLine>() {
 template <>
 const Description<Report>& description<Report>() {
   static const Description<Report> kReport{
-      {computed<[](const Report&) { return std::string(kResultSchema); }>("schema").with_schema(
-           R"({"const": "mgpu-bench/result"})"),
-       computed<[](const Report&) { return kResultSchemaVersion; }>("schema_version")
-           .with_schema(R"({"const": 3})"),
+      {document_id<Report, kResultId>(),
        field<&Report::complete>("complete",
                                 "false while the run goes on, or when it was interrupted"),
        field<&Report::id>("id",

@@ -25,6 +25,8 @@ struct Kind<ParamValue> {
   static JsonValue schema(JsonValue& definitions);
 };
 
+inline constexpr DocumentId kResultId{"mgpu-bench/result", kResultSchemaVersion};
+
 template <>
 const Description<ToolInfo>& description<ToolInfo>();
 template <>

@@ -35,11 +35,15 @@ void take_link_of_one(CalibrationResult& result, std::span<const Device> devices
   result.link_origin = result.origins.front();
 }
 
+void announce(const StepNotice& begins, const std::string& step) {
+  if (begins) begins(step);
+}
+
 class Calibrator {
  public:
   Calibrator(Backend& backend, std::span<const Device> devices, const CalibrationStore& store,
-             CalibrationResult& result)
-      : backend_(backend), devices_(devices), store_(store), result_(result) {}
+             const StepNotice& begins, CalibrationResult& result)
+      : backend_(backend), devices_(devices), store_(store), begins_(begins), result_(result) {}
 
   void run() {
     for (const Device& device : devices_) open(device);
@@ -48,9 +52,11 @@ class Calibrator {
     }
     if (devices_.size() < 2 || result_.failed > 0) return;
     if (!result_.calibration.link)
-      measure_together("the devices are not calibrated together", [&] { measure_host_link(); });
+      measure_together("the host link of all devices", "the devices are not calibrated together",
+                       [&] { measure_host_link(); });
     if (result_.calibration.peers.empty() && all_open())
-      measure_together("links between the devices are not calibrated", [&] { measure_peers(); });
+      measure_together("links between the devices", "links between the devices are not calibrated",
+                       [&] { measure_peers(); });
   }
 
  private:
@@ -76,6 +82,7 @@ class Calibrator {
   }
 
   void measure(std::size_t index) {
+    announce(begins_, "device " + devices_[index].id + " " + devices_[index].name);
     try {
       Capability measured;
       attend(backend_, open_[index].get(),
@@ -115,7 +122,8 @@ class Calibrator {
 
   // `failed`: what then is not known.
   template <class Measure>
-  void measure_together(const char* failed, const Measure& measure) {
+  void measure_together(const char* what, const char* failed, const Measure& measure) {
+    announce(begins_, what);
     try {
       attend(backend_, nullptr, measure);
     } catch (const Error& error) {
@@ -130,6 +138,7 @@ class Calibrator {
   Backend& backend_;
   std::span<const Device> devices_;
   const CalibrationStore& store_;
+  const StepNotice& begins_;
   CalibrationResult& result_;
   std::vector<std::unique_ptr<OpenDevice>> open_;  // null: failed
 };
@@ -164,11 +173,11 @@ CalibrationResult cached_calibration(std::span<const Device> devices,
 }
 
 CalibrationResult calibrate(Backend& backend, std::span<const Device> devices,
-                            const CalibrationStore& store, bool afresh) {
+                            const CalibrationStore& store, bool afresh, const StepNotice& begins) {
   CalibrationResult result =
       afresh ? nothing_known(devices.size()) : cached_calibration(devices, store);
   try {
-    Calibrator(backend, devices, store, result).run();
+    Calibrator(backend, devices, store, begins, result).run();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::interrupted) throw;
   }
@@ -192,7 +201,8 @@ constexpr double kMostLoad = 0.75;
 // Measures one suite on the devices of a kind that nothing is cached of.
 void measure_suite(Backend& backend, Executor& executor, std::span<const Device> devices,
                    std::span<SuiteCalibration> rows, const Problem& problem, bool cpus,
-                   const CalibrationStore& store, std::vector<std::string>& warnings) {
+                   const CalibrationStore& store, std::vector<std::string>& warnings,
+                   const StepNotice& begins) {
   ReferenceSizeWork work;
   Bytes room = ~Bytes{0};
   for (const Device& device : devices) {
@@ -200,6 +210,7 @@ void measure_suite(Backend& backend, Executor& executor, std::span<const Device>
   }
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (rows[i].rate || devices[i].is_cpu() != cpus) continue;
+    announce(begins, rows[i].work + " on " + devices[i].id);
     std::unique_ptr<OpenDevice> open;
     try {
       if (work.workloads.empty()) work = work_of_reference_size(backend, problem, cpus, room);
@@ -214,6 +225,10 @@ void measure_suite(Backend& backend, Executor& executor, std::span<const Device>
       });
       if (!rows[i].rate) continue;
       rows[i].origin = CalibrationOrigin::measured;
+      if (rows[i].rate->in_part)
+        warnings.push_back("the rate of " + rows[i].work + " on " + devices[i].id +
+                           " is that of a part of the reference problem, not verified: all of it "
+                           "would take more than 10 s");
       if (const auto load = other_load_above(watch.take(), kMostLoad)) {
         rows[i].rate->busy = true;
         warnings.push_back("the rate of " + rows[i].work + " on " + devices[i].id +
@@ -238,7 +253,8 @@ void measure_suite(Backend& backend, Executor& executor, std::span<const Device>
 std::vector<SuiteCalibration> calibrate_suites(Backend& backend, std::span<const Device> devices,
                                                std::span<const SuiteInfo> suites,
                                                const CalibrationStore& store, bool afresh,
-                                               std::vector<std::string>& warnings) {
+                                               std::vector<std::string>& warnings,
+                                               const StepNotice& begins) {
   std::vector<SuiteCalibration> all;
   Executor executor(backend, 1);
   for (const SuiteInfo& suite : suites) {
@@ -254,7 +270,7 @@ std::vector<SuiteCalibration> calibrate_suites(Backend& backend, std::span<const
     for (const bool cpus : {false, true}) {
       const Problem problem = problem_of_reference_size({&suite, {}}, cpus);
       measure_suite(backend, executor, devices, std::span(all).subspan(first), problem, cpus, store,
-                    warnings);
+                    warnings, begins);
     }
   }
   drop_repeats(warnings);
@@ -273,7 +289,7 @@ void calibrate_problem(Backend& backend, std::span<const Device> devices, const 
       rows[i].rate = known->second;
   }
   for (const bool cpus : {false, true})
-    measure_suite(backend, executor, devices, rows, problem, cpus, store, warnings);
+    measure_suite(backend, executor, devices, rows, problem, cpus, store, warnings, {});
   for (const SuiteCalibration& row : rows)
     if (row.rate) rates[{row.work, row.device}] = *row.rate;
   drop_repeats(warnings);
@@ -283,7 +299,8 @@ std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const 
                                               std::span<const SuiteInfo> suites,
                                               const SuiteRates& rates, Bytes host_memory,
                                               const CalibrationStore& store, bool afresh,
-                                              std::vector<std::string>& warnings) {
+                                              std::vector<std::string>& warnings,
+                                              const StepNotice& begins) {
   std::vector<NoiseCalibration> all;
   for (const SuiteInfo& suite : suites) {
     const Problem like = default_problem(suite);
@@ -303,6 +320,7 @@ std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const 
       row.origin = CalibrationOrigin::cached;
       continue;
     }
+    announce(begins, "the noise of " + row.work);
     try {
       const std::optional<Noise> noise = measure_noise(backend, problem, devices);
       if (!noise) continue;

@@ -3,6 +3,7 @@
 // lib/report/calibration_store.hpp.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,10 @@
 #include "lib/report/calibration_store.hpp"
 
 namespace mgpu {
+
+// Is told what is about to be measured, which may take long on a slow device: "device 0:0 NAME",
+// "merkle on 0:0". What is cached is not announced.
+using StepNotice = std::function<void(const std::string& step)>;
 
 enum class CalibrationOrigin { none, cached, measured };
 
@@ -35,7 +40,8 @@ CalibrationResult cached_calibration(std::span<const Device> devices,
 // between devices. Blocks: see lib/exec/calibration.hpp. Once the backend's limits say stop, what
 // is known by then is all.
 CalibrationResult calibrate(Backend& backend, std::span<const Device> devices,
-                            const CalibrationStore& store, bool afresh);
+                            const CalibrationStore& store, bool afresh,
+                            const StepNotice& begins = {});
 
 // A suite as it comes (first value of every option, reference size) on one device.
 struct SuiteCalibration {
@@ -49,7 +55,8 @@ struct SuiteCalibration {
 std::vector<SuiteCalibration> calibrate_suites(Backend& backend, std::span<const Device> devices,
                                                std::span<const SuiteInfo> suites,
                                                const CalibrationStore& store, bool afresh,
-                                               std::vector<std::string>& warnings);
+                                               std::vector<std::string>& warnings,
+                                               const StepNotice& begins = {});
 
 // Adds to `rates` what the problem's suite with its options (work_of) reaches at its reference
 // size, and its host, for devices of which nothing is there: measured, and cached. What fails adds
@@ -72,7 +79,8 @@ std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const 
                                               std::span<const SuiteInfo> suites,
                                               const SuiteRates& rates, Bytes host_memory,
                                               const CalibrationStore& store, bool afresh,
-                                              std::vector<std::string>& warnings);
+                                              std::vector<std::string>& warnings,
+                                              const StepNotice& begins = {});
 
 // What is cached of a problem's suite, its noise on this set too; measures nothing.
 void add_cached_noise(const Problem& problem, std::span<const Device> devices,

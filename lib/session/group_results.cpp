@@ -161,6 +161,9 @@ void Group::fail_wrong(Case& the_case, const std::string& reason) {
 void Group::agree_on_digests() {
   if (given_.options.verify == VerifyLevel::off) return;
   const std::string& agreed = given_.digests.agreed();
+  if (const std::string& written = given_.digests.written; !written.empty() && written != agreed)
+    given_.observer.warning(given_.options.result_file->string() +
+                            " has a result whose bits equal devices do not agree on");
   std::vector<std::size_t> everybody(in_set_);
   std::iota(everybody.begin(), everybody.end(), std::size_t{0});
   for (Case& the_case : result_.cases) {

@@ -65,6 +65,7 @@ class Tuner {
       };
       const auto rate = measure_suite_rate(backend_, executor_, workload_, device_, look);
       if (!rate) return refuse(variant, "it does not fit");
+      if (rate->in_part) return refuse(variant, "all of the problem would take more than 10 s");
       if (took != variant.name) return refuse(variant, "it does not work");
       if (!wrong.empty()) return refuse(variant, "it is wrong: " + wrong);
       variant.ops_per_s = std::max(variant.ops_per_s, rate->ops_per_s);
@@ -155,7 +156,8 @@ const Tuning* alike(const std::vector<Tuning>& all, std::span<const Device> devi
 
 std::vector<Tuning> tune_suites(Backend& backend, std::span<const Device> devices,
                                 std::span<const SuiteInfo> suites, const CalibrationStore& store,
-                                bool afresh, std::vector<std::string>& warnings) {
+                                bool afresh, std::vector<std::string>& warnings,
+                                const StepNotice& begins) {
   std::vector<Tuning> all;
   Executor executor(backend, 1);
   for (const SuiteInfo& suite : suites) {
@@ -183,8 +185,10 @@ std::vector<Tuning> tune_suites(Backend& backend, std::span<const Device> device
             tuning.measured = true;
             if (!tuning.variant.name.empty())
               store.save_variant(device, tuning.work, tuning.variant, warnings);
-          } else if (!tune_device(backend, executor, *workload, device, tuning, store, warnings)) {
-            leak(std::move(workload));
+          } else {
+            if (begins) begins("kernels of " + tuning.work + " on " + device.id);
+            if (!tune_device(backend, executor, *workload, device, tuning, store, warnings))
+              leak(std::move(workload));
           }
           if (cached || tuning.measured) all.push_back(std::move(tuning));
         }

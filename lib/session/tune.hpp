@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/exec/executor.hpp"
-#include "lib/report/calibration_store.hpp"
-#include "lib/workload/problem.hpp"
+#include "lib/session/calibrate.hpp"
 
 namespace mgpu {
 
@@ -35,6 +33,7 @@ struct Tuning {
 // variant.
 std::vector<Tuning> tune_suites(Backend& backend, std::span<const Device> devices,
                                 std::span<const SuiteInfo> suites, const CalibrationStore& store,
-                                bool afresh, std::vector<std::string>& warnings);
+                                bool afresh, std::vector<std::string>& warnings,
+                                const StepNotice& begins = {});
 
 }  // namespace mgpu

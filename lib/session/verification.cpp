@@ -85,8 +85,8 @@ Verification::Outcome Verification::check(VerifyRecord& record,
 
 // A full disk or a missing folder costs this file, not the measurements.
 void Verification::write_result() {
-  if (!options_.result_file || digests_.written) return;
-  digests_.written = true;
+  if (!options_.result_file || !digests_.written.empty()) return;
+  digests_.written = workload_.digest();
   try {
     workload_.write_result(*options_.result_file);
   } catch (const Error& error) {

@@ -31,7 +31,7 @@ class Digests {
   // if no other digest was given by as many. Empty: which one is right is not known.
   const std::string& agreed() const;
   std::size_t samples_of(const std::string& digest) const;
-  bool written = false;  // one of them, to the file that was asked for; or that has failed
+  std::string written = {};  // that of the result in the file that was asked for, or that failed
 
  private:
   std::vector<One> all_;

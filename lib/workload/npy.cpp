@@ -78,7 +78,7 @@ NpyArray parse_dictionary(const Named& named, std::string_view text) {
   } else if (real && type.starts_with("'<f8'")) {
     array.element = 8;
   } else {
-    throw bad(named, "elements of type " + in_quotes(type.substr(0, type.find_first_of(",}"))));
+    throw bad(named, "elements of type " + std::string(type.substr(0, type.find_first_of(",}"))));
   }
   if (!order.starts_with("False"))
     throw bad(named, order.starts_with("True") ? "Fortran order" : "no order");

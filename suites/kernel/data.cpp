@@ -22,7 +22,10 @@ double unit(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-
 double value_of(const Fill& fill, bool whole, std::uint64_t seed, std::uint64_t lane) {
   switch (fill.kind) {
     case FillKind::uniform:
-      return fill.low + (fill.high - fill.low + (whole ? 1 : 0)) * unit(splitmix64(seed, lane));
+      if (whole)
+        return std::ceil(fill.low) +
+               (std::floor(fill.high) - std::ceil(fill.low) + 1) * unit(splitmix64(seed, lane));
+      return fill.low + (fill.high - fill.low) * unit(splitmix64(seed, lane));
     case FillKind::normal: {  // Box and Muller
       const double u = 1 - unit(splitmix64(seed, 2 * lane)),
                    v = unit(splitmix64(seed, 2 * lane + 1));

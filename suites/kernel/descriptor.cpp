@@ -239,6 +239,9 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
     argument.fill.kind = FillKind::uniform;
     argument.fill.high = default_high(argument.type);
   }
+  const bool writes = argument.access == Access::write || argument.access == Access::readwrite;
+  for (const char* const key : {"sparse", "expected"})
+    if (!writes && table.has(key)) table.refuse(key, "has no effect on what is no output");
   argument.sparse = table.flag("sparse");
   if (table.has("expected")) argument.expected = folder / table.text("expected");
   table.finish();

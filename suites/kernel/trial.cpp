@@ -216,12 +216,15 @@ bool Trial::run(const Slice& slice, std::byte poison, std::vector<Image>& after)
 }
 
 // Said where a slice ends the process.
-std::string Trial::crash_of(const Slice& slice) const {
+std::string Trial::crash_of(const std::string& kernel, const std::string& what) const {
   return fmt::format(
-      "error: {}: kernel {} accesses memory outside of its arguments: slice [{}, {}) on device {} "
-      "ended the process",
-      problem_.descriptor.file, in_quotes(problem_.descriptor.name), slice.begin, slice.end,
-      device_.traits().id);
+      "error: {}: kernel {} accesses memory outside of its arguments, or divides by zero: {} on "
+      "device {} ended the process",
+      problem_.descriptor.file, in_quotes(kernel), what, device_.traits().id);
+}
+
+std::string Trial::crash_of(const Slice& slice) const {
+  return crash_of(problem_.descriptor.name, fmt::format("slice [{}, {})", slice.begin, slice.end));
 }
 
 Results Trial::all_rounds() {

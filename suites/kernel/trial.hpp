@@ -61,6 +61,7 @@ class Trial {
   Given give(const Slice& slice, std::byte poison);
   // Throws Error(input) for an argument that is written where it should not be.
   bool run(const Slice& slice, std::byte poison, std::vector<Image>& images);
+  std::string crash_of(const std::string& kernel, const std::string& what) const;
   std::string crash_of(const Slice& slice) const;
   Image image_of(std::size_t argument, const Slice& slice, std::byte poison) const;
   void check_written(std::size_t argument, const Slice& slice, const Image& before,

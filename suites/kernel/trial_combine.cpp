@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lib/base/crash_note.hpp"
 #include "lib/base/quote.hpp"
 #include "suites/kernel/trial.hpp"
 
@@ -29,6 +30,7 @@ std::vector<std::byte> Trial::combined(std::size_t argument,
     parts.push_back(device_.part(*buffer, at, size));
   }
   std::vector<std::byte> after = before;
+  const CrashNote note(crash_of(one.combine, "combining two partial results"));
   device_.try_out([&](Stream& stream) {
     stream.upload(*buffer, 0, before);
     for (std::size_t i = 1; i < parts.size(); ++i)

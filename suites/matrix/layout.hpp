@@ -25,6 +25,9 @@ inline Capacity capacity(const DeviceTraits& device, const Problem& problem,
       problem.precision == Precision::fp64 && !device.fp64 ? "it has no fp64"
       : problem.precision == Precision::tf32x3
           ? "3xtf32 needs the tensor cores of an NVIDIA GPU (compute capability 8.0 and up)"
+      : problem.kernel == KernelChoice::automatic
+          ? "no kernel suits its work-groups, of up to " + std::to_string(device.max_work_group) +
+                " work-items, and its local memory"
           : "it has no kernel of that name";
   return none;
 }

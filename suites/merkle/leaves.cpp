@@ -28,8 +28,8 @@ Bytes size_of(const std::filesystem::path& file) {
 std::uint64_t leaves_in(const std::filesystem::path& file, Bytes size, Remainder remainder) {
   const std::uint64_t whole = size / digest_bytes, rest = size % digest_bytes;
   if (rest != 0 && remainder == Remainder::refuse) {
-    throw cannot_read(file, std::to_string(size) + " bytes are no multiple of the 32 of a leaf, " +
-                                std::to_string(rest) +
+    throw cannot_read(file, "its size of " + std::to_string(size) +
+                                " B is no multiple of the 32 of a leaf, " + std::to_string(rest) +
                                 " are left over; accepted: whole leaves, --pad to fill up the last "
                                 "one with zeros, or --tree "
                                 "rfc6962, where it may be shorter");

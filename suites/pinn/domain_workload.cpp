@@ -181,9 +181,7 @@ Verdict DomainWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   using Status = Verdict::Status;
   if (level == VerifyLevel::off) return {};
   if (auto missing = arrivals_.look("parts")) return *missing;
-  constexpr std::uint64_t few = 4;
-  const std::uint64_t count =
-      std::min<std::uint64_t>(problem_.parts, level == VerifyLevel::full ? few : 1);
+  const std::uint64_t count = level == VerifyLevel::full ? problem_.parts : 1;
   const std::uint64_t chosen = splitmix64(seed, 2) % problem_.parts;
   const std::string method = fmt::format(
       "{} networks for as many parts of the domain, another problem than that of one network; of "
@@ -191,11 +189,15 @@ Verdict DomainWorkload::verify(VerifyLevel level, std::uint64_t seed) {
       "and last step and the gradient of that with differences in fp64 on the host, Adam's step "
       "with fp64",
       problem_.parts, count);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t part = (chosen + i * problem_.parts / count) % problem_.parts;
-    if (const std::string wrong = first_wrong(part, seed); !wrong.empty())
-      return {Status::failed, method, fmt::format("part {}: {}", part, wrong)};
-  }
+  std::string wrong;
+  const HostWork work{"parts of the domain", problem_.parts, count == 1 ? "" : "one of them"};
+  watched_for(host_watch(), work, count, 1, [&](std::uint64_t i) {
+    if (!wrong.empty()) return;
+    const std::uint64_t part = (chosen + i) % problem_.parts;
+    if (wrong = first_wrong(part, seed); !wrong.empty())
+      wrong = fmt::format("part {}: {}", part, wrong);
+  });
+  if (!wrong.empty()) return {Status::failed, method, wrong};
   const Findings findings = this->findings();
   return {Status::passed,
           method + fmt::format("; relative L2 error {:.3g}, steps of up to {:.3g} between parts",

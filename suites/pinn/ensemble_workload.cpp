@@ -13,8 +13,6 @@
 namespace mgpu::pinn {
 namespace {
 
-constexpr std::uint64_t few = 4;  // members that are looked at in full
-
 // The problem as one shard has it: a member brings the sum of its shards' gradients.
 Problem in_one_shard(Problem problem) {
   problem.shards = 1;
@@ -159,20 +157,22 @@ Verdict EnsembleWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   using Status = Verdict::Status;
   if (level == VerifyLevel::off) return {};
   if (auto missing = arrivals_.look("members")) return *missing;
-  const std::uint64_t count =
-      std::min<std::uint64_t>(problem_.members, level == VerifyLevel::full ? few : 1);
+  const std::uint64_t count = level == VerifyLevel::full ? problem_.members : 1;
   const std::uint64_t first = splitmix64(seed, 1) % problem_.members;
   const std::string method = fmt::format(
       "losses of the first steps of {} of {} members, loss and gradient in the last one with "
       "differences in fp64 on the "
       "host, Adam's step with fp64",
       count, problem_.members);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t member = (first + i * problem_.members / count) % problem_.members;
-    if (const std::string wrong = first_wrong(member, seed); !wrong.empty())
-      return {Status::failed, method,
-              fmt::format("seed {}: {}", problem_.member(member).seed, wrong)};
-  }
+  std::string wrong;
+  const HostWork work{"members", problem_.members, count == 1 ? "" : "one of them"};
+  watched_for(host_watch(), work, count, 1, [&](std::uint64_t i) {
+    if (!wrong.empty()) return;
+    const std::uint64_t member = (first + i) % problem_.members;
+    if (wrong = first_wrong(member, seed); !wrong.empty())
+      wrong = fmt::format("seed {}: {}", problem_.member(member).seed, wrong);
+  });
+  if (!wrong.empty()) return {Status::failed, method, wrong};
   const Findings found = findings();
   return {
       Status::passed,

@@ -141,9 +141,11 @@ std::vector<Way> ways(const DeviceTraits& device, const Problem& problem, std::s
   if (problem.compute != Compute::layers && !small) add_shards(device, problem, all);
   if (device.cpu && problem.compute == Compute::chosen && !all.empty()) all.resize(1);
   if (all.empty() && why != nullptr)
-    *why = fmt::format("its {} bytes of local memory cannot hold {} points of a network of {} x {}",
-                       device.local_memory, std::min(places_of_shard(problem), block),
-                       problem.layers, problem.width);
+    *why = fmt::format(
+        "its work-groups, of up to {} work-items and {} bytes of local memory, "
+        "cannot hold {} points of a network of {} x {}",
+        device.max_work_group, device.local_memory, std::min(places_of_shard(problem), block),
+        problem.layers, problem.width);
   return all;
 }
 

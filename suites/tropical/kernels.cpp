@@ -107,10 +107,12 @@ std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem
   return usable(std::move(all), device, named, preferred);
 }
 
-Capacity no_kernel(const Problem& problem) {
+Capacity no_kernel(const DeviceTraits& device, const Problem& problem) {
   Capacity none;
-  none.reason = "it has no kernel \"" + problem.kernel +
-                "\" for this size, or it takes more than its work-groups have";
+  none.reason = (problem.kernel == "auto" ? "no kernel suits"
+                                          : "kernel \"" + problem.kernel + "\" does not suit") +
+                std::string(" this size and its work-groups, of up to ") +
+                std::to_string(device.max_work_group) + " work-items, and its local memory";
   return none;
 }
 

@@ -23,7 +23,7 @@ std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem
                               const std::string& preferred = {});
 
 // Of a device without any: why.
-Capacity no_kernel(const Problem& problem);
+Capacity no_kernel(const DeviceTraits& device, const Problem& problem);
 
 // Whether a device has a variant of this name for this problem's numbers, in whatever size and
 // axis.

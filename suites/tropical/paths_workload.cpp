@@ -67,7 +67,7 @@ Demand PathsWorkload::demand(const DeviceTraits& device) const {
 }
 
 Capacity PathsWorkload::capacity(const DeviceTraits& device, Mode mode) const {
-  if (candidates(device).empty()) return no_kernel(problem_);
+  if (candidates(device).empty()) return no_kernel(device, problem_);
   Capacity capacity;
   const unsigned states = (mode == Mode::resident ? 2 : 1) + (problem_.paths ? 1 : 0);
   const unsigned panels =

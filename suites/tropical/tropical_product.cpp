@@ -44,7 +44,7 @@ TropicalProduct::TropicalProduct(const Problem& problem, const SuiteParams& para
 
 Capacity TropicalProduct::capacity(const DeviceTraits& device, Mode mode) const {
   const auto all = candidates(device);
-  if (all.empty()) return no_kernel(problem_);
+  if (all.empty()) return no_kernel(device, problem_);
   return product::capacity(device, sizes(), geometry(), mode, {all.begin(), all.end()});
 }
 

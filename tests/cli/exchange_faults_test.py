@@ -6,6 +6,7 @@ asserted on. The quick tier has one fault for each kind of exchange."""
 
 import json
 import os
+import signal
 import sys
 
 import binary
@@ -49,6 +50,54 @@ class Failing(Case):
         self.assertEqual(len(log.read_text().splitlines()) if log.exists() else 0, 1,
                          f"{script} {arguments}: {result}")
         return result.err, json.loads(file.read_text()) if file.exists() else None
+
+
+# What the thread that waits for all others calls itself, and what must be named then.
+RESIDENT = ("--mode", "resident", "-n", "1")
+HELD = {
+    "a calibration": ("call=clFlush nth=2", ("calibrate", "merkle", "--no-noise", "--recalibrate")),
+    "publishing": ("call=clEnqueueReadBuffer nth=3",
+                   ("run", "merkle", "--size", "256", *RESIDENT, "-s", "single")),
+    "a clock": ("call=clEnqueueWriteBuffer max=4 nth=1",
+                ("run", "merkle", "--size", "256", *RESIDENT, "-s", "single")),
+    "a trial": ("call=clEnqueueNDRangeKernel nth=2",
+                ("run", "kernel", "--kernel", "histogram", *RESIDENT, "-s", "single")),
+    "a rate": ("call=clEnqueueNDRangeKernel nth=3", ("run", "merkle", *RESIDENT, "-s", "single")),
+    "a release": ("call=clReleaseMemObject nth=2",
+                  ("run", "stencil", "--size", "64", "--checkpoint-rounds", "2", *RESIDENT, "-s",
+                   "equal", "--sub-devices", "2")),
+}
+
+
+class MainThread(Failing):
+    """Calls that never return, in phases without workers."""
+
+    def environment(self, script):
+        return {"OPENCL_LAYERS": LAYER, "MGPU_FAULT_SCRIPT": f"{script} do=hang-call",
+                "MGPU_FAULT_LOG": str(self.folder / "log"),
+                "XDG_CACHE_HOME": str(self.folder / "cache"), "XDG_STATE_HOME": str(self.folder)}
+
+    def test_each_ends_and_names_the_device(self):
+        for what in list(HELD)[:None if THOROUGH else 2]:
+            script, words = HELD[what]
+            with self.subTest(what):
+                (self.folder / "log").unlink(missing_ok=True)
+                result = mgpu(*words, "-d", "cpu:1", *limits()[:-1], env=self.environment(script))
+                self.assertIn(result.code, (0, 5), result)
+                self.assertIn("device 0:0", result.err)
+                self.assertIn("did not return from a call", result.err)
+                self.assertIn("hang-call", (self.folder / "log").read_text())
+
+    def test_a_signal_ends_it_at_once(self):
+        # The default time-out is a minute.
+        for number in (signal.SIGTERM, signal.SIGHUP)[:None if THOROUGH else 1]:
+            (self.folder / "log").unlink(missing_ok=True)
+            held = binary.begin("calibrate", "merkle", "-d", "cpu:1", "--no-noise",
+                                env=self.environment("call=clFlush nth=2"))
+            self.assertTrue(binary.wait_until((self.folder / "log").exists, held))
+            held.send_signal(number)
+            out, err = held.communicate(timeout=30)
+            self.assertEqual(held.returncode, 128 + number, out + err)
 
 
 class Links(Failing):

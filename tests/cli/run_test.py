@@ -226,12 +226,18 @@ class Streams(Case):
         file = self.folder / "r.json"
         self.good(*self.RUN, *binary.ONE_DEVICE, "-o", file)
         older = file.read_text()
-        nothing = ("run", "merkle", *binary.ONE_DEVICE, "--time-limit", "1ns", "-o", file)
+        others = [self.folder / name for name in ("r.csv", "r.trace.json")]
+        for other in others:
+            other.write_text("older")
+        nothing = ("run", "merkle", *binary.ONE_DEVICE, "--time-limit", "1ns", "-o", file,
+                   "--export", f"csv={others[0]}", "--trace", others[1])
         result = mgpu(*nothing)
         self.assertEqual(file.read_text(), older)
-        self.assertIn("keeps its older result", result.err)
+        self.assertEqual([other.read_text() for other in others], ["older"] * 2)
+        self.assertEqual(result.err.count("keeps its older content"), 3, result.err)
         mgpu(*nothing, "--force")
         self.assertNotEqual(file.read_text(), older)
+        self.assertNotIn("older", [other.read_text() for other in others])
 
     def test_a_job_summary_has_what_other_steps_wrote(self):
         file, summary = self.folder / "r.json", self.folder / "summary.md"

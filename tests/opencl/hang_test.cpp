@@ -174,7 +174,7 @@ TEST_CASE("hang: a build that nobody wants any more is left behind, the device i
   CHECK(stuck.open->resources().kernel("sum.cl", "sum_slice", "-DUNUSED=2") != nullptr);
 }
 
-TEST_CASE("hang: a CPU may compile a kernel when it is first launched with a work-group size") {
+TEST_CASE("hang: a kernel may be compiled when it is first launched with a work-group size") {
   Stuck stuck;
   const auto launched = [&](std::size_t local) {
     stuck.open->stream().launch(
@@ -185,10 +185,9 @@ TEST_CASE("hang: a CPU may compile a kernel when it is first launched with a wor
     finish_batch(*stuck.backend, *stuck.open, batch);
     return compiles;
   };
-  const bool cpu = stuck.open->resources().traits().cpu;
-  CHECK(launched(1) == cpu);
+  CHECK(launched(1));
   CHECK_FALSE(launched(1));
-  CHECK(launched(2) == cpu);
+  CHECK(launched(2));
   CHECK_FALSE(launched(1));
 }
 

@@ -168,7 +168,7 @@ TEST_CASE(
                                              {"shards", "4"},
                                              {"resample", "2"},
                                              {"partition", "ensemble"},
-                                             {"members", "3"}}));
+                                             {"members", "5"}}));
   EnsembleProgram program(workload, as_gpu, Mode::resident,
                           ways(as_gpu.traits(), workload.problem()).front(), 2);
   workload.begin_sample();
@@ -186,14 +186,19 @@ TEST_CASE(
   workload.begin_sample();
   run({0, 2});
   CHECK(has(workload.verify(VerifyLevel::sample, 1).message, "members"));
-  run({2, 3});
+  run({2, 4});
+  run({4, 5});
+  std::uint64_t looked_at = 0;
+  workload.set_host_watch(
+      {nullptr, [&](const HostWork&, std::uint64_t done) { looked_at = done; }, {}});
   const Verdict verdict = workload.verify(VerifyLevel::full, 1);
   CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
+  CHECK(looked_at == 5);
   CHECK(verdict.found.curves.front().values.size() == 4);
   const std::string digest = workload.digest();
   // The same member as another one's: its losses are not those of its seed.
   workload.begin_sample();
-  run({0, 2});
+  for (const Slice& members : {Slice{0, 2}, Slice{2, 4}, Slice{4, 5}}) run(members);
   Ending other;
   other.losses.assign(12, 1.0F);
   for (auto* const part :

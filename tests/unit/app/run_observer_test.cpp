@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
+
+#include "lib/base/text_file.hpp"
 #include "lib/report/record_json.hpp"
 #include "tests/support/golden.hpp"
 
@@ -39,4 +42,26 @@ TEST_CASE("of many groups each is in the journal, and the file is written as it 
   observer.recorded(report);
   CHECK(read_report(file).complete);
   CHECK_FALSE(std::filesystem::exists(journal_of(file)));
+}
+
+TEST_CASE("a file that keeps its older result has the samples of the new run in its journal") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "r.json";
+  Report older;
+  older.runs.emplace_back().status = Status::ok;
+  std::ofstream(file) << to_json_text(older);
+  const std::string before = read_text_file(file);
+  OutputFiles outputs;
+  outputs.add(file);
+  RunObserver observer({.result = &outputs.at(file), .quiet = true});
+  auto writer = std::make_unique<JournalWriter>(journal_of(file), JournalHeader{});
+  JournalWriter& journal = *writer;
+  observer.keep(std::move(writer), 0);
+  Report report;
+  report.runs.emplace_back().status = Status::skipped;
+  report.runs.back().reason = "it is but a test";
+  observer.finished(1);
+  observer.recorded(report);
+  CHECK(read_text_file(file) == before);
+  CHECK(journal.header().groups == 0);
 }

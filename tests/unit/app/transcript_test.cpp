@@ -268,5 +268,7 @@ TEST_CASE("commands print what their transcripts say") {
       CHECK(other == line);
       if (other != line) break;  // the rest is shifted
     }
+    std::string more;
+    CHECK_FALSE_MESSAGE(std::getline(found, more), more);
   }
 }

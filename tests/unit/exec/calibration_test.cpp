@@ -74,6 +74,17 @@ TEST_CASE("a device that is slower, lacks fp64 and says nothing of its size is m
   CHECK(found.fp64_flops == 0);
 }
 
+TEST_CASE("a device that is ten thousand times as slow is measured within two minutes") {
+  FakeDevice device = calibration_device("0:0");
+  device.ops_per_s = kFakeOps / 1e4;
+  FakeBackend backend({device}, calibration_kernels());
+  const Nanos begin = backend.now();
+  const Capability found = measure_capability(backend, *backend.open(device.facts));
+  CHECK(found.fp32_flops == about(kFakeOps / 1e4));
+  CHECK(found.memory_bytes_per_s == about(kFakeMemory / 1e4));
+  CHECK(backend.now() - begin < std::chrono::seconds(120));
+}
+
 TEST_CASE("a device that fails, hangs or is too small is an error of that kind") {
   const auto kind_of = [](const FakeDevice& device) {
     return thrown_by([&] { capability_of(device); }).kind();

@@ -72,7 +72,8 @@ ComparisonRow times(const Report& base, const Report& fresh, std::optional<doubl
 Lines uncompared(const Comparison& c) {
   Lines what;
   for (const UncomparedCase& u : c.uncompared)
-    what.push_back(u.what + (u.lost ? " (lost)" : "") + (u.beyond_fresh ? " (beyond)" : ""));
+    what.push_back(u.what + (u.lost ? " (lost)" : "") + (u.beyond_fresh ? " (beyond)" : "") +
+                   (u.without_base ? " (unguarded)" : ""));
   return what;
 }
 
@@ -197,6 +198,12 @@ TEST_CASE("cases are matched by what they are, those without a partner or figure
   measure_on_one(fresh.runs[0], 1);
   const std::string beyond = "only in BASE: it takes 2 devices, NEW has 1 (lost) (beyond)";
   CHECK(uncompared(compared(base, fresh)) == Lines{beyond, beyond, beyond, "only in NEW"});
+
+  base = fresh = timed({{"equal", 10}, {"dynamic", 10}});
+  base.runs[1] = without_numbers(Status::failed, "dynamic", "the root differs");
+  CHECK(uncompared(compared(base, fresh)) == Lines{"BASE: failed: the root differs (unguarded)"});
+  fresh.runs[1] = base.runs[1];
+  CHECK(uncompared(compared(base, fresh)) == Lines{"BASE: failed: the root differs"});
 
   // Those measured on different numbers of devices are the same case, and are not compared.
   base = fresh = timed({{"equal", 10}, {"dynamic", 10}});

@@ -87,6 +87,9 @@ struct Variant {
 const Variant kVariants[] = {
     {"none of the runs is ok", {4}},
     {"no split beats a device alone", {0, 1}},
+    {"two samples of eleven were checked",
+     {0, 1},
+     [](Report&, RunRecord& run) { run.verify.checked = 2; }},
     {"the fastest row is wrong",
      {2, 0, 1},
      [](Report&, RunRecord& run) { run.time.median = Nanos{1}, run.status = Status::failed; }},

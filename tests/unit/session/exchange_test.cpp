@@ -86,7 +86,7 @@ void check_all_passed(const Report& report) {
   }
 }
 
-const RunRecord& row_of(const Report& report, const std::string& strategy, std::size_t devices) {
+const RunRecord& row_of(const Report& report, std::string_view strategy, std::size_t devices) {
   for (const RunRecord& row : report.runs)
     if (row.strategy == strategy && row.devices.size() == devices) return row;
   FAIL("no such row");

@@ -154,3 +154,27 @@ TEST_CASE("a rate of a busy machine is used with a warning, and measured again")
   CHECK(now->ops_per_s > 1);
   CHECK(warnings.empty());
 }
+
+TEST_CASE(
+    "of a problem that takes a device long a part is executed; what is measured is announced") {
+  FakeDevice slow = sum_device("0:0", DeviceType::cpu);
+  slow.ops_per_s = 10;
+  FakeBackend backend({slow}, sum_kernels());
+  const std::vector<Device> devices = backend.enumerate().devices;
+  const SuiteInfo suite = sum_suite(true);
+  const TemporaryFolder folder;
+  const CalibrationStore store(folder.path(), {"1", "kernels"});
+  std::vector<std::string> warnings, steps;
+  const auto measure = [&] {
+    return calibrate_suites(backend, devices, {&suite, 1}, store, false, warnings,
+                            [&](const std::string& step) { steps.push_back(step); });
+  };
+  const auto rows = measure();
+  REQUIRE(rows.at(0).rate);
+  CHECK(rows[0].rate->in_part);
+  CHECK(rows[0].rate->ops_per_s == doctest::Approx(10).epsilon(0.01));
+  CHECK(warnings.size() == 1);
+  CHECK(steps == std::vector<std::string>{"sum on 0:0"});
+  CHECK(measure()[0].origin == CalibrationOrigin::cached);
+  CHECK(steps.size() == 1);
+}

@@ -2,7 +2,10 @@
 // what the record says of it.
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "lib/session/session.hpp"
+#include "tests/support/golden.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/sum_session.hpp"
 #include "tests/support/thorough.hpp"
@@ -114,6 +117,25 @@ TEST_CASE("a first result that is wrong within the bound does not make the right
   REQUIRE(report.faults.size() == 1);
   CHECK(report.faults.front().device == "0:0");
   CHECK(report.faults.front().kind == "wrong_result");
+}
+
+TEST_CASE("of two that differ in last bits nobody is named, of three the one, in every sample") {
+  const TemporaryFolder folder;
+  for (const std::size_t devices : {2u, 3u}) {
+    CAPTURE(devices);
+    SessionOptions options = options_for(devices, 1000, "single,equal", {Mode::resident});
+    options.result_file = folder.path() / "sum.txt";
+    g_faults.tolerant = true;
+    g_faults.corrupts = "0:0";
+    const Report report = run(twins(devices), options);
+    std::set<std::string> named;
+    for (const Fault& fault : report.faults) named.insert(fault.device);
+    for (const RunRecord& row : report.runs) {
+      for (const Fault& fault : row.faults) named.insert(fault.device);
+      if (devices == 2 || row.strategy == "equal") CHECK(row.verify.status == VerifyStatus::failed);
+    }
+    CHECK((devices == 2 ? named.empty() : named == std::set<std::string>{"0:0"}));
+  }
 }
 
 TEST_CASE("a device that is full at set-up cannot do this, and does what fits it afterwards") {

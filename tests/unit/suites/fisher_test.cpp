@@ -17,6 +17,7 @@
 #include "suites/fisher/limits.hpp"
 #include "suites/fisher/points_kernels.hpp"
 #include "suites/fisher/points_reference.hpp"
+#include "suites/fisher/points_workload.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/suite_params.hpp"
 #include "tests/support/thorough.hpp"
@@ -54,6 +55,26 @@ bool near(double a, double b, double relative = 1e-12) {
 }
 
 }  // namespace
+
+TEST_CASE("fisher: a full verification looks at every matrix, a sample at as many as take little") {
+  SuiteParams params = params_with(100, {{"regime", "models"},
+                                         {"model", "softmax"},
+                                         {"dim", "5"},
+                                         {"classes", "3"},
+                                         {"scores", "200000"}});
+  params.host_threads = 1;
+  PointsWorkload workload(params);
+  std::uint64_t done = 0;
+  workload.set_host_watch(
+      {nullptr, [&](const HostWork&, std::uint64_t so_far) { done = so_far; }, {}});
+  workload.begin_sample();
+  const Slice all{0, workload.shape().items};
+  workload.arrivals().arrived({&all, 1});
+  workload.verify(VerifyLevel::sample, 1);
+  CHECK((done > 0 && done < 100));
+  workload.verify(VerifyLevel::full, 1);
+  CHECK(done == 100);
+}
 
 TEST_CASE("fisher: closed forms have known values and transform as Fisher matrices do") {
   constexpr double pi = std::numbers::pi;

@@ -455,6 +455,11 @@ TEST_CASE("kernel: a check says yes or no by 0 or 1, and all else is its own fai
   const auto said = [&](const std::string& command) { return run_check(command, "", files, {}); };
   CHECK(said("cat {x} | grep -q \"b'c\" && [ {n} = 7 ]").empty());
   CHECK(has(said("echo one; echo two >&2; exit 1"), "\"two\""));
+  const std::string old = "old", now = "new";
+  files.inputs.push_back({"q", std::as_bytes(std::span(old))});
+  files.outputs.push_back({"q", std::as_bytes(std::span(now))});
+  CHECK(
+      said("[ $(cat {q}) = new ] && [ $(cat {q.in}) = old ] && [ $(cat {q.out}) = new ]").empty());
   const std::string trace = "echo 'Traceback (most recent call last):'; ";
   CHECK(has(said(trace + "echo 'AssertionError: 1 differs'; exit 1"), "1 differs"));
   for (const auto& [command, why] :

@@ -343,7 +343,7 @@ TEST_CASE("merkle: a file of no multiple of 32 bytes is refused, but for --pad a
   CHECK(leaves.bytes().size() == 96);
   CHECK(leaves.unused_bits() == 232);
   const std::string message = test::refusal([&] { size_of("plain", false); }, ErrorKind::input);
-  for (const char* part : {"67 bytes", "3 ", "--pad", "rfc6962"}) CHECK(test::has(message, part));
+  for (const char* part : {"67 B", "3 ", "--pad", "rfc6962"}) CHECK(test::has(message, part));
 }
 
 TEST_CASE("merkle: a directory or a missing file is an input error") {

@@ -298,6 +298,23 @@ TEST_CASE("pac: bands that cannot be resolved are named before anything is compu
   CHECK((has(told, "Hz") && has(told, "times weaker than the series") && has(told, "high-pass")));
 }
 
+TEST_CASE("pac: a full verification looks at every band, a sample at as many as take little") {
+  SuiteParams params = pac_params(4, {{"perm", "1000"}, {"length", "4096"}});
+  params.host_threads = 1;
+  PacWorkload workload(params);
+  std::uint64_t done = 0;
+  workload.set_host_watch(
+      {nullptr, [&](const HostWork&, std::uint64_t so_far) { done = so_far; }, {}});
+  workload.begin_sample();
+  for (Moments& each : workload.result()) each = {};
+  const Slice all{0, workload.shape().items};
+  workload.arrivals().arrived({&all, 1});
+  workload.verify(VerifyLevel::sample, 1);
+  CHECK((done >= 4 && done < 24));
+  workload.verify(VerifyLevel::full, 1);
+  CHECK(done == 24);
+}
+
 TEST_CASE("pac: a full verification tells how many bands are done, and can be stopped") {
   PacWorkload workload(pac_params(4, {{"perm", "0"}}));
   std::uint64_t done = 0, total = 0;
