@@ -2,6 +2,7 @@
 // values mean is for the commands.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -45,5 +46,86 @@ struct CommandLineText {
   std::vector<CommandText> commands;
 };
 CommandLineText describe_command_line(std::span<const SuiteInfo> suites);
+
+// What is wrong with a command line, in one line: the option, its value, what is accepted, and what
+// may have been meant.
+
+// "there is no command "merkel"; accepted: ...; did you mean ...?"
+std::string no_command(const std::string& name, const CLI::App& app);
+
+// Throws Error(usage) with what CLI11 says, reworded where that is clearer, and the help to read.
+[[noreturn]] void refuse(const CLI::ParseError& error, const CLI::App& app,
+                         std::span<const std::string> argv);
+
+// Throws Error(usage) where the first word is no command: "mgpu-bench merkel --help" is no call for
+// help.
+void refuse_unknown_command(const CLI::App& app, std::span<const std::string> words);
+
+// Throws Error(usage) for "-size 4", which would be read as "--strategy ize" and a suite "4".
+void refuse_long_names_behind_one_dash(const CLI::App& app, std::span<const std::string> words);
+
+// What help says after the options of a command: examples, and what its output means.
+
+inline constexpr const char* kFooter =
+    "First steps:\n"
+    "  mgpu-bench devices               what there is\n"
+    "  mgpu-bench run merkle --quick    measure\n"
+    "\n"
+    "Every option of run is also an environment variable (--time-limit: MGPU_BENCH_TIME_LIMIT) and "
+    "a key of the --config file "
+    "(time-limit = \"10m\"). A flag wins over the environment, that over the file.\n"
+    "\n"
+    "Exit codes: 0 ok, 1 internal error or output not writable, 2 usage, bad input or not "
+    "comparable, 3 a regression, a missing "
+    "case or a requirement not met, 4 inconclusive, 5 a case failed, 6 a result was wrong, 7 no "
+    "device, 77 fewer devices than "
+    "required, 130 and 143 interrupted.\n";
+
+inline constexpr const char* kRunFooter =
+    "Examples:\n"
+    "  mgpu-bench run                                         every suite and strategy on the "
+    "default devices\n"
+    "  mgpu-bench run merkle -d gpu -s equal,dynamic -o r.json --trace r.trace.json\n"
+    "  mgpu-bench run merkle -d cpu --sub-devices 2 --size 2^16,2^18 --mode resident -n 20\n"
+    "  mgpu-bench run -d gpu --device-counts 1,2,4,8 --require-devices 8 --strict --time-limit "
+    "10m\n"
+    "  mgpu-bench run --quick --json | jq '.runs[].metrics.speedup'\n";
+
+inline constexpr const char* kLinksFooter =
+    "Matrices: rows are sources, columns destinations; both ways is the sum of both directions. "
+    "GB/s are 10^9 bytes per second.\n"
+    "Collectives, as nccl-tests defines them: algbw = size / time, where the time is that of one "
+    "of up to 20 calls enqueued "
+    "together; busbw = algbw x 2(n-1)/n of all-reduce on n devices, x (n-1)/n of all-gather, "
+    "reduce-scatter and all-to-all, x 1 of "
+    "the others. Every element of every result is checked; what was wrong has no rate, and exit "
+    "code 6.\n"
+    "\n"
+    "Examples:\n"
+    "  mgpu-bench links                                       matrices, latencies, all-reduce\n"
+    "  mgpu-bench links -d cpu --sub-devices 2 --quick        without a GPU\n"
+    "  mgpu-bench links --op all-reduce,all-gather --sizes 4KiB:1GiB --device-counts 2,4 -o "
+    "links.json\n"
+    "  mgpu-bench links --peer staged --json | jq '.transfers[] | {from, to, bytes_per_s}'\n";
+
+inline constexpr const char* kSimulateFooter =
+    "Examples:\n"
+    "  mgpu-bench simulate node.json                          every strategy, both modes\n"
+    "  mgpu-bench simulate cluster.json -s equal,dynamic --mode end-to-end --device-counts "
+    "64,256,1024\n"
+    "  mgpu-bench simulate --from r.json -s all --trace s.trace.json\n"
+    "  mgpu-bench simulate cluster.json -s dynamic,capability --nodes 2..1024\n"
+    "  mgpu-bench schema scenario                             what FILE may hold\n";
+
+inline constexpr const char* kCompareFooter =
+    "Examples:\n"
+    "  mgpu-bench compare last~1 last                         the last two results\n"
+    "  mgpu-bench compare base.json new.json                  exit code 3 when something became "
+    "slower\n"
+    "  mgpu-bench compare base.json new.json --confirm 2 --markdown \"$GITHUB_STEP_SUMMARY\"\n"
+    "  mgpu-bench compare ./old/mgpu-bench ./new/mgpu-bench --interleave 12 --with 'merkle -d cpu "
+    "-s equal -n 5'\n"
+    "  mgpu-bench compare --interleave 12 --with 'merkle -d cpu --sub-devices 2 --mode resident' "
+    "-- '' '--slow 0=1.1'\n";
 
 }  // namespace mgpu

@@ -14,11 +14,11 @@
 #include "app/sizes.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
-#include "lib/base/first_few.hpp"
 #include "lib/base/quantity.hpp"
+#include "lib/base/quote.hpp"
 #include "lib/base/scratch_folder.hpp"
-#include "lib/report/any_result.hpp"
 #include "lib/report/comparison_text.hpp"
+#include "lib/report/json_file.hpp"
 #include "lib/report/record_json.hpp"
 
 namespace mgpu {

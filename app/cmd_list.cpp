@@ -10,8 +10,7 @@
 #include "lib/plan/choose.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/profile/metrics.hpp"
-#include "lib/report/json_build.hpp"
-#include "lib/report/json_text.hpp"
+#include "lib/report/documents.hpp"
 #include "lib/report/table_writer.hpp"
 
 namespace mgpu {
@@ -19,65 +18,21 @@ namespace {
 
 constexpr std::size_t kHang = 16;  // lines that are broken go on behind the names
 
-JsonValue suites_json(std::span<const SuiteInfo> suites) {
-  JsonValue list = json_list();
+std::vector<ListedSuite> listed_suites(std::span<const SuiteInfo> suites) {
+  std::vector<ListedSuite> listed;
   for (const SuiteInfo& suite : suites) {
-    JsonValue options = json_list();
-    for (const SuiteOption& option : suite.options) {
-      append(options, json_object({{"name", option.name},
-                                   {"values", option.values},
-                                   {"default", option.values.at(0)},
-                                   {"help", option.help}}));
-    }
-    JsonValue modes = json_list();
-    for (const Mode& mode : suite.modes) append(modes, to_string(mode));
-    append(list, json_object({{"name", suite.name},
-                              {"summary", suite.summary},
-                              {"size_counts", suite.size_name},
-                              {"default_size", suite.default_size},
-                              {"quick_size", suite.quick_size},
-                              {"modes", std::move(modes)},
-                              {"input", suite.input},
-                              {"options", std::move(options)}}));
+    listed.push_back({suite.name,
+                      suite.summary,
+                      suite.size_name,
+                      suite.input,
+                      suite.default_size,
+                      suite.quick_size,
+                      suite.modes,
+                      {}});
+    for (const SuiteOption& option : suite.options)
+      listed.back().options.push_back({option.name, option.help, option.values});
   }
-  return list;
-}
-
-JsonValue strategies_json() {
-  JsonValue list = json_list();
-  for (const StrategyInfo& strategy : listed_strategies()) {
-    JsonValue params = json_list();
-    for (const StrategyParam& p : strategy.params) {
-      if (p.choices.empty()) {
-        append(params, json_object({{"name", p.name},
-                                    {"default", p.standard},
-                                    {"min", p.min},
-                                    {"max", p.max},
-                                    {"help", p.help}}));
-      } else {
-        append(params, json_object({{"name", p.name},
-                                    {"default", p.text(p.standard)},
-                                    {"choices", p.choices},
-                                    {"help", p.help}}));
-      }
-    }
-    append(list, json_object({{"name", strategy.name},
-                              {"summary", strategy.summary},
-                              {"params", std::move(params)}}));
-  }
-  return list;
-}
-
-JsonValue metrics_json() {
-  JsonValue list = json_list();
-  for (const MetricInfo& metric : all_metrics()) {
-    append(list, json_object({{"name", metric.name},
-                              {"unit", metric.unit},
-                              {"higher_is_better", metric.higher_is_better},
-                              {"optional", metric.optional},
-                              {"definition", metric.definition}}));
-  }
-  return list;
+  return listed;
 }
 
 std::string suites_text(std::span<const SuiteInfo> suites) {
@@ -144,11 +99,15 @@ ExitCode cmd_list(const Context& context) {
   read_word({what, "list"}, accepted);
   const bool suites = what == "suites", strategies = what == "strategies";
   if (context.invocation.settings.is_on("json")) {
-    JsonValue list = suites       ? suites_json(context.suites)
-                     : strategies ? strategies_json()
-                                  : metrics_json();
-    print_json(indented_json(json_object(
-        {{"schema", "mgpu-bench/list"}, {"schema_version", 2}, {what, std::move(list)}})));
+    ListDocument document;
+    if (suites) {
+      document.suites = listed_suites(context.suites);
+    } else if (strategies) {
+      document.strategies = listed_strategies();
+    } else {
+      document.metrics.assign(all_metrics().begin(), all_metrics().end());
+    }
+    print_json(list_json(document));
   } else {
     const std::string text = suites       ? suites_text(context.suites)
                              : strategies ? strategies_text()

@@ -16,8 +16,7 @@
 #include "lib/base/quantity.hpp"
 #include "lib/exec/scenario_run.hpp"
 #include "lib/plan/scaling.hpp"
-#include "lib/report/json_build.hpp"
-#include "lib/report/json_text.hpp"
+#include "lib/report/documents.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/scenario_json.hpp"
 #include "lib/report/table_writer.hpp"
@@ -72,26 +71,12 @@ std::string as_text(const SessionOptions& session, std::span<const PlannedCase> 
 }
 
 std::string as_json(const SessionOptions& session, std::span<const PlannedCase> cases) {
-  JsonValue list = json_list();
+  std::vector<ListedPlan> plans;
   const Problem& problem = session.problems.front();
-  for (const PlannedCase& planned : cases) {
-    JsonValue considered = json_list();
-    for (const Candidate& candidate : planned.choice.considered) {
-      append(considered, json_object({{"strategy", candidate.strategy->name},
-                                      {"devices", candidate.devices},
-                                      {"predicted_ns", candidate.predicted}}));
-    }
-    append(list, json_object({{"suite", problem.suite->name},
-                              {problem.suite->size_name, problem.params.size},
-                              {"mode", to_string(planned.mode)},
-                              {"strategy", planned.choice.chosen.strategy->name},
-                              {"devices", chosen_devices(planned, session.devices)},
-                              {"predicted_ns", planned.choice.chosen.predicted},
-                              {"reasons", planned.choice.reasons},
-                              {"considered", std::move(considered)}}));
-  }
-  return indented_json(json_object(
-      {{"schema", "mgpu-bench/plan"}, {"schema_version", 1}, {"plans", std::move(list)}}));
+  for (const PlannedCase& planned : cases)
+    plans.push_back({problem.suite->name, problem.suite->size_name, problem.params.size,
+                     planned.mode, chosen_devices(planned, session.devices), planned.choice});
+  return plan_json(plans);
 }
 
 ExitCode deliver(const Context& context, const SessionOptions& session,

@@ -5,7 +5,7 @@
 #include "app/problems.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
-#include "lib/report/any_result.hpp"
+#include "lib/report/json_file.hpp"
 #include "lib/report/links_tables.hpp"
 #include "lib/report/size_sweep.hpp"
 #include "lib/report/table_writer.hpp"

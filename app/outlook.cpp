@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "lib/base/first_few.hpp"
+#include "lib/base/quote.hpp"
 
 namespace mgpu {
 namespace {

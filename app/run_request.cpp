@@ -8,7 +8,6 @@
 
 #include "app/device_set.hpp"
 #include "app/problems.hpp"
-#include "lib/base/did_you_mean.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"

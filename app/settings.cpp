@@ -8,7 +8,6 @@
 #include <set>
 
 #include "app/config_file.hpp"
-#include "lib/base/did_you_mean.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"

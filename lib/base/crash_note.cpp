@@ -1,12 +1,13 @@
-// POSIX: sigaction. The handler calls nothing but write and sigaction, which signals allow.
+// POSIX: sigaction. The handler calls nothing but write, nanosleep and sigaction, which signals
+// allow, and appends to a string with room.
 #include "lib/base/crash_note.hpp"
 
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <iterator>
 #include <mutex>
 #include <vector>
@@ -26,28 +27,41 @@ constexpr Crash kCrashes[] = {{SIGSEGV, " (SIGSEGV)\n"},
                               {SIGILL, " (SIGILL)\n"},
                               {SIGABRT, " (SIGABRT)\n"}};
 
-std::mutex notes_mutex;          // over the next two
-std::vector<const char*> notes;  // the last is the one that is written
+constexpr std::size_t kLongestName = 16;
+
+std::mutex notes_mutex;           // over the next two
+std::vector<std::string*> notes;  // the last is the one that is written
 struct sigaction replaced_actions[std::size(kCrashes)];
-std::atomic<const char*> current_note{nullptr};
-static_assert(std::atomic<const char*>::is_always_lock_free);
+// Its capacity holds the name of a signal as well.
+std::atomic<std::string*> current_note{nullptr};
+std::atomic<bool> is_written{true};  // false while a thread writes it
+static_assert(std::atomic<std::string*>::is_always_lock_free);
 
-void say(const char* text) { static_cast<void>(!::write(STDERR_FILENO, text, std::strlen(text))); }
+void wait_until_written() {
+  const timespec millisecond{0, 1'000'000};
+  for (int i = 0; i < 100 && !is_written; ++i) ::nanosleep(&millisecond, nullptr);
+}
 
-// What caused the signal happens again once this returns, and then ends the process.
+// What caused the signal happens again once this returns, and then ends the process. Several
+// threads may come here at once.
 extern "C" void on_crash(int number) {
-  const char* const line = current_note.exchange(nullptr);
+  is_written = current_note == nullptr && is_written;
+  std::string* const line = current_note.exchange(nullptr);
+  if (line == nullptr) wait_until_written();
   for (std::size_t i = 0; i < std::size(kCrashes); ++i) {
+    if (line != nullptr && kCrashes[i].number == number) {
+      line->append(kCrashes[i].name);
+      static_cast<void>(!::write(STDERR_FILENO, line->data(), line->size()));
+      is_written = true;
+    }
     ::sigaction(kCrashes[i].number, &replaced_actions[i], nullptr);
-    if (line == nullptr || kCrashes[i].number != number) continue;
-    say(line);
-    say(kCrashes[i].name);
   }
 }
 
 }  // namespace
 
 CrashNote::CrashNote(const std::string& line) : line_("mgpu-bench: " + printable(line)) {
+  line_.reserve(line_.size() + kLongestName);
   const std::scoped_lock lock(notes_mutex);
   if (notes.empty()) {
     struct sigaction action = {};
@@ -56,13 +70,13 @@ CrashNote::CrashNote(const std::string& line) : line_("mgpu-bench: " + printable
     for (std::size_t i = 0; i < std::size(kCrashes); ++i)
       ::sigaction(kCrashes[i].number, &action, &replaced_actions[i]);
   }
-  notes.push_back(line_.c_str());
+  notes.push_back(&line_);
   current_note = notes.back();
 }
 
 CrashNote::~CrashNote() {
   const std::scoped_lock lock(notes_mutex);
-  notes.erase(std::find(notes.begin(), notes.end(), line_.c_str()));
+  notes.erase(std::find(notes.begin(), notes.end(), &line_));
   current_note = notes.empty() ? nullptr : notes.back();
   if (!notes.empty()) return;
   for (std::size_t i = 0; i < std::size(kCrashes); ++i)

@@ -5,9 +5,9 @@
 
 namespace mgpu {
 
-// While one lives, a signal of a crash (SIGSEGV, SIGBUS, SIGILL, SIGABRT) first writes its line to
-// standard error, with the name of the signal; of several, that of the last one made. The process
-// then ends as it would without.
+// While one lives, a signal of a crash (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) first writes its
+// line to standard error, with the name of the signal; of several, that of the last one made. The
+// process then ends as it would without.
 class CrashNote {
  public:
   explicit CrashNote(const std::string& line);

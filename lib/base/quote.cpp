@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 namespace mgpu {
 
@@ -32,6 +35,55 @@ std::string shell_word(const std::string& word) {
   std::string quoted = "'";
   for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
+}
+
+std::string first_few(std::span<const std::string> names) {
+  constexpr std::size_t named = 3;  // a fourth takes no more room than "1 more"
+  if (names.empty()) return "";
+  const bool all = names.size() <= named + 1;
+  const std::size_t before = all ? names.size() - 1 : named;
+  std::string text;
+  for (std::size_t k = 0; k < before; ++k) text += (k == 0 ? "" : ", ") + names[k];
+  return text + (text.empty() ? "" : " and ") +
+         (all ? names.back() : std::to_string(names.size() - named) + " more");
+}
+
+// By edit distance: few words are known, and a refusal may take its time.
+
+namespace {
+
+// The fewest letters to put in, take out, change, or swap with the next one (Damerau 1964; no
+// letter takes part in two of these).
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::swap(before, last);
+    std::swap(last, row);
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      row[j + 1] = std::min({last[j] + (a[i] == b[j] ? 0 : 1), last[j + 1] + 1, row[j] + 1});
+      const bool swapped = i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j];
+      if (swapped) row[j + 1] = std::min(row[j + 1], before[j - 1] + 1);
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string did_you_mean(std::string_view name, std::span<const std::string> known) {
+  const std::string* nearest = nullptr;
+  std::size_t least =
+      std::max<std::size_t>(2, name.size() / 3) + 1;  // more mistakes than that make another word
+  for (const std::string& one : known) {
+    if (name.size() > 2 * one.size() + 2) continue;
+    const std::size_t mistakes = distance(name, one);
+    if (mistakes >= least || mistakes >= name.size()) continue;
+    least = mistakes;
+    nearest = &one;
+  }
+  return nearest == nullptr ? "" : "; did you mean " + in_quotes(*nearest) + "?";
 }
 
 }  // namespace mgpu

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <chrono>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 
 namespace mgpu {
@@ -22,6 +24,36 @@ constexpr Nanos from_seconds(double s) {
   if (!(s < limit)) return Nanos{static_cast<std::int64_t>(limit * 1e9)};
   if (s < -limit) return Nanos{-static_cast<std::int64_t>(limit * 1e9)};
   return Nanos{static_cast<std::int64_t>(s * 1e9 + (s >= 0 ? 0.5 : -0.5))};
+}
+
+// Strong integer ids, so that a position in a device set cannot be passed where a count is meant.
+
+// Position of a device among those that share a sample: 0 .. n-1. Plans, the executor, samples and
+// timelines count so; positions in the session's list of devices, of which a case takes some, are
+// plain numbers. (On the fake backend: among its devices.)
+struct DeviceIndex {
+  std::uint32_t value = 0;
+  constexpr auto operator<=>(const DeviceIndex&) const = default;
+};
+
+// Sums and products that stay at the end of the range where they would leave it: for time stamps
+// and extents that nobody vouches for.
+
+constexpr Nanos saturating_add(Nanos a, Nanos b) {
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(a.count(), b.count(), &sum)) return Nanos{sum};
+  return b < Nanos{} ? Nanos::min() : Nanos::max();
+}
+
+constexpr Nanos saturating_subtract(Nanos a, Nanos b) {
+  std::int64_t difference = 0;
+  if (!__builtin_sub_overflow(a.count(), b.count(), &difference)) return Nanos{difference};
+  return b > Nanos{} ? Nanos::min() : Nanos::max();
+}
+
+constexpr std::uint64_t saturating_multiply(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
 }  // namespace mgpu

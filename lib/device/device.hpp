@@ -38,7 +38,7 @@ struct Device {
   std::optional<std::string> uuid;  // lower-case hex with dashes, no prefix
   std::vector<std::string> extensions;
   std::optional<DeviceNode> node;  // none: there is but one
-  double score = 0;                // static score 0-100: lib/device/score.hpp
+  double score = 0;                // static score 0-100: lib/device/selection.hpp
 
   bool is_cpu() const { return type == DeviceType::cpu; }
   bool is_elsewhere() const { return node && node->number != 0; }  // on another machine, as a rule

@@ -3,12 +3,26 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "lib/base/units.hpp"
-#include "lib/device/peer_path.hpp"
 
 namespace mgpu {
+
+// PeerPath: how data gets from one device to another.
+
+enum class PeerPath {
+  direct,  // a device's kernels and copies write into the other's memory, over the link between
+           // them
+  staged,  // down into pinned host memory and up again, in pieces, both ways at once
+  host,    // both work in host memory: a copy there
+};
+
+// "direct", "staged", "host": as options name them, as printed and as in JSON.
+constexpr std::string_view to_string(PeerPath path) {
+  return path == PeerPath::direct ? "direct" : path == PeerPath::staged ? "staged" : "host";
+}
 
 struct PeerLink {
   PeerPath path = PeerPath::direct;

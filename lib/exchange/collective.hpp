@@ -7,7 +7,6 @@
 #include <span>
 #include <string_view>
 
-#include "lib/base/ids.hpp"
 #include "lib/base/units.hpp"
 
 namespace mgpu {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <sstream>
 
-#include "lib/device/score.hpp"
+#include "lib/device/selection.hpp"
 
 namespace mgpu {
 namespace {

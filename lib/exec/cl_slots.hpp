@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "lib/base/ids.hpp"
+#include "lib/base/units.hpp"
 #include "lib/exec/cl_device.hpp"
 #include "lib/workload/pages.hpp"
 

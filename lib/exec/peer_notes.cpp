@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "lib/base/first_few.hpp"
+#include "lib/base/quote.hpp"
 
 namespace mgpu {
 

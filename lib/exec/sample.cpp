@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "lib/base/quantity.hpp"
-#include "lib/base/saturating.hpp"
+#include "lib/base/units.hpp"
 
 namespace mgpu {
 

@@ -16,7 +16,7 @@
 #include <queue>
 #include <vector>
 
-#include "lib/base/ids.hpp"
+#include "lib/base/units.hpp"
 #include "lib/plan/network.hpp"
 #include "lib/plan/shared_link.hpp"
 

@@ -147,4 +147,6 @@ std::vector<ScalingRow> simulate_scaling(const Scenario& scenario, const Scaling
   return rows;
 }
 
+const char* to_string(Scales scales) { return scales == Scales::strong ? "strong" : "weak"; }
+
 }  // namespace mgpu

@@ -14,6 +14,7 @@
 namespace mgpu {
 
 enum class Scales { strong, weak };
+const char* to_string(Scales scales);
 
 struct ScalingRow {
   std::string strategy;

@@ -9,7 +9,6 @@
 #include <variant>
 #include <vector>
 
-#include "lib/base/ids.hpp"
 #include "lib/base/units.hpp"
 #include "lib/device/link_rate.hpp"
 #include "lib/device/peer_links.hpp"

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <optional>
 
-#include "lib/base/did_you_mean.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/plan/choose.hpp"

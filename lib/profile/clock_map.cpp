@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "lib/base/saturating.hpp"
+#include "lib/base/units.hpp"
 
 namespace mgpu {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "lib/base/error.hpp"
-#include "lib/base/saturating.hpp"
+#include "lib/base/units.hpp"
 #include "lib/profile/metrics.hpp"
 
 namespace mgpu {

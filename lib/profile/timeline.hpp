@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "lib/base/ids.hpp"
 #include "lib/base/name.hpp"
 #include "lib/base/units.hpp"
-#include "lib/device/peer_path.hpp"
+#include "lib/device/peer_links.hpp"
 
 namespace mgpu {
 

@@ -9,10 +9,9 @@
 #include "lib/base/output_file.hpp"
 #include "lib/base/text_file.hpp"
 #include "lib/report/capability_json.hpp"
+#include "lib/report/json_build.hpp"
 #include "lib/report/json_file.hpp"
 #include "lib/report/json_reader.hpp"
-#include "lib/report/json_text.hpp"
-#include "lib/report/peer_links_json.hpp"
 #include "lib/report/record_fields.hpp"
 
 namespace mgpu {

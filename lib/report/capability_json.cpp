@@ -1,12 +1,16 @@
+
 #include "lib/report/capability_json.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "lib/base/quote.hpp"
+#include "lib/report/given_limits.hpp"
+#include "lib/report/json_build.hpp"
 #include "lib/report/json_reader.hpp"
-#include "lib/report/json_text.hpp"
 #include "lib/report/record_fields.hpp"
 
 namespace mgpu {
@@ -55,6 +59,93 @@ bool is_complete(const Capability& of) {
                       of.pinned_down, of.pageable_up, of.pageable_down};
   return std::all_of(rates.begin(), rates.end(), [](double rate) { return rate > 0; }) &&
          of.launch > Nanos{} && of.next_launch > Nanos{};
+}
+
+namespace {
+
+void add_link(JsonValue& json, const PeerLink& link) {
+  put(json, "path", to_string(link.path));
+  put(json, "bytes_per_s", finite_json(link.bytes_per_s));
+  put(json, "latency_ns", link.latency);
+}
+
+// What is left out is as `standard`.
+PeerLink read_link(const JsonReader& object, const PeerLink& standard) {
+  PeerLink link = standard;
+  if (object.has("path")) {
+    const auto path = from_string<PeerPath>(object.at("path").string());
+    if (!path)
+      object.at("path").fail(in_quotes(object.at("path").string()) +
+                             " is unknown; accepted: direct, staged, host");
+    link.path = *path;
+  }
+  if (object.has("bytes_per_s"))
+    link.bytes_per_s = object.at("bytes_per_s").finite(0, kMostGivenRate);
+  if (object.has("latency_ns")) link.latency = object.at("latency_ns").duration(kMostGivenTime);
+  return link;
+}
+
+}  // namespace
+
+JsonValue peer_links_json(const PeerLinks& links) {
+  if (links.devices() < 2) return {};
+  const PeerLink& standard = links.of(0, 1);
+  JsonValue json;
+  add_link(json, standard);
+  JsonValue pairs = json_list();
+  bool differ = false;
+  for (std::size_t from = 0; from < links.devices(); ++from) {
+    for (std::size_t to = 0; to < links.devices(); ++to) {
+      if (from == to || links.of(from, to) == standard) continue;
+      JsonValue pair = json_object({{"from", from}, {"to", to}});
+      add_link(pair, links.of(from, to));
+      append(pairs, std::move(pair));
+      differ = true;
+    }
+  }
+  if (differ) put(json, "pairs", std::move(pairs));
+  return json;
+}
+
+JsonValue peer_links_schema() {
+  return json_of_text(R"({
+    "description": "what all pairs of devices have, and those that differ, one way each; bytes_per_s: of large copies each way, 0: without limit; latency_ns: of an exchange of nothing",
+    "type": "object",
+    "required": ["path", "bytes_per_s", "latency_ns"],
+    "properties": {
+      "path": {"enum": ["direct", "staged", "host"]},
+      "bytes_per_s": {"type": "number", "minimum": 0},
+      "latency_ns": {"type": "integer", "minimum": 0},
+      "pairs": {"type": "array", "items": {
+        "type": "object",
+        "required": ["from", "to", "path", "bytes_per_s", "latency_ns"],
+        "properties": {
+          "from": {"description": "position in devices", "type": "integer", "minimum": 0},
+          "to": {"type": "integer", "minimum": 0},
+          "path": {"enum": ["direct", "staged", "host"]},
+          "bytes_per_s": {"type": "number", "minimum": 0},
+          "latency_ns": {"type": "integer", "minimum": 0}
+        }}}
+    }})");
+}
+
+PeerLinks read_peer_links(const JsonReader& json, std::size_t devices) {
+  json.expect(json.is_object(), "an object");
+  const PeerLink standard = read_link(json, {});
+  PeerLinks links(devices, standard);
+  if (!json.has("pairs")) return links;
+  std::set<std::pair<std::size_t, std::size_t>> seen;
+  json.at("pairs").elements([&](const JsonReader& pair) {
+    const auto last = devices - 1;
+    const auto from = pair.at("from").integer<std::size_t>(0, last),
+               to = pair.at("to").integer<std::size_t>(0, last);
+    if (from == to)
+      pair.at("to").fail(fmt::format("{} is where it comes from, too: two devices expected", to));
+    if (!seen.insert({from, to}).second)
+      pair.fail(fmt::format("from {} to {} was there before", from, to));
+    links.of(from, to) = read_link(pair, standard);
+  });
+  return links;
 }
 
 }  // namespace mgpu

@@ -7,8 +7,8 @@
 #include <numeric>
 #include <sstream>
 
-#include "lib/base/first_few.hpp"
 #include "lib/base/quantity.hpp"
+#include "lib/base/quote.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/report/fault_words.hpp"
 #include "lib/report/metric_interval.hpp"

@@ -1,7 +1,9 @@
 // Two results, case by case: by how much each figure changed, how well that is known, and whether
-// it is a regression. Pure. Tables are in comparison_text.cpp, JSON in comparison_json.cpp.
+// it is a regression. Pure. How it is shown is in comparison_text.cpp.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,9 +12,28 @@
 #include "lib/base/bootstrap.hpp"
 #include "lib/base/significance.hpp"
 #include "lib/report/case_values.hpp"
-#include "lib/report/environment_difference.hpp"
+#include "lib/report/record.hpp"
 
 namespace mgpu {
+
+// Were two results measured on the same machine in the same state? A ratio between two machines is
+// not a regression.
+
+struct EnvironmentDifference {
+  std::string what;         // "cpu", "device 0:1 driver_version"
+  std::string base, fresh;  // "-": not there
+  bool decisive =
+      false;  // it changes what is measured: such results are not compared unless asked to
+};
+
+// Decisive are: the devices (number, name, type, driver, platform, units, handicap), the host, the
+// CPU and the cores that may be used, variables that reconfigure devices, measured or simulated,
+// and settings of devices as kSettingTable has it. Only noted are kernel, os, memory and which
+// cores may be used, which change on one machine.
+std::vector<EnvironmentDifference> environment_differences(const Report& base, const Report& fresh);
+
+// "cpu: Xeon 8375C -> EPYC 7763"
+std::string to_string(const EnvironmentDifference& difference);
 
 // Noise above this share is that of a busy machine, not of the work: a floor of it would let a
 // slow-down of any size pass.
@@ -63,6 +84,8 @@ struct ComparisonRow {
   std::string impossible;  // BASE or NEW where its speed-up cannot be; else empty
   std::vector<std::string> warnings;
   std::optional<Confirmation> confirmation;
+  // Which values each resample of `ratio` drew, by side; where that was asked for.
+  std::vector<std::map<std::string, std::vector<std::uint32_t>>> resamples;
 };
 
 struct UncomparedCase {

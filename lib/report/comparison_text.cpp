@@ -1,4 +1,4 @@
-// A comparison as text and as Markdown: the same cells. JSON is in comparison_json.cpp.
+// A comparison as text and as Markdown: the same cells; and as JSON.
 #include "lib/report/comparison_text.hpp"
 
 #include <fmt/format.h>
@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "lib/base/quantity.hpp"
-#include "lib/report/row_notes.hpp"
+#include "lib/report/json_build.hpp"
+#include "lib/report/record_fields.hpp"
+#include "lib/report/table_writer.hpp"
 #include "lib/report/text_table.hpp"
 
 namespace mgpu {
@@ -278,6 +281,189 @@ std::string comparison_markdown(const Comparison& comparison, const ComparisonSo
   for (const EnvironmentDifference& d : comparison.differences)
     out += fmt::format("- differs: {}\n", escaped(to_string(d)));
   return out;
+}
+
+// The fields of a comparison as JSON.
+
+namespace {
+
+constexpr DocumentId kCompareId{"mgpu-bench/compare", 2};
+constexpr auto kChanges = {Change::regression, Change::improvement, Change::same,
+                           Change::inconclusive};
+
+struct ComparisonDocument {
+  ToolInfo tool;
+  ComparisonSources sources;
+  Comparison comparison;
+};
+
+// By side: which values were drawn.
+using DrawnValues = std::map<std::string, std::vector<std::uint32_t>>;
+
+std::vector<DrawnValues> drawn_for(const ComparisonRow& row, const Comparison& all) {
+  const std::size_t base = row.base.values.size(), fresh = row.fresh.values.size();
+  std::vector<DrawnValues> drawn;
+  if (all.interleaved) {
+    for (Resample& one : pair_resamples(fresh, all.options.bootstrap))
+      drawn.push_back({{"pairs", std::move(one.fresh)}});
+  } else {
+    for (Resample& one : ratio_resamples(base, fresh, all.options.bootstrap))
+      drawn.push_back({{"base", std::move(one.base)}, {"new", std::move(one.fresh)}});
+  }
+  return drawn;
+}
+
+bool has_values(const ComparedSide& side, bool) { return !side.values.empty(); }
+
+using Interval = std::vector<double>;
+constexpr const char* kIntervalSchema =
+    R"({"type": ["array", "null"], "items": {"type": "number"}, "minItems": 2, "maxItems": 2})";
+constexpr const char* kShareSchema =
+    R"({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})";
+constexpr const char* kProbabilitySchema = R"({"type": "number", "minimum": 0, "maximum": 1})";
+
+template <auto Member>
+constexpr auto method = [](const ComparisonDocument& of) { return of.comparison.*Member; };
+template <auto Member>
+constexpr auto bootstrap =
+    [](const ComparisonDocument& of) { return of.comparison.options.bootstrap.*Member; };
+
+}  // namespace
+
+template <>
+inline constexpr std::initializer_list<Change> kAllOf<Change> = kChanges;
+template <>
+inline constexpr std::initializer_list<TestMethod> kAllOf<TestMethod> = {
+    TestMethod::mann_whitney_exact, TestMethod::mann_whitney_normal, TestMethod::signed_rank_exact,
+    TestMethod::signed_rank_normal};
+
+template <>
+const Description<ComparedSide>& description<ComparedSide>() {
+  using S = ComparedSide;
+  static const Description<S> kSide{
+      {computed<[](const S& side) { return side.values.size(); }>("n"),
+       field<&S::median>("median", "of the values").null_unless(has_values),
+       field<&S::figure>("figure",
+                         "what run and report show of this result: a speed-up is a ratio of "
+                         "medians there; ratio and interval are of these")
+           .null_unless(has_values),
+       field<&S::values>("values")},
+      "",
+      "side"};
+  return kSide;
+}
+
+template <>
+const Description<Confirmation>& description<Confirmation>() {
+  static const Description<Confirmation> kConfirmation{
+      {field<&Confirmation::runs>("runs"), field<&Confirmation::agreed>("agreed")}};
+  return kConfirmation;
+}
+
+template <>
+const Description<ComparisonRow>& description<ComparisonRow>() {
+  using R = ComparisonRow;
+  static constexpr auto kCompared = [](const R& row) { return row.ratio.has_value(); };
+  static const Description<R> kRow{
+      {field<&R::name>("case"),
+       computed<[](const R& row) { return std::string(info(row.metric).name); }>("metric"),
+       computed<[](const R& row) { return std::string(info(row.metric).unit); }>("unit"),
+       computed<[](const R& row) { return info(row.metric).higher_is_better; }>("higher_is_better"),
+       field<&R::floor>("floor", "of this row: the noise that calibrate found, where that is more"),
+       field<&R::base>("base"), field<&R::fresh>("new"),
+       field<&R::ratio, &RatioInterval::ratio>("ratio", "new / base"),
+       computed<[](const R& row) {
+         return row.ratio ? Interval{row.ratio->low, row.ratio->high} : Interval{};
+       }>("interval")
+           .null_unless([](const R& row, bool) { return row.ratio.has_value(); })
+           .with_schema(kIntervalSchema),
+       group<R>("test", "",
+                {field<&R::test, &TestResult::method>("method"),
+                 field<&R::test, &TestResult::statistic>("statistic"),
+                 field<&R::test, &TestResult::p>("p").with_schema(kProbabilitySchema),
+                 field<&R::p_adjusted>("p_adjusted").with_schema(kProbabilitySchema)})
+           .null_unless([](const R& row, bool) { return row.test.has_value(); })
+           .with_schema(R"({"type": ["object", "null"]})"),
+       field<&R::change>("verdict"), field_as<TextOrNull, &R::reason>("reason"),
+       field<&R::warnings>("warnings"), field<&R::confirmation>("confirmation").if_any(),
+       computed<[](const R& row) { return row.resamples; }>(
+           "resamples", "which values every resample of the interval drew, by index")
+           .when(kCompared)
+           .if_any()},
+      "",
+      "row"};
+  return kRow;
+}
+
+template <>
+const Description<EnvironmentDifference>& description<EnvironmentDifference>() {
+  using D = EnvironmentDifference;
+  static const Description<D> kDifference{
+      {field<&D::what>("what"), field<&D::base>("base"), field<&D::fresh>("new"),
+       field<&D::decisive>("decisive", "it changes what is measured")}};
+  return kDifference;
+}
+
+template <>
+const Description<UncomparedCase>& description<UncomparedCase>() {
+  using C = UncomparedCase;
+  static const Description<C> kUncompared{
+      {field<&C::name>("case"), field<&C::what>("what"),
+       field<&C::lost>("lost", "the base has figures of it, the new result has none")}};
+  return kUncompared;
+}
+
+template <>
+const Description<ComparisonDocument>& description<ComparisonDocument>() {
+  using D = ComparisonDocument;
+  static const Description<D> kDocument{
+      {document_id<D, kCompareId>(), field<&D::tool>("tool"),
+       field<&D::sources, &ComparisonSources::base>("base", "the file, or what was run"),
+       field<&D::sources, &ComparisonSources::fresh>("new"),
+       group<D>(
+           "method", "",
+           {computed<method<&Comparison::interleaved>>("interleaved",
+                                                       "values are of rounds, in pairs"),
+            computed<[](const D& of) -> std::optional<std::string> {
+              if (!of.comparison.interleaved) return std::nullopt;
+              return of.comparison.options.round_value == RoundValue::minimum ? "minimum"
+                                                                              : "median";
+            }>("round_value", "what stands for a round; null without rounds"),
+            computed<[](const D& of) {
+              return std::string(of.comparison.interleaved ? "median of ratios of rounds"
+                                                           : "ratio of medians");
+            }>("estimate"),
+            computed<[](const D&) { return std::string("percentile bootstrap"); }>("interval"),
+            computed<bootstrap<&BootstrapOptions::level>>("level").with_schema(kShareSchema),
+            computed<bootstrap<&BootstrapOptions::resamples>>("resamples"),
+            computed<bootstrap<&BootstrapOptions::seed>>("seed"),
+            computed<[](const D&) { return std::string("holm"); }>("correction"),
+            computed<[](const D& of) { return of.comparison.options.alpha; }>("alpha").with_schema(
+                kShareSchema),
+            computed<method<&Comparison::floor>>(
+                "floor", "changes up to this share count as none, where a row says nothing else")}),
+       computed<method<&Comparison::differences>>("differences"),
+       computed<method<&Comparison::rows>>("rows"),
+       computed<method<&Comparison::uncompared>>("uncompared"), computed<[](const D& of) {
+         std::map<std::string, std::size_t> counts;
+         for (const Change change : kChanges)
+           counts[to_string(change)] = of.comparison.count(change);
+         return counts;
+       }>("counts")},
+      "Times are nanoseconds. Unknown keys may appear in any object and are to be ignored."};
+  return kDocument;
+}
+
+std::string comparison_json(const Comparison& comparison, const ComparisonSources& sources,
+                            const ToolInfo& tool, bool resamples) {
+  ComparisonDocument document{tool, sources, comparison};
+  for (ComparisonRow& row : document.comparison.rows)
+    if (resamples && row.ratio) row.resamples = drawn_for(row, comparison);
+  return json_text(Kind<ComparisonDocument>::write(document));
+}
+
+std::string comparison_schema() {
+  return schema_document<ComparisonDocument>(kCompareId, "mgpu-bench comparison of two results");
 }
 
 }  // namespace mgpu

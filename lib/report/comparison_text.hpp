@@ -2,7 +2,6 @@
 // (schema "mgpu-bench/compare") for scripts.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -10,8 +9,6 @@
 #include "lib/report/table_writer.hpp"
 
 namespace mgpu {
-
-inline constexpr int kCompareSchemaVersion = 2;
 
 // Where the two sides came from: file names, or what was run.
 struct ComparisonSources {
@@ -31,5 +28,6 @@ std::string comparison_words(const Comparison& comparison);
 // With the resamples every interval was made from when asked for: then anyone can make it again.
 std::string comparison_json(const Comparison& comparison, const ComparisonSources& sources,
                             const ToolInfo& tool, bool resamples);
+std::string comparison_schema();
 
 }  // namespace mgpu

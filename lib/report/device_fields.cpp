@@ -129,17 +129,9 @@ const Description<Capability>& description<Capability>() {
   return kCapability;
 }
 
-namespace {
-
-struct KnownCapability {
-  static JsonValue write(const std::optional<Capability>& capability) {
-    return capability_json(capability);
-  }
-  static std::optional<Capability> read(const JsonReader& json) { return read_capability(json); }
-  static JsonValue schema(JsonValue& definitions) { return Kind<Capability>::schema(definitions); }
-};
-
-}  // namespace
+JsonValue KnownCapability::schema(JsonValue& definitions) {
+  return Kind<Capability>::schema(definitions);
+}
 
 template <>
 const Description<Device>& description<Device>() {

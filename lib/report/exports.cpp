@@ -1,5 +1,4 @@
-// The table of kinds, and those that are text: csv, markdown, junit. Those that are JSON are in
-// export_json.cpp.
+// The table of kinds, and each of them.
 #include "lib/report/exports.hpp"
 
 #include <fmt/format.h>
@@ -7,13 +6,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/report/case_name.hpp"
-#include "lib/report/export_json.hpp"
 #include "lib/report/fault_words.hpp"
+#include "lib/report/json_build.hpp"
 #include "lib/report/metric_interval.hpp"
 #include "lib/report/run_groups.hpp"
 #include "lib/report/scale.hpp"
@@ -31,23 +33,6 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
-// The names that any of the runs has, in order: a column each.
-std::vector<std::string> names_in(const Report& report, ParamMap RunRecord::*params) {
-  std::set<std::string> names;
-  for (const RunRecord& run : report.runs)
-    for (const auto& [name, value] : run.*params) names.insert(name);
-  return {names.begin(), names.end()};
-}
-
-std::string param_cells(const std::vector<std::string>& names, const ParamMap& params) {
-  std::string cells;
-  for (const std::string& name : names) {
-    const auto found = params.find(name);
-    cells += ',' + (found == params.end() ? "" : quoted(param_text(found->second)));
-  }
-  return cells;
-}
-
 // Returns "speedup: REASON; efficiency: REASON"; empty where no metric is beyond what it can be.
 std::string doubts_of(const RunRecord& run) {
   std::string text;
@@ -56,36 +41,85 @@ std::string doubts_of(const RunRecord& run) {
   return text;
 }
 
+struct CsvColumn {
+  std::string name;
+  std::function<std::string(const RunRecord&)> cell;
+};
+
+// One for each name that any of the runs has, in order.
+void add_params(const Report& report, const std::string& prefix, ParamMap RunRecord::*params,
+                std::vector<CsvColumn>& columns) {
+  std::set<std::string> names;
+  for (const RunRecord& run : report.runs)
+    for (const auto& [name, value] : run.*params) names.insert(name);
+  for (const std::string& name : names) {
+    columns.push_back({prefix + name, [=](const RunRecord& run) {
+                         const auto found = (run.*params).find(name);
+                         return found == (run.*params).end() ? "" : param_text(found->second);
+                       }});
+  }
+}
+
+template <auto Get>
+CsvColumn column(const char* name) {
+  return {name, [](const RunRecord& run) { return fmt::format("{}", std::invoke(Get, run)); }};
+}
+
+template <Nanos Summary::*Time>
+CsvColumn time_column(const char* name) {
+  return column<[](const RunRecord& run) { return (run.time.*Time).count(); }>(name);
+}
+
+std::vector<CsvColumn> csv_columns(const Report& report) {
+  using R = RunRecord;
+  std::vector<CsvColumn> all{{"started", [&](const R&) { return report.started; }},
+                             column<&R::suite>("suite"),
+                             column<[](const R& run) { return to_string(run.mode); }>("mode")};
+  add_params(report, "param_", &R::params, all);
+  all.push_back(column<&R::strategy>("strategy"));
+  add_params(report, "strategy_", &R::strategy_params, all);
+  for (CsvColumn& each :
+       std::vector<CsvColumn>{column<[](const R& run) {
+                                return run.plan.chosen ? run.plan.chosen->strategy : std::string();
+                              }>("chosen"),
+                              column<[](const R& run) { return run.devices.size(); }>("devices"),
+                              column<[](const R& run) { return run.time.n; }>("samples"),
+                              time_column<&Summary::min>("time_min_ns"),
+                              time_column<&Summary::median>("time_median_ns"),
+                              time_column<&Summary::mean>("time_mean_ns"),
+                              time_column<&Summary::stdev>("time_stdev_ns"),
+                              time_column<&Summary::ci95_low>("time_ci95_low_ns"),
+                              time_column<&Summary::ci95_high>("time_ci95_high_ns"),
+                              column<&R::rate>("rate"), column<&R::rate_unit>("rate_unit")})
+    all.push_back(std::move(each));
+  for (const MetricInfo& metric : all_metrics())
+    all.push_back({metric.name, [value = metric.value](const R& run) {
+                     const std::optional<double> found = run.metrics.*value;
+                     return found && std::isfinite(*found) ? fmt::format("{}", *found) : "";
+                   }});
+  for (CsvColumn& each : std::vector<CsvColumn>{
+           column<[](const R& run) { return run.bottleneck.name; }>("bottleneck"),
+           column<[](const R& run) { return to_string(run.verify.status); }>("verified"),
+           column<asked_for>("devices_asked"),
+           column<[](const R& run) { return run.faults.size(); }>("faults"),
+           column<[](const R& run) { return run.disturbed.size(); }>("disturbed"),
+           column<doubts_of>("doubtful")})
+    all.push_back(std::move(each));
+  return all;
+}
+
 std::string export_csv(const Report& report) {
-  const std::vector<std::string> params = names_in(report, &RunRecord::params),
-                                 own = names_in(report, &RunRecord::strategy_params);
-  std::string out = "started,suite,mode";
-  for (const std::string& name : params) out += ",param_" + quoted(name);
-  out += ",strategy";
-  for (const std::string& name : own) out += ",strategy_" + quoted(name);
-  out +=
-      ",chosen,devices,samples,time_min_ns,time_median_ns,time_mean_ns,time_stdev_ns,time_ci95_low_"
-      "ns,time_ci95_high_ns,rate,"
-      "rate_unit";
-  for (const MetricInfo& metric : all_metrics()) out += std::string(",") + metric.name;
-  out += ",bottleneck,verified,devices_asked,faults,disturbed,doubtful\r\n";
+  const std::vector<CsvColumn> columns = csv_columns(report);
+  std::string out;
+  const auto add = [&](const CsvColumn& column, const std::string& cell) {
+    out += (&column == &columns.front() ? "" : ",") + quoted(cell);
+  };
+  for (const CsvColumn& column : columns) add(column, column.name);
+  out += "\r\n";
   for (const RunRecord& run : report.runs) {
     if (run.status != Status::ok) continue;
-    const Summary& t = run.time;
-    out += fmt::format("{},{},{}{},{}{},{},", quoted(report.started), quoted(run.suite),
-                       to_string(run.mode), param_cells(params, run.params), quoted(run.strategy),
-                       param_cells(own, run.strategy_params),
-                       run.plan.chosen ? quoted(run.plan.chosen->strategy) : "");
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{}", run.devices.size(), t.n, t.min.count(),
-                       t.median.count(), t.mean.count(), t.stdev.count(), t.ci95_low.count(),
-                       t.ci95_high.count(), run.rate, quoted(run.rate_unit));
-    for (const MetricInfo& metric : all_metrics()) {
-      const std::optional<double> value = run.metrics.*metric.value;
-      out += value && std::isfinite(*value) ? fmt::format(",{}", *value) : ",";
-    }
-    out += fmt::format(",{},{},{},{},{},{}\r\n", quoted(run.bottleneck.name),
-                       to_string(run.verify.status), asked_for(run), run.faults.size(),
-                       run.disturbed.size(), quoted(doubts_of(run)));
+    for (const CsvColumn& column : columns) add(column, column.cell(run));
+    out += "\r\n";
   }
   return out;
 }
@@ -211,6 +245,154 @@ std::string exported(std::string_view kind, const Report& report, const std::vec
   if (kind == "markdown") return export_markdown(report);
   if (kind == "junit") return export_junit(report, missed);
   throw Error(ErrorKind::internal, "no export " + std::string(kind));
+}
+
+// JSON for other tools. What each of them reads, and what it stumbles over, is said where it
+// matters. Text formats are in exports.cpp.
+
+namespace {
+
+std::string fact(const Report& report, const std::string& name) {
+  const auto found = report.environment.find(name);
+  return found == report.environment.end() ? "" : found->second;
+}
+
+// Bencher refuses a file without "caches"; compare.py one whose json_schema_version is not 1.
+// Everything of our own must be a string.
+JsonValue google_context(const Report& report) {
+  const std::string cores = fact(report, "cores");
+  std::string devices;
+  for (const DeviceRecord& d : report.devices)
+    devices += (devices.empty() ? "" : ", ") + d.device.id + " " + d.device.name;
+  JsonValue context = json_object();
+  if (!report.started.empty()) put(context, "date", report.started);
+  put(context, "host_name", fact(report, "host"));
+  put(context, "executable", "mgpu-bench");
+  if (!cores.empty() && cores.find_first_not_of("0123456789") == std::string::npos &&
+      cores.size() < 10)
+    put(context, "num_cpus", std::stoi(cores));
+  put(context, "caches", json_list());
+  put(context, "load_avg", json_list());
+  put(context, "library_build_type", "release");
+  put(context, "json_schema_version", 1);
+  put(context, "mgpu_bench_version", report.tool.version);
+  put(context, "mgpu_bench_git", report.tool.git);
+  put(context, "devices", devices);
+  put(context, "cpu_time", "equal to real_time: what the host's processor did is not measured");
+  return context;
+}
+
+// Returns the entry of a sample, or of the median if there is no `sample`, with its keys in the
+// order of Google Benchmark's own writer. The name ends in /real_time, by which Conbench knows
+// which time counts.
+JsonValue google_entry(const RunRecord& run, std::size_t family, std::optional<std::size_t> sample,
+                       double ns) {
+  const std::string name = series_name(run) + "/real_time";
+  JsonValue j = json_object({{"name", sample ? name : name + "_median"},
+                             {"family_index", family},
+                             {"per_family_instance_index", 0},
+                             {"run_name", name},
+                             {"run_type", sample ? "iteration" : "aggregate"},
+                             {"repetitions", run.samples.size()}});
+  if (sample) put(j, "repetition_index", *sample);
+  put(j, "threads", 1);
+  if (!sample) put(j, "aggregate_name", "median");
+  if (!sample) put(j, "aggregate_unit", "time");
+  put(j, "iterations", sample ? 1 : run.samples.size());
+  put(j, "real_time", ns);
+  put(j, "cpu_time", ns);
+  put(j, "time_unit", "ns");
+  if (run.work.ops > 0 && ns > 0) put(j, "items_per_second", run.work.ops / ns * 1e9);
+  return j;
+}
+
+// Returns a figure that other tools may keep: finite, since NaN and Infinity are no JSON and node
+// throws the whole file away, and not beyond what it can be by more than noise.
+std::optional<double> sound_figure(const RunRecord& run, const MetricInfo& metric) {
+  const std::optional<double> value = run.metrics.*metric.value;
+  if (!value || !std::isfinite(*value)) return std::nullopt;
+  for (const DoubtfulMetric& doubt : doubtful_metrics(run))
+    if (doubt.metric == &metric && doubt.beyond_noise) return std::nullopt;
+  return value;
+}
+
+void add_counters(const RunRecord& run, JsonValue& entry) {
+  for (const MetricInfo& metric : all_metrics())
+    if (const auto value = sound_figure(run, metric)) put(entry, metric.name, *value);
+  std::string label = fmt::format("{} on {} devices", strategy_label(run), devices_text(run));
+  for (const std::string& note : fault_notes(run)) label += "; " + note;
+  for (const DoubtfulMetric& doubt : doubtful_metrics(run))
+    label += fmt::format("; {}: {}", doubt.metric->name, doubt.reason);
+  put(entry, "label", label);
+}
+
+double median_ns(const RunRecord& run) { return static_cast<double>(run.time.median.count()); }
+
+template <typename F>
+void each_ok(const Report& report, F f) {
+  for (const RunRecord& run : report.runs)
+    if (run.status == Status::ok && run.time.n > 0) f(run);
+}
+
+struct Measure {
+  const char* slug;  // Bencher's: latency and throughput are built in
+  double value;
+  std::optional<std::pair<double, double>> bounds = {};
+};
+
+std::vector<Measure> measures(const RunRecord& run) {
+  std::vector<Measure> all;
+  const double low = static_cast<double>(run.time.ci95_low.count()),
+               high = static_cast<double>(run.time.ci95_high.count());
+  const double ns = median_ns(run);
+  all.push_back({"latency", ns, std::pair{low, high}});
+  if (run.rate > 0 && low > 0)
+    all.push_back({"throughput", run.rate, std::pair{run.rate * ns / high, run.rate * ns / low}});
+  else if (run.rate > 0)
+    all.push_back({"throughput", run.rate});
+  for (const char* name : {"speedup", "efficiency"}) {
+    const MetricInfo& metric = *find_metric(name);
+    const auto value = sound_figure(run, metric);
+    if (!value) continue;
+    const auto interval = interval_of(run, metric);
+    all.push_back({name, *value, std::pair{interval->low, interval->high}});
+  }
+  if (const auto v = run.metrics.imbalance_percent; v && std::isfinite(*v))
+    all.push_back({"imbalance-percent", *v});
+  return all;
+}
+
+}  // namespace
+
+// Google Benchmark writes the same with --benchmark_repetitions: every sample, then the median.
+std::string export_googlecpp(const Report& report) {
+  JsonValue entries = json_list();
+  std::size_t family = 0;
+  each_ok(report, [&](const RunRecord& run) {
+    for (std::size_t k = 0; k < run.samples.size(); ++k)
+      append(entries, google_entry(run, family, k, static_cast<double>(run.samples[k].count())));
+    JsonValue median = google_entry(run, family++, std::nullopt, median_ns(run));
+    add_counters(run, median);
+    append(entries, std::move(median));
+  });
+  return json_text(
+      json_object({{"context", google_context(report)}, {"benchmarks", std::move(entries)}}));
+}
+
+std::string export_bmf(const Report& report) {
+  JsonValue out = json_object();
+  each_ok(report, [&](const RunRecord& run) {
+    const std::string name = series_name(run);
+    for (const Measure& m : measures(run)) {
+      JsonValue one = json_object({{"value", m.value}});
+      if (m.bounds) {
+        put(one, "lower_value", m.bounds->first);
+        put(one, "upper_value", m.bounds->second);
+      }
+      put_inside(out, name, m.slug, std::move(one));
+    }
+  });
+  return json_text(out);
 }
 
 }  // namespace mgpu

@@ -338,10 +338,10 @@ Field<Record> document_id() {
 
 // The JSON Schema of a document, as text.
 template <typename Record>
-std::string schema_document(const DocumentId& id, const char* title) {
+std::string schema_document(const DocumentId& id, const char* title, Keys keys = Keys::any) {
   JsonValue definitions = json_object();
   JsonValue schema = Kind<Record>::schema(definitions);
-  return schema_text_of(id, title, schema, std::move(definitions));
+  return schema_text_of(id, title, schema, std::move(definitions), keys);
 }
 
 }  // namespace mgpu

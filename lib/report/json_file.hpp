@@ -7,9 +7,12 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "lib/base/error.hpp"
 #include "lib/report/json_build.hpp"
+#include "lib/report/links_record.hpp"
+#include "lib/report/record.hpp"
 
 namespace mgpu {
 
@@ -32,5 +35,14 @@ auto read_json_file(const std::filesystem::path& file, const char* kind, F read)
     throw Error(ErrorKind::input, file.string() + ": " + error.what());
   }
 }
+
+// What `report` and `compare` are given to read: a result of `run` or a file of `links`, whichever
+// it says it is.
+
+using AnyResult = std::variant<Report, LinksReport>;
+
+// Reads the file once: it may be a pipe. Throws Error(input) that names the file and what is wrong
+// with it; of whatever is not a file of links, as a result.
+AnyResult read_any_result(const std::filesystem::path& file);
 
 }  // namespace mgpu

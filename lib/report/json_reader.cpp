@@ -1,3 +1,4 @@
+
 #include "lib/report/json_reader.hpp"
 
 #include <fmt/format.h>

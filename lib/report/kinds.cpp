@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lib/report/json_text.hpp"
+#include "lib/report/json_build.hpp"
 
 namespace mgpu {
 
@@ -18,6 +18,14 @@ void put_limit(JsonValue& schema, const char* name, std::optional<double> limit)
     put(schema, name, static_cast<std::int64_t>(*limit));
   else if (limit)
     put(schema, name, *limit);
+}
+
+void name_all_keys(SchemaJson& schema) {
+  for (SchemaJson& inner : schema)
+    if (inner.is_structured()) name_all_keys(inner);
+  if (schema.is_object() && schema.contains("properties") && schema["properties"].is_object() &&
+      !schema.contains("additionalProperties"))
+    schema["additionalProperties"] = false;
 }
 
 }  // namespace
@@ -137,7 +145,7 @@ JsonValue id_schema(const DocumentId& id) {
 }
 
 std::string schema_text_of(const DocumentId& id, const char* title, const JsonValue& schema,
-                           JsonValue definitions) {
+                           JsonValue definitions, Keys keys) {
   const std::string_view name = std::string_view(id.schema).substr(sizeof("mgpu-bench/") - 1);
   JsonValue whole = json_object(
       {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
@@ -145,6 +153,7 @@ std::string schema_text_of(const DocumentId& id, const char* title, const JsonVa
        {"title", fmt::format("{}, version {}", title, id.version)}});
   add_members(whole, schema);
   if (!definitions.json().empty()) put(whole, "definitions", std::move(definitions));
+  if (keys == Keys::named) name_all_keys(whole.json());
   return json_text(whole);
 }
 

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "lib/base/ids.hpp"
 #include "lib/base/name.hpp"
 #include "lib/base/quote.hpp"
+#include "lib/base/units.hpp"
 #include "lib/report/json_build.hpp"
 #include "lib/report/json_reader.hpp"
 
@@ -49,8 +49,10 @@ void expect_id(const DocumentId& id, const JsonReader& document);
 bool has_schema(const DocumentId& id, const JsonReader& document);
 JsonValue id_schema(const DocumentId& id);
 // The JSON Schema of a whole document, as text; `title` is what has it: "mgpu-bench result file".
+// `keys`: whether objects may have others than those that are named.
+enum class Keys { any, named };
 std::string schema_text_of(const DocumentId& id, const char* title, const JsonValue& schema,
-                           JsonValue definitions);
+                           JsonValue definitions, Keys keys);
 JsonValue json_of_text(const char* text);
 
 template <typename T>

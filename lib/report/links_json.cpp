@@ -5,8 +5,8 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
+#include "lib/report/json_build.hpp"
 #include "lib/report/json_file.hpp"
-#include "lib/report/json_text.hpp"
 #include "lib/report/record_fields.hpp"
 
 namespace mgpu {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/device/peer_path.hpp"
+#include "lib/device/peer_links.hpp"
 #include "lib/report/record.hpp"
 
 namespace mgpu {

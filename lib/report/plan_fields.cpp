@@ -4,7 +4,6 @@
 #include "lib/plan/scenario.hpp"
 #include "lib/report/capability_json.hpp"
 #include "lib/report/given_limits.hpp"
-#include "lib/report/peer_links_json.hpp"
 #include "lib/report/record_fields.hpp"
 
 namespace mgpu {

@@ -16,18 +16,16 @@ namespace mgpu {
 template <>
 inline constexpr std::initializer_list<Status> kAllOf<Status> = {
     Status::ok, Status::failed, Status::skipped, Status::unsupported};
-template <>
-struct Kind<Mode> {
-  static JsonValue write(Mode mode) { return JsonItem(to_string(mode)); }  // a copy
-  static Mode read(const JsonReader& json) {
-    try {
-      return mode_named(json.string());
-    } catch (const Error& error) {
-      json.fail(error.what());
-    }
+
+JsonValue Kind<Mode>::write(Mode mode) { return JsonItem(to_string(mode)); }  // a copy
+
+Mode Kind<Mode>::read(const JsonReader& json) {
+  try {
+    return mode_named(json.string());
+  } catch (const Error& error) {
+    json.fail(error.what());
   }
-  static JsonValue schema(JsonValue&) { return type_schema("string"); }
-};
+}
 
 JsonItem Kind<ParamValue>::write(const ParamValue& value) {
   if (const auto* number = std::get_if<double>(&value)) return finite_json(*number);

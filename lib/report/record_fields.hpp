@@ -2,6 +2,7 @@
 // *_fields.cpp, telemetry_json.cpp and timeline_json.cpp. Internal to lib/report.
 #pragma once
 
+#include "lib/report/capability_json.hpp"
 #include "lib/report/fields.hpp"
 #include "lib/report/record.hpp"
 
@@ -17,6 +18,22 @@ inline constexpr std::initializer_list<PeerPath> kAllOf<PeerPath> = {
 template <>
 inline constexpr std::initializer_list<VerifyStatus> kAllOf<VerifyStatus> = {
     VerifyStatus::passed, VerifyStatus::failed, VerifyStatus::off};
+
+template <>
+struct Kind<Mode> {
+  static JsonValue write(Mode mode);
+  static Mode read(const JsonReader& json);
+  static JsonValue schema(JsonValue&) { return type_schema("string"); }
+};
+
+// An empty object where a device was not calibrated.
+struct KnownCapability {
+  static JsonValue write(const std::optional<Capability>& capability) {
+    return capability_json(capability);
+  }
+  static std::optional<Capability> read(const JsonReader& json) { return read_capability(json); }
+  static JsonValue schema(JsonValue& definitions);
+};
 
 template <>
 struct Kind<ParamValue> {

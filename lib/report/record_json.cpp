@@ -7,11 +7,17 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "lib/base/embedded.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
-#include "lib/report/json_text.hpp"
+#include "lib/report/comparison_text.hpp"
+#include "lib/report/documents.hpp"
+#include "lib/report/json_build.hpp"
+#include "lib/report/links_json.hpp"
 #include "lib/report/record_fields.hpp"
+#include "lib/report/scaling_json.hpp"
 
 namespace mgpu {
 
@@ -51,5 +57,43 @@ Report read_report_value(const JsonReader& json) {
 }
 
 std::string result_schema() { return schema_document<Report>(kResultId, "mgpu-bench result file"); }
+
+// The published schemas: of described records, and those that were compiled in.
+
+namespace {
+
+struct DescribedSchema {
+  std::string_view name;
+  std::string (*text)();
+};
+// Lists the schemas that follow from tables of fields.
+constexpr DescribedSchema kDescribed[] = {
+    {"calibrate", calibrate_schema}, {"compare", comparison_schema}, {"devices", devices_schema},
+    {"links", links_schema},         {"list", list_schema},          {"plan", plan_schema},
+    {"result", result_schema},       {"scaling", scaling_schema}};
+
+std::string_view name_of(const EmbeddedText& schema) {
+  return schema.file.substr(0, schema.file.find('.'));
+}
+
+}  // namespace
+
+std::vector<std::string> schema_names() {
+  std::vector<std::string> names;
+  for (const EmbeddedText& schema : embedded_schemas()) names.emplace_back(name_of(schema));
+  for (const DescribedSchema& schema : kDescribed) names.emplace_back(schema.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string schema_text(std::string_view name) {
+  for (const DescribedSchema& schema : kDescribed)
+    if (schema.name == name) return schema.text();
+  for (const EmbeddedText& schema : embedded_schemas())
+    if (name_of(schema) == name) return std::string(schema.text);
+  const std::vector<std::string> known = schema_names();
+  throw Error(ErrorKind::usage, fmt::format("no schema \"{}\": there are {}{}", name,
+                                            fmt::join(known, ", "), did_you_mean(name, known)));
+}
 
 }  // namespace mgpu

@@ -6,14 +6,10 @@
 #include <utility>
 
 #include "lib/base/quantity.hpp"
-#include "lib/report/json_build.hpp"
-#include "lib/report/json_text.hpp"
 #include "lib/report/text_table.hpp"
 
 namespace mgpu {
 namespace {
-
-std::string_view words_of(Scales scales) { return scales == Scales::strong ? "strong" : "weak"; }
 
 // The part of a sample for which one resource of node 0 was in use that was so for longest.
 std::string busiest(const ScalingRow& row) {
@@ -41,38 +37,6 @@ std::vector<std::string> cells_of(const ScalingRow& row, bool size) {
 }
 
 }  // namespace
-
-std::string scaling_json(const ScalingReport& report) {
-  JsonValue rows = json_list();
-  for (const ScalingRow& row : report.rows) {
-    const bool timed = row.time > Nanos{};
-    const auto of = [&](double value) { return timed ? JsonItem(value) : JsonItem(nullptr); };
-    append(rows,
-           json_object(
-               {{"strategy", row.strategy},
-                {"mode", to_string(row.mode)},
-                {"scaling", words_of(row.scales)},
-                {"nodes", row.nodes},
-                {"devices", row.devices},
-                {"items", row.items},
-                {"time_ns", timed ? JsonItem(row.time) : JsonItem(nullptr)},
-                {"rate",
-                 of(timed ? static_cast<double>(row.items) * report.ops / seconds(row.time) : 0)},
-                {"speedup", of(row.speedup)},
-                {"efficiency", of(row.efficiency)},
-                {"sending_ns", row.sending},
-                {"receiving_ns", row.receiving},
-                {"handing_out_ns", row.handing_out},
-                {"why_not", json_or_null(row.why_not)}}));
-  }
-  return indented_json(json_object({{"schema", "mgpu-bench/scaling"},
-                                    {"schema_version", 1},
-                                    {"tool", report.tool},
-                                    {"simulated", report.source},
-                                    {"suite", report.suite},
-                                    {"unit", report.unit},
-                                    {"rows", std::move(rows)}}));
-}
 
 std::string scaling_tables(const ScalingReport& report, const TableStyle& style) {
   std::vector<Mode> modes;
@@ -120,7 +84,7 @@ std::string scaling_tables(const ScalingReport& report, const TableStyle& style)
     if (row.why_not.empty()) continue;
     text += '\n' +
             printable(fmt::format("not placed: {} on {} nodes, {}: {}", row.strategy, row.nodes,
-                                  words_of(row.scales), row.why_not)) +
+                                  to_string(row.scales), row.why_not)) +
             '\n';
     break;
   }

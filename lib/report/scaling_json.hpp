@@ -17,6 +17,7 @@ struct ScalingReport {
 };
 
 std::string scaling_json(const ScalingReport& report);
+std::string scaling_schema();
 
 // One a mode: a row a strategy and number of nodes, with strong scaling beside weak.
 std::string scaling_tables(const ScalingReport& report, const TableStyle& style);

@@ -11,9 +11,8 @@
 #include "lib/plan/as_measured.hpp"
 #include "lib/plan/exchange.hpp"
 #include "lib/report/capability_json.hpp"
-#include "lib/report/peer_links_json.hpp"
+#include "lib/report/json_reader.hpp"
 #include "lib/report/record_fields.hpp"
-#include "lib/report/strict_object.hpp"
 
 namespace mgpu {
 namespace {

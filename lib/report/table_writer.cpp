@@ -11,7 +11,6 @@
 #include "lib/report/case_values.hpp"
 #include "lib/report/fault_words.hpp"
 #include "lib/report/metric_interval.hpp"
-#include "lib/report/row_notes.hpp"
 #include "lib/report/run_groups.hpp"
 #include "lib/report/scale.hpp"
 #include "lib/report/text_table.hpp"

@@ -11,15 +11,13 @@
 
 #include "lib/exec/backend.hpp"
 #include "lib/predict/suite_rates.hpp"
-#include "lib/report/calibration_store.hpp"
+#include "lib/report/documents.hpp"
 
 namespace mgpu {
 
 // Is told what is about to be measured, which may take long on a slow device: "device 0:0 NAME",
 // "merkle on 0:0". What is cached is not announced.
 using StepNotice = std::function<void(const std::string& step)>;
-
-enum class CalibrationOrigin { none, cached, measured };
 
 struct CalibrationResult {
   Calibration calibration;
@@ -43,13 +41,6 @@ CalibrationResult calibrate(Backend& backend, std::span<const Device> devices,
                             const CalibrationStore& store, bool afresh,
                             const StepNotice& begins = {});
 
-// A suite as it comes (first value of every option, reference size) on one device.
-struct SuiteCalibration {
-  std::string work, device;       // the suite with its options; the device's id
-  std::optional<SuiteRate> rate;  // none: the device cannot do it
-  CalibrationOrigin origin = CalibrationOrigin::none;
-};
-
 // Of every suite on every device, alone: from the store, or measured and cached. A device or suite
 // that fails adds to `warnings`.
 std::vector<SuiteCalibration> calibrate_suites(Backend& backend, std::span<const Device> devices,
@@ -65,14 +56,6 @@ void calibrate_problem(Backend& backend, std::span<const Device> devices, const 
                        const CalibrationStore& store, SuiteRates& rates,
                        std::vector<std::string>& warnings);
 
-// How far medians of a suite as it comes lie apart on all of the devices and on each:
-// lib/session/noise.hpp.
-struct NoiseCalibration {
-  std::string work;
-  std::optional<double>
-      share;  // none: the devices cannot do it, one failed, or the machine was busy
-  CalibrationOrigin origin = CalibrationOrigin::none;
-};
 // That of a busy machine (why_not_kept) is neither returned nor cached, but said in `warnings`.
 // In the size that `run` takes where none is named, by `rates`, at most `host_memory`.
 std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const Device> devices,

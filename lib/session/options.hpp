@@ -10,7 +10,7 @@
 
 #include "lib/device/capability.hpp"
 #include "lib/device/handicap.hpp"
-#include "lib/device/peer_path.hpp"
+#include "lib/device/peer_links.hpp"
 #include "lib/exec/telemetry_sources.hpp"
 #include "lib/exec/wait.hpp"
 #include "lib/plan/strategy.hpp"

@@ -11,23 +11,6 @@
 
 namespace mgpu {
 
-// How one variant did on a device.
-struct TriedVariant {
-  std::string name;
-  double ops_per_s = 0;  // 0: it is not eligible
-  std::string why;       // why it is not
-};
-
-// A suite's work on a device; `variant` is empty where there was nothing to choose, or nothing
-// worked.
-struct Tuning {
-  std::string work, device;
-  std::string unit;  // of the rates
-  CachedVariant variant;
-  bool measured = false;            // now; else it is what was cached
-  std::vector<TriedVariant> tried;  // when measured: the default variant first
-};
-
 // Every suite that has variants, on every device, in the size `calibrate` takes: from the store, or
 // (all, if `afresh`) measured and cached. What fails adds to `warnings`. Blocks: some seconds a
 // variant.

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/base/ids.hpp"
+#include "lib/base/units.hpp"
 #include "lib/plan/slice_source.hpp"
 #include "lib/workload/peers.hpp"
 #include "lib/workload/stream.hpp"

@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "lib/base/saturating.hpp"
 #include "lib/base/units.hpp"
 
 namespace mgpu {

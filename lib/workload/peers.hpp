@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/base/ids.hpp"
-#include "lib/device/peer_path.hpp"
+#include "lib/base/units.hpp"
+#include "lib/device/peer_links.hpp"
 #include "lib/workload/stream.hpp"
 
 namespace mgpu {

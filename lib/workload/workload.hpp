@@ -14,7 +14,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/findings.hpp"
-#include "lib/base/ids.hpp"
+#include "lib/base/units.hpp"
 #include "lib/plan/slice_source.hpp"
 #include "lib/workload/host_watch.hpp"
 #include "lib/workload/interfaces.hpp"

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "lib/base/did_you_mean.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
 

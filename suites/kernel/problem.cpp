@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "lib/base/did_you_mean.hpp"
 #include "lib/base/quote.hpp"
 
 namespace mgpu::kernel {

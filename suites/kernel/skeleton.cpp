@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "lib/base/did_you_mean.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/base/text_file.hpp"

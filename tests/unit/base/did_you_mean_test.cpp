@@ -1,9 +1,9 @@
 // Which word a misspelt one is taken for.
-#include "lib/base/did_you_mean.hpp"
-
 #include <doctest/doctest.h>
 
 #include <vector>
+
+#include "lib/base/quote.hpp"
 
 using namespace mgpu;
 

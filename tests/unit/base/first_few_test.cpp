@@ -1,9 +1,9 @@
 // Names in a sentence.
-#include "lib/base/first_few.hpp"
-
 #include <doctest/doctest.h>
 
 #include <vector>
+
+#include "lib/base/quote.hpp"
 
 using namespace mgpu;
 

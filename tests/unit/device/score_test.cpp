@@ -1,8 +1,7 @@
 // The static score of devices as their drivers describe them.
-#include "lib/device/score.hpp"
-
 #include <doctest/doctest.h>
 
+#include "lib/device/selection.hpp"
 #include "tests/support/pairs.hpp"
 
 using namespace mgpu;

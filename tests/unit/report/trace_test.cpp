@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "lib/report/trace_lanes.hpp"
 #include "lib/report/trace_writer.hpp"
 #include "tests/support/golden.hpp"
 #include "tests/support/sample_report.hpp"

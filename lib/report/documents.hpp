@@ -1,0 +1,142 @@
+// What commands print with --json: a record for each, from whose fields the JSON and its schema
+// follow (documents.cpp). Nothing reads them back.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/device/capability.hpp"
+#include "lib/device/device.hpp"
+#include "lib/plan/choose.hpp"
+#include "lib/plan/mode.hpp"
+#include "lib/plan/strategy.hpp"
+#include "lib/profile/metrics.hpp"
+#include "lib/report/calibration_store.hpp"
+
+namespace mgpu {
+
+struct ListedDevice {
+  std::size_t rank = 0;  // in the set
+  Device device;
+  std::optional<Capability> capability;
+};
+
+// `capabilities`: one each.
+std::vector<ListedDevice> listed(const std::vector<Device>& devices,
+                                 const std::vector<std::optional<Capability>>& capabilities);
+
+struct DevicesDocument {
+  std::vector<ListedDevice> devices;
+  std::vector<std::string> warnings;
+};
+
+// Where a figure of a calibration came from; none: it failed, or nothing is cached.
+enum class CalibrationOrigin { none, cached, measured };
+const char* to_string(CalibrationOrigin origin);
+
+struct CalibratedDevice {
+  ListedDevice listed;
+  std::optional<Bytes> free_memory;  // when it was opened
+  CalibrationOrigin origin = CalibrationOrigin::none;
+};
+
+struct CalibratedLink {
+  LinkCapability link;
+  CalibrationOrigin origin = CalibrationOrigin::none;
+};
+
+struct CalibratedPair {
+  std::string from, to;  // ids
+  PeerLink link;
+};
+
+struct CalibratedPeers {
+  std::vector<CalibratedPair> pairs;
+  CalibrationOrigin origin = CalibrationOrigin::none;
+};
+
+// A suite as it comes (first value of every option, reference size) on one device.
+struct SuiteCalibration {
+  std::string work, device;       // the suite with its options; the device's id
+  std::optional<SuiteRate> rate;  // none: the device cannot do it
+  CalibrationOrigin origin = CalibrationOrigin::none;
+};
+
+// How far medians of a suite as it comes lie apart on all of the devices and on each:
+// lib/session/noise.hpp.
+struct NoiseCalibration {
+  std::string work;
+  // None: the devices cannot do it, one failed, or the machine was busy.
+  std::optional<double> share;
+  CalibrationOrigin origin = CalibrationOrigin::none;
+};
+
+// How one kernel variant did on a device.
+struct TriedVariant {
+  std::string name;
+  double ops_per_s = 0;  // 0: it is not eligible
+  std::string why;       // why it is not
+};
+
+// A suite's work on a device; `variant` is empty where there was nothing to choose, or nothing
+// worked.
+struct Tuning {
+  std::string work, device;
+  std::string unit;  // of the rates
+  CachedVariant variant;
+  bool measured = false;            // now; else it is what was cached
+  std::vector<TriedVariant> tried;  // when measured: the default variant first
+};
+
+struct CalibrateDocument {
+  std::vector<CalibratedDevice> devices;
+  std::optional<CalibratedLink> link;
+  std::optional<CalibratedPeers> peers;
+  std::vector<SuiteCalibration> suites;
+  std::vector<NoiseCalibration> noise;
+  std::vector<Tuning> tunings;
+  std::vector<std::string> warnings;
+};
+
+struct ListedOption {
+  std::string name, help;
+  std::vector<std::string> values;  // the default first
+};
+
+struct ListedSuite {
+  std::string name, summary, size_name, input;
+  std::uint64_t default_size = 0, quick_size = 0;
+  std::vector<Mode> modes;
+  std::vector<ListedOption> options;
+};
+
+// One of the three has entries.
+struct ListDocument {
+  std::vector<ListedSuite> suites;
+  std::vector<StrategyInfo> strategies;
+  std::vector<MetricInfo> metrics;
+};
+
+// What `auto` would do with a problem in one mode.
+struct ListedPlan {
+  std::string suite, size_name;
+  std::uint64_t size = 0;
+  Mode mode = Mode::resident;
+  std::vector<std::string> devices;  // ids
+  PlanChoice choice;
+};
+
+std::string devices_json(const DevicesDocument& document);
+std::string calibrate_json(const CalibrateDocument& document);
+std::string list_json(const ListDocument& document);
+std::string plan_json(const std::vector<ListedPlan>& plans);
+
+// JSON Schemas, as text.
+std::string devices_schema();
+std::string calibrate_schema();
+std::string list_schema();
+std::string plan_schema();
+
+}  // namespace mgpu
