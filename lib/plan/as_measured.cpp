@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/plan/rounds.hpp"
 #include "lib/plan/simulator.hpp"
 
 namespace mgpu {
@@ -150,6 +151,20 @@ SetEstimates as_measured(const PlanRequest& request, const MeasuredSample& sampl
     slow_down(now.exchange.links, now.exchange.combines > 0 ? merging : all);
   }
   return now;
+}
+
+DeviceEstimate as_measured_alone(const PlanRequest& request, Nanos time) {
+  DeviceEstimate device = request.devices.front();
+  device.per_peer_contention = {};
+  const StrategyChoice single = strategy_with(&StrategyTraits::single_device);
+  PlanRequest corrected = request;
+  corrected.devices = {&device, 1};
+  for (int n = 0; n < kTimesOver; ++n) {
+    const Simulation simulated =
+        simulate(corrected, *begin_strategy(*single.info, single.params, corrected, {}));
+    stretch(device, longer(time - simulated.merge, simulated.makespan - simulated.merge));
+  }
+  return device;
 }
 
 }  // namespace mgpu

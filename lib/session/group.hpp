@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -124,6 +125,15 @@ struct GroupRequest {
   std::optional<Nanos> give_up_at = {};  // cases not begun by then are skipped
   std::size_t number = 0;                // of the group, in the session
 };
+
+// Every device of the set alone, then each strategy with each number of devices.
+std::vector<Case> cases_of(const SessionOptions& options, std::size_t set);
+
+// Closes all cases; those that have no sample yet, and nothing else against them, are skipped.
+void skip_unsampled(std::span<Case> cases, const std::string& why);
+
+// Takes over what the group has to say of how devices exchange data: groups have mostly the same.
+void note_exchange(Report& report, const GroupResult& group);
 
 // Runs it. Failures of devices and cases are in the cases.
 GroupResult run_group(const GroupRequest& request);
