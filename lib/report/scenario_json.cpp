@@ -310,7 +310,9 @@ void correct(Scenario& scenario, const RunRecord& run) {
   sample.makespan = run.timeline.makespan;
   for (std::size_t i = 0; i < count; ++i) {
     if (!run.per_device[i].parts.unknown.empty()) return;
-    sample.devices[i].finish = run.per_device[i].parts.finish;
+    const DeviceParts& parts = run.per_device[i].parts;
+    sample.devices[i].finish = parts.finish;
+    sample.devices[i].busy = parts.busy - parts.exchange;
   }
   std::vector<SliceRecord> slices = run.timeline.slices;
   if (static_cast<double>(slices.size()) > kMostSlices) return;
