@@ -28,9 +28,9 @@ CommandKind kind_of(SimulatedCommand::Kind kind) {
 
 Name label_of(const SimulatedCommand& command, SimulatedBatch::Kind of) {
   using enum SimulatedCommand::Kind;
-  static const Name none, slice("slice"), round("round"), collect("collect"), puts("put"),
+  static const Name none, slice("slice"), round("round"), collect("collect"), sends("put"),
       waits("wait");
-  if (command.kind == put) return puts;
+  if (command.kind == put) return sends;
   if (command.kind == wait) return waits;
   if (command.kind != compute) return none;
   if (of == SimulatedBatch::Kind::collect) return collect;
