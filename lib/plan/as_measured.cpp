@@ -82,8 +82,8 @@ double longer(Nanos measured, Nanos simulated) {
   return std::clamp(seconds(measured) / seconds(simulated), 1 / kMostOff, kMostOff);
 }
 
-// `all`, by how much longer than simulated the device was busy beside the one that was busy for
-// longest.
+// Scales `all` by how much longer than simulated the device was busy, relative to the device that
+// was busy for longest.
 double longer_in_rounds(const MeasuredSample& sample, const Simulation& simulated,
                         std::size_t device, double all) {
   const auto longest =

@@ -33,7 +33,7 @@ struct MeasuredSample {
 // item once, or a rate is not known.
 SetEstimates as_measured(const PlanRequest& request, const MeasuredSample& sample);
 
-// Likewise the one device of the request, by how long it took for the work alone. Throws also as
+// Corrects the one device of the request by how long it took for the work alone. Throws also as
 // begin_strategy().
 DeviceEstimate as_measured_alone(const PlanRequest& request, Nanos time);
 

@@ -57,15 +57,15 @@ class ExchangeModel {
   // Until everybody has everything, where all upload at the same time, no faster than `fair`
   // bytes/s each.
   double seconds_to_gather(double fair) const;
-  // How long so many bytes take to another member.
+  // Returns how long so many bytes take to another member.
   Nanos put(std::size_t device, std::size_t to, Bytes size) const;
-  // After a round: how long a member waits for what the slowest link to it brings, if nothing of
-  // that is hidden.
+  // Returns how long a member waits, after a round, for what the slowest link to it brings, if
+  // nothing of that is hidden.
   Nanos after_round(std::size_t device) const;
   // Until parts of the result, so many on each device of the request, are put where they are added
   // up.
   Nanos time_to_combine(std::span<const std::size_t> parts) const;
-  // What of a part a member is put by each of the others, and combines.
+  // Returns how many bytes of a part each of the others puts to a member, which combines them.
   Bytes combined_by(std::size_t device) const;
 
  private:

@@ -53,7 +53,7 @@ class QueueModel {
   // The command `tag`, enqueued with kForever, takes `duration` from its start after all, and ends
   // now if that is over. False: it is not the one that runs.
   bool set_duration(DeviceIndex device, Queue queue, std::uint64_t tag, Nanos duration);
-  // Since when that command runs; none: it does not.
+  // Returns since when that command runs; none: it does not.
   std::optional<Nanos> running_since(DeviceIndex device, Queue queue, std::uint64_t tag) const;
 
   Nanos now() const { return now_; }

@@ -44,7 +44,7 @@ DeviceEstimate slowed(DeviceEstimate estimate, double slow) {
   return estimate;
 }
 
-// As over ranks, but that devices are counted through.
+// Numbers devices through all nodes, unlike ids over ranks.
 std::string id_of(std::size_t index, std::uint32_t node) {
   return node == 0 ? fmt::format("0:{}", index) : fmt::format("{}/0:{}", node, index);
 }
@@ -165,7 +165,7 @@ SetEstimates while_at_work(const ScenarioEstimates& estimates, std::span<const I
   }
   if (!estimates.alone[at]) return set;
   set.devices[at] = *estimates.alone[at];
-  // What corrected these is how the devices were together.
+  // Links and merge were corrected by how the devices did together.
   set.link_up = estimates.given.link_up;
   set.link_down = estimates.given.link_down;
   set.merge = estimates.given.merge;

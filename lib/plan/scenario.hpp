@@ -20,7 +20,7 @@ struct ScenarioDevice {
   double slow = 1;          // its kernels take this many times as long as it tells
   Bytes memory = 0;         // 0: enough for anything
   std::string id = {};      // empty: "0:0", "0:1", ... by its position; of another node "1/0:8"
-  // How it is while no other device of the set is at work; none: likewise.
+  // Describes it while no other device of the set is at work; none: as `estimate`.
   std::optional<DeviceEstimate> alone = {};
 };
 
@@ -96,18 +96,19 @@ std::vector<std::uint32_t> nodes_of_devices(const Scenario& scenario);
 // Returns the devices as reports show them, in their order.
 std::vector<Device> devices_of(const Scenario& scenario);
 
-// Some devices of a scenario in a mode: what strategies are given, and how the devices are.
+// Describes some devices of a scenario: as strategies are told, and as they are.
 struct ScenarioEstimates {
   SetEstimates given, real;
   std::vector<std::optional<DeviceEstimate>>
       alone;  // of each, with no other at work; none: as real
 };
-// Throws Error(unsupported) where one of them cannot hold the work.
+// Returns the estimates of these devices, by position. Throws Error(unsupported) if one of them
+// cannot hold the work.
 ScenarioEstimates estimates_among(const Scenario& scenario, Mode mode,
                                   std::span<const std::size_t> devices, Items most_pieces = 128);
 // Returns how the devices are in a sample in which they have these shares; empty: any may work.
 SetEstimates while_at_work(const ScenarioEstimates& estimates, std::span<const Items> shares);
-// Views the estimates.
+// Returns the request of that work on these devices; views the estimates.
 PlanRequest request_of(const ScenarioWork& work, Mode mode, const SetEstimates& estimates);
 
 inline constexpr std::size_t kMostNodes = 4096;

@@ -128,8 +128,8 @@ class Simulator {
     IntervalSet taken;
   };
 
-  // Of tags: what a command is that does not compute. kSignals: and signals the others. kRounds:
-  // has its rounds in the log already.
+  // Bits of a tag that mark commands which do not compute a slice. kSignals ones signal the others;
+  // the rounds of kRounds ones are logged by themselves.
   static constexpr std::uint64_t kSignals = std::uint64_t{1} << 63, kPuts = kSignals >> 1,
                                  kWaits = kSignals >> 2, kRounds = kSignals >> 3,
                                  kWhat = kSignals | kPuts | kWaits | kRounds;
@@ -305,7 +305,7 @@ class Simulator {
     }
   }
 
-  // Once all have begun their first round it is known when each will end which. Exchanges are
+  // Sets how long each member takes for its rounds, once all have begun the first. Exchanges are
   // spread evenly over the rounds but the last.
   void time_rounds() {
     if (rounds_timed_ || exchange_.members().empty() || !goes_in_rounds()) return;
@@ -443,7 +443,7 @@ class Simulator {
     }
   }
 
-  // One after another, from `begin` on, and none later than `end`.
+  // Logs a put to each of the others, one after another from `begin` on, until `end` at most.
   void log_puts(std::size_t i, std::vector<SimulatedCommand>& commands, Nanos begin, Nanos end,
                 const auto& size_for) {
     for (const std::size_t to : exchange_.members()) {
@@ -460,7 +460,7 @@ class Simulator {
     Bytes exchanges = 0;  // after it
     Nanos begin{}, ended{}, next{};
   };
-  // It sends to those before and behind it, and waits for the one that comes `last`.
+  // Logs a round: the member sends to its two neighbours and waits for the one that comes `last`.
   void log_round(std::size_t i, const Round& round, std::size_t last) {
     using enum SimulatedCommand::Kind;
     Unit& unit = units_[i];
@@ -496,7 +496,7 @@ class Simulator {
 
   static DeviceIndex index_of(std::size_t i) { return {static_cast<std::uint32_t>(i)}; }
 
-  // A member besides this one.
+  // Returns a member other than this one.
   DeviceIndex other(std::size_t i) const {
     const std::vector<std::size_t>& all = exchange_.members();
     return index_of(all.front() == i ? all.back() : all.front());

@@ -17,7 +17,7 @@ struct SimulatedDevice {
   Nanos finish{};  // end of its collect; 0 when it was given nothing
 };
 
-// A command as the device ran it. put: into the memory of `peer`; wait: for what comes from it.
+// Says when a device ran a command. put: into the memory of `peer`; wait: for data from it.
 struct SimulatedCommand {
   enum class Kind { upload, compute, download, put, wait } kind = Kind::compute;
   Nanos started{}, ended{};
@@ -26,7 +26,7 @@ struct SimulatedCommand {
   std::optional<std::uint32_t> round = {};  // of work that goes in rounds
 };
 
-// What a device enqueued at once, in the order in which batches ended.
+// Has the commands that a device enqueued at once.
 struct SimulatedBatch {
   enum class Kind { prepare, slice, collect, merge } kind = Kind::slice;
   DeviceIndex device;

@@ -1,4 +1,4 @@
-// What is predicted of a case, and the sources that strategies begin for it. Pure: a case is its
+// Predicts cases, and begins the sources that strategies make for them. Pure: a case is its
 // request.
 #pragma once
 
@@ -19,7 +19,7 @@ struct Prediction {
       expected;  // none when a rate is not known, or the work cannot be placed
 };
 
-// Where the strategy is `auto`: chooses what it will run. Without a rate of every device there is
+// If the strategy is `auto`, chooses what it will run. Without a rate of every device there is
 // no choice. `asked` is the request by the prediction's estimates, as below.
 void choose(Prediction& prediction, const StrategyChoice& strategy, const PlanRequest& asked);
 // Predicts the time of the next sample: as begin() would begin it.

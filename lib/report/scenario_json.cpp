@@ -267,7 +267,7 @@ const Device& device_of(const Report& report, const std::string& id) {
   throw Error(ErrorKind::input, "device " + id + " of the case is not in the list of devices");
 }
 
-// The parameter that is the size: the only number that has no default. None: it is not clear.
+// Returns the parameter that is the size: the only number without a default. None: it is not clear.
 std::optional<ParamMap::value_type> size_of(const Report& report, const RunRecord& run) {
   const auto defaults = report.defaults.find(run.suite);
   if (defaults == report.defaults.end()) return std::nullopt;
@@ -287,7 +287,7 @@ std::size_t at_work(const RunRecord& run) {
                     [](const PerDevice& device) { return device.parts.items > 0; }));
 }
 
-// How the device was with no other at work, where that was measured.
+// Notes how the device was with no other at work, if that was measured.
 void correct_alone(Scenario& scenario, std::size_t device, const RunRecord& run) {
   const auto& time = run.per_device[device].alone;
   if (!time || *time <= Nanos{} || seconds(*time) > kMostSeconds) return;

@@ -126,13 +126,14 @@ struct GroupRequest {
   std::size_t number = 0;                // of the group, in the session
 };
 
-// Every device of the set alone, then each strategy with each number of devices.
+// Returns a case for every device of the set alone, then for each strategy with each number of
+// devices.
 std::vector<Case> cases_of(const SessionOptions& options, std::size_t set);
 
-// Closes all cases; those that have no sample yet, and nothing else against them, are skipped.
+// Closes all cases; those that are ok so far, but have no sample, are skipped.
 void skip_unsampled(std::span<Case> cases, const std::string& why);
 
-// Takes over what the group has to say of how devices exchange data: groups have mostly the same.
+// Adds the notes of the group on how its devices exchange data; groups have mostly the same ones.
 void note_exchange(Report& report, const GroupResult& group);
 
 // Runs it. Failures of devices and cases are in the cases.

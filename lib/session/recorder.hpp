@@ -11,7 +11,7 @@
 
 namespace mgpu {
 
-// What records of a group say besides what its cases do.
+// Has the facts of a group that records need besides its cases.
 struct RecordedGroup {
   const SessionOptions& options;
   const Problem& problem;

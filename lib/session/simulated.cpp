@@ -37,7 +37,7 @@ Name label_of(const SimulatedCommand& command, SimulatedBatch::Kind of) {
   return command.round ? round : slice;
 }
 
-// Devices stamp commands with the host's clock.
+// Returns the command as a device would stamp it whose clock is the host's.
 RawCommand stamped(const SimulatedCommand& command, const SimulatedBatch& batch,
                    const PeerLinks& links) {
   const auto stamp = [](Nanos at) { return static_cast<std::uint64_t>(at.count()); };
@@ -51,7 +51,7 @@ RawCommand stamped(const SimulatedCommand& command, const SimulatedBatch& batch,
   return raw;
 }
 
-// A device has something in flight, or waits for others.
+// Adds when the device has something in flight, and when it waits for others.
 void add_spans(RawSample& sample, DeviceIndex device, std::span<const SimulatedBatch> log) {
   Nanos reached{};
   const auto add = [&](HostState state, Nanos until) {
@@ -107,7 +107,7 @@ Shape shape_of(const ScenarioWork& work) {
   return shape;
 }
 
-// The cases of one mode.
+// Takes the samples of all cases in one mode.
 class SimulatedGroup {
  public:
   SimulatedGroup(const Scenario& scenario, const SessionOptions& options, Mode mode,
@@ -134,7 +134,7 @@ class SimulatedGroup {
   }
 
  private:
-  // As devices of a run would over these links.
+  // Decides whether devices exchange data over these links, as those of a run would.
   void connect() {
     const ExchangeEstimate& stated = scenario_.exchange;
     const bool gathers = stated.gathers && mode_.transfers() && scenario_.work.cost.replicated > 0;
@@ -151,7 +151,7 @@ class SimulatedGroup {
                                            [&](PeerPath path) { return path == paths.front(); });
   }
 
-  // The first pair that does not have the path asked for; empty: all have.
+  // Names the first pair that does not have the path asked for; empty: all have it.
   std::string lacking_path() const {
     const PeerLinks& links = scenario_.exchange.links;
     for (std::size_t from = 0; options_.peer && from < links.devices(); ++from) {
@@ -191,7 +191,7 @@ class SimulatedGroup {
     }
   }
 
-  // False: the case is closed.
+  // Returns false if the case is closed.
   bool take_sample(Case& the_case, const ScenarioEstimates& estimates, const PlanRequest& asked) {
     const std::unique_ptr<SliceSource> source =
         begin(the_case.prediction, the_case.strategy(), the_case.history, asked);

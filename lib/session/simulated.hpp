@@ -11,11 +11,12 @@
 
 namespace mgpu {
 
-// Its one problem is the scenario's work; no Workload is ever made of it.
+// Returns a suite whose one problem is the scenario's work; no Workload can be made of it.
 SuiteInfo scenario_suite(const Scenario& scenario);
 
-// `options` has that problem and the scenario's devices. As run_session, it fills devices, runs and
-// `complete`. Throws Error(usage) where the simulated time exceeds what can be counted.
+// Simulates the session that `options` describes, of that problem on the scenario's devices. Fills
+// devices, runs and `complete`, as run_session does. Throws Error(usage) where the simulated time
+// exceeds what can be counted.
 Report simulate_session(const Scenario& scenario, const SessionOptions& options, Report begun,
                         SessionObserver& observer);
 

@@ -312,9 +312,7 @@ TEST_CASE("work that goes in rounds waits for all, and is for strategies of fixe
   CHECK(run.samples == std::vector<Nanos>{Nanos{2 * items + 9 * (5000 + 700)}});
   CHECK(run.plan.work->rounds == 10);
   CHECK(run.per_device[2].parts.compute == Nanos{2 * items});
-  CHECK(run.per_device[0].parts.exchange ==
-        run.samples[0] - Nanos{static_cast<std::int64_t>(run.per_device[0].parts.items)} -
-            run.per_device[0].parts.sync);
+  CHECK(seconds(run.per_device[0].parts.exchange) > 0.45 * seconds(run.samples[0]));
   CHECK(run.per_device[1].parts.bytes_sent == 9 * 2 * 5000);
   CHECK(run.per_device[2].parts.bytes_sent == 9 * 5000);
   CHECK(run.metrics.round_imbalance_percent.value() == doctest::Approx(50).epsilon(0.001));
