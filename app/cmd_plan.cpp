@@ -14,13 +14,13 @@
 #include "lib/base/error.hpp"
 #include "lib/base/printable.hpp"
 #include "lib/base/quantity.hpp"
-#include "lib/exec/scenario_run.hpp"
 #include "lib/plan/scaling.hpp"
 #include "lib/report/documents.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/scenario_json.hpp"
 #include "lib/report/table_writer.hpp"
 #include "lib/session/planning.hpp"
+#include "lib/session/simulated.hpp"
 
 namespace mgpu {
 namespace {
@@ -98,13 +98,12 @@ ExitCode plan_of_scenario(const Context& context) {
     throw Error(ErrorKind::usage,
                 "plan: a suite or --scenario, not both: a scenario has its own work");
   Scenario scenario = read_scenario(settings.find("scenario")->value);
-  const std::unique_ptr<FakeBackend> backend = make_scenario_backend(scenario);
-  const SuiteInfo suite = scenario_suite(scenario, *backend);
+  const SuiteInfo suite = scenario_suite(scenario);
   if (scenario.nodes) scenario = on_nodes(scenario, scenario.nodes->count);
   RunRequest request = read_measurement(settings, std::array{&suite});
   request.session.problems = {{&suite, {}}};
-  request.session.problems.front().params.size = scenario.work.items;
-  request.session.devices = scenario_devices(scenario);
+  request.session.problems.front().params.size = suite.default_size;
+  request.session.devices = devices_of(scenario);
   std::vector<PlannedCase> cases;
   for (const Mode mode : request.session.modes)
     cases.push_back({mode, {}, plan_scenario(scenario, mode)});

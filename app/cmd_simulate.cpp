@@ -13,12 +13,11 @@
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
-#include "lib/exec/scenario_run.hpp"
 #include "lib/exec/wall_clock.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/scenario_json.hpp"
 #include "lib/session/recorded_params.hpp"
-#include "lib/session/session.hpp"
+#include "lib/session/simulated.hpp"
 
 namespace mgpu {
 namespace {
@@ -100,15 +99,6 @@ void make_nodes(NamedScenario& named) {
   check_extent(scenario);
 }
 
-SetEstimates given_estimates(const Scenario& scenario) {
-  if (scenario.given) return *scenario.given;
-  SetEstimates given{
-      {}, scenario.link_up, scenario.link_down, scenario.work.merge, scenario.exchange,
-      {}, scenario.network};
-  for (const ScenarioDevice& device : scenario.devices) given.devices.push_back(device.estimate);
-  return given;
-}
-
 }  // namespace
 
 ExitCode cmd_simulate(const Context& context) {
@@ -122,8 +112,7 @@ ExitCode cmd_simulate(const Context& context) {
     return simulate_nodes(context, named.scenario, named.source, named.mode);
   make_nodes(named);
   const Scenario& scenario = named.scenario;
-  const std::unique_ptr<FakeBackend> backend = make_scenario_backend(scenario);
-  const SuiteInfo suite = scenario_suite(scenario, *backend);
+  const SuiteInfo suite = scenario_suite(scenario);
 
   RunRequest request = read_measurement(settings, std::array{&suite});
   SessionOptions& session = request.session;
@@ -134,11 +123,9 @@ ExitCode cmd_simulate(const Context& context) {
     session.modes = {*named.mode};
   if (session.stop.exactly == 0) session.stop.exactly = kSamples;
   session.problems = {{&suite, {}}};
-  session.problems.front().params.size = scenario.work.items;
-  session.devices = scenario_devices(scenario);
-  session.given_estimates = given_estimates(scenario);
+  session.problems.front().params.size = suite.default_size;
+  session.devices = devices_of(scenario);
   if (!settings.has("peer")) session.peer = scenario.peer;
-  session.case_timeout = kNoLimit;  // nothing hangs there
   read_output_files(settings, request);
   const TableStyle style = table_style(settings, context.environment);
   RunObserver observer(RunObserver::options_of(request, style, context.environment));
@@ -155,7 +142,7 @@ ExitCode cmd_simulate(const Context& context) {
   begun.defaults = default_params(session.problems);
   begun.defaults[suite.name]["seed"] =
       static_cast<std::int64_t>(session.problems.front().params.seed);  // nothing is random here
-  const Report report = run_session(*backend, session, std::move(begun), observer);
+  const Report report = simulate_session(scenario, session, std::move(begun), observer);
   return conclude(report, request, observer, style);
 }
 

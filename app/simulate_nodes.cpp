@@ -11,8 +11,8 @@
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
-#include "lib/exec/scenario_run.hpp"
 #include "lib/report/scaling_json.hpp"
+#include "lib/session/simulated.hpp"
 
 namespace mgpu {
 namespace {
@@ -102,8 +102,7 @@ ExitCode simulate_nodes(const Context& context, const Scenario& scenario, const 
       throw Error(
           ErrorKind::usage,
           fmt::format("--{}: not with --nodes, which simulates a sample for each row", other));
-  const std::unique_ptr<FakeBackend> backend = make_scenario_backend(scenario);
-  const SuiteInfo suite = scenario_suite(scenario, *backend);
+  const SuiteInfo suite = scenario_suite(scenario);
   RunRequest request = read_measurement(settings, std::array{&suite});
   if (mode && !settings.has("mode")) request.session.modes = {*mode};
   const Given& asked = *settings.find("nodes");

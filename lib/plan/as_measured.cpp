@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/plan/rounds.hpp"
 #include "lib/plan/simulator.hpp"
 
 namespace mgpu {
@@ -81,6 +82,21 @@ double longer(Nanos measured, Nanos simulated) {
   return std::clamp(seconds(measured) / seconds(simulated), 1 / kMostOff, kMostOff);
 }
 
+// Scales `all` by how much longer than simulated the device was busy, relative to the device that
+// was busy for longest.
+double longer_in_rounds(const MeasuredSample& sample, const Simulation& simulated,
+                        std::size_t device, double all) {
+  const auto longest =
+      std::max_element(sample.devices.begin(), sample.devices.end(),
+                       [](const auto& a, const auto& b) { return a.busy < b.busy; });
+  const auto own = [&](std::size_t i) {
+    return longer(sample.devices[i].busy, simulated.devices[i].busy);
+  };
+  const double relative =
+      own(device) / own(static_cast<std::size_t>(longest - sample.devices.begin()));
+  return std::clamp(all * relative, 1 / kMostOff, kMostOff);
+}
+
 Nanos times(Nanos time, double factor) {
   return from_seconds(std::min(seconds(time) * factor, kMostSeconds));
 }
@@ -138,8 +154,9 @@ SetEstimates as_measured(const PlanRequest& request, const MeasuredSample& sampl
     const double all = longer(last + between, simulated.makespan - simulated.merge);
     for (std::size_t i = 0; i < now.devices.size(); ++i) {
       const MeasuredDevice& measured = sample.devices[i];
-      stretch(now.devices[i], measured.slices.empty()
-                                  ? all
+      stretch(now.devices[i], measured.slices.empty() ? all
+                              : request.rounds > 0
+                                  ? longer_in_rounds(sample, simulated, i, all)
                                   : longer(measured.finish + between, simulated.devices[i].finish));
     }
     now.link_up = slower(now.link_up, all);
@@ -150,6 +167,20 @@ SetEstimates as_measured(const PlanRequest& request, const MeasuredSample& sampl
     slow_down(now.exchange.links, now.exchange.combines > 0 ? merging : all);
   }
   return now;
+}
+
+DeviceEstimate as_measured_alone(const PlanRequest& request, Nanos time) {
+  DeviceEstimate device = request.devices.front();
+  device.per_peer_contention = {};
+  const StrategyChoice single = strategy_with(&StrategyTraits::single_device);
+  PlanRequest corrected = request;
+  corrected.devices = {&device, 1};
+  for (int n = 0; n < kTimesOver; ++n) {
+    const Simulation simulated =
+        simulate(corrected, *begin_strategy(*single.info, single.params, corrected, {}));
+    stretch(device, longer(time - simulated.merge, simulated.makespan - simulated.merge));
+  }
+  return device;
 }
 
 }  // namespace mgpu

@@ -74,31 +74,40 @@ std::size_t ExchangeModel::share_of(std::size_t device) const {
   return (gathers() || combines()) && is_member(device) ? members_.size() : 1;
 }
 
-// size_for(k): bytes that go to member k. Each put is whole nanoseconds, as everywhere; what takes
-// for ever stays a time.
-Nanos ExchangeModel::put(std::size_t device, const auto& size_for) const {
+// size_for(to): bytes that go to that member. Each put is whole nanoseconds, as everywhere; what
+// takes for ever stays a time.
+Nanos ExchangeModel::put_to_all(std::size_t device, const auto& size_for) const {
   double time = 0;
-  for (std::size_t k = 0; k < members_.size(); ++k) {
-    if (members_[k] == device) continue;
-    const PeerLink& link = request_.exchange.links.of(device, members_[k]);
-    time += seconds(link.latency);
-    if (link.bytes_per_s > 0)
-      time += seconds(from_seconds(static_cast<double>(size_for(k)) / link.bytes_per_s));
-  }
+  for (const std::size_t to : members_)
+    if (to != device) time += seconds(put(device, to, size_for(to)));
   return from_seconds(time);
 }
 
+Nanos ExchangeModel::put(std::size_t device, std::size_t to, Bytes size) const {
+  const PeerLink& link = request_.exchange.links.of(device, to);
+  if (!(link.bytes_per_s > 0)) return link.latency;
+  return link.latency + from_seconds(static_cast<double>(size) / link.bytes_per_s);
+}
+
+std::size_t ExchangeModel::place_of(std::size_t device) const {
+  return static_cast<std::size_t>(std::lower_bound(members_.begin(), members_.end(), device) -
+                                  members_.begin());
+}
+
 Bytes ExchangeModel::piece(std::size_t device, std::size_t piece) const {
-  const auto at = static_cast<std::size_t>(
-      std::lower_bound(members_.begin(), members_.end(), device) - members_.begin());
-  return part_of_bytes(part_of_bytes({0, request_.cost.replicated}, members_.size(), at),
-                       kGatherPieces, piece)
+  const ByteRange whole{0, request_.cost.replicated};
+  return part_of_bytes(part_of_bytes(whole, members_.size(), place_of(device)), kGatherPieces,
+                       piece)
       .size();
+}
+
+Bytes ExchangeModel::combined_by(std::size_t device) const {
+  return part_of_bytes({0, combines_}, members_.size(), place_of(device)).size();
 }
 
 Nanos ExchangeModel::put_of_piece(std::size_t device, std::size_t number) const {
   const Bytes size = piece(device, number);
-  return size > 0 ? put(device, [&](std::size_t) { return size; }) : Nanos{};
+  return size > 0 ? put_to_all(device, [&](std::size_t) { return size; }) : Nanos{};
 }
 
 Nanos ExchangeModel::signal(std::size_t device) const {
@@ -123,18 +132,11 @@ double ExchangeModel::seconds_to_gather(double fair) const {
   return all;
 }
 
-Nanos ExchangeModel::rounds(std::size_t device) const {
-  const ExchangeEstimate& exchange = request_.exchange;
-  if (exchange.rounds == 0 || !is_member(device)) return {};
+Nanos ExchangeModel::after_round(std::size_t device) const {
   Nanos longest{};
-  for (const std::size_t from : members_) {
-    if (from == device) continue;
-    const PeerLink& link = exchange.links.of(from, device);
-    const double carried =
-        link.bytes_per_s > 0 ? static_cast<double>(exchange.halo) / link.bytes_per_s : 0;
-    longest = std::max(longest, link.latency + from_seconds(carried));
-  }
-  return longest * static_cast<std::int64_t>(exchange.rounds);
+  for (const std::size_t from : members_)
+    if (from != device) longest = std::max(longest, put(from, device, request_.exchange.halo));
+  return longest;
 }
 
 // Each puts the others' elements of its parts into their memory; what follows waits for all of
@@ -142,9 +144,7 @@ Nanos ExchangeModel::rounds(std::size_t device) const {
 Nanos ExchangeModel::time_to_combine(std::span<const std::size_t> parts) const {
   Nanos all{};
   for (const std::size_t device : members_) {
-    const Nanos one = put(device, [&](std::size_t k) {
-      return part_of_bytes({0, combines_}, members_.size(), k).size();
-    });
+    const Nanos one = put_to_all(device, [&](std::size_t to) { return combined_by(to); });
     all = std::max(all, from_seconds(seconds(one) * static_cast<double>(parts[device]) +
                                      seconds(signal(device))));
   }

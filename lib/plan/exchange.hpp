@@ -42,7 +42,7 @@ class ExchangeModel {
  public:
   ExchangeModel(const PlanRequest& request, std::vector<std::size_t> members);
 
-  std::size_t members() const { return members_.size(); }
+  const std::vector<std::size_t>& members() const { return members_; }
   bool is_member(std::size_t device) const;
   bool gathers() const { return gathers_; }        // replicated inputs
   bool combines() const { return combines_ > 0; }  // parts of the result
@@ -57,15 +57,20 @@ class ExchangeModel {
   // Until everybody has everything, where all upload at the same time, no faster than `fair`
   // bytes/s each.
   double seconds_to_gather(double fair) const;
-  // Of all rounds: what a member waits for what the slowest link to it brings, if nothing of that
-  // is hidden.
-  Nanos rounds(std::size_t device) const;
+  // Returns how long so many bytes take to another member.
+  Nanos put(std::size_t device, std::size_t to, Bytes size) const;
+  // Returns how long a member waits, after a round, for what the slowest link to it brings, if
+  // nothing of that is hidden.
+  Nanos after_round(std::size_t device) const;
   // Until parts of the result, so many on each device of the request, are put where they are added
   // up.
   Nanos time_to_combine(std::span<const std::size_t> parts) const;
+  // Returns how many bytes of a part each of the others puts to a member, which combines them.
+  Bytes combined_by(std::size_t device) const;
 
  private:
-  Nanos put(std::size_t device, const auto& size_for) const;
+  std::size_t place_of(std::size_t device) const;  // among the members
+  Nanos put_to_all(std::size_t device, const auto& size_for) const;
 
   const PlanRequest& request_;
   std::vector<std::size_t> members_;

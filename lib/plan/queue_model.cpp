@@ -61,16 +61,18 @@ void QueueModel::enqueue(DeviceIndex device, Queue queue, Nanos duration, double
 }
 
 bool QueueModel::set_duration(DeviceIndex device, Queue queue, std::uint64_t tag, Nanos duration) {
-  if (!runs(device, queue, tag)) return false;
-  const Line& line = devices_[device.value].lines[queue];
-  events_.push({std::max(now_, line.started + duration), events_made_++, device.value, queue,
-                What::duration});
+  const std::optional<Nanos> since = running_since(device, queue, tag);
+  if (!since) return false;
+  events_.push(
+      {std::max(now_, *since + duration), events_made_++, device.value, queue, What::duration});
   return true;
 }
 
-bool QueueModel::runs(DeviceIndex device, Queue queue, std::uint64_t tag) const {
+std::optional<Nanos> QueueModel::running_since(DeviceIndex device, Queue queue,
+                                               std::uint64_t tag) const {
   const Line& line = devices_[device.value].lines[queue];
-  return line.running && line.commands[line.head].tag == tag;
+  const bool runs = line.running && line.commands[line.head].tag == tag;
+  return runs ? std::optional(line.started) : std::nullopt;
 }
 
 void QueueModel::start_if_ready(std::uint32_t device, Queue queue) {
@@ -106,8 +108,8 @@ void QueueModel::duration_over(std::uint32_t device, Queue queue, std::vector<En
 void QueueModel::end(std::uint32_t device, Queue queue, std::vector<Ended>& ended) {
   Unit& unit = devices_[device];
   Line& line = unit.lines[queue];
-  const Ended end{{device}, line.commands[line.head].tag, line.started, now_};
   const double bytes = line.commands[line.head].bytes;
+  const Ended end{{device}, line.commands[line.head].tag, line.started, now_, queue, bytes};
   ++line.head;
   ++line.ended;
   line.running = false;

@@ -1,7 +1,7 @@
 // QueueModel: when commands start and end on devices of given speed. Each device has three in-order
 // queues (upload, compute, download), as Stream says in lib/workload/stream.hpp; transfers of all
-// devices share the host link. One model for the simulator, which predicts, and for the fake
-// backend, whose virtual devices run whole sessions. Who enqueues what, and when, is theirs.
+// devices share the host link. One model for the simulator and for the fake backend
+// of tests. Who enqueues what, and when, is theirs.
 //
 // With a network (lib/plan/network.hpp) each node has a host link of its own, and all is enqueued
 // on node 0. A command of another node's device goes there in a message, and that it has ended
@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <queue>
 #include <vector>
 
@@ -31,6 +32,8 @@ class QueueModel {
     DeviceIndex device;
     std::uint64_t tag = 0;
     Nanos started{}, ended{};
+    Queue queue = compute;
+    double bytes = 0;
   };
 
   // Of all uploads, of all downloads; with a network, of each node's. Null: there is none.
@@ -50,7 +53,8 @@ class QueueModel {
   // The command `tag`, enqueued with kForever, takes `duration` from its start after all, and ends
   // now if that is over. False: it is not the one that runs.
   bool set_duration(DeviceIndex device, Queue queue, std::uint64_t tag, Nanos duration);
-  bool runs(DeviceIndex device, Queue queue, std::uint64_t tag) const;
+  // Returns since when that command runs; none: it does not.
+  std::optional<Nanos> running_since(DeviceIndex device, Queue queue, std::uint64_t tag) const;
 
   Nanos now() const { return now_; }
   // When something happens next, if nothing is enqueued: not always the end of a command.

@@ -1,6 +1,7 @@
 #include "lib/plan/scaling.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "lib/base/error.hpp"
 #include "lib/plan/rounds.hpp"
@@ -12,65 +13,23 @@ namespace {
 constexpr Items kMostDevicePieces =
     Items{1} << 20;  // of the work: each device's share is pipelined, however many they are
 
-struct Estimates {
-  std::vector<DeviceEstimate> given, real;  // as strategies are told, as the devices are
-};
-
-Estimates estimates_of(const Scenario& scenario, Mode mode) {
-  Estimates both;
-  for (std::size_t i = 0; i < scenario.devices.size(); ++i) {
-    const ScenarioDevice& device = scenario.devices[i];
-    const Holds holds =
-        held_by(scenario.work, device.memory, mode, scenario.devices.size(), kMostDevicePieces);
-    if (holds.fits == 0) throw Error(ErrorKind::unsupported, holds.why_not);
-    const auto complete = [&](DeviceEstimate estimate) {
-      estimate.on_cpu = device.type == DeviceType::cpu;
-      estimate.fits = estimate.fits > 0 ? std::min(estimate.fits, holds.fits) : holds.fits;
-      estimate.pipeline =
-          std::min(estimate.fits, estimate.pipeline > 0 ? estimate.pipeline : holds.pipeline);
-      return estimate;
-    };
-    both.given.push_back(complete(scenario.given ? scenario.given->devices[i] : device.estimate));
-    DeviceEstimate& real = both.real.emplace_back(complete(device.estimate));
-    const auto slower = [&](Nanos time) { return from_seconds(seconds(time) * device.slow); };
-    real.items_per_s /= device.slow;
-    real.launch = slower(real.launch);
-    real.minimum_slice = slower(real.minimum_slice);
-    real.first_slice_discount = slower(real.first_slice_discount);
-  }
-  return both;
-}
-
-PlanRequest request_of(const Scenario& scenario, Mode mode, std::span<const DeviceEstimate> devices,
-                       bool given) {
-  const SetEstimates* told = given && scenario.given ? &*scenario.given : nullptr;
-  const ScenarioWork& work = scenario.work;
-  PlanRequest request;
-  request.items = work.items;
-  request.granularity = work.granularity;
-  request.mode = mode;
-  request.cost = work.cost;
-  request.devices = devices;
-  request.link_up = told != nullptr ? told->link_up : scenario.link_up;
-  request.link_down = told != nullptr ? told->link_down : scenario.link_down;
-  request.merge = told != nullptr ? told->merge : work.merge;
-  request.exchange = told != nullptr ? told->exchange : scenario.exchange;
-  request.rounds = work.rounds;
-  request.network = scenario.network.any() ? &scenario.network : nullptr;
-  return request;
+ScenarioEstimates estimates_of(const Scenario& scenario, Mode mode) {
+  std::vector<std::size_t> devices(scenario.devices.size());
+  std::iota(devices.begin(), devices.end(), std::size_t{0});
+  return estimates_among(scenario, mode, devices, kMostDevicePieces);
 }
 
 // The second sample of a strategy that learns follows what the first showed.
 Simulation sample(const Scenario& scenario, const StrategyChoice& strategy, Mode mode,
-                  const Estimates& estimates) {
-  const PlanRequest told = request_of(scenario, mode, estimates.given, true),
-                    real = request_of(scenario, mode, estimates.real, false);
+                  const ScenarioEstimates& estimates) {
+  const PlanRequest told = request_of(scenario.work, mode, estimates.given);
   History history;
   for (;;) {
     const std::unique_ptr<SliceSource> source =
         begin_strategy(*strategy.info, strategy.params, told, history);
     const std::vector<Items> first = source->first_shares();
-    Simulation simulation = simulate(real, *source);
+    const SetEstimates real = while_at_work(estimates, first);
+    Simulation simulation = simulate(request_of(scenario.work, mode, real), *source);
     if (!strategy.info->traits.learns || !history.empty()) return simulation;
     SampleShare& share = history.emplace_back();
     share.makespan = simulation.makespan;
@@ -85,8 +44,8 @@ Simulation sample(const Scenario& scenario, const StrategyChoice& strategy, Mode
 }  // namespace
 
 PlanChoice plan_scenario(const Scenario& scenario, Mode mode) {
-  const Estimates estimates = estimates_of(scenario, mode);
-  return choose_plan(request_of(scenario, mode, estimates.given, true));
+  const SetEstimates given = estimates_of(scenario, mode).given;
+  return choose_plan(request_of(scenario.work, mode, given));
 }
 
 void compare_with_first(std::span<ScalingRow> series) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <set>
 #include <utility>
 
 #include "lib/base/error.hpp"
@@ -31,6 +33,20 @@ PeerLinks grown(const PeerLinks& links, std::size_t devices) {
 DeviceEstimate among(DeviceEstimate estimate, std::size_t more) {
   estimate.fixed += estimate.per_peer_contention * static_cast<std::int64_t>(more);
   return estimate;
+}
+
+DeviceEstimate slowed(DeviceEstimate estimate, double slow) {
+  const auto slower = [&](Nanos time) { return from_seconds(seconds(time) * slow); };
+  estimate.items_per_s /= slow;
+  estimate.launch = slower(estimate.launch);
+  estimate.minimum_slice = slower(estimate.minimum_slice);
+  estimate.first_slice_discount = slower(estimate.first_slice_discount);
+  return estimate;
+}
+
+// Numbers devices through all nodes, unlike ids over ranks.
+std::string id_of(std::size_t index, std::uint32_t node) {
+  return node == 0 ? fmt::format("0:{}", index) : fmt::format("{}/0:{}", node, index);
 }
 
 }  // namespace
@@ -69,6 +85,107 @@ std::vector<std::uint32_t> nodes_of_devices(const Scenario& scenario) {
     of.insert(of.end(), scenario.node_devices[node], node);
   of.resize(scenario.devices.size(), of.empty() ? 0 : of.back());
   return of;
+}
+
+std::vector<Device> devices_of(const Scenario& scenario) {
+  const std::vector<std::uint32_t> node = nodes_of_devices(scenario);
+  std::set<std::string> taken;
+  for (const ScenarioDevice& device : scenario.devices) taken.insert(device.id);
+  std::vector<Device> devices;
+  for (std::size_t i = 0; i < scenario.devices.size(); ++i) {
+    const ScenarioDevice& given = scenario.devices[i];
+    Device& device = devices.emplace_back();
+    device.id = given.id;
+    for (std::size_t k = i; given.id.empty() && (k == i || !taken.insert(device.id).second); ++k)
+      device.id = id_of(k, node[i]);
+    if (node.back() > 0) device.node = DeviceNode{node[i], fmt::format("node{}", node[i])};
+    device.name = given.name;
+    device.vendor = device.platform = device.platform_vendor = "simulated";
+    device.type = given.type;
+    device.global_memory = device.max_allocation =
+        given.memory > 0 ? given.memory : std::numeric_limits<std::int64_t>::max();
+    device.compute_units = 1;
+    device.score = given.estimate.score;
+  }
+  return devices;
+}
+
+ScenarioEstimates estimates_among(const Scenario& scenario, Mode mode,
+                                  std::span<const std::size_t> devices, Items most_pieces) {
+  const std::size_t all = scenario.devices.size();
+  const auto among = [&](ExchangeEstimate exchange) {
+    if (devices.size() < 2 || exchange.links.empty()) return ExchangeEstimate{};
+    exchange.links = exchange.links.among(devices);
+    return exchange;
+  };
+  ScenarioEstimates both;
+  both.real = {{},
+               scenario.link_up,
+               scenario.link_down,
+               scenario.work.merge,
+               among(scenario.exchange),
+               {},
+               scenario.network.among(devices)};
+  both.given = both.real;
+  if (scenario.given) {
+    both.given.link_up = scenario.given->link_up;
+    both.given.link_down = scenario.given->link_down;
+    both.given.merge = scenario.given->merge;
+    both.given.exchange = among(scenario.given->exchange);
+  }
+  for (const std::size_t i : devices) {
+    const ScenarioDevice& device = scenario.devices[i];
+    const Holds holds = held_by(scenario.work, device.memory, mode, all, most_pieces);
+    if (holds.fits == 0) throw Error(ErrorKind::unsupported, holds.why_not);
+    const auto complete = [&](DeviceEstimate estimate) {
+      estimate.fixed = fixed_of(estimate, devices.size(), all);
+      estimate.on_cpu = device.type == DeviceType::cpu;
+      estimate.fits = estimate.fits > 0 ? std::min(estimate.fits, holds.fits) : holds.fits;
+      estimate.pipeline =
+          std::min(estimate.fits, estimate.pipeline > 0 ? estimate.pipeline : holds.pipeline);
+      return estimate;
+    };
+    both.given.devices.push_back(
+        complete(scenario.given ? scenario.given->devices[i] : device.estimate));
+    both.real.devices.push_back(slowed(complete(device.estimate), device.slow));
+    auto& alone = both.alone.emplace_back();
+    if (device.alone) alone = slowed(complete(*device.alone), device.slow);
+  }
+  return both;
+}
+
+SetEstimates while_at_work(const ScenarioEstimates& estimates, std::span<const Items> shares) {
+  SetEstimates set = estimates.real;
+  std::size_t at = 0;
+  if (set.devices.size() > 1) {
+    const auto works = [](Items share) { return share > 0; };
+    if (std::count_if(shares.begin(), shares.end(), works) != 1) return set;
+    at = static_cast<std::size_t>(std::find_if(shares.begin(), shares.end(), works) -
+                                  shares.begin());
+  }
+  if (!estimates.alone[at]) return set;
+  set.devices[at] = *estimates.alone[at];
+  // Links and merge were corrected by how the devices did together.
+  set.link_up = estimates.given.link_up;
+  set.link_down = estimates.given.link_down;
+  set.merge = estimates.given.merge;
+  return set;
+}
+
+PlanRequest request_of(const ScenarioWork& work, Mode mode, const SetEstimates& estimates) {
+  PlanRequest request;
+  request.items = work.items;
+  request.granularity = work.granularity;
+  request.mode = mode;
+  request.cost = work.cost;
+  request.devices = estimates.devices;
+  request.link_up = estimates.link_up;
+  request.link_down = estimates.link_down;
+  request.merge = estimates.merge;
+  request.exchange = estimates.exchange;
+  request.rounds = work.rounds;
+  request.network = estimates.network.any() ? &estimates.network : nullptr;
+  return request;
 }
 
 Items items_for_nodes(const ScenarioWork& work, std::size_t of, std::size_t nodes) {
@@ -114,7 +231,10 @@ Scenario on_nodes(const Scenario& scenario, std::size_t count) {
     };
     for (std::size_t i = first; i < first + devices; ++i) {
       all.devices.push_back(scenario.devices[i]);
-      all.devices.back().estimate = like(all.devices.back().estimate);
+      ScenarioDevice& device = all.devices.back();
+      device.estimate = like(device.estimate);
+      if (device.alone) device.alone = like(*device.alone);
+      if (node > 0 && !(measured && node < known.size())) device.id.clear();
       if (all.given) all.given->devices.push_back(like(scenario.given->devices[i]));
     }
     all.node_devices.push_back(devices);
@@ -133,7 +253,9 @@ void grow(Scenario& scenario, std::size_t devices) {
   if (before == 0 || devices <= before) return;
   for (ScenarioDevice& device : scenario.devices)
     device.estimate = among(device.estimate, devices - before);
-  scenario.devices.resize(devices, ScenarioDevice(scenario.devices.back()));
+  ScenarioDevice last = scenario.devices.back();
+  last.id.clear();
+  scenario.devices.resize(devices, last);
   scenario.exchange.links = grown(scenario.exchange.links, devices);
   if (!scenario.given) return;
   SetEstimates& given = *scenario.given;

@@ -1,5 +1,6 @@
 // Scenario: devices and a piece of work that need not exist, as a file states them or as an earlier
-// run estimated them. Plain data: reading files is in lib/report, running it in lib/exec.
+// run estimated them. Plain data: reading files is in lib/report, simulating a session of it in
+// lib/session/simulated.hpp.
 #pragma once
 
 #include <optional>
@@ -18,6 +19,9 @@ struct ScenarioDevice {
                             // the work allow
   double slow = 1;          // its kernels take this many times as long as it tells
   Bytes memory = 0;         // 0: enough for anything
+  std::string id = {};      // empty: "0:0", "0:1", ... by its position; of another node "1/0:8"
+  // Describes it while no other device of the set is at work; none: as `estimate`.
+  std::optional<DeviceEstimate> alone = {};
 };
 
 // What a device with so much memory takes of it at once, and the piece its share is handed out in.
@@ -28,7 +32,8 @@ struct Holds {
 
 struct ScenarioWork {
   std::string name;  // of the suite it stands for; may be empty
-  std::string rate_unit = "items/s";
+  std::string size_name = "items", rate_unit = "items/s";
+  std::uint64_t size = 0;  // of the problem, as the suite counts it; 0: its items
   Items items = 0, granularity = 1;
   ItemCost cost{0, 0, 1, 0};
   Items pipeline = 0;  // the piece a static share is handed out in; 0: an eighth of an equal share
@@ -88,6 +93,23 @@ Scenario on_nodes(const Scenario& scenario, std::size_t nodes);
 // Items so that each node has as many as it has on `of` nodes; whole granules, at least one.
 Items items_for_nodes(const ScenarioWork& work, std::size_t of, std::size_t nodes);
 std::vector<std::uint32_t> nodes_of_devices(const Scenario& scenario);
+// Returns the devices as reports show them, in their order.
+std::vector<Device> devices_of(const Scenario& scenario);
+
+// Describes some devices of a scenario: as strategies are told, and as they are.
+struct ScenarioEstimates {
+  SetEstimates given, real;
+  std::vector<std::optional<DeviceEstimate>>
+      alone;  // of each, with no other at work; none: as real
+};
+// Returns the estimates of these devices, by position. Throws Error(unsupported) if one of them
+// cannot hold the work.
+ScenarioEstimates estimates_among(const Scenario& scenario, Mode mode,
+                                  std::span<const std::size_t> devices, Items most_pieces = 128);
+// Returns how the devices are in a sample in which they have these shares; empty: any may work.
+SetEstimates while_at_work(const ScenarioEstimates& estimates, std::span<const Items> shares);
+// Returns the request of that work on these devices; views the estimates.
+PlanRequest request_of(const ScenarioWork& work, Mode mode, const SetEstimates& estimates);
 
 inline constexpr std::size_t kMostNodes = 4096;
 inline constexpr std::size_t kMostNodeDevices = 32768;  // of all nodes

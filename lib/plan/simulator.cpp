@@ -54,9 +54,10 @@ class DeviceSet {
 
 class Simulator {
  public:
-  Simulator(const PlanRequest& request, SliceSource& source)
+  Simulator(const PlanRequest& request, SliceSource& source, std::vector<SimulatedBatch>* log)
       : request_(request),
         source_(source),
+        log_(log),
         exchange_(request, members_of(request, source)),
         model_(request.link_up, request.link_down, request.network),
         active_(request.devices.size()) {
@@ -83,6 +84,7 @@ class Simulator {
   Simulation run() {
     for (;;) {
       act();
+      time_rounds();
       const Nanos at = model_.next();
       if (at == Nanos::max()) {
         if (everyone_is_done()) break;
@@ -97,12 +99,14 @@ class Simulator {
   }
 
  private:
-  enum class Kind { prepare, slice, collect };
+  using Kind = SimulatedBatch::Kind;
   struct Batch {
     Kind kind = Kind::slice;
     unsigned pending = 0;  // commands under way
     Slice slice;
+    Nanos enqueued{};
     Nanos started = Nanos::max(), ended{};
+    std::vector<SimulatedCommand> commands = {};  // for the log
   };
   struct Unit {
     std::deque<Batch> in_flight;
@@ -112,13 +116,23 @@ class Simulator {
     bool waiting = false;  // in waiting_
     std::optional<std::uint64_t> waits =
         {};  // for everybody's signal: the tag of that command, which has not ended
+    struct Rounds {
+      std::uint64_t tag = 0;  // of the command that is all of them
+      Nanos computes{}, waits{};
+    };
+    std::optional<Rounds> rounds =
+        {};  // of its first slice, where devices exchange data after them
     Nanos prepared_at{};
     Nanos previous_end{};
+    std::size_t piece = 0;  // of a gathered input, that the log has next
     IntervalSet taken;
   };
 
-  // Of tags: a command of the batch that signals the others.
-  static constexpr std::uint64_t kSignals = std::uint64_t{1} << 63;
+  // Bits of a tag that mark commands which do not compute a slice. kSignals ones signal the others;
+  // the rounds of kRounds ones are logged by themselves.
+  static constexpr std::uint64_t kSignals = std::uint64_t{1} << 63, kPuts = kSignals >> 1,
+                                 kWaits = kSignals >> 2, kRounds = kSignals >> 3,
+                                 kWhat = kSignals | kPuts | kWaits | kRounds;
 
   static std::vector<std::size_t> members_of(const PlanRequest& request,
                                              const SliceSource& source) {
@@ -130,6 +144,7 @@ class Simulator {
     return members;
   }
 
+  bool goes_in_rounds() const { return request_.rounds > 0 && request_.exchange.rounds > 0; }
   bool transfers() const { return request_.mode.transfers(); }
 
   // Rounds, until nobody has anything to do at this moment.
@@ -169,8 +184,9 @@ class Simulator {
     const std::uint32_t i = command.device.value;
     Unit& unit = units_[i];
     if ((command.tag & kSignals) != 0) ++signalled_;
-    Batch& batch = unit.in_flight[(command.tag & ~kSignals) - unit.first_tag];
+    Batch& batch = unit.in_flight[(command.tag & ~kWhat) - unit.first_tag];
     --batch.pending;
+    if (log_ != nullptr) log(i, batch, command);
     batch.started = std::min(batch.started, command.started);
     batch.ended = std::max(batch.ended, command.ended);
     slice_ended_ |= batch.kind == Kind::slice && batch.pending == 0;
@@ -181,8 +197,11 @@ class Simulator {
     Unit& unit = units_[i];
     bool progress = false;
     while (!unit.in_flight.empty() && unit.in_flight.front().pending == 0) {
-      const Batch done = unit.in_flight.front();
+      Batch done = std::move(unit.in_flight.front());
       unit.in_flight.pop_front();
+      if (log_ != nullptr)
+        log_->push_back(
+            {done.kind, {i}, done.slice, done.enqueued, model_.now(), std::move(done.commands)});
       ++unit.first_tag;
       progress = true;
       if (done.kind == Kind::slice) {
@@ -243,8 +262,14 @@ class Simulator {
     const std::uint64_t tag = begin_batch(i, Kind::slice, slice);
     if (transfers()) transfer(i, tag, QueueModel::upload, items * request_.cost.in_bytes);
     const Nanos launch = first ? device.launch - device.first_slice_discount : device.launch;
-    compute(i, tag,
-            std::max(device.minimum_slice, launch + from_seconds(items / device.items_per_s)));
+    const Nanos time =
+        std::max(device.minimum_slice, launch + from_seconds(items / device.items_per_s));
+    if (first && goes_in_rounds() && exchange_.is_member(i)) {
+      unit.rounds = {tag | kRounds, time, {}};
+      compute(i, tag | kRounds, QueueModel::kForever);
+    } else {
+      compute(i, tag, time);
+    }
     if (transfers()) transfer(i, tag, QueueModel::download, items * request_.cost.out_bytes);
     unit.policy.enqueued_slice();
     result_.devices[i].items += slice.size();
@@ -263,16 +288,16 @@ class Simulator {
     for (std::size_t piece = 0; piece < kGatherPieces; ++piece) {
       if (exchange_.piece(i, piece) == 0) continue;
       transfer(i, tag, QueueModel::upload, static_cast<double>(exchange_.piece(i, piece)));
-      compute(i, tag, exchange_.put_of_piece(i, piece));
+      compute(i, tag | kPuts, exchange_.put_of_piece(i, piece));
     }
     compute(i, tag | kSignals, exchange_.signal(i));
-    compute(i, tag, QueueModel::kForever);
-    unit.waits = tag;
+    compute(i, tag | kWaits, QueueModel::kForever);
+    unit.waits = tag | kWaits;
   }
 
   // Whoever waits goes on when all have signalled.
   void end_waits() {
-    if (exchange_.members() == 0 || signalled_ < exchange_.members()) return;
+    if (exchange_.members().empty() || signalled_ < exchange_.members().size()) return;
     for (std::uint32_t i = 0; i < units_.size(); ++i) {
       Unit& unit = units_[i];
       if (unit.waits && model_.set_duration({i}, QueueModel::compute, *unit.waits, Nanos{}))
@@ -280,16 +305,59 @@ class Simulator {
     }
   }
 
+  // Sets how long each member takes for its rounds, once all have begun the first. Exchanges are
+  // spread evenly over the rounds but the last.
+  void time_rounds() {
+    if (rounds_timed_ || exchange_.members().empty() || !goes_in_rounds()) return;
+    std::vector<Nanos> at(units_.size()), ended(units_.size()), exchange(units_.size());
+    for (const std::size_t i : exchange_.members()) {
+      if (!units_[i].rounds) return;
+      const auto since =
+          model_.running_since(index_of(i), QueueModel::compute, units_[i].rounds->tag);
+      if (!since) return;
+      at[i] = *since;
+      exchange[i] = exchange_.after_round(i);
+    }
+    rounds_timed_ = true;
+    const std::vector<Nanos> begin = at;
+    const std::int64_t rounds = request_.rounds, exchanging = std::max<std::int64_t>(rounds - 1, 1);
+    for (std::int64_t round = 0; round < rounds; ++round) {
+      std::size_t last = exchange_.members().front();
+      for (const std::size_t i : exchange_.members()) {
+        const Nanos all = units_[i].rounds->computes;
+        ended[i] = at[i] + all / rounds + Nanos{round < all.count() % rounds ? 1 : 0};
+        if (ended[i] > ended[last]) last = i;
+      }
+      const std::int64_t exchanges = round < exchanging
+                                         ? (round + 1) * request_.exchange.rounds / exchanging -
+                                               round * request_.exchange.rounds / exchanging
+                                         : 0;
+      for (const std::size_t i : exchange_.members()) {
+        const Nanos next = exchanges > 0 ? ended[last] + exchange[i] * exchanges : ended[i];
+        if (log_ != nullptr)
+          log_round(i,
+                    {static_cast<std::uint32_t>(round), static_cast<Bytes>(exchanges), at[i],
+                     ended[i], next},
+                    last);
+        at[i] = next;
+      }
+    }
+    for (const std::size_t i : exchange_.members()) {
+      Unit::Rounds& mine = *units_[i].rounds;
+      mine.waits = at[i] - begin[i] - mine.computes;
+      model_.set_duration(index_of(i), QueueModel::compute, mine.tag, at[i] - begin[i]);
+    }
+  }
+
   void start_collect(std::uint32_t i) {
     units_[i].policy.enqueued_collect();
     compute(i, begin_batch(i, Kind::collect, {}),
-            fixed_of(request_.devices[i], taking_part_, units_.size(), exchange_.share_of(i)) +
-                exchange_.rounds(i));
+            fixed_of(request_.devices[i], taking_part_, units_.size(), exchange_.share_of(i)));
   }
 
   std::uint64_t begin_batch(std::uint32_t i, Kind kind, const Slice& slice) {
     Unit& unit = units_[i];
-    unit.in_flight.push_back({kind, 0, slice});
+    unit.in_flight.push_back({kind, 0, slice, model_.now()});
     return unit.first_tag + unit.in_flight.size() - 1;
   }
 
@@ -333,6 +401,7 @@ class Simulator {
     for (std::uint32_t i = 0; i < units_.size(); ++i) {
       SimulatedDevice& device = result_.devices[i];
       device.busy = model_.busy({i});
+      if (units_[i].rounds) device.busy -= units_[i].rounds->waits;
       parts.push_back(parts_of(units_[i].taken.ranges(), request_.items, request_.merge));
       combines = combines && (parts.back() == 0 || exchange_.is_member(i));
       result_.makespan = std::max({result_.makespan, device.finish, units_[i].prepared_at});
@@ -344,13 +413,98 @@ class Simulator {
     result_.sending = model_.sending();
     result_.receiving = model_.receiving();
     result_.handing_out = model_.handing_out();
-    for (std::uint32_t i = 0; combines && i < units_.size(); ++i)
-      if (exchange_.is_member(i)) result_.devices[i].busy += result_.merge;
+    for (std::uint32_t i = 0; combines && i < units_.size(); ++i) {
+      if (!exchange_.is_member(i)) continue;
+      result_.devices[i].busy += result_.merge;
+      if (log_ != nullptr) log_combining(i, parts[i]);
+    }
     return std::move(result_);
+  }
+
+  void log(std::uint32_t i, Batch& batch, const QueueModel::Ended& command) {
+    using enum SimulatedCommand::Kind;
+    const Nanos begin = command.started, end = command.ended;
+    if ((command.tag & kRounds) != 0) return;
+    if ((command.tag & kPuts) != 0) {
+      std::size_t& piece = units_[i].piece;
+      while (exchange_.piece(i, piece) == 0) ++piece;
+      const Bytes size = exchange_.piece(i, piece++);
+      log_puts(i, batch.commands, begin, end, [&](std::size_t) { return size; });
+    } else if ((command.tag & kSignals) != 0) {
+      batch.commands.push_back({put, begin, end, 0, other(i)});
+    } else if ((command.tag & kWaits) != 0) {
+      batch.commands.push_back({wait, begin, end, 0, other(i)});
+    } else if (batch.kind != Kind::collect || end > begin) {
+      batch.commands.push_back({command.queue == QueueModel::upload ? upload
+                                : command.queue == QueueModel::compute
+                                    ? SimulatedCommand::Kind::compute
+                                    : download,
+                                begin, end, static_cast<Bytes>(command.bytes)});
+    }
+  }
+
+  // Logs a put to each of the others, one after another from `begin` on, until `end` at most.
+  void log_puts(std::size_t i, std::vector<SimulatedCommand>& commands, Nanos begin, Nanos end,
+                const auto& size_for) {
+    for (const std::size_t to : exchange_.members()) {
+      if (to == i) continue;
+      const Bytes size = size_for(to);
+      const Nanos ended = std::min(end, begin + exchange_.put(i, to, size));
+      commands.push_back({SimulatedCommand::Kind::put, begin, ended, size, index_of(to)});
+      begin = ended;
+    }
+  }
+
+  struct Round {
+    std::uint32_t number = 0;
+    Bytes exchanges = 0;  // after it
+    Nanos begin{}, ended{}, next{};
+  };
+  // Logs a round: the member sends to its two neighbours and waits for the one that comes `last`.
+  void log_round(std::size_t i, const Round& round, std::size_t last) {
+    using enum SimulatedCommand::Kind;
+    Unit& unit = units_[i];
+    std::vector<SimulatedCommand>& commands =
+        unit.in_flight[(unit.rounds->tag & ~kWhat) - unit.first_tag].commands;
+    commands.push_back(
+        {SimulatedCommand::Kind::compute, round.begin, round.ended, 0, {}, round.number});
+    if (round.exchanges == 0) return;
+    const std::vector<std::size_t>& all = exchange_.members();
+    const auto at = std::lower_bound(all.begin(), all.end(), i);
+    const Bytes size = request_.exchange.halo * round.exchanges;
+    Nanos sent = round.ended;
+    const auto send = [&](std::size_t to) {
+      const Nanos ended = std::min(round.next, round.ended + exchange_.put(i, to, size));
+      commands.push_back({put, round.ended, ended, size, index_of(to), round.number});
+      sent = std::max(sent, ended);
+    };
+    if (at != all.begin()) send(*(at - 1));
+    if (at + 1 != all.end()) send(*(at + 1));
+    commands.push_back(
+        {wait, sent, round.next, 0, last == i ? other(i) : index_of(last), round.number});
+  }
+
+  void log_combining(std::uint32_t i, std::size_t parts) {
+    const Nanos end = result_.makespan, begin = end - result_.merge;
+    SimulatedBatch batch{Kind::merge, {i}, {}, begin, end, {}};
+    log_puts(i, batch.commands, begin, end,
+             [&](std::size_t to) { return exchange_.combined_by(to) * parts; });
+    const Nanos sent = batch.commands.empty() ? begin : batch.commands.back().ended;
+    batch.commands.push_back({SimulatedCommand::Kind::wait, sent, end, 0, other(i)});
+    log_->push_back(std::move(batch));
+  }
+
+  static DeviceIndex index_of(std::size_t i) { return {static_cast<std::uint32_t>(i)}; }
+
+  // Returns a member other than this one.
+  DeviceIndex other(std::size_t i) const {
+    const std::vector<std::size_t>& all = exchange_.members();
+    return index_of(all.front() == i ? all.back() : all.front());
   }
 
   const PlanRequest& request_;
   SliceSource& source_;
+  std::vector<SimulatedBatch>* const log_;
   const ExchangeModel exchange_;
   QueueModel model_;
   std::vector<Unit> units_;
@@ -360,16 +514,18 @@ class Simulator {
   std::uint64_t version_ = 1;  // counts finished slices: after each, those who wait ask again
   Items given_ = 0, finished_ = 0;
   std::size_t taking_part_ = 0;  // devices that were given something
-  std::size_t signalled_ = 0;    // devices, that they have put what the others gather
+  bool rounds_timed_ = false;
+  std::size_t signalled_ = 0;  // devices, that they have put what the others gather
   std::vector<QueueModel::Ended> ended_;
   Simulation result_;
 };
 
 }  // namespace
 
-Simulation simulate(const PlanRequest& request, SliceSource& source) {
+Simulation simulate(const PlanRequest& request, SliceSource& source,
+                    std::vector<SimulatedBatch>* log) {
   if (request.chain != nullptr) return simulate_chain(request, source.first_shares());
-  return Simulator(request, source).run();
+  return Simulator(request, source, log).run();
 }
 
 }  // namespace mgpu

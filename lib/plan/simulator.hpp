@@ -3,6 +3,7 @@
 // for many candidates.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "lib/plan/slice_source.hpp"
@@ -14,6 +15,24 @@ struct SimulatedDevice {
   std::size_t slices = 0;
   Nanos busy{};    // union of its commands
   Nanos finish{};  // end of its collect; 0 when it was given nothing
+};
+
+// Says when a device ran a command. put: into the memory of `peer`; wait: for data from it.
+struct SimulatedCommand {
+  enum class Kind { upload, compute, download, put, wait } kind = Kind::compute;
+  Nanos started{}, ended{};
+  Bytes bytes = 0;
+  DeviceIndex peer{};                       // of a put or a wait
+  std::optional<std::uint32_t> round = {};  // of work that goes in rounds
+};
+
+// Has the commands that a device enqueued at once.
+struct SimulatedBatch {
+  enum class Kind { prepare, slice, collect, merge } kind = Kind::slice;
+  DeviceIndex device;
+  Slice slice;
+  Nanos enqueued{}, finished{};
+  std::vector<SimulatedCommand> commands;
 };
 
 struct Simulation {
@@ -30,10 +49,13 @@ struct Simulation {
 // `link_down`; a device that took part pays `fixed`, less where others did not; the merge follows
 // the last one. Where devices exchange data (lib/plan/exchange.hpp), each of them first uploads its
 // part of the replicated inputs in pieces, puts each piece to the others in its compute queue,
-// signals them and waits for them; and the merge is what they combine. With a network
-// (lib/plan/network.hpp) devices of other nodes are told in messages, and `link_up`, `link_down`
-// are those of each node. Every device's `items_per_s` must be known: Error(usage) otherwise.
-// Error(internal) when the source never ends.
-Simulation simulate(const PlanRequest& request, SliceSource& source);
+// signals them and waits for them; after each round that ends in an exchange none goes on before
+// all have come, and what is sent to it has arrived; and the merge is what they combine. With a
+// network (lib/plan/network.hpp) devices of other nodes are told in messages, and `link_up`,
+// `link_down` are those of each node. Every device's `items_per_s` must be known: Error(usage)
+// otherwise. Error(internal) when the source never ends. `log`, where it is given, is appended what
+// devices did; nothing of a chain.
+Simulation simulate(const PlanRequest& request, SliceSource& source,
+                    std::vector<SimulatedBatch>* log = nullptr);
 
 }  // namespace mgpu

@@ -1,5 +1,5 @@
-// The seam between "who gets what" and everything that runs it: the executor, the fake backend and
-// a simulator drive the same SliceSource. Pure: no clock, no thread, no device handle.
+// The seam between "who gets what" and everything that runs it: the executor and the simulator
+// drive the same SliceSource. Pure: no clock, no thread, no device handle.
 #pragma once
 
 #include <algorithm>

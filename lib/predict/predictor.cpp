@@ -225,54 +225,10 @@ PlanRequest Predictor::request(const SetEstimates& estimates) const {
           estimates.network.any() ? &estimates.network : nullptr};
 }
 
-bool Predictor::can_predict(const SetEstimates& estimates) const {
-  return workload_.shape().items > 0 &&
-         std::all_of(estimates.devices.begin(), estimates.devices.end(),
-                     [](const auto& e) { return e.items_per_s > 0; });
-}
-
-void Predictor::choose(Prediction& prediction, const StrategyChoice& strategy) const {
-  if (strategy.info != &auto_strategy() || !can_predict(prediction.estimates)) return;
-  try {
-    prediction.chosen = choose_plan(request(prediction.estimates));
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::unsupported) throw;  // the case will say so itself
-  }
-}
-
-void Predictor::predict(Prediction& prediction, const StrategyChoice& strategy,
-                        const History& history) const {
-  if (!can_predict(prediction.estimates)) return;
-  try {
-    std::vector<DeviceEstimate> estimates;
-    const PlanRequest asked = request_of(prediction, estimates);
-    prediction.expected = simulate(asked, *begin(prediction, strategy, history));
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::unsupported) throw;  // the case will say so itself
-  }
-}
-
-std::unique_ptr<SliceSource> Predictor::begin(const Prediction& prediction,
-                                              const StrategyChoice& strategy,
-                                              const History& history) const {
-  const PlanRequest asked = request(prediction.estimates);
-  if (prediction.chosen) return begin_chosen(*prediction.chosen, asked, history);
-  return begin_strategy(*strategy.info, strategy.params, asked, history);
-}
-
 std::vector<bool> Predictor::exchanging(const Prediction& prediction,
                                         const SliceSource& source) const {
   std::vector<DeviceEstimate> estimates;
-  return mgpu::exchanging(request_of(prediction, estimates), source);
-}
-
-PlanRequest Predictor::request_of(const Prediction& prediction,
-                                  std::vector<DeviceEstimate>& estimates) const {
-  PlanRequest asked = request(prediction.estimates);
-  if (!prediction.chosen) return asked;
-  estimates = devices_of_choice(*prediction.chosen, asked);
-  asked.devices = estimates;
-  return asked;
+  return mgpu::exchanging(as_chosen(prediction, request(prediction.estimates), estimates), source);
 }
 
 ExchangeEstimate Predictor::exchange_among(std::span<const std::size_t> devices) const {

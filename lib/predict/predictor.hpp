@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "lib/device/capability.hpp"
-#include "lib/plan/choose.hpp"
-#include "lib/plan/simulator.hpp"
+#include "lib/predict/prediction.hpp"
 #include "lib/predict/probe.hpp"
 
 namespace mgpu {
@@ -25,14 +24,6 @@ struct KnownDevice {
   const SuiteRate* rate = nullptr;         // of this work at its reference size; null: not measured
   Capacity capacity = {};                  // of this problem; set_capacity
   Bytes free_memory = 0;                   // before the problem's buffers
-};
-
-// What is predicted of a case. Everything is in the order of the case's devices.
-struct Prediction {
-  SetEstimates estimates;  // rates are 0 where nothing is known; no devices: not estimated yet
-  std::optional<PlanChoice> chosen;  // by `auto`, once: it knows no more before a later sample
-  std::optional<Simulation>
-      expected;  // none when a rate is not known, or the work cannot be placed
 };
 
 // What is predicted of what a workload exchanges, over these links. Halos that are hidden take no
@@ -77,24 +68,22 @@ class Predictor {
 
   PlanRequest request(const SetEstimates& estimates) const;  // views them
 
-  // Where the strategy is `auto`: what it will run. Without a rate of every device there is no
-  // choice.
-  void choose(Prediction& prediction, const StrategyChoice& strategy) const;
-  // The time of the next sample: as begin() would begin it.
+  // As the functions of lib/predict/prediction.hpp, by the prediction's estimates.
+  void choose(Prediction& prediction, const StrategyChoice& strategy) const {
+    mgpu::choose(prediction, strategy, request(prediction.estimates));
+  }
   void predict(Prediction& prediction, const StrategyChoice& strategy,
-               const History& history) const;
-  // The source of the next sample: of what was chosen, if it was; else of the strategy. Throws as
-  // Strategy::begin.
+               const History& history) const {
+    mgpu::predict(prediction, strategy, history, request(prediction.estimates));
+  }
   std::unique_ptr<SliceSource> begin(const Prediction& prediction, const StrategyChoice& strategy,
-                                     const History& history) const;
+                                     const History& history) const {
+    return mgpu::begin(prediction, strategy, history, request(prediction.estimates));
+  }
   // Which devices are to exchange data in a sample of that source, if any do.
   std::vector<bool> exchanging(const Prediction& prediction, const SliceSource& source) const;
 
  private:
-  // What strategies are asked, as far as what was chosen uses the devices; views `estimates`, a
-  // copy of those of the prediction.
-  PlanRequest request_of(const Prediction& prediction,
-                         std::vector<DeviceEstimate>& estimates) const;
   // Of one device of several at work; its estimate has its own link, as it is alone.
   struct Seen {
     DeviceEstimate estimate;
@@ -103,7 +92,6 @@ class Predictor {
   std::optional<ChainEstimate> chain_of(std::span<const std::size_t> devices) const;
   Seen seen_of(std::span<const std::size_t> devices, std::size_t n) const;
   const Probe& probe_of(std::span<const std::size_t> devices) const;
-  bool can_predict(const SetEstimates& estimates) const;
 
   Workload& workload_;
   Mode mode_;

@@ -266,10 +266,37 @@ const Device& device_of(const Report& report, const std::string& id) {
   throw Error(ErrorKind::input, "device " + id + " of the case is not in the list of devices");
 }
 
+// Returns the parameter that is the size: the only number without a default. None: it is not clear.
+std::optional<ParamMap::value_type> size_of(const Report& report, const RunRecord& run) {
+  const auto defaults = report.defaults.find(run.suite);
+  if (defaults == report.defaults.end()) return std::nullopt;
+  std::optional<ParamMap::value_type> size;
+  for (const auto& param : run.params) {
+    const auto* number = std::get_if<std::int64_t>(&param.second);
+    if (number == nullptr || *number <= 0 || defaults->second.contains(param.first)) continue;
+    if (size) return std::nullopt;
+    size.emplace(param);
+  }
+  return size;
+}
+
 std::size_t at_work(const RunRecord& run) {
   return static_cast<std::size_t>(
       std::count_if(run.per_device.begin(), run.per_device.end(),
                     [](const PerDevice& device) { return device.parts.items > 0; }));
+}
+
+// Notes how the device was with no other at work, if that was measured.
+void correct_alone(Scenario& scenario, std::size_t device, const RunRecord& run) {
+  const auto& time = run.per_device[device].alone;
+  if (!time || *time <= Nanos{} || seconds(*time) > kMostSeconds) return;
+  try {
+    const SetEstimates by_itself = estimates_among(scenario, run.mode, {&device, 1}).given;
+    scenario.devices[device].alone =
+        as_measured_alone(request_of(scenario.work, run.mode, by_itself), *time);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported) throw;  // it cannot do that alone
+  }
 }
 
 // Nothing, where the case tells nothing.
@@ -282,7 +309,9 @@ void correct(Scenario& scenario, const RunRecord& run) {
   sample.makespan = run.timeline.makespan;
   for (std::size_t i = 0; i < count; ++i) {
     if (!run.per_device[i].parts.unknown.empty()) return;
-    sample.devices[i].finish = run.per_device[i].parts.finish;
+    const DeviceParts& parts = run.per_device[i].parts;
+    sample.devices[i].finish = parts.finish;
+    sample.devices[i].busy = parts.busy - parts.exchange;
   }
   std::vector<SliceRecord> slices = run.timeline.slices;
   if (static_cast<double>(slices.size()) > kMostSlices) return;
@@ -305,6 +334,7 @@ void correct(Scenario& scenario, const RunRecord& run) {
   SetEstimates corrected;
   try {
     corrected = as_measured(request, sample);
+    for (std::size_t i = 0; i < count; ++i) correct_alone(scenario, i, run);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::usage) throw;
     return;
@@ -375,6 +405,10 @@ Scenario scenario_of(const Report& report, std::size_t index, Figures figures) {
   scenario.link_down = estimates.link_down;
   scenario.work.name = run.suite;
   scenario.work.rate_unit = run.rate_unit.empty() ? scenario.work.rate_unit : run.rate_unit;
+  if (const auto size = size_of(report, run)) {
+    scenario.work.size_name = size->first;
+    scenario.work.size = static_cast<std::uint64_t>(std::get<std::int64_t>(size->second));
+  }
   scenario.work.items = work.items;
   scenario.work.granularity = work.granularity;
   scenario.work.cost = work.cost;
@@ -401,6 +435,7 @@ Scenario scenario_of(const Report& report, std::size_t index, Figures figures) {
   for (std::size_t i = 0; i < run.devices.size(); ++i) {
     const Device& facts = device_of(report, run.devices[i]);
     ScenarioDevice device{facts.name, facts.type, estimates.devices[i], 1, 0};
+    device.id = facts.id;
     device.estimate.score = facts.score;
     device.estimate.first_slice_discount =
         std::min(device.estimate.first_slice_discount, device.estimate.launch);

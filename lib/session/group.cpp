@@ -20,20 +20,39 @@ constexpr double kPatience =
 
 }  // namespace
 
-void Group::make_cases() {
+std::vector<Case> cases_of(const SessionOptions& options, std::size_t set) {
+  std::vector<Case> cases;
   const auto add = [&](const StrategyChoice* choice, std::size_t first, std::size_t count) {
-    Case& the_case = result_.cases.emplace_back();
+    Case& the_case = cases.emplace_back();
     the_case.choice = choice;
     the_case.devices.resize(count);
     std::iota(the_case.devices.begin(), the_case.devices.end(), first);
     the_case.asked = count;
   };
-  for (std::size_t i = 0; i < in_set_; ++i) add(nullptr, i, 1);
-  for (const std::size_t count : given_.options.device_counts) {
-    for (const StrategyChoice& choice : given_.options.strategies) {
+  for (std::size_t i = 0; i < set; ++i) add(nullptr, i, 1);
+  for (const std::size_t count : options.device_counts) {
+    for (const StrategyChoice& choice : options.strategies) {
       // Its samples are those of the fastest device alone.
       if (!choice.info->traits.single_device) add(&choice, 0, count);
     }
+  }
+  return cases;
+}
+
+void skip_unsampled(std::span<Case> cases, const std::string& why) {
+  for (Case& the_case : cases) {
+    the_case.closed = true;
+    if (!the_case.samples.empty() || the_case.status != Status::ok) continue;
+    the_case.status = Status::skipped;
+    the_case.reason = why;
+  }
+}
+
+void note_exchange(Report& report, const GroupResult& group) {
+  for (const std::string& note : group.exchange_notes) {
+    if (std::find(report.exchange_notes.begin(), report.exchange_notes.end(), note) ==
+        report.exchange_notes.end())
+      report.exchange_notes.push_back(note);
   }
 }
 
@@ -344,13 +363,8 @@ bool Group::stopped() {
         "the time limit was reached before cases that have samples of earlier runs had one of this "
         "run: the run is not complete");
   result_.interrupted = asked || earlier;
-  for (Case& the_case : result_.cases) {
-    the_case.closed = true;
-    if (!the_case.samples.empty() || the_case.status != Status::ok) continue;
-    the_case.status = Status::skipped;
-    the_case.reason = asked ? "interrupted before its first sample"
-                            : "the time limit was reached before its first sample";
-  }
+  skip_unsampled(result_.cases, asked ? "interrupted before its first sample"
+                                      : "the time limit was reached before its first sample");
   return true;
 }
 

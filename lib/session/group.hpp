@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -124,6 +125,16 @@ struct GroupRequest {
   std::optional<Nanos> give_up_at = {};  // cases not begun by then are skipped
   std::size_t number = 0;                // of the group, in the session
 };
+
+// Returns a case for every device of the set alone, then for each strategy with each number of
+// devices.
+std::vector<Case> cases_of(const SessionOptions& options, std::size_t set);
+
+// Closes all cases; those that are ok so far, but have no sample, are skipped.
+void skip_unsampled(std::span<Case> cases, const std::string& why);
+
+// Adds the notes of the group on how its devices exchange data; groups have mostly the same ones.
+void note_exchange(Report& report, const GroupResult& group);
 
 // Runs it. Failures of devices and cases are in the cases.
 GroupResult run_group(const GroupRequest& request);

@@ -19,7 +19,7 @@ class Group {
   explicit Group(const GroupRequest& request) : given_(request) {}
 
   GroupResult run() {
-    make_cases();
+    result_.cases = cases_of(given_.options, in_set_);
     note_group();
     tell();
     prepare();
@@ -39,7 +39,6 @@ class Group {
   }
 
  private:
-  void make_cases();
   void prepare();
   void open_again();
   void connect();

@@ -23,9 +23,9 @@ std::size_t nearest_to(Nanos median, std::span<const Nanos> times) {
 
 class Recorder {
  public:
-  Recorder(const GroupResult& group, const GroupRequest& request, Nanos pin,
+  Recorder(const GroupResult& group, const RecordedGroup& of, Nanos pin,
            std::span<const TelemetryTrack> tracks)
-      : group_(group), given_(request), pin_(pin), tracks_(tracks) {}
+      : group_(group), given_(of), pin_(pin), tracks_(tracks) {}
 
   std::vector<RunRecord> all() const {
     std::vector<RunRecord> records;
@@ -131,7 +131,7 @@ class Recorder {
     run.status = the_case.status;
     if (the_case.status != Status::ok) run.reason = the_case.reason;
     run.verify = the_case.verify;
-    const Shape& shape = given_.workload.shape();
+    const Shape& shape = given_.shape;
     run.work = {shape.items, shape.ops, shape.bytes_in, shape.bytes_out};
     run.rate_unit = shape.rate_unit;
     if (const auto noise = given_.options.noise.find(work_of(given_.problem));
@@ -169,11 +169,11 @@ class Recorder {
     run.plan.decision = the_case.decisions[run.sample_index];
     plan(run, the_case, set);
     const double time = seconds(run.time.median);
-    run.rate = time > 0 ? given_.workload.shape().ops / time : 0;
+    run.rate = time > 0 ? given_.shape.ops / time : 0;
     run.warnings.insert(run.warnings.end(), run.verify.found.warnings.begin(),
                         run.verify.found.warnings.end());
     for (auto& milestone : run.verify.found.milestones)
-      milestone.time = run.time.median * milestone.rounds / given_.workload.shape().rounds;
+      milestone.time = run.time.median * milestone.rounds / given_.shape.rounds;
     const std::vector<DeviceParts> parts = device_parts(run.timeline);
     MetricsInput input;
     input.time = run.time.median;
@@ -260,12 +260,10 @@ class Recorder {
     bool cpu = false;  // copies with its cores: no link
     const std::size_t count = the_case.devices.size();
     for (const std::size_t i : the_case.devices) {
-      if (i >= known.devices.size() || !known.devices[i] || !given_.devices[i].open)
-        return std::nullopt;
-      devices.push_back({*known.devices[i],
-                         given_.workload.demand(given_.devices[i].open->resources().traits())});
-      link.up += known.devices[i]->pinned_up;
-      link.down += known.devices[i]->pinned_down;
+      if (i >= given_.roofs.size() || !given_.roofs[i]) return std::nullopt;
+      const DeviceRoof& roof = devices.emplace_back(*given_.roofs[i]);
+      link.up += roof.capability.pinned_up;
+      link.down += roof.capability.pinned_down;
       cpu |= given_.devices[i].facts.is_cpu();
     }
     if (known.link && known.link->knows(count)) {
@@ -273,8 +271,8 @@ class Recorder {
       link.down = std::min(link.down, known.link->down.of(count));
     }
     if (given_.mode.transfers() && !cpu) {
-      const ItemCost cost = cost_of(given_.workload, given_.mode);
-      const auto items = static_cast<double>(given_.workload.shape().items);
+      const ItemCost& cost = given_.cost;
+      const auto items = static_cast<double>(given_.shape.items);
       link.bytes_up = cost.in_bytes * items + static_cast<double>(cost.replicated * count);
       link.bytes_down = given_.mode.outputs_resident ? 0 : cost.out_bytes * items;
     }
@@ -289,11 +287,10 @@ class Recorder {
   void plan(RunRecord& run, const Case& the_case, const std::vector<std::size_t>& set) const {
     const auto& [estimates, chosen_plan, expected] = the_case.prediction;
     if (expected) run.plan.predicted = expected->makespan;
-    const Shape& shape = given_.workload.shape();
+    const Shape& shape = given_.shape;
     if (the_case.devices == set) {  // the estimates of a device alone are only its own
       run.plan.estimates = estimates;
-      run.plan.work = {shape.items, shape.granularity, cost_of(given_.workload, given_.mode),
-                       shape.rounds};
+      run.plan.work = {shape.items, shape.granularity, given_.cost, shape.rounds};
     }
     if (!chosen_plan) return;
     PlanChosen& chosen = run.plan.chosen.emplace();
@@ -366,16 +363,34 @@ class Recorder {
   }
 
   const GroupResult& group_;
-  const GroupRequest& given_;
+  const RecordedGroup& given_;
   Nanos pin_;
   std::span<const TelemetryTrack> tracks_;
 };
 
 }  // namespace
 
-std::vector<RunRecord> record_group(const GroupResult& group, const GroupRequest& request,
+RecordedGroup recorded(const GroupRequest& request) {
+  RecordedGroup group{request.options,
+                      request.problem,
+                      request.mode,
+                      request.workload.shape(),
+                      cost_of(request.workload, request.mode),
+                      request.devices,
+                      {}};
+  const auto& known = request.options.calibration.devices;
+  for (std::size_t i = 0; i < request.devices.size(); ++i) {
+    std::optional<DeviceRoof>& roof = group.roofs.emplace_back();
+    if (OpenDevice* const open = request.devices[i].open.get();
+        open != nullptr && i < known.size() && known[i])
+      roof = {*known[i], request.workload.demand(open->resources().traits())};
+  }
+  return group;
+}
+
+std::vector<RunRecord> record_group(const GroupResult& group, const RecordedGroup& of,
                                     Nanos setup_pin, std::span<const TelemetryTrack> tracks) {
-  return Recorder(group, request, setup_pin, tracks).all();
+  return Recorder(group, of, setup_pin, tracks).all();
 }
 
 }  // namespace mgpu

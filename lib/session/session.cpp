@@ -69,15 +69,6 @@ void note_clocks(Report& report, const GroupResult& group) {
   }
 }
 
-// Groups have mostly the same to say of how their devices exchange data.
-void note_exchange(Report& report, const GroupResult& group) {
-  for (const std::string& note : group.exchange_notes) {
-    if (std::find(report.exchange_notes.begin(), report.exchange_notes.end(), note) ==
-        report.exchange_notes.end())
-      report.exchange_notes.push_back(note);
-  }
-}
-
 // A device is in the report once it has been opened.
 void note_reserve(Report& report, std::span<const SessionDevice> devices) {
   const SessionDevice& last = devices.back();
@@ -248,7 +239,7 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
       const std::vector<TelemetryTrack> tracks = watch.take();
       const std::vector<DeviceState> before = std::exchange(states, watch.states());
       for (std::size_t i = 0; i < states.size(); ++i) report.devices[i].after = states[i];
-      for (RunRecord& run : record_group(group, request, pin, tracks)) {
+      for (RunRecord& run : record_group(group, recorded(request), pin, tracks)) {
         if (!run.samples.empty()) {
           add_state_warnings(run, options.devices, before, states);
           add_core_warning(run, options.devices, backend.is_virtual() ? 0 : options.usable_cores);

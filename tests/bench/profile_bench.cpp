@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "lib/exec/executor.hpp"
-#include "lib/exec/scenario_run.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/profile/bottleneck.hpp"
 #include "lib/profile/metrics.hpp"
+#include "tests/support/scenario_run.hpp"
 
 using namespace mgpu;
 
@@ -27,12 +27,12 @@ RawSample sample_of(std::size_t devices) {
     device.estimate.up = device.estimate.down = 5e10;
   }
   const auto backend = make_scenario_backend(scenario);
-  const auto workload = scenario_suite(scenario, *backend).make({});
+  const auto workload = make_scenario_workload(scenario, *backend);
   std::vector<std::unique_ptr<OpenDevice>> open;
   std::vector<std::unique_ptr<DeviceProgram>> programs;
   std::vector<DeviceEstimate> estimates;
   SampleRequest request;
-  for (const Device& facts : scenario_devices(scenario)) {
+  for (const Device& facts : devices_of(scenario)) {
     open.push_back(backend->open(facts));
     const Capacity capacity =
         workload->capacity(open.back()->resources().traits(), Mode::end_to_end);

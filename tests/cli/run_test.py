@@ -128,7 +128,14 @@ class OneRun(Case):
         again = json.loads(out.read_text())
         self.assertEqual([d["name"] for d in again["devices"]],
                          [d["name"] for d in self.report["devices"]])
-        self.assertEqual({run["verify"]["status"] for run in again["runs"]}, {"passed"})
+        self.assertEqual([d["id"] for d in again["devices"]],
+                         [d["id"] for d in self.report["devices"]])
+        self.assertEqual({run["verify"]["status"] for run in again["runs"]}, {"off"})
+        measured = next(run for run in self.report["runs"] if run["strategy"] == "equal")
+        for run in again["runs"]:
+            self.assertEqual(run["params"]["leaves"], measured["params"]["leaves"])
+            for mine, its in zip(run["per_device"], measured["per_device"]):
+                self.assertAlmostEqual(mine["alone_ns"] / its["alone_ns"], 1, delta=0.01)
 
     def test_a_wrong_figure_is_found_by_recompute(self):
         report = json.loads(self.file.read_text())

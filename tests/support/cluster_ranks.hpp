@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "lib/cluster/cluster.hpp"
-#include "lib/exec/fake_backend.hpp"
 #include "lib/exec/leak.hpp"
+#include "tests/support/fake_backend.hpp"
 #include "tests/support/memory_transport.hpp"
 #include "tests/support/sum_workload.hpp"
 

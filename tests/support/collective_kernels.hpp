@@ -4,8 +4,8 @@
 #include <cstring>
 #include <string>
 
-#include "lib/exec/fake_backend.hpp"
 #include "tests/support/collective_check.hpp"
+#include "tests/support/fake_backend.hpp"
 
 namespace mgpu::test {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "lib/exec/fake_backend.hpp"
+#include "tests/support/fake_backend.hpp"
 
 namespace mgpu::test {
 

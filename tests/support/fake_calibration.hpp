@@ -5,7 +5,7 @@
 #include <string>
 
 #include "lib/exec/calibration.hpp"
-#include "lib/exec/fake_backend.hpp"
+#include "tests/support/fake_backend.hpp"
 
 namespace mgpu::test {
 

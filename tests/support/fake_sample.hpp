@@ -7,10 +7,10 @@
 #include <set>
 
 #include "lib/exec/executor.hpp"
-#include "lib/exec/fake_backend.hpp"
 #include "lib/plan/rounds.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/workload/workload.hpp"
+#include "tests/support/fake_backend.hpp"
 #include "tests/support/sum_workload.hpp"
 
 namespace mgpu::test {

@@ -6,9 +6,9 @@
 #include <bit>
 #include <utility>
 
-#include "lib/exec/fake_backend.hpp"
 #include "suites/lbm/problem.hpp"
 #include "tests/support/copy_part.hpp"
+#include "tests/support/fake_backend.hpp"
 
 #pragma GCC system_header  // pragmas and unused names of OpenCL C are no business of C++
 

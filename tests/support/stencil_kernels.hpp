@@ -4,8 +4,8 @@
 #include <array>
 #include <vector>
 
-#include "lib/exec/fake_backend.hpp"
 #include "tests/support/copy_part.hpp"
+#include "tests/support/fake_backend.hpp"
 
 namespace mgpu::test {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "lib/exec/fake_backend.hpp"
+#include "tests/support/fake_backend.hpp"
 #include "tests/support/sum_workload.hpp"
 
 namespace mgpu::test {

@@ -15,9 +15,9 @@
 
 #include "lib/base/embedded.hpp"
 #include "lib/base/error.hpp"
-#include "lib/exec/fake_backend.hpp"
 #include "lib/workload/result_file.hpp"
 #include "lib/workload/workload.hpp"
+#include "tests/support/fake_backend.hpp"
 
 namespace mgpu::test {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/exec/fake_backend.hpp"
+#include "tests/support/fake_backend.hpp"
 #include "tests/support/squares_sum.hpp"
 
 namespace mgpu::test {

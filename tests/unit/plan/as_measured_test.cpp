@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "lib/base/error.hpp"
+#include "lib/plan/rounds.hpp"
 #include "tests/support/simulated_set.hpp"
 
 using namespace mgpu;
@@ -58,12 +59,14 @@ SimulatedSet measured_set(std::size_t count, bool end_to_end = false) {
 MeasuredSample measured(SimulatedSet& truth, const std::string& strategy) {
   const PlanRequest& request = truth.asked();
   const StrategyChoice choice = parse_strategies(strategy).front();
-  const auto source = choice.info->make(choice.params)->begin(request, {});
+  const auto source = begin_strategy(*choice.info, choice.params, request, {});
   Recorder recorder(*source, request.devices.size());
   const Simulation simulation = simulate(request, recorder);
   MeasuredSample sample = std::move(recorder.sample);
-  for (std::size_t i = 0; i < request.devices.size(); ++i)
+  for (std::size_t i = 0; i < request.devices.size(); ++i) {
+    sample.devices[i].busy = simulation.devices[i].busy;
     sample.devices[i].finish = simulation.devices[i].finish;
+  }
   sample.merge = simulation.merge;
   sample.makespan = simulation.makespan;
   return sample;
@@ -117,6 +120,30 @@ TEST_CASE("a device that took twice as long has half the rate, also under other 
       CHECK(near(time_under(estimated, corrected, other), measured(truth, other).makespan));
     }
   }
+}
+
+TEST_CASE("of work in rounds who was busy for longer is slower, however long the others waited") {
+  SimulatedSet estimated(2, 60'000, 15'000, "fixed=400");
+  estimated.request.rounds = 10;
+  estimated.request.exchange = {PeerLinks(2, {PeerPath::direct, 1e9, Nanos{50}}), false, 0, 9, 40};
+  SimulatedSet truth = estimated;
+  truth.estimates[1].items_per_s /= 2;
+  const SetEstimates corrected = as_measured(estimated.asked(), measured(truth, "equal"));
+  CHECK(corrected.devices[0].items_per_s == doctest::Approx(1e9).epsilon(0.03));
+  CHECK(corrected.devices[1].items_per_s == doctest::Approx(0.5e9).epsilon(0.03));
+  CHECK(near(time_under(estimated, corrected, "equal"), measured(truth, "equal").makespan));
+  CHECK(near(time_under(estimated, corrected, "capability"), measured(truth, "capability").makespan,
+             0.05));
+}
+
+TEST_CASE("a device that works alone is as it was alone") {
+  SimulatedSet estimated = measured_set(1);
+  estimated.estimates[0].per_peer_contention = Nanos{100};
+  estimated.asked();
+  const DeviceEstimate alone = as_measured_alone(estimated.request, Nanos{90'000});
+  CHECK(alone.per_peer_contention == Nanos{});
+  estimated.estimates[0] = alone;
+  CHECK(near(estimated.under("single").makespan, Nanos{90'000}, 1e-4));
 }
 
 TEST_CASE("where the link is what took longer, the link is slower") {

@@ -2,9 +2,9 @@
 // another.
 #include <doctest/doctest.h>
 
-#include "lib/exec/fake_backend.hpp"
 #include "lib/predict/predictor.hpp"
 #include "lib/predict/probe.hpp"
+#include "tests/support/fake_backend.hpp"
 #include "tests/support/sum_workload.hpp"
 
 using namespace mgpu;

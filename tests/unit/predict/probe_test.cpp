@@ -3,9 +3,9 @@
 
 #include <doctest/doctest.h>
 
-#include "lib/exec/fake_backend.hpp"
 #include "lib/predict/predictor.hpp"
 #include "lib/predict/probe_reading.hpp"
+#include "tests/support/fake_backend.hpp"
 #include "tests/support/sum_workload.hpp"
 
 using namespace mgpu;

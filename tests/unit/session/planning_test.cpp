@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include "lib/exec/scenario_run.hpp"
 #include "tests/support/gathered_sum.hpp"
+#include "tests/support/scenario_run.hpp"
 #include "tests/support/sum_session.hpp"
 #include "tests/support/sum_suite.hpp"
 
@@ -72,9 +72,9 @@ TEST_CASE("a plan of work that goes in rounds waits after each but the last, ove
   for (ScenarioDevice& device : scenario.devices) device.estimate.items_per_s = 1e9;
   scenario.exchange = {PeerLinks(2, {PeerPath::staged, 1e9, Nanos{1000}}), false, 0, 10, 4000};
   const auto backend = make_scenario_backend(scenario);
-  const SuiteInfo suite = scenario_suite(scenario, *backend);
-  SessionOptions options =
-      options_on(scenario_devices(scenario), {&suite, {}}, {Mode::resident}, "all");
+  const SuiteInfo suite =
+      suite_of([&](const SuiteParams&) { return make_scenario_workload(scenario, *backend); });
+  SessionOptions options = options_on(devices_of(scenario), {&suite, {}}, {Mode::resident}, "all");
   options.calibration.devices.resize(2);
   for (std::size_t i = 0; i < 2; ++i) {
     options.calibration.devices[i].emplace();

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "lib/exec/fake_backend.hpp"
+#include "tests/support/fake_backend.hpp"
 #include "tests/support/quiet_observer.hpp"
 
 using namespace mgpu;

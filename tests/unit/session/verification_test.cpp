@@ -4,8 +4,8 @@
 #include <doctest/doctest.h>
 
 #include "lib/base/error.hpp"
-#include "lib/exec/fake_backend.hpp"
 #include "lib/session/verification_watch.hpp"
+#include "tests/support/fake_backend.hpp"
 #include "tests/support/quiet_observer.hpp"
 
 using namespace mgpu;

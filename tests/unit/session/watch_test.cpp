@@ -8,7 +8,7 @@
 #include <set>
 #include <thread>
 
-#include "lib/exec/fake_backend.hpp"
+#include "tests/support/fake_backend.hpp"
 #include "tests/support/golden.hpp"
 #include "tests/support/sum_session.hpp"
 #include "tests/support/sum_suite.hpp"

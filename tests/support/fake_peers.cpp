@@ -1,4 +1,4 @@
-#include "lib/exec/fake_peers.hpp"
+#include "tests/support/fake_peers.hpp"
 
 #include <algorithm>
 #include <utility>

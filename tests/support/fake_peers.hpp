@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "lib/exec/fake_device.hpp"
 #include "lib/exec/part_of_group.hpp"
+#include "tests/support/fake_device.hpp"
 
 namespace mgpu {
 

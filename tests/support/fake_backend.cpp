@@ -1,12 +1,12 @@
-#include "lib/exec/fake_backend.hpp"
+#include "tests/support/fake_backend.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "lib/base/error.hpp"
-#include "lib/exec/fake_device.hpp"
-#include "lib/exec/fake_peers.hpp"
 #include "lib/exec/peer_notes.hpp"
+#include "tests/support/fake_device.hpp"
+#include "tests/support/fake_peers.hpp"
 
 namespace mgpu {
 

@@ -1,4 +1,4 @@
-#include "lib/exec/scenario_run.hpp"
+#include "tests/support/scenario_run.hpp"
 
 #include <fmt/format.h>
 
@@ -20,10 +20,7 @@
 namespace mgpu {
 namespace {
 
-// As over ranks, but that devices are counted through: "0:7" of node 0, "1/0:8" of another.
-std::string id_of(std::size_t index, std::uint32_t node) {
-  return node == 0 ? fmt::format("0:{}", index) : fmt::format("{}/0:{}", node, index);
-}
+// By the numbers of devices_of().
 std::size_t index_of(const DeviceTraits& device) {
   return std::stoul(device.id.substr(device.id.find(':') + 1));
 }
@@ -372,33 +369,11 @@ class ScenarioWorkload final : public Workload, public IterativeWorkload, public
   std::atomic<bool> combined_ = false;  // by them
 };
 
-Device facts_of(const ScenarioDevice& device, std::size_t index, std::uint32_t node, bool several) {
-  Device facts;
-  facts.id = id_of(index, node);
-  if (several) facts.node = DeviceNode{node, fmt::format("node{}", node)};
-  facts.name = device.name;
-  facts.vendor = facts.platform = facts.platform_vendor = "simulated";
-  facts.type = device.type;
-  facts.global_memory = facts.max_allocation =
-      device.memory > 0 ? device.memory : std::numeric_limits<std::int64_t>::max();
-  facts.compute_units = 1;
-  facts.score = device.estimate.score;
-  return facts;
-}
-
 }  // namespace
-
-std::vector<Device> scenario_devices(const Scenario& scenario) {
-  std::vector<Device> devices;
-  const std::vector<std::uint32_t> node = nodes_of_devices(scenario);
-  for (std::size_t i = 0; i < scenario.devices.size(); ++i)
-    devices.push_back(facts_of(scenario.devices[i], i, node[i], node.back() > 0));
-  return devices;
-}
 
 std::unique_ptr<FakeBackend> make_scenario_backend(const Scenario& scenario) {
   std::vector<FakeDevice> devices;
-  const std::vector<Device> facts = scenario_devices(scenario);
+  const std::vector<Device> facts = devices_of(scenario);
   for (std::size_t i = 0; i < scenario.devices.size(); ++i) {
     const ScenarioDevice& given = scenario.devices[i];
     FakeDevice device;
@@ -416,20 +391,8 @@ std::unique_ptr<FakeBackend> make_scenario_backend(const Scenario& scenario) {
       FakeLink{scenario.link_up, scenario.link_down, scenario.network, scenario.exchange.links});
 }
 
-SuiteInfo scenario_suite(const Scenario& scenario, FakeBackend& backend) {
-  SuiteInfo info;
-  // Nobody should take its rows for measurements; a simulation of a simulation is one.
-  info.name = scenario.work.name;
-  if (!info.name.starts_with("simulated"))
-    info.name = info.name.empty() ? "simulated" : "simulated " + info.name;
-  info.summary = "the work of a scenario, on devices that need not exist";
-  info.size_name = "items";
-  info.default_size = info.quick_size = scenario.work.items;
-  info.modes = {Mode::resident, Mode::end_to_end};
-  info.make = [scenario, &backend](const SuiteParams&) {
-    return std::make_unique<ScenarioWorkload>(scenario, backend);
-  };
-  return info;
+std::unique_ptr<Workload> make_scenario_workload(const Scenario& scenario, FakeBackend& backend) {
+  return std::make_unique<ScenarioWorkload>(scenario, backend);
 }
 
 }  // namespace mgpu

@@ -13,7 +13,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/exec/driver_call.hpp"
-#include "lib/exec/fake_machine.hpp"
+#include "tests/support/fake_machine.hpp"
 
 namespace mgpu {
 

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "lib/exec/fake_backend.hpp"
 #include "lib/plan/queue_model.hpp"
+#include "tests/support/fake_backend.hpp"
 
 namespace mgpu {
 
@@ -109,10 +109,11 @@ struct FakeBackend::Machine {
   // Does the device wait for one of these signals, and for nothing before it?
   bool waits(const FakeSignals& signals, DeviceIndex device) {
     const std::lock_guard lock(mutex);
-    return std::any_of(
-        signals.waits.begin(), signals.waits.end(), [&](const FakeSignals::Wait& wait) {
-          return wait.device == device && model.runs(device, QueueModel::compute, wait.tag);
-        });
+    return std::any_of(signals.waits.begin(), signals.waits.end(),
+                       [&](const FakeSignals::Wait& wait) {
+                         return wait.device == device &&
+                                model.running_since(device, QueueModel::compute, wait.tag);
+                       });
   }
 
   // Of a command that has ended by now, once.

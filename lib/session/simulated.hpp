@@ -1,0 +1,23 @@
+// A session over a scenario: cases, records and reports as run_session makes them, with samples
+// that are simulated (lib/plan/simulator.hpp) instead of executed. Nothing is computed, so that
+// nothing is verified.
+#pragma once
+
+#include "lib/plan/scenario.hpp"
+#include "lib/report/record.hpp"
+#include "lib/session/observer.hpp"
+#include "lib/session/options.hpp"
+#include "lib/workload/workload.hpp"
+
+namespace mgpu {
+
+// Returns a suite whose one problem is the scenario's work; no Workload can be made of it.
+SuiteInfo scenario_suite(const Scenario& scenario);
+
+// Simulates the session that `options` describes, of that problem on the scenario's devices. Fills
+// devices, runs and `complete`, as run_session does. Throws Error(usage) where the simulated time
+// exceeds what can be counted.
+Report simulate_session(const Scenario& scenario, const SessionOptions& options, Report begun,
+                        SessionObserver& observer);
+
+}  // namespace mgpu
