@@ -36,46 +36,16 @@ void make_sleeps_precise() {
 }  // namespace
 
 struct Executor::Sample {
-  Sample(Backend& backend, const SampleRequest& request)
-      : run(backend, *request.source, *request.workload, request.members,
-            request.members.size() + 1) {
-    run.merge_device = request.merge_device;
-    run.timeout = request.timeout;
-    run.merges = request.merges;
-    run.most_rounds = request.most_rounds;
-    run.peers = request.peers;
-    run.places = request.places;
-    run.exchanging = request.exchanging;
-    PeerExchange* const exchange = request.workload->exchange();
-    run.combines = request.peers != nullptr && exchange != nullptr && exchange->combines();
-    for (std::uint32_t i = 0; i < request.members.size(); ++i)
-      run.seats[i].prepared = !run.exchanges({i});
-    for (std::uint32_t i = 0; i < request.members.size(); ++i)
+  Sample(Backend& backend, const SampleRequest& request) : run(backend, request) {
+    for (std::uint32_t i = 0; i < run.members.size(); ++i)
       workers.emplace_back(run, DeviceIndex{i});
-  }
-
-  // Nobody is left: this one takes over what is to be done.
-  void join(const Member& member) {
-    const DeviceIndex index{static_cast<std::uint32_t>(run.members.size())};
-    run.members.push_back(member);
-    run.seats.emplace_back();
-    run.merge_device = index;
-    run.sample.failure.reset();
-    run.stage = SampleRun::Stage::working;
-    workers.emplace_back(run, index);
-    ++run.version;
-    try {
-      run.source.joined(index);
-    } catch (const Error& error) {
-      run.fail(error);
-    }
   }
 
   // The places of those that exchange data.
   std::vector<DeviceIndex> exchanging() const {
     std::vector<DeviceIndex> among;
-    for (std::uint32_t i = 0; i < run.places.size(); ++i)
-      if (run.exchanges({i})) among.push_back(run.places[i]);
+    for (std::uint32_t i = 0; i < run.request.places.size(); ++i)
+      if (run.exchanges({i})) among.push_back(run.request.places[i]);
     return among;
   }
 
@@ -181,7 +151,7 @@ RawSample Executor::run(const SampleRequest& request) {
       } catch (const Error&) {  // the failure stays: no device is left
         return std::move(sample->run.sample);
       }
-      sample->join(*member);
+      sample->workers.emplace_back(sample->run, sample->run.take_over(*member));
       drive(sample, sample->workers.size() - 1, request);
     }
   }
@@ -195,20 +165,6 @@ void Executor::drive(const std::shared_ptr<Sample>& sample, std::size_t first,
   } else {
     drive_by_threads(sample, first, request);
   }
-}
-
-void Executor::interrupt(SampleRun& run) {
-  {
-    const std::lock_guard lock(run.mutex);
-    if (run.over()) return;
-    run.sample.interrupted = true;
-    run.stop_by = run.backend.now() + kStopGrace;
-    run.fail(Error(ErrorKind::internal, "interrupted"));
-  }
-  // What is under way may wait for what others would have sent in rounds that nobody begins any
-  // more.
-  if (run.peers != nullptr && !run.places.empty()) run.peers->lose(run.places.front());
-  run.notify_all();
 }
 
 void Executor::drive_virtually(Sample& sample, std::size_t first, const SampleRequest& request) {
@@ -226,7 +182,7 @@ void Executor::drive_virtually(Sample& sample, std::size_t first, const SampleRe
       busy |= !worker.left();
       if (const auto mine = worker.gives_up_at(); mine && (!limit || *mine < *limit)) limit = mine;
     }
-    if (++rounds % kRoundsPerLook == 0 && request.stop && request.stop()) interrupt(run);
+    if (++rounds % kRoundsPerLook == 0 && request.stop && request.stop()) run.interrupt();
     // With nothing in flight there is no limit: nobody will ever act again.
     if (busy && !progress && !backend_.advance(limit))
       run.fail(Error(ErrorKind::internal, "every worker waits and nothing is under way"));
@@ -259,7 +215,7 @@ void Executor::drive_by_threads(const std::shared_ptr<Sample>& sample, std::size
 // driver does not return.
 void Executor::watch(Sample& sample, std::size_t first, const SampleRequest& request) {
   const bool stops = request.stop && request.stop();
-  if (stops) interrupt(sample.run);
+  if (stops) sample.run.interrupt();
   const Nanos limit = stops ? kStopGrace : request.timeout,
               build = stops ? Nanos{} : backend_.limits().build;
   for (std::size_t i = first; i < sample.workers.size(); ++i) {

@@ -14,26 +14,6 @@ namespace mgpu {
 
 class DriverWatch;
 
-struct SampleRequest {
-  Workload* workload = nullptr;
-  SliceSource* source = nullptr;
-  std::vector<Member> members = {};  // by DeviceIndex; at most the executor's number of workers
-  DeviceIndex merge_device = {};     // the fastest of them
-  Nanos timeout = std::chrono::seconds(60);  // of a device with work in flight: see SampleRun
-  bool merges = true;          // false: a probe, whose source gives out a part of the items only
-  PeerGroup* peers = nullptr;  // that the members exchange data in; none: they do not
-  std::vector<DeviceIndex> places = {};  // of the members in it
-  std::vector<bool> exchanging =
-      {};  // by member: who exchanges in this sample, at least two of them
-  std::uint32_t most_rounds =
-      ~std::uint32_t{0};  // of work that goes in rounds: a probe does no more of them
-  bool again = false;     // the sample before lost a device: Workload::begin_again
-  std::function<bool()> stop =
-      {};  // asked now and then on the caller's thread: true interrupts the sample
-  std::function<std::optional<Member>()> reserve =
-      {};  // asked when no member is left, likewise: who goes on instead, if anybody
-};
-
 class Executor {
  public:
   using StartThread = std::function<std::thread(std::function<void()>)>;
@@ -60,7 +40,6 @@ class Executor {
   void drive_by_threads(const std::shared_ptr<Sample>& sample, std::size_t first,
                         const SampleRequest& request);
   void watch(Sample& sample, std::size_t first, const SampleRequest& request);
-  static void interrupt(SampleRun& run);
   void start_thread(std::size_t index);
   void start_missing_threads();
   void dismiss();  // ends the threads

@@ -4,18 +4,24 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/exec/driver_call.hpp"
 #include "lib/plan/rounds.hpp"
 
 namespace mgpu {
 
-SampleRun::SampleRun(Backend& backend_, SliceSource& source_, Workload& workload_,
-                     std::vector<Member> members_, std::size_t most_members)
+SampleRun::SampleRun(Backend& backend_, SampleRequest request_)
     : backend(backend_),
-      source(source_),
-      workload(workload_),
-      members(std::move(members_)),
-      listening(most_members),
-      seats(members.size()) {}
+      request(std::move(request_)),
+      workload(*request.workload),
+      source(*request.source),
+      members(request.members),
+      merge_device(request.merge_device),
+      listening(members.size() + 1),
+      seats(members.size()) {
+  PeerExchange* const exchange = workload.exchange();
+  combines = request.peers != nullptr && exchange != nullptr && exchange->combines();
+  for (std::uint32_t i = 0; i < seats.size(); ++i) seats[i].prepared = !exchanges({i});
+}
 
 void SampleRun::expect_meeting() {
   Borders* const borders = source.borders();
@@ -55,21 +61,50 @@ std::vector<Owner> SampleRun::owners_of(const std::vector<Items>& shares) const 
   const std::vector<Slice> ranges = ranges_of(shares);
   for (std::uint32_t i = 0; i < ranges.size(); ++i)
     if (ranges[i].size() > 0)
-      owners.push_back({i < places.size() ? places[i] : DeviceIndex{i}, ranges[i]});
+      owners.push_back({i < request.places.size() ? request.places[i] : DeviceIndex{i}, ranges[i]});
   return owners;
+}
+
+SampleRun::Ending SampleRun::finish(DeviceIndex member) {
+  seats[member.value].done_at = version;
+  if (over()) return Ending::others_are_at_work;
+  for (const Seat& each : seats)
+    if (each.alive && each.done_at != version) return Ending::others_are_at_work;
+  // Nobody acts any more: all have ended at this version, and only a worker with something left to
+  // do changes it.
+  sample.merge_begin = backend.now();
+  if (combines) {
+    stage_ = Stage::combining;
+    return Ending::devices_merge;
+  }
+  const std::optional<DeviceIndex> on = merger();
+  if (!on) return Ending::host_merges;
+  merge_device = *on;       // before the stage, by which its worker sees it
+  stage_ = Stage::merging;  // by that device's own worker: streams and kernels belong to one thread
+  return Ending::devices_merge;
+}
+
+bool SampleRun::bring(DeviceIndex member) {
+  seats[member.value].brought = true;
+  return std::all_of(seats.begin(), seats.end(),
+                     [](const Seat& each) { return !each.alive || each.brought; });
 }
 
 void SampleRun::end() {
   sample.end = backend.now();
-  stage = Stage::over;
+  stage_ = Stage::over;
+}
+
+bool SampleRun::host_can_merge() const {
+  DeviceMerge* const merge = workload.device_merge();
+  return merge == nullptr || merge->merges_on_host();
 }
 
 std::optional<DeviceIndex> SampleRun::merger() const {
-  if (!merges) return std::nullopt;
   DeviceMerge* const merge = workload.device_merge();
-  if (merge == nullptr) return std::nullopt;
+  if (!request.merges || merge == nullptr) return std::nullopt;
   const DeviceIndex best = merge_device;
-  const bool on_host = merge->merges_on_host();
+  const bool on_host = host_can_merge();
   if (seats[best.value].alive &&
       (!on_host || merge->merge_on_device(members[best.value].device->resources().traits())))
     return best;
@@ -85,24 +120,60 @@ void SampleRun::fail(const Error& error) {
   end();
 }
 
+void SampleRun::interrupt() {
+  {
+    const std::lock_guard lock(mutex);
+    if (over()) return;
+    sample.interrupted = true;
+    stop_by = backend.now() + kStopGrace;
+    fail(Error(ErrorKind::internal, "interrupted"));
+  }
+  // What is under way may wait for what others would have sent in rounds that nobody begins any
+  // more.
+  if (request.peers != nullptr && !request.places.empty())
+    request.peers->lose(request.places.front());
+  notify_all();
+}
+
+DeviceIndex SampleRun::take_over(const Member& member) {
+  const DeviceIndex index{static_cast<std::uint32_t>(members.size())};
+  members.push_back(member);
+  seats.emplace_back();
+  merge_device = index;
+  sample.failure.reset();
+  stage_ = Stage::working;
+  ++version;
+  try {
+    source.joined(index);
+  } catch (const Error& error) {
+    fail(error);
+  }
+  return index;
+}
+
 bool SampleRun::waits_for_another(DeviceIndex member) {
-  if (peers == nullptr || member.value >= places.size()) return false;
-  DeviceIndex device = places[member.value];
-  for (std::size_t step = 0; step < peers->size(); ++step) {
-    const DeviceIndex awaited = peers->awaited_by(device);
-    if (awaited == device) return device != places[member.value];
+  if (request.peers == nullptr || member.value >= request.places.size()) return false;
+  const DeviceIndex own = request.places[member.value];
+  DeviceIndex device = own;
+  for (std::size_t step = 0; step < request.peers->size(); ++step) {
+    const DeviceIndex awaited = request.peers->awaited_by(device);
+    if (awaited == device) return device != own;
     device = awaited;
   }
   return false;  // they wait for each other
 }
 
-void SampleRun::lose(DeviceFault fault) {
+bool SampleRun::lose(DeviceFault fault, bool caller_may_merge) {
   const DeviceIndex device = fault.device;
   Seat& seat = seats[device.value];
   seat.alive = false;
-  if (stage == Stage::merging && device == merge_device.load())
-    stage = Stage::working;  // those left finish again, and merge
   fault.at = backend.now() - sample.begin;
+  fault.merging = stage_ == Stage::merging && device == merge_device.load();
+  if (fault.merging) stage_ = Stage::working;  // those left finish again, and merge
+  if (fault.merging && caller_may_merge && host_can_merge()) {
+    sample.faults.push_back(std::move(fault));  // the partials are on the host
+    return true;
+  }
   fault.lost = std::exchange(seat.not_on_host, {});
   for (const Slice& slice : fault.lost) fault.items_lost += slice.size();
   // What had finished and is lost is computed again, and counts only then.
@@ -112,37 +183,38 @@ void SampleRun::lose(DeviceFault fault) {
   }
   const Error error(fault.kind, fault.what);
   sample.faults.push_back(std::move(fault));
-  if (peers != nullptr && device.value < places.size()) {
-    last_loss = backend.now();  // first: nobody may find that it waits for no one, and not that
-                                // somebody was lost
-    peers->lose(places[device.value]);
+  if (request.peers != nullptr && device.value < request.places.size()) {
+    // First: nobody may find that it waits for no one, and not that somebody was lost.
+    last_loss = backend.now();
+    request.peers->lose(request.places[device.value]);
     // What the others have of it, and of each other, is not known.
     const bool under_way =
-        (stage == Stage::combining && together) ||
+        (stage_ == Stage::combining && together) ||
         std::any_of(seats.begin(), seats.end(), [](const Seat& each) { return !each.prepared; });
     together = false;
-    if (stage == Stage::combining)
-      stage = Stage::working;  // those left do its part, and bring that too
+    if (stage_ == Stage::combining)
+      stage_ = Stage::working;  // those left do its part, and bring that too
     for (Seat& each : seats) each.brought = false;
-    if (under_way)
-      return fail(Error(error.kind(), "a device was lost in the middle of an exchange: " +
-                                          std::string(error.what())));
+    if (under_way) {
+      fail(Error(error.kind(),
+                 "a device was lost in the middle of an exchange: " + std::string(error.what())));
+      return false;
+    }
   }
-  if (over()) {  // what became of its commands was read too late for others to compute its part
-                 // again
+  if (over()) {  // its commands were read too late for others to compute its part again
     if (!sample.failure) sample.failure = error;
-    return;
+    return false;
   }
   try {
     source.lost(device, sample.faults.back().lost);
   } catch (const Error& hopeless) {
-    return fail(hopeless);
+    fail(hopeless);
+    return false;
   }
   ++version;
-  if (std::none_of(seats.begin(), seats.end(), [](const Seat& each) { return each.alive; })) {
-    none_left = true;
-    fail(error);
-  }
+  none_left = std::none_of(seats.begin(), seats.end(), [](const Seat& each) { return each.alive; });
+  if (none_left) fail(error);
+  return false;
 }
 
 void SampleRun::notify_all() {

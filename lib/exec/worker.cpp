@@ -1,15 +1,18 @@
-// The worker of a device: enqueues, polls, gives work back when its device fails. How it merges is
-// in worker_merge.cpp.
+// The worker of a device: enqueues, polls, gives work back when its device fails; goes from round to
+// round with checkpoints and meetings; and combines or merges partials at the end.
 #include "lib/exec/worker.hpp"
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "lib/base/quantity.hpp"
+#include "lib/base/stats.hpp"
 
 namespace mgpu {
+
 DeviceWorker::DeviceWorker(SampleRun& run, DeviceIndex self)
     : run_(run),
       self_(self),
@@ -22,7 +25,8 @@ void DeviceWorker::abandon(const std::string& why) {
   {
     const std::lock_guard lock(run_.mutex);
     run_.lose(
-        {.device = self_, .kind = ErrorKind::timeout, .what = why, .round = round_under_way()});
+        {.device = self_, .kind = ErrorKind::timeout, .what = why, .round = round_under_way()},
+        false);
   }
   run_.notify_all();
 }
@@ -48,7 +52,7 @@ bool DeviceWorker::step() {
   if (left()) return false;
   if (notifies_) epoch_ = member().device->notifier().epoch();
   seen_ = run_.version;
-  seen_stage_ = run_.stage;
+  seen_stage_ = run_.stage();
   bool progress = true;
   try {
     progress = advance();
@@ -58,7 +62,7 @@ bool DeviceWorker::step() {
                error) {  // out of host memory, say: this device's part is lost, the thread lives
     fail(ErrorKind::internal, error.what());
   }
-  if (run_.version != seen_ || run_.stage != seen_stage_) run_.notify_all();
+  if (run_.version != seen_ || run_.stage() != seen_stage_) run_.notify_all();
   return progress;
 }
 
@@ -85,7 +89,8 @@ bool DeviceWorker::advance() {
   const auto overdue = [&] {
     if (in_flight_.empty()) return false;
     const Nanos waited = run_.backend.now() - waits_since();
-    return waited >= run_.timeout && waited >= patience();  // cheapest first: this is polled
+    return waited >= run_.request.timeout &&
+           waited >= patience();  // cheapest first: this is polled
   };
   if (overdue()) {
     if (run_.waits_for_another(self_)) {
@@ -120,7 +125,7 @@ void DeviceWorker::rest() {
   if (wait <= Nanos{}) return;
   // Whoever changes the version looks at this flag afterwards: one of the two sees the other.
   run_.listening[self_.value] = stage_ == Stage::lost || would_act_on_others();
-  if (run_.version == seen_ && run_.stage == seen_stage_ && !(run_.over() && in_flight_.empty()))
+  if (run_.version == seen_ && run_.stage() == seen_stage_ && !(run_.over() && in_flight_.empty()))
     device.notifier().wait(epoch_, wait);
   run_.listening[self_.value] = false;
 }
@@ -133,12 +138,12 @@ std::optional<Nanos> DeviceWorker::gives_up_at() const {
 // For the first of what is in flight.
 Nanos DeviceWorker::waits_since() const {
   // What waited for a device that was lost begins to end with that loss.
-  const Nanos loss = run_.peers == nullptr ? Nanos{} : run_.last_loss.load();
+  const Nanos loss = run_.request.peers == nullptr ? Nanos{} : run_.last_loss.load();
   return std::max({in_flight_.front().enqueued, last_sign_, loss});
 }
 
 Nanos DeviceWorker::patience() const {
-  return run_.timeout + (may_compile() ? run_.backend.limits().build : Nanos{});
+  return run_.request.timeout + (may_compile() ? run_.backend.limits().build : Nanos{});
 }
 
 bool DeviceWorker::may_compile() const {
@@ -234,12 +239,12 @@ bool DeviceWorker::act() {
   }
   if (!in_flight_.empty()) return progress;
   enter(HostState::sync);
-  if (run_.stage == SampleRun::Stage::combining) {
+  if (run_.stage() == SampleRun::Stage::combining) {
     if (bringing_ || brought_at_ == run_.version) return progress;
     start_bringing();
     return true;
   }
-  if (run_.stage == SampleRun::Stage::merging) {
+  if (run_.stage() == SampleRun::Stage::merging) {
     if (self_ != run_.merge_device.load()) return progress;
     start_merge();
     return true;
@@ -289,7 +294,7 @@ void DeviceWorker::enqueue(const Slice& slice) {
     entry.rejected = true;
   }
   entry.batch = member().device->submit();
-  rounds_ = entry.rejected ? 0 : std::min(run_.workload.shape().rounds, run_.most_rounds);
+  rounds_ = entry.rejected ? 0 : std::min(run_.workload.shape().rounds, run_.request.most_rounds);
   next_round_ = entry.rounds = checkpoint_ = rounds_done_ = run_.first_round;
   entry.goes_on = has_rounds_left();
   in_flight_.push_back(entry);
@@ -316,32 +321,22 @@ void DeviceWorker::start_collect() {
 }
 
 void DeviceWorker::fail(ErrorKind kind, const std::string& what) {
-  const bool was_merging =
-      run_.stage == SampleRun::Stage::merging && self_ == run_.merge_device.load();
-  DeviceMerge* const merge = run_.workload.device_merge();
-  const bool host_merges = was_merging && (merge == nullptr || merge->merges_on_host());
   const bool waited = !in_flight_.empty();
   const Nanos sign =
       waited ? std::max(in_flight_.front().enqueued, last_sign_) : run_.backend.now();
   stage_ = Stage::lost;
   in_flight_.clear();
   member().device->abandon();
+  bool host_merges = false;
   {
     const std::lock_guard lock(run_.mutex);
     const Nanos detection = run_.backend.now() - std::max(sign, run_.sample.begin);
-    if (host_merges) {  // the partials are on the host: nothing is lost but the device
-      run_.seats[self_.value].alive = false;
-      run_.sample.faults.push_back(
-          {self_, kind, what, run_.backend.now() - run_.sample.begin, detection, true, {}, 0});
-      run_.stage = SampleRun::Stage::working;
-    } else {
-      run_.lose({.device = self_,
-                 .kind = kind,
-                 .what = what,
-                 .detection = detection,
-                 .merging = was_merging,
-                 .round = round_under_way()});
-    }
+    host_merges = run_.lose({.device = self_,
+                             .kind = kind,
+                             .what = what,
+                             .detection = detection,
+                             .round = round_under_way()},
+                            true);
   }
   if (host_merges) merge_on_host();
 }
@@ -384,6 +379,211 @@ void DeviceWorker::leave() {
   auto& all = run_.sample.spans;
   all.insert(all.end(), spans_.begin(), spans_.end());
   stage_ = Stage::left;
+}
+
+// The worker of a device, where work goes in rounds: what it enqueues ahead, checkpoints, and
+// meetings after which borders move.
+
+namespace {
+
+// Of work that goes in rounds, batches that are enqueued ahead: enough for the device never to wait
+// for the host, which looks at it every few microseconds, and few enough for an error to be noticed
+// soon.
+constexpr std::size_t kRoundsAhead = 64;
+
+}  // namespace
+
+bool DeviceWorker::enqueue_rounds() {
+  bool progress = false;
+  while (has_rounds_left() && in_flight_.size() < kRoundsAhead) {
+    if (is_held_by_meeting()) return progress;
+    if (is_checkpoint_due()) {
+      if (!run_.workload.movable()->may_checkpoint(next_round_)) return progress;
+      enqueue_checkpoint();
+    }
+    InFlight entry = last_round_;
+    entry.enqueued = run_.backend.now();
+    entry.round = next_round_;
+    next_round_ += iterative_->enqueue_rounds(entry.slice, next_round_, rounds_at_once(),
+                                              member().device->stream());
+    entry.batch = member().device->submit();
+    entry.rounds = next_round_;
+    entry.goes_on = has_rounds_left();
+    in_flight_.push_back(entry);
+    last_round_ = entry;
+    progress = true;
+  }
+  return progress;
+}
+
+// Those on whose time borders move are looked at one by one; after a checkpoint's rounds the state
+// has to be in memory.
+std::uint32_t DeviceWorker::rounds_at_once() const {
+  if (run_.meets_at > 0) return 1;
+  const std::uint32_t every = run_.request.merges ? run_.workload.shape().checkpoint_rounds : 0;
+  return every > 0 ? std::min(rounds_ - next_round_, every - next_round_ % every)
+                   : rounds_ - next_round_;
+}
+
+// Comes to it when its rounds are over, and goes on when all have come.
+bool DeviceWorker::is_held_by_meeting() {
+  if (came_to_ < next_round_ && run_.meets_at == next_round_) {
+    if (!in_flight_.empty()) return true;
+    read_retired();
+    const std::lock_guard lock(run_.mutex);
+    run_.come_to_meeting(self_, busy_.empty() ? Nanos{} : summarise(busy_).median);
+    came_to_ = next_round_;
+    waits_ = true;
+    busy_.clear();
+  }
+  if (!waits_) return false;
+  if (run_.met_at < came_to_) return true;
+  waits_ = false;
+  std::optional<Slice> to;
+  {
+    const std::lock_guard lock(run_.mutex);
+    if (run_.meeting.moved_at == came_to_) to = run_.meeting.ranges[self_.value];
+  }
+  if (to) move(*to);
+  return false;
+}
+
+void DeviceWorker::move(const Slice& to) {
+  InFlight entry = last_round_;
+  const Slice from = entry.slice;
+  entry.slice = to;
+  entry.round.reset();
+  entry.enqueued = run_.backend.now();
+  member().program->interfaces().movable->move(from, to, next_round_, member().device->stream());
+  entry.batch = member().device->submit();
+  in_flight_.push_back(entry);
+  last_round_ = entry;
+  const std::lock_guard lock(run_.mutex);
+  seat().not_on_host = {to};
+}
+
+// The device's own part of a round: neither what it sends others nor how long it waits for them.
+void DeviceWorker::measure_round(std::span<const RawCommand> commands) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> stamps;
+  for (const RawCommand& command : commands)
+    if (!command.exchange && command.kind == CommandKind::compute)
+      stamps.push_back({command.started, command.ended});
+  if (stamps.empty()) return;
+  busy_.emplace_back(static_cast<std::int64_t>(length_of_union(std::move(stamps))));
+}
+
+bool DeviceWorker::is_checkpoint_due() const {
+  const std::uint32_t every = run_.workload.shape().checkpoint_rounds;
+  // A probe is of a part of the items.
+  return run_.request.merges && every > 0 && next_round_ > checkpoint_ && next_round_ % every == 0;
+}
+
+void DeviceWorker::enqueue_checkpoint() {
+  InFlight entry = last_round_;
+  entry.enqueued = run_.backend.now();
+  entry.is_checkpoint = true;
+  entry.round.reset();
+  entry.completion = member().program->interfaces().movable->checkpoint(entry.slice, next_round_,
+                                                                        member().device->stream());
+  entry.batch = member().device->submit();
+  in_flight_.push_back(entry);
+  checkpoint_ = next_round_;
+}
+
+std::optional<std::uint32_t> DeviceWorker::round_under_way() const {
+  if (run_.workload.iterative() == nullptr) return std::nullopt;
+  return rounds_done_;
+}
+
+// The end of a sample: partials are combined among the devices, on one of them or on the host, by
+// whoever is last.
+
+// The last worker with nothing left to do merges: all partials are on the host, and no other worker
+// acts any more.
+bool DeviceWorker::try_finish() {
+  if (done_at_ == run_.version) return false;  // no lock: this is polled while the last one merges
+  SampleRun::Ending ending;
+  {
+    const std::lock_guard lock(run_.mutex);
+    done_at_ = run_.version;
+    ending = run_.finish(self_);
+  }
+  if (ending == SampleRun::Ending::host_merges) merge_on_host();
+  return ending != SampleRun::Ending::others_are_at_work;
+}
+
+void DeviceWorker::start_merge() {
+  const Nanos now = run_.backend.now();
+  Completion completion = member().program->interfaces().merging->merge(member().device->stream());
+  const BatchId batch = member().device->submit();
+  policy_.enqueued_other();
+  in_flight_.push_back(
+      {.batch = batch, .number = kMerge, .enqueued = now, .completion = std::move(completion)});
+}
+
+void DeviceWorker::start_bringing() {
+  enter(HostState::in_flight);
+  const Nanos now = run_.backend.now();
+  Completion completion =
+      member().program->interfaces().combining->bring(run_.together, member().device->stream());
+  const BatchId batch = member().device->submit();
+  bringing_ = true;
+  policy_.enqueued_other();
+  in_flight_.push_back(
+      {.batch = batch, .number = kMerge, .enqueued = now, .completion = std::move(completion)});
+}
+
+// The last worker to bring its part merges.
+void DeviceWorker::brought(const Completion& completion) {
+  policy_.ended();
+  bringing_ = false;
+  if (completion) completion();
+  {
+    const std::lock_guard lock(run_.mutex);
+    if (run_.stage() != SampleRun::Stage::combining)
+      return;  // a device was lost: there may be more to bring
+    brought_at_ = run_.version;
+    if (!run_.bring(self_)) return;
+  }
+  merge_on_host();
+}
+
+void DeviceWorker::merged(const Completion& completion) {
+  policy_.ended();
+  if (completion) completion();
+  const std::lock_guard lock(run_.mutex);
+  run_.sample.merged_on = self_;
+  run_.end();
+  run_.sample.merge_end = run_.sample.end;
+}
+
+void DeviceWorker::merge_on_host() {
+  RawSample& sample = run_.sample;
+  std::optional<Error> failure;
+  try {
+    if (run_.request.merges) run_.workload.merge();
+  } catch (const Error& error) {
+    failure = error;
+  } catch (const std::exception& error) {
+    failure = Error(ErrorKind::internal, error.what());
+  }
+  const std::lock_guard lock(run_.mutex);
+  if (run_.over()) return;  // interrupted
+  sample.failure = std::move(failure);
+  run_.end();
+  sample.merge_end = sample.end;
+}
+
+// Did all that the device waited for come? A kernel that waits for a flag ends without it before
+// the device counts as hung.
+void DeviceWorker::check_exchange() {
+  if (run_.request.peers == nullptr || self_.value >= run_.request.places.size()) return;
+  try {
+    run_.request.peers->check(run_.request.places[self_.value]);
+  } catch (const Error& error) {
+    const std::lock_guard lock(run_.mutex);
+    if (!run_.sample.failure) run_.sample.failure = error;
+  }
 }
 
 }  // namespace mgpu

@@ -1,5 +1,5 @@
 // What a round costs in which nothing is computed: rounds/WAY/halo:BYTES/devices:N, of work that
-// goes in rounds through the executor (lib/exec/worker_rounds.cpp). Devices form a ring, and each
+// goes in rounds through the executor (lib/exec/worker.cpp). Devices form a ring, and each
 // sends its halo to both of its neighbours.
 //   persistent   one kernel for all rounds, which writes words into its neighbours' memory and
 //   waits for theirs; of a halo of 0

@@ -29,8 +29,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ARGUED = Path(__file__).resolve().parent / "argued.txt"
-SOURCES = ["lib/exec/executor.cpp", "lib/exec/worker.cpp", "lib/exec/worker_merge.cpp",
-           "lib/exec/worker_rounds.cpp", "lib/exec/sample_run.cpp", "lib/plan/ledger.cpp",
+SOURCES = ["lib/exec/executor.cpp", "lib/exec/worker.cpp",
+           "lib/exec/sample_run.cpp", "lib/plan/ledger.cpp",
            "lib/session/verification.cpp", "lib/session/integrity.cpp", "lib/base/stats.cpp",
            "lib/base/significance.cpp"]
 # First what is quick and near, then everything.
