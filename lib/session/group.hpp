@@ -40,6 +40,9 @@ std::size_t in_set(std::span<const SessionDevice> devices);
 
 const char* kind_of(ErrorKind kind);  // of a fault
 
+std::vector<std::string> ids_of(std::span<const SessionDevice> devices,
+                                std::span<const std::size_t> which);
+
 void say_lost(const SessionDevice& device, SessionObserver& observer);
 
 // One case: a strategy on some of the devices, or one device alone (what every speed-up is measured
@@ -105,8 +108,18 @@ struct GroupResult {
   std::vector<Fault> faults;                // of no case: set-up, probes, devices alone
   std::vector<std::string> exchange_notes;  // as Report has them
   bool interrupted = false;
-  bool lost_any =
-      false;  // what a lost device may still read or write must not be freed: the workload's memory
+};
+
+// A workload and what is pinned of it, which are leaked where a lost device may still be using
+// them.
+struct GroupWorkload {
+  GroupWorkload() = default;
+  GroupWorkload(const GroupWorkload&) = delete;
+  GroupWorkload& operator=(const GroupWorkload&) = delete;
+  ~GroupWorkload();
+  std::unique_ptr<Workload> workload;
+  std::unique_ptr<PinnedMemory> pinned;
+  bool memory_in_use = false;
 };
 
 // A group and what it works with, all of which outlives it.
@@ -117,6 +130,7 @@ struct GroupRequest {
   const Problem& problem;
   Mode mode;
   Workload& workload;
+  bool& memory_in_use;  // set where a lost device may still use the workload's memory
   std::vector<SessionDevice>& devices;  // those that fail are marked lost; those that had failed
                                         // are opened again where they may be
   const SuiteRates& rates;

@@ -1,11 +1,11 @@
-// Which devices of a group exchange data, and in which samples.
+#include "lib/session/group_exchange.hpp"
+
 #include <algorithm>
 #include <utility>
 
 #include "lib/exec/driver_call.hpp"
 #include "lib/exec/leak.hpp"
 #include "lib/plan/exchange.hpp"
-#include "lib/session/group_run.hpp"
 
 namespace mgpu {
 namespace {
@@ -21,22 +21,22 @@ std::vector<PeerPath> paths_in(PeerGroup& group) {
 
 }  // namespace
 
-void Group::connect() {
+std::optional<ExchangeEstimate> GroupExchange::connect() {
   PeerExchange* const exchange = given_.workload.exchange();
   const Exchanged exchanged = exchange != nullptr ? exchange->exchanged(given_.mode) : Exchanged{};
   if (!exchanged.any() || (given_.options.peer == PeerPath::staged && exchanged.rounds == 0))
-    return;
+    return std::nullopt;
   std::vector<OpenDevice*> open;
   places_.assign(given_.devices.size(), 0);
-  for (std::size_t i = 0; i < in_set_; ++i) {
+  for (std::size_t i = 0; i < in_set(given_.devices); ++i) {
     if (given_.devices[i].lost) continue;
     places_[i] = open.size();
     open.push_back(given_.devices[i].open.get());
   }
-  if (open.size() < 2) return;
-  result_.exchange_notes.clear();
+  if (open.size() < 2) return std::nullopt;
+  notes_.clear();
   try {
-    if (!connect_by(given_.options.peer, open, exchanged)) return;
+    if (!connect_by(given_.options.peer, open, exchanged)) return std::nullopt;
     const std::vector<PeerPath> paths = paths_in(*peers_);
     const PeerLinks& known = given_.options.given_estimates
                                  ? given_.options.given_estimates->exchange.links
@@ -46,23 +46,23 @@ void Group::connect() {
                                   [](const SessionDevice& one) { return one.handicap.holds(); });
     if (const auto calibrated = paths_of(known);
         std::all_of(calibrated.begin(), calibrated.end(), is_in_use))
-      predictor_.set_exchange(exchange_estimate(exchanged, known, held));
+      return exchange_estimate(exchanged, known, held);
   } catch (const Error& error) {  // each brings all it needs itself
     if (error.kind() != ErrorKind::interrupted) {
-      result_.exchange_notes.push_back(std::string("devices exchange no data: ") + error.what());
-      given_.observer.warning(result_.exchange_notes.back());
+      notes_.push_back(std::string("devices exchange no data: ") + error.what());
+      given_.observer.warning(notes_.back());
     }
     disconnect();
   }
+  return std::nullopt;
 }
 
 // False: there is nothing to gain by it. What cannot be done on the best path there is may be done
 // by way of the host.
-bool Group::connect_by(std::optional<PeerPath> path, std::span<OpenDevice* const> devices,
-                       const Exchanged& exchanged) {
+bool GroupExchange::connect_by(std::optional<PeerPath> path, std::span<OpenDevice* const> devices,
+                               const Exchanged& exchanged) {
   peers_ = given_.backend.connect(devices, path);
-  result_.exchange_notes.insert(result_.exchange_notes.end(), peers_->notes().begin(),
-                                peers_->notes().end());
+  notes_.insert(notes_.end(), peers_->notes().begin(), peers_->notes().end());
   const std::vector<PeerPath> paths = paths_in(*peers_);
   if (exchanged.rounds == 0 && !is_worth_exchanging(paths, path)) {
     disconnect();
@@ -76,54 +76,49 @@ bool Group::connect_by(std::optional<PeerPath> path, std::span<OpenDevice* const
     const bool direct = std::find(paths.begin(), paths.end(), PeerPath::direct) != paths.end();
     if (error.kind() != ErrorKind::unsupported || path || !direct) throw;
     disconnect();
-    result_.exchange_notes.push_back(std::string("staged between all devices: ") + error.what());
+    notes_.push_back(std::string("staged between all devices: ") + error.what());
   }
   return connect_by(PeerPath::staged, devices, exchanged);
 }
 
 // Only devices that are to be given work exchange data: what the others have nobody needs, and to
 // send them something takes time.
-void Group::exchange(SampleRequest& request, const Prediction& prediction,
-                     std::span<const std::size_t> devices) {
-  if (!peers_ || devices.size() < 2) return;
-  request.exchanging = predictor_.exchanging(prediction, *request.source);
+void GroupExchange::add_to(SampleRequest& request, std::vector<bool> exchanging,
+                           std::span<const std::size_t> devices) const {
+  request.exchanging = std::move(exchanging);
   if (std::count(request.exchanging.begin(), request.exchanging.end(), true) == 0) return;
   for (const std::size_t i : devices)
     request.places.push_back({static_cast<std::uint32_t>(places_[i])});
   request.peers = peers_.get();
 }
 
-// A device is lost: from now on each brings all it needs itself. What they share stays until the
-// programs are gone.
-void Group::break_up() {
+void GroupExchange::break_up() {
   if (!peers_) return;
-  predictor_.set_exchange({});
   const bool at_rest =
       std::all_of(given_.devices.begin(), given_.devices.end(), [&](const SessionDevice& device) {
         return !device.open || try_drain(given_.backend, *device.open);
       });
-  if (!at_rest || !release_shared([&] { peers_.reset(); })) leave_peers();
+  if (!at_rest || !release_shared([&] { peers_.reset(); })) leave();
 }
 
-void Group::disconnect() {
+void GroupExchange::disconnect() {
   const bool connected = std::exchange(connected_, false);
-  if (connected && !release_shared([&] { given_.workload.exchange()->disconnect(); }))
-    leave_peers();
+  if (connected && !release_shared([&] { given_.workload.exchange()->disconnect(); })) leave();
   break_up();
 }
 
 // False: a driver did not return. What `release` had not released yet stays.
-bool Group::release_shared(const std::function<void()>& release) {
+bool GroupExchange::release_shared(const std::function<void()>& release) {
   try {
     attend(given_.backend, nullptr, release);
     return true;
   } catch (const Error&) {
-    result_.lost_any = true;
+    given_.memory_in_use = true;
     return false;
   }
 }
 
-void Group::leave_peers() {
+void GroupExchange::leave() {
   if (peers_) peers_->dissolve();
   leak(std::move(peers_));
 }

@@ -1,16 +1,14 @@
-// What a group writes to the journal while it runs, and what it takes from that of an earlier run.
+#include "lib/session/group_journal.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "lib/base/error.hpp"
-#include "lib/session/group_run.hpp"
 
 namespace mgpu {
 
-void Group::note(const JournalEntry& entry) { given_.observer.noted(entry, given_.backend.now()); }
-
-void Group::note_group() {
+void CaseJournal::note_group() {
   JournalGroup group{given_.number,
                      std::string(given_.problem.suite->name) + ' ' + to_string(given_.mode),
                      {},
@@ -28,11 +26,11 @@ void Group::note_group() {
   note(std::move(group));
 }
 
-void Group::note_sample(const Case& the_case, const std::string& digest) {
+void CaseJournal::note_sample(const Case& the_case, const std::string& digest) {
   JournalSample sample;
   sample.of_case = index_of(the_case);
   sample.devices = the_case.devices;
-  sample.run = run_number();
+  sample.run = given_.options.continued ? given_.options.continued->run : 1;
   sample.time = the_case.times.back();
   sample.decision = the_case.decisions.back();
   sample.share = the_case.history.back();
@@ -47,12 +45,11 @@ void Group::note_sample(const Case& the_case, const std::string& digest) {
   note(std::move(sample));
 }
 
-void Group::note_failure(const Case& the_case) {
+void CaseJournal::note_failure(const Case& the_case) {
   note(JournalFailure{index_of(the_case), the_case.reason, the_case.verify});
 }
 
-// What was lost since this was last asked.
-void Group::note_losses() {
+void CaseJournal::note_losses() {
   for (; journaled_faults_ < result_.faults.size(); ++journaled_faults_)
     note(JournalFault{std::nullopt, result_.faults[journaled_faults_]});
   for (std::size_t k = 0; k < result_.cases.size(); ++k) {
@@ -67,39 +64,38 @@ void Group::note_losses() {
   }
 }
 
-// After this run's own warming up, so that nothing is believed of an earlier run that this one
-// would not find by itself: rates, whether results are right. Samples of devices that the case does
-// not have now are no samples of it.
-void Group::take_up() {
+void CaseJournal::restore(const Predictor& predictor,
+                          const std::function<void(Case&, const std::string& reason)>& fail) {
   if (const GroupJournal* earlier = earlier_runs()) {
     if (earlier->group != group_)
       throw Error(ErrorKind::input,
                   "the journal has other cases of " + earlier->group.name + " than this run");
     std::size_t foreign = 0;
-    for (const JournalSample& sample : earlier->samples) foreign += take_up(sample) ? 0 : 1;
+    for (const JournalSample& sample : earlier->samples)
+      foreign += restore(sample, predictor) ? 0 : 1;
     if (foreign > 0) {
       given_.observer.warning(
           std::to_string(foreign) + " samples of " + earlier->group.name +
           " from an earlier run are left out: their cases have other devices now");
     }
-    take_up_losses(*earlier);
+    restore_losses(*earlier);
     for (const JournalFailure& failure :
          earlier->failures) {  // a result that was wrong once stays wrong
       Case& the_case = result_.cases[failure.of_case];
       the_case.verify = failure.verify;
-      close_failed(the_case, failure.reason);
+      fail(the_case, failure.reason);
     }
   }
   note_losses();  // this run's
 }
 
-const GroupJournal* Group::earlier_runs() const {
+const GroupJournal* CaseJournal::earlier_runs() const {
   if (!given_.options.continued) return nullptr;
   const auto at = given_.options.continued->under_way.find(given_.number);
   return at == given_.options.continued->under_way.end() ? nullptr : &at->second;
 }
 
-bool Group::has_samples_of_earlier_runs_only() const {
+bool CaseJournal::has_samples_of_earlier_runs_only() const {
   const GroupJournal* earlier = earlier_runs();
   return earlier &&
          std::any_of(
@@ -112,7 +108,7 @@ bool Group::has_samples_of_earlier_runs_only() const {
 }
 
 // What earlier runs lost comes first, as in the journal: faults name samples by their place in it.
-void Group::take_up_losses(const GroupJournal& earlier) {
+void CaseJournal::restore_losses(const GroupJournal& earlier) {
   std::vector<std::vector<Case::Disturbed>> disturbed(result_.cases.size());
   for (const JournalDisturbed& one : earlier.disturbed) {
     RawSample sample;
@@ -138,14 +134,14 @@ void Group::take_up_losses(const GroupJournal& earlier) {
   }
 }
 
-bool Group::take_up(const JournalSample& sample) {
+bool CaseJournal::restore(const JournalSample& sample, const Predictor& predictor) {
   Case& the_case = result_.cases[sample.of_case];
   if (sample.devices != the_case.devices) {
     ++the_case.set_aside;
     return false;
   }
   if (the_case.closed) return true;  // failed or unsupported: it has no samples
-  if (!sample.chosen.empty()) keep_choice(the_case, sample);
+  if (!sample.chosen.empty()) keep_choice(the_case, sample, predictor);
   the_case.times.push_back(sample.time);
   the_case.decisions.push_back(sample.decision);
   the_case.history.push_back(sample.share);
@@ -154,12 +150,13 @@ bool Group::take_up(const JournalSample& sample) {
   if (sample.digest.empty()) return true;
   ++the_case.digests[sample.digest];
   ++the_case.verify.checked;
-  given_.digests.note(sample.digest, ids_of(the_case.devices));
+  given_.digests.note(sample.digest, ids_of(given_.devices, the_case.devices));
   return true;
 }
 
 // `auto` chooses once for all samples of a case, of all runs.
-void Group::keep_choice(Case& the_case, const JournalSample& sample) {
+void CaseJournal::keep_choice(Case& the_case, const JournalSample& sample,
+                              const Predictor& predictor) {
   Prediction& prediction = the_case.prediction;
   if (prediction.chosen && prediction.chosen->chosen.strategy->name == sample.chosen &&
       prediction.chosen->uses == sample.uses)
@@ -178,17 +175,8 @@ void Group::keep_choice(Case& the_case, const JournalSample& sample) {
   choice.reasons = {"An earlier run chose it, whose samples are kept."};
   prediction.chosen = std::move(choice);
   prediction.expected.reset();
-  predictor_.predict(prediction, the_case.strategy(), the_case.history);
+  predictor.predict(prediction, the_case.strategy(), the_case.history);
   if (prediction.expected) prediction.chosen->chosen.predicted = prediction.expected->makespan;
-}
-
-// Samples that the shortest open case has: an interrupted round is finished first, so that sample k
-// of all cases is of one round or of two that follow each other.
-std::size_t Group::fewest_samples() const {
-  std::size_t fewest = ~std::size_t{0};
-  for (const Case& the_case : result_.cases)
-    if (!the_case.closed) fewest = std::min(fewest, the_case.times.size());
-  return fewest;
 }
 
 }  // namespace mgpu

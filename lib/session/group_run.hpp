@@ -1,12 +1,12 @@
-// The run of a group as a class: what lib/session/group.cpp (its order) and group_losses.cpp (what
-// becomes of devices and cases that fail) share. For nobody else.
+// The run of a group: for lib/session/group_run.cpp alone.
 #pragma once
 
 #include <span>
 #include <string>
 #include <vector>
 
-#include "lib/session/group.hpp"
+#include "lib/session/group_exchange.hpp"
+#include "lib/session/group_journal.hpp"
 #include "lib/session/idle_tracker.hpp"
 #include "lib/session/integrity.hpp"
 #include "lib/session/time_left.hpp"
@@ -17,21 +17,27 @@ namespace mgpu {
 class Group {
  public:
   explicit Group(const GroupRequest& request) : given_(request) {}
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  // Whatever was thrown: programs go first, then what they share.
+  ~Group() { release(); }
 
   GroupResult run() {
     result_.cases = cases_of(given_.options, in_set_);
-    note_group();
+    journal_.note_group();
     tell();
     prepare();
-    phase_ = "warm_up";
+    phase_ = Phase::warm_up;
     warm_up(true);
-    phase_ = "probe";
+    phase_ = Phase::probe;
     probe();
     predict();
-    phase_ = "warm_up";
+    phase_ = Phase::warm_up;
     warm_up(false);
-    take_up();
-    phase_ = "sample";
+    journal_.restore(predictor_, [&](Case& the_case, const std::string& reason) {
+      close_failed(the_case, reason);
+    });
+    phase_ = Phase::sample;
     sample_interleaved();
     agree_on_digests();
     finish();
@@ -39,18 +45,15 @@ class Group {
   }
 
  private:
+  enum class Phase { set_up, warm_up, probe, sample };
+  static const char* to_string(Phase phase);  // in faults
+
   void prepare();
   void open_again();
   void connect();
-  bool connect_by(std::optional<PeerPath> path, std::span<OpenDevice* const> devices,
-                  const Exchanged& exchanged);
-  void disconnect();
-  bool release_shared(const std::function<void()>& release);
-  void leave_peers();
-  void break_up();
   void exchange(SampleRequest& request, const Prediction& prediction,
                 std::span<const std::size_t> devices);
-  // In group_rounds.cpp.
+  void release();
   bool goes_in_rounds() const;
   void connect_those_left();
   void connect_anew();
@@ -96,49 +99,23 @@ class Group {
   void fail_wrong(Case& the_case, const std::string& reason);
   bool all_alike(std::span<const std::size_t> devices) const;
   void close_failed(Case& the_case, const std::string& reason);
-  std::vector<std::string> ids_of(std::span<const std::size_t> devices) const;
   bool stopped();
   void agree_on_digests();
   void finish();
   void probe_clock_again(std::size_t index);
-  // In group_journal.cpp.
-  void note(const JournalEntry& entry);
-  void note_group();
-  void note_sample(const Case& the_case, const std::string& digest);
-  void note_failure(const Case& the_case);
-  void note_losses();
-  void take_up();
-  bool take_up(const JournalSample& sample);
-  void take_up_losses(const GroupJournal& earlier);
-  const GroupJournal* earlier_runs() const;
-  bool has_samples_of_earlier_runs_only()
-      const;  // some case: what it has would be gone with the journal
-  void keep_choice(Case& the_case, const JournalSample& sample);
+  // Samples that the shortest open case has.
   std::size_t fewest_samples() const;
-  std::size_t index_of(const Case& the_case) const {
-    return static_cast<std::size_t>(&the_case - result_.cases.data());
-  }
-  std::uint32_t run_number() const {
-    return given_.options.continued ? given_.options.continued->run : 1;
-  }
 
   const GroupRequest given_;
   const std::size_t in_set_ = in_set(given_.devices);  // devices; what follows them is in reserve
   Verification verification_{given_.workload, given_.options, given_.digests, given_.observer};
   GroupResult result_;
-  std::unique_ptr<PeerGroup> peers_;  // that devices exchange data in; null: they do not
-  std::vector<std::size_t> places_;   // in it, of devices
-  bool connected_ = false;            // the workload was, and holds what it allocated of the group
+  GroupExchange exchange_{given_};
+  CaseJournal journal_{given_, result_};
   IdleTracker idle_tracker_{given_.devices.size()};
   Predictor predictor_ = make_predictor();
-  std::string phase_ = "set_up";  // for faults
+  Phase phase_ = Phase::set_up;  // for faults
   bool said_not_computed_again_ = false;
-  struct Journaled {
-    std::size_t disturbed = 0, faults = 0, recomputed = 0;
-  };
-  JournalGroup group_;                // as the journal knows it
-  std::vector<Journaled> journaled_;  // by case: what the journal has of them
-  std::size_t journaled_faults_ = 0;  // likewise, of no case
 };
 
 }  // namespace mgpu

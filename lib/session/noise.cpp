@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lib/exec/leak.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/report/comparison.hpp"
 #include "lib/session/group.hpp"
@@ -94,7 +93,8 @@ std::optional<Noise> measure_noise(Backend& backend, const Problem& problem,
     open[i].facts = devices[i];
     open_device(backend, open[i]);
   }
-  std::unique_ptr<Workload> workload = make_workload(problem, devices);
+  GroupWorkload used;
+  used.workload = make_workload(problem, devices);
   const Mode mode = problem.suite->modes.front();
   Executor executor(backend, devices.size());
   LossObserver observer(open, backend.limits().stop);
@@ -106,9 +106,8 @@ std::optional<Noise> measure_noise(Backend& backend, const Problem& problem,
   for (std::size_t time = 0; time < kTimes; ++time) {
     if (time >= kFewestMedians && backend.now() - begin > kMostTime) break;
     Digests digests;
-    const GroupResult group = run_group(
-        {backend, executor, options, problem, mode, *workload, open, rates, digests, observer});
-    if (group.lost_any) leak(std::move(workload));  // transfers may be under way
+    const GroupResult group = run_group({backend, executor, options, problem, mode, *used.workload,
+                                         used.memory_in_use, open, rates, digests, observer});
     if (const std::string fault = first_fault(group); !fault.empty())
       throw Error(ErrorKind::device, fault);
     if (const std::string lost = observer.lost(); !lost.empty())

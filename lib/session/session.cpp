@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "lib/exec/leak.hpp"
 #include "lib/session/group.hpp"
 #include "lib/session/kernel_variants.hpp"
 #include "lib/session/missing_rates.hpp"
@@ -183,7 +182,9 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     const Problem problem = settled(
         options.problems[index], backend, devices, options.peer,
         settled_earlier(options, number, groups_of(options.problems[index], options)), observer);
-    std::unique_ptr<Workload> workload = make_workload(problem, options.devices);
+    GroupWorkload used;
+    used.workload = make_workload(problem, options.devices);
+    Workload* const workload = used.workload.get();
     workload->set_host_watch(verification_watch(backend, observer));
     for (const std::string& caveat : workload->shape().caveats) {
       if (told.insert(caveat).second) observer.warning(caveat);
@@ -195,10 +196,9 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     for (const SessionDevice& device : devices) {
       if (device.open) open.push_back(device.open.get());
     }
-    bool lost_any = false;
     const Nanos begin = backend.now();
-    std::unique_ptr<PinnedMemory> pinned = backend.pin(workload->transfer_memory(), open);
-    const Nanos pin = pinned ? backend.now() - begin : Nanos{};
+    used.pinned = backend.pin(workload->transfer_memory(), open);
+    const Nanos pin = used.pinned ? backend.now() - begin : Nanos{};
 
     if (!options.given_estimates) {
       const auto failed = [&](const SessionDevice& device, const Error& error) {
@@ -226,8 +226,9 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
                      std::span(report.runs).subspan(number++ * rows_of_a_group, rows_of_a_group));
         continue;
       }
-      const GroupRequest request{backend, executor, options, problem, mode,       *workload,
-                                 devices, rates,    digests, whole,   give_up_at, number++};
+      const GroupRequest request{backend,   executor,           options, problem, mode,
+                                 *workload, used.memory_in_use, devices, rates,   digests,
+                                 whole,     give_up_at,         number++};
       const GroupResult group = run_group(request);
       whole.group_ended();
       note_reserve(report, devices);
@@ -235,7 +236,6 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
       report.faults.insert(report.faults.end(), group.faults.begin(), group.faults.end());
       note_exchange(report, group);
       report.cluster = backend.cluster();
-      lost_any |= group.lost_any;
       const std::vector<TelemetryTrack> tracks = watch.take();
       const std::vector<DeviceState> before = std::exchange(states, watch.states());
       for (std::size_t i = 0; i < states.size(); ++i) report.devices[i].after = states[i];
@@ -250,11 +250,6 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
       if (!interrupted) observer.finished(number);
       observer.recorded(report);
       if (interrupted) break;
-    }
-    if (lost_any) {  // transfers of the lost may still be under way: like their handles, the memory
-                     // they use is leaked
-      leak(std::move(pinned));
-      leak(std::move(workload));
     }
     if (interrupted) break;
   }

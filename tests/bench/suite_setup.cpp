@@ -1,4 +1,4 @@
-// What lib/session/group.cpp does for a whole table of cases, for one case at a time.
+// What lib/session/group_run.cpp does for a whole table of cases, for one case at a time.
 #include "tests/bench/suite_setup.hpp"
 
 #include <algorithm>

@@ -1,0 +1,862 @@
+// A group from its preparation to its result; what becomes of devices and cases when something
+// fails; whether results are right, and who computed those that are not.
+#include "lib/session/group_run.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "lib/base/quantity.hpp"
+#include "lib/exec/driver_call.hpp"
+#include "lib/exec/leak.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr unsigned kClockProbes = 100;  // before and after; the tightest counts
+// A device is hung after this many times the predicted duration of a sample.
+constexpr double kPatience = 20;
+// With as many samples a case keeps its figures when one of its devices is lost.
+constexpr std::size_t kEnoughToStand = 3;
+constexpr unsigned kMostFailures = 3;  // of a device, after which it is not opened again
+
+}  // namespace
+
+const char* Group::to_string(Phase phase) {
+  return phase == Phase::set_up    ? "set_up"
+         : phase == Phase::warm_up ? "warm_up"
+         : phase == Phase::probe   ? "probe"
+                                   : "sample";
+}
+
+Predictor Group::make_predictor() const {
+  std::vector<KnownDevice> known;
+  const Calibration& calibration = given_.options.calibration;
+  for (std::size_t i = 0; i < given_.devices.size(); ++i) {
+    KnownDevice& device = known.emplace_back();
+    device.facts = &given_.devices[i].facts;
+    if (given_.devices[i].handicap.slows_always()) device.slow = given_.devices[i].handicap.slow;
+    if (i < calibration.devices.size() && calibration.devices[i])
+      device.capability = &*calibration.devices[i];
+    const auto rate = given_.rates.find({work_of(given_.problem), given_.devices[i].facts.id});
+    if (rate != given_.rates.end()) device.rate = &rate->second;
+  }
+  return {given_.workload,
+          given_.mode,
+          std::move(known),
+          in_set_,
+          calibration.link ? &*calibration.link : nullptr,
+          given_.options.given_estimates ? &*given_.options.given_estimates : nullptr};
+}
+
+void Group::prepare() {
+  result_.prepared.resize(given_.devices.size());
+  open_again();
+  connect();
+  for (std::size_t i = 0; i < in_set_; ++i) {
+    if (!given_.devices[i].lost) prepare_device(i);
+  }
+  bool none = true;
+  for (std::size_t i = 0; i < in_set_; ++i) none &= !is_usable(i);
+  if (none && stopped()) return;  // the stop is the reason, not the devices
+  close_unsupported_cases();
+  shrink_cases();
+}
+
+void Group::prepare_device(std::size_t index) {
+  Prepared& mine = result_.prepared[index];
+  OpenDevice& device = *given_.devices[index].open;
+  bool enqueued = false;
+  const auto make_program = [&] {
+    device.take_setup_cost();
+    mine.program = given_.workload.program(device.resources(), given_.mode, mine.capacity);
+    mine.cost = device.take_setup_cost();
+    mine.kernel_variant = mine.program->kernel_variant();
+    enqueued = true;
+    if (SelfTested* const self_tested = mine.program->interfaces().self_tested)
+      complete(given_.backend, device, self_tested->self_test(device.stream()));
+    if (given_.mode != Mode::end_to_end) {
+      const Nanos begin = given_.backend.now();
+      mine.program->load(device.stream());
+      finish_batch(given_.backend, device, device.submit());
+      mine.upload = given_.backend.now() - begin;
+    }
+    if (mine.before.empty()) mine.before = device.probe_clock(kClockProbes);
+  };
+  try {
+    mine.capacity = given_.workload.capacity(device.resources().traits(), given_.mode);
+    predictor_.set_capacity(index, mine.capacity, given_.devices[index].free_memory);
+    if (mine.capacity.fits == 0) return;
+    attend(given_.backend, &device, make_program);
+  } catch (const Error& error) {
+    // A file is wrong, and not only for this device.
+    if (error.kind() == ErrorKind::input || error.kind() == ErrorKind::usage) throw;
+    const bool refused =
+        error.kind() == ErrorKind::out_of_memory || error.kind() == ErrorKind::unsupported;
+    if (error.kind() == ErrorKind::interrupted) {
+      give_up(index);
+    } else if (!refused) {
+      lose(index, error.kind(), error.what());
+      result_.faults.push_back(
+          {given_.devices[index].facts.id, kind_of(error.kind()), "set_up", error.what()});
+    } else if (enqueued && error.kind() == ErrorKind::out_of_memory) {
+      refuse(index, error.what());  // what was enqueued before may still be under way
+    }
+    release_program(index);
+    mine.capacity.fits = 0;
+    mine.capacity.reason = error.what();
+    predictor_.set_capacity(index, mine.capacity, given_.devices[index].free_memory);
+  }
+}
+
+// Uncounted executions: kernels are built for good, memory is touched. Devices alone get one at
+// least, and first: probes follow.
+void Group::warm_up(bool alone) {
+  for (Case& the_case : result_.cases) {
+    if (the_case.alone() != alone) continue;
+    const std::size_t times = std::max<std::size_t>(given_.options.stop.warmup, alone ? 1 : 0);
+    for (std::size_t n = 0; n < times && !the_case.closed; ++n) {
+      if (stopped()) return;
+      execute_uncounted(the_case);
+    }
+  }
+}
+
+// Of work in thousands of rounds, such as a training of half a minute, the first ones do where the
+// whole takes a second or more.
+void Group::execute_uncounted(Case& the_case) {
+  constexpr std::uint32_t kFirst = 256;
+  constexpr Nanos kLong = std::chrono::seconds(1);
+  const std::uint32_t rounds = given_.workload.shape().rounds;
+  if (rounds > kFirst) {
+    const Nanos begin = given_.backend.now();
+    take_sample(the_case, false, kFirst);
+    if (the_case.closed || (given_.backend.now() - begin) / kFirst * rounds >= kLong) return;
+  }
+  take_sample(the_case, false);
+}
+
+// Each device alone, then the first n of every count asked for at once: CPU cores slow each other
+// down, GPUs share the host link.
+void Group::probe() {
+  predictor_.set_most_turns(given_.options.stop.probe_turns());
+  if (!given_.options.given_estimates) {
+    for (std::size_t i = 0; i < in_set_; ++i) probe_together(i, 1);
+    const std::set<std::size_t> counts(given_.options.device_counts.begin(),
+                                       given_.options.device_counts.end());
+    for (const std::size_t count : counts) {
+      if (count > 1) probe_together(0, count);
+    }
+  }
+  for (Case& the_case : result_.cases)
+    the_case.prediction.estimates = predictor_.estimate(the_case.devices);
+}
+
+// Of the devices first .. first + count - 1 those that are left.
+void Group::probe_together(std::size_t first, std::size_t count) {
+  connect_those_left();
+  std::vector<Member> members;
+  std::vector<std::size_t> devices;
+  for (std::size_t i = first; i < first + count; ++i) {
+    if (!is_usable(i)) continue;
+    members.push_back(member(i));
+    devices.push_back(i);
+  }
+  if (devices.empty() || stopped()) return;
+  const std::vector<DeviceFault> faults =
+      predictor_.probe(given_.backend, given_.executor, devices, members);
+  for (const DeviceFault& fault : faults) {
+    const std::size_t index = devices[fault.device.value];
+    lose(index, fault.kind, fault.what);
+    if (fault.kind == ErrorKind::interrupted) continue;
+    Fault& noted = result_.faults.emplace_back(
+        Fault{given_.devices[index].facts.id, kind_of(fault.kind), to_string(phase_), fault.what});
+    noted.items_lost = fault.items_lost;
+    noted.detection = fault.detection;
+  }
+  if (faults.empty() || stopped()) return;
+  shrink_cases();
+  probe_together(first, count);  // those that are left
+}
+
+void Group::predict() {
+  for (Case& the_case : result_.cases) {
+    if (!the_case.closed) predict(the_case);
+  }
+}
+
+void Group::predict(Case& the_case) {
+  const Nanos begin = given_.backend.now();
+  predictor_.choose(the_case.prediction, the_case.strategy());
+  if (the_case.prediction.chosen) the_case.choosing = given_.backend.now() - begin;
+  predictor_.predict(the_case.prediction, the_case.strategy(), the_case.history);
+}
+
+// Round after round, every second one backwards, so that a drift of the machine affects all cases
+// alike.
+void Group::sample_interleaved() {
+  std::vector<std::size_t> order(result_.cases.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  constexpr std::size_t kEveryRound = 64,
+                        kThenOneIn = 16;  // progress is worked out of all samples so far
+  std::size_t round = 0;
+  const std::size_t fewest = fewest_samples();
+  for (bool open = true; open; std::reverse(order.begin(), order.end()), ++round) {
+    open = false;
+    for (const std::size_t index : order) {
+      Case& the_case = result_.cases[index];
+      if (the_case.closed) continue;
+      open = true;
+      if (round == 0 && the_case.times.size() > fewest) continue;
+      if (stopped()) return;
+      if (!given_.backend.is_virtual() && idle_tracker_.starts_cold(the_case, given_.backend.now()))
+        execute_uncounted(the_case);
+      if (the_case.closed) continue;
+      take_sample(the_case, true);
+      if (!the_case.closed && given_.options.stop.satisfied(the_case.times)) {
+        // The last of a case as thoroughly as its first.
+        const Verification::Outcome last = check(the_case, true, the_case.devices);
+        if (last.status == Verification::Outcome::Status::right && !the_case.last_checked)
+          ++the_case.verify.checked;
+        if (last.status == Verification::Outcome::Status::wrong) fail_wrong(the_case, last.why);
+        the_case.closed = true;
+      }
+      journal_.note_losses();
+    }
+    if (round < kEveryRound || round % kThenOneIn == 0) tell();
+  }
+}
+
+// Samples that the shortest open case has: an interrupted round is finished first, so that sample k
+// of all cases is of one round or of two that follow each other.
+std::size_t Group::fewest_samples() const {
+  std::size_t fewest = ~std::size_t{0};
+  for (const Case& the_case : result_.cases)
+    if (!the_case.closed) fewest = std::min(fewest, the_case.times.size());
+  return fewest;
+}
+
+Member Group::member(std::size_t index) {
+  return {given_.devices[index].open.get(), result_.prepared[index].program.get()};
+}
+
+Nanos Group::patience(const Case& the_case) const {
+  const Nanos least = given_.backend.limits().answer;
+  const auto& expected = the_case.prediction.expected;
+  if (given_.options.case_timeout || !expected) return least;
+  return std::max(least, from_seconds(kPatience * seconds(expected->makespan)));
+}
+
+// Of no more than `most_rounds` rounds, if it goes in rounds: it has a result only if these are
+// all.
+void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) {
+  connect_those_left();
+  shrink_cases();  // devices may have been lost since
+  if (the_case.closed) return;
+  std::vector<std::size_t> devices = the_case.devices;
+  SampleRequest request;
+  for (const std::size_t i : devices) request.members.push_back(member(i));
+  SetEstimates& estimates = the_case.prediction.estimates;
+  if (estimates.devices.empty())
+    estimates = predictor_.estimate(the_case.devices);  // before the probes
+  request.merge_device = fastest_of(estimates.devices);
+  request.workload = &given_.workload;
+  request.timeout = patience(the_case);
+  request.most_rounds = most_rounds;
+  request.merges = given_.workload.shape().rounds <= most_rounds;
+  request.stop = [&] { return given_.observer.stop_requested(); };
+  if (!the_case.alone() && !goes_in_rounds()) {
+    request.reserve = [&]() -> std::optional<Member> {
+      const auto other = stand_in(the_case);
+      if (!other) return std::nullopt;
+      devices.push_back(*other);
+      return member(*other);
+    };
+  }
+  std::unique_ptr<SliceSource> source;
+  const Nanos begin = given_.backend.now();
+  try {
+    source = predictor_.begin(the_case.prediction, the_case.strategy(), the_case.history);
+  } catch (const Error& error) {
+    return refuse(the_case, error.what());
+  }
+  const Nanos begun = given_.backend.now() - begin;
+  request.source = source.get();
+  if (goes_in_rounds() && devices.size() > 1 && !exchange_.any())
+    return refuse(the_case,
+                  "these devices cannot exchange data, which they have to after each round");
+  exchange(request, the_case.prediction, the_case.devices);
+  RawSample sample = given_.executor.run(request);
+  if (goes_in_rounds()) sample = begin_again(the_case, request, std::move(sample), devices);
+  if (sample.interrupted) return;  // stopped() comes next
+  idle_tracker_.used(sample, devices);
+  if (!sample.faults.empty())
+    return take_disturbed(the_case, std::move(sample), std::move(devices));
+  if (sample.failure && sample.failure->kind() == ErrorKind::unsupported)
+    return refuse(the_case, sample.failure->what());
+  if (sample.failure) return fail(the_case, sample.failure->what());
+  if (sample.makespan() <= Nanos{})
+    return fail(the_case, "a sample took " + format_duration(sample.makespan()) +
+                              ": the host's clock stands still or goes backwards");
+  if (!request.merges) return shrink_cases();
+  const bool on_devices = given_.workload.shape().result_on_devices;
+  const bool first = the_case.verify.method.empty();
+  if (!counts && on_devices && !first)
+    return shrink_cases();  // a look would make the next one cold
+  const bool compared = given_.options.integrity != IntegrityLevel::off && on_devices;
+  const Verification::Outcome outcome = check(the_case, first || compared, devices);
+  if (on_devices && !outcome.digest.empty()) idle_tracker_.looked_at(sample.makespan(), devices);
+  if (outcome.status == Verification::Outcome::Status::wrong)
+    return fail_wrong(the_case, outcome.why);
+  if (outcome.status == Verification::Outcome::Status::unknown || !counts) return shrink_cases();
+  if (!check_integrity(the_case, sample)) return;
+  the_case.history.push_back(share_of(sample, devices.size()));
+  the_case.history.back().first =
+      sample.moves.empty() ? source->first_shares() : sample.moves.back().shares;
+  the_case.times.push_back(sample.makespan());
+  the_case.decisions.push_back(the_case.choosing + begun + sample.decision);
+  the_case.samples.push_back(std::move(sample));
+  the_case.last_checked = !outcome.digest.empty();
+  if (the_case.last_checked) ++the_case.verify.checked;
+  journal_.note_sample(the_case, outcome.digest);
+}
+
+// These devices cannot do that together.
+void Group::refuse(Case& the_case, const std::string& why) {
+  the_case.status = Status::unsupported;
+  the_case.reason = why;
+  the_case.closed = true;
+}
+
+bool Group::stopped() {
+  const bool late = given_.give_up_at && given_.backend.now() >= *given_.give_up_at;
+  const bool asked = given_.observer.stop_requested();
+  if (!late && !asked) return false;
+  // A session that is complete has no journal any more: as long as a case has samples only there,
+  // it is not.
+  const bool earlier = !asked && journal_.has_samples_of_earlier_runs_only();
+  if (earlier && !result_.interrupted)
+    given_.observer.warning(
+        "the time limit was reached before cases that have samples of earlier runs had one of this "
+        "run: the run is not complete");
+  result_.interrupted = asked || earlier;
+  skip_unsampled(result_.cases, asked ? "interrupted before its first sample"
+                                      : "the time limit was reached before its first sample");
+  return true;
+}
+
+void Group::finish() {
+  for (std::size_t i = 0; i < given_.devices.size(); ++i) {
+    Prepared& mine = result_.prepared[i];
+    if (is_usable(i)) probe_clock_again(i);
+    if (!mine.before.empty()) mine.clock = fit_clock(mine.before, mine.after);
+  }
+  release();
+  result_.exchange_notes = exchange_.notes();
+}
+
+void Group::release() {
+  for (std::size_t i = 0; i < result_.prepared.size(); ++i) release_program(i);
+  exchange_.disconnect();
+}
+
+void Group::probe_clock_again(std::size_t index) {
+  try {
+    OpenDevice* const device = given_.devices[index].open.get();
+    attend(given_.backend, device,
+           [&] { result_.prepared[index].after = device->probe_clock(kClockProbes); });
+  } catch (const Error& error) {
+    lose(index, error.kind(), error.what());
+    if (error.kind() != ErrorKind::interrupted)
+      result_.faults.push_back(
+          {given_.devices[index].facts.id, kind_of(error.kind()), "clock", error.what()});
+  }
+}
+
+// A device that failed in an earlier group gets a new context, unless it hung or has failed too
+// often.
+void Group::open_again() {
+  for (std::size_t i = 0; i < in_set_; ++i) {
+    SessionDevice& device = given_.devices[i];
+    if (!device.lost || device.hung || device.failures == 0 || device.failures >= kMostFailures)
+      continue;
+    try {
+      open_device(given_.backend, device);
+      device.lost = false;
+      given_.observer.warning("device " + device.facts.id + " " + device.facts.name +
+                              " was opened again, after: " + device.lost_why);
+    } catch (const Error& error) {
+      ++device.failures;
+      device.lost_why = error.what();
+    }
+  }
+}
+
+void Group::lose(std::size_t index, ErrorKind kind, const std::string& what) {
+  SessionDevice& device = given_.devices[index];
+  if (device.lost) return;
+  if (kind == ErrorKind::interrupted) return give_up(index);  // nothing is wrong with it
+  device.hung = kind == ErrorKind::timeout;
+  ++device.failures;
+  device.lost_why = what;
+  say_lost(device, given_.observer);
+  give_up(index);
+}
+
+// After any error it is unknown what the device still does: unless it is known to be idle, memory
+// that it may touch is never freed.
+void Group::give_up(std::size_t index) {
+  SessionDevice& device = given_.devices[index];
+  device.lost = true;
+  if (exchange_.any()) predictor_.set_exchange({});
+  exchange_.break_up();
+  if (release_program(index))
+    device.open.reset();
+  else
+    leak(std::move(device.open));
+}
+
+bool Group::release_program(std::size_t index) {
+  OpenDevice* const device = given_.devices[index].open.get();
+  std::unique_ptr<DeviceProgram>& program = result_.prepared[index].program;
+  bool at_rest = device == nullptr || try_drain(given_.backend, *device);
+  if (program != nullptr && at_rest) {
+    try {
+      attend(given_.backend, device, [&] { program.reset(); });
+    } catch (const Error&) {  // the driver did not return
+      at_rest = false;
+    }
+  }
+  if (program != nullptr) leak(std::move(program));
+  if (!at_rest) given_.memory_in_use = true;
+  return at_rest;
+}
+
+// The device lives, but is of no more use to this problem.
+void Group::refuse(std::size_t index, const std::string& why) {
+  result_.prepared[index].capacity = {0, 0, 0, why};
+  given_.observer.warning("device " + given_.devices[index].facts.id + " takes no more part in " +
+                          given_.problem.suite->name + ": " + why);
+  release_program(index);
+}
+
+// For a case none of whose devices is left: another device of the set, or else the one in reserve.
+std::optional<std::size_t> Group::stand_in(const Case& the_case) {
+  for (std::size_t i = 0; i < in_set_; ++i) {
+    const bool has_it =
+        std::find(the_case.devices.begin(), the_case.devices.end(), i) != the_case.devices.end();
+    if (is_usable(i) && !has_it) return i;
+  }
+  if (given_.devices.size() == in_set_) return std::nullopt;
+  const std::size_t reserve = in_set_;
+  SessionDevice& device = given_.devices[reserve];
+  if (device.lost) return std::nullopt;
+  if (!device.open) {
+    try {
+      open_device(given_.backend, device);
+      given_.observer.warning("no device of the set is left: device " + device.facts.id + " " +
+                              device.facts.name + " steps in");
+    } catch (const Error& error) {
+      device.lost = true;
+      device.lost_why = error.what();
+      say_lost(device, given_.observer);
+      return std::nullopt;
+    }
+  }
+  if (!result_.prepared[reserve].program && result_.prepared[reserve].capacity.reason.empty())
+    prepare_device(reserve);
+  return is_usable(reserve) ? std::optional(reserve) : std::nullopt;
+}
+
+// Cases one of whose devices lives, but cannot do this.
+void Group::close_unsupported_cases() {
+  for (Case& the_case : result_.cases) {
+    for (const std::size_t i : the_case.devices) {
+      if (given_.devices[i].lost || result_.prepared[i].program) continue;
+      the_case.closed = true;
+      the_case.status = Status::unsupported;
+      the_case.reason =
+          "device " + given_.devices[i].facts.id + ": " + result_.prepared[i].capacity.reason;
+      break;
+    }
+  }
+}
+
+// Cases go on with the devices that are left; what was measured with all of them stands, where it
+// is enough.
+void Group::shrink_cases() {
+  for (Case& the_case : result_.cases) {
+    const auto gone = [&](std::size_t i) { return !is_usable(i); };
+    if (the_case.closed || std::none_of(the_case.devices.begin(), the_case.devices.end(), gone))
+      continue;
+    const std::size_t enough =
+        given_.options.stop.exactly > 0 ? given_.options.stop.exactly : kEnoughToStand;
+    if (the_case.times.size() >= enough) {
+      the_case.closed = true;
+    } else {
+      shrink(the_case);
+    }
+  }
+}
+
+void Group::shrink(Case& the_case) {
+  std::string why;
+  the_case.set_aside += the_case.times.size();
+  if (!the_case.times.empty()) the_case.before = {the_case.devices, std::move(the_case.times)};
+  the_case.times.clear();
+  the_case.samples.clear();
+  the_case.decisions.clear();
+  the_case.earlier_runs.clear();
+  the_case.history.clear();
+  SetEstimates& estimates = the_case.prediction.estimates;
+  the_case.prediction.chosen.reset();
+  the_case.prediction.expected.reset();
+  const std::vector<std::size_t> before = the_case.devices;
+  for (std::size_t n = before.size(); n-- > 0;) {
+    const std::size_t i = before[n];
+    if (is_usable(i)) continue;
+    why = "device " + given_.devices[i].facts.id + ": " +
+          (given_.devices[i].lost ? "lost, " + given_.devices[i].lost_why
+                                  : result_.prepared[i].capacity.reason);
+    the_case.devices.erase(the_case.devices.begin() + static_cast<std::ptrdiff_t>(n));
+    if (!estimates.devices.empty())
+      estimates.devices.erase(estimates.devices.begin() + static_cast<std::ptrdiff_t>(n));
+  }
+  if (the_case.devices.empty()) {
+    const auto other = the_case.alone() ? std::nullopt : stand_in(the_case);
+    if (!other) {
+      the_case.devices = before;
+      the_case.closed = true;
+      the_case.status =
+          the_case.before || !the_case.disturbed.empty() ? Status::failed : Status::skipped;
+      the_case.reason = why;
+      return;
+    }
+    the_case.devices = {*other};
+    estimates = predictor_.estimate(the_case.devices);
+  }
+  estimates.exchange = predictor_.exchange_among(the_case.devices);
+  if (!estimates.devices.empty()) predict(the_case);
+}
+
+// A device was lost: the sample is kept apart, and its result is verified as thoroughly as a first
+// one.
+void Group::take_disturbed(Case& the_case, RawSample sample, std::vector<std::size_t> devices) {
+  note_faults(the_case, sample, devices);
+  Case::Disturbed disturbed{std::move(sample), std::move(devices), VerifyStatus::off, {}};
+  if (phase_ == Phase::sample)
+    disturbed.samples_before = the_case.set_aside + the_case.times.size();
+  if (disturbed.sample.failure) {
+    disturbed.reason = disturbed.sample.failure->what();
+  } else {
+    const VerifyRecord before = the_case.verify;
+    const Verification::Outcome outcome = check(the_case, true, disturbed.devices);
+    disturbed.reason = outcome.why;
+    disturbed.verify = outcome.status == Verification::Outcome::Status::unknown
+                           ? VerifyStatus::off
+                           : the_case.verify.status;
+    if (disturbed.verify == VerifyStatus::failed) {
+      the_case.disturbed.push_back(std::move(disturbed));
+      return fail_wrong(the_case, outcome.why);
+    }
+    if (outcome.status == Verification::Outcome::Status::unknown) the_case.verify = before;
+  }
+  the_case.disturbed.push_back(std::move(disturbed));
+  shrink_cases();
+}
+
+void Group::note_faults(Case& the_case, const RawSample& sample,
+                        std::span<const std::size_t> devices) {
+  for (const DeviceFault& fault : sample.faults) {
+    const std::size_t index = devices[fault.device.value];
+    const Recovery recovery = recovery_of(sample, fault);
+    Fault noted{given_.devices[index].facts.id, kind_of(fault.kind),
+                fault.merging ? "merge" : to_string(phase_), fault.what};
+    noted.at = fault.at;
+    noted.detection = fault.detection;
+    noted.recovery = recovery.time;
+    noted.items_lost = fault.items_lost;
+    noted.items_redone = recovery.items;
+    if (!the_case.alone()) noted.sample = the_case.disturbed.size();
+    noted.round = fault.round;
+    if (fault.begun_again) noted.begun_again = {fault.begun_again->round, fault.begun_again->after};
+    (the_case.alone() ? result_.faults : the_case.faults).push_back(std::move(noted));
+    note_loss(index, fault);
+  }
+}
+
+// More than once makes no difference.
+void Group::note_loss(std::size_t index, const DeviceFault& fault) {
+  if (fault.kind != ErrorKind::out_of_memory) return lose(index, fault.kind, fault.what);
+  if (is_usable(index)) refuse(index, fault.what);
+}
+
+// A case whose result is wrong has no numbers, as one without a result.
+Verification::Outcome Group::check(Case& the_case, bool thorough,
+                                   std::span<const std::size_t> devices) {
+  Verification::Outcome outcome = verification_.check(
+      the_case.verify, ids_of(given_.devices, devices), thorough, [&] { return publish(devices); });
+  if (!outcome.digest.empty()) ++the_case.digests[outcome.digest];
+  return outcome;
+}
+
+// False: a device was lost, and with it its part of the result.
+bool Group::publish(std::span<const std::size_t> devices) {
+  for (const std::size_t i : devices) {
+    if (!is_usable(i)) continue;
+    try {
+      OpenDevice& device = *given_.devices[i].open;
+      attend(given_.backend, &device, [&] {
+        complete(given_.backend, device, result_.prepared[i].program->publish(device.stream()));
+      });
+    } catch (const Error& error) {
+      lose(i, error.kind(), error.what());
+      if (error.kind() != ErrorKind::interrupted)
+        result_.faults.push_back(
+            {given_.devices[i].facts.id, kind_of(error.kind()), "publish", error.what()});
+      return false;  // with it went what programs of work that goes in rounds share
+    }
+  }
+  return true;
+}
+
+// Computes parts of the sample again on other devices of the case, if these are alike: others may
+// give other last bits. False: the case has failed, or goes on without a device that was lost
+// meanwhile.
+bool Group::check_integrity(Case& the_case, const RawSample& sample) {
+  // A slice by itself is not what it is between its neighbours.
+  if (goes_in_rounds()) return true;
+  if (given_.options.integrity == IntegrityLevel::off || !all_alike(the_case.devices)) return true;
+  const std::size_t count = the_case.devices.size();
+  const bool full = given_.options.integrity == IntegrityLevel::full, has_third = count > 2;
+  const Opinion original{the_case.verify.digest, true};
+  const std::vector<std::string> ids = ids_of(given_.devices, the_case.devices);
+  const auto lost_one = [&] {
+    return the_case.devices.size() != count ||
+           !std::all_of(the_case.devices.begin(), the_case.devices.end(),
+                        [&](auto i) { return is_usable(i); });
+  };
+  for (std::size_t n = 0; n < (full ? count : 1); ++n) {
+    const std::size_t from = full ? n : the_case.times.size() % count, to = (from + 1) % count;
+    const Opinion elsewhere = execute_again(the_case, sample, from, to);
+    if (the_case.closed || lost_one()) return false;
+    if (elsewhere.digest.empty())
+      return !given_.observer.stop_requested();  // it did not fit, say: the sample stands, and was
+                                                 // not compared
+    if (elsewhere.digest == original.digest) {
+      ++the_case.verify.recomputed;
+      continue;
+    }
+    const Opinion again =
+        execute_again(the_case, sample, from, has_third ? (from + 2) % count : from);
+    std::string what =
+        "devices " + ids[from] + " and " + ids[to] + " compute other bits of the same items";
+    if (from == to)
+      what =
+          "device " + ids[from] + " computes other bits of the same items when it is asked again";
+    if (lost_one()) {  // the device that was to say which of them is wrong
+      the_case.verify.status = VerifyStatus::failed;
+      fail(the_case, what);
+      return false;
+    }
+    if (const auto wrong = outvoted(original, elsewhere, again, has_third, from, to)) {
+      the_case.faults.push_back({ids[*wrong], "wrong_result", "verify", what});
+      what += "; wrong is " + ids[*wrong];
+    }
+    fail_wrong(the_case, what);
+    return false;
+  }
+  return true;
+}
+
+// The result with the items of device `from` of the case computed by `to`; none when a device is
+// lost or the session stops.
+Opinion Group::execute_again(Case& the_case, const RawSample& sample, std::size_t from,
+                             std::size_t to) {
+  ReplaySource source(slices_with(sample, the_case.devices.size(), from, to));
+  SampleRequest request{&given_.workload, &source};
+  for (const std::size_t i : the_case.devices) request.members.push_back(member(i));
+  request.merge_device = {static_cast<std::uint32_t>(to)};
+  request.timeout = patience(the_case);
+  request.stop = [&] { return given_.observer.stop_requested(); };
+  RawSample again = given_.executor.run(request);
+  if (again.interrupted) return {};
+  if (!again.faults.empty()) {
+    take_disturbed(the_case, std::move(again), the_case.devices);
+    return {};
+  }
+  if (again.failure) {
+    if (!std::exchange(said_not_computed_again_, true))
+      given_.observer.warning(std::string("results are not all computed again: ") +
+                              again.failure->what());
+    return {};
+  }
+  if (given_.workload.shape().result_on_devices && !publish(the_case.devices)) return {};
+  Opinion opinion{given_.workload.digest(), true};
+  if (opinion.digest == the_case.verify.digest && the_case.devices.size() != 2) return opinion;
+  try {
+    opinion.right = given_.workload.verify(VerifyLevel::full, given_.options.seed).status !=
+                    Verdict::Status::failed;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::interrupted) throw;
+    return {};
+  }
+  return opinion;
+}
+
+bool Group::all_alike(std::span<const std::size_t> devices) const {
+  const auto alike = [&](std::size_t i) {
+    const Device &a = given_.devices[i].facts, &b = given_.devices[devices.front()].facts;
+    return a.name == b.name && a.platform == b.platform && a.driver_version == b.driver_version;
+  };
+  return std::all_of(devices.begin(), devices.end(), alike);
+}
+
+void Group::fail(Case& the_case, const std::string& reason) {
+  close_failed(the_case, reason);
+  journal_.note_failure(the_case);
+}
+
+void Group::close_failed(Case& the_case, const std::string& reason) {
+  the_case.status = Status::failed;
+  the_case.reason = reason;
+  the_case.closed = true;
+  the_case.samples.clear();
+  the_case.times.clear();
+  the_case.decisions.clear();
+  the_case.earlier_runs.clear();
+}
+
+void Group::fail_wrong(Case& the_case, const std::string& reason) {
+  const std::string& first = given_.devices[the_case.devices.front()].facts.id;
+  the_case.verify.status = VerifyStatus::failed;
+  fail(the_case, the_case.devices.size() == 1 ? "device " + first + ": " + reason : reason);
+  if (the_case.devices.size() > 1) return;
+  // No other device took part. Cases that are compared with this device alone have no base.
+  Fault fault{first, "wrong_result", "verify", reason};
+  (the_case.alone() ? result_.faults : the_case.faults).push_back(std::move(fault));
+  given_.observer.warning("device " + first + " alone computes a wrong result: " + reason);
+}
+
+// Equal devices compute equal bits: a result whose bits are others is wrong even within the
+// reference's bound. Which bits are right is known only if devices agree that compute all alone.
+void Group::agree_on_digests() {
+  if (given_.options.verify == VerifyLevel::off) return;
+  const std::string& agreed = given_.digests.agreed();
+  if (const std::string& written = given_.digests.written; !written.empty() && written != agreed)
+    given_.observer.warning(given_.options.result_file->string() +
+                            " has a result whose bits equal devices do not agree on");
+  std::vector<std::size_t> everybody(in_set_);
+  std::iota(everybody.begin(), everybody.end(), std::size_t{0});
+  for (Case& the_case : result_.cases) {
+    const auto other = std::find_if(the_case.digests.begin(), the_case.digests.end(),
+                                    [&](const auto& d) { return d.first != agreed; });
+    if (other == the_case.digests.end() || the_case.status != Status::ok) continue;
+    if (!all_alike(everybody)) {
+      the_case.verify.method += "; devices of another kind give other last bits";
+    } else if (agreed.empty()) {
+      the_case.verify.status = VerifyStatus::failed;
+      fail(the_case,
+           "equal devices computed different bits, and no other device decides which are right");
+    } else {
+      fail_wrong(the_case, "the result " + other->first + " differs from " + agreed +
+                               ", which several devices computed alone");
+    }
+  }
+}
+
+// Iterative work, when a device is lost in the middle of a sample: its state is gone, those that
+// are left exchange data anew, and begin the sample again from the last checkpoint.
+
+void Group::connect() {
+  if (const auto estimate = exchange_.connect()) predictor_.set_exchange(*estimate);
+}
+
+void Group::exchange(SampleRequest& request, const Prediction& prediction,
+                     std::span<const std::size_t> devices) {
+  if (exchange_.any() && devices.size() > 1)
+    exchange_.add_to(request, predictor_.exchanging(prediction, *request.source), devices);
+}
+
+bool Group::goes_in_rounds() const { return given_.workload.iterative() != nullptr; }
+
+// States are in memory that devices of a group share: once it is broken up, programs are of no use.
+void Group::connect_those_left() {
+  while (goes_in_rounds() && exchange_.is_lost()) connect_anew();  // which may lose another
+}
+
+void Group::connect_anew() {
+  for (std::size_t i = 0; i < result_.prepared.size(); ++i) {
+    if (result_.prepared[i].program && given_.devices[i].open) release_program(i);
+  }
+  exchange_.disconnect();
+  connect();
+  for (std::size_t i = 0; i < result_.prepared.size(); ++i) {
+    Prepared& mine = result_.prepared[i];
+    if (given_.devices[i].lost || !given_.devices[i].open || mine.capacity.fits == 0) continue;
+    const SetupCost cost = mine.cost;  // of the first time, which is that of the record
+    const Nanos upload = mine.upload;
+    prepare_device(i);
+    mine.cost = cost;
+    mine.upload = upload;
+  }
+}
+
+// By those that are left of its devices, or else by another; as long as some are lost. `devices`:
+// of the sample, to which a device that steps in is added.
+RawSample Group::begin_again(const Case& the_case, const SampleRequest& first, RawSample sample,
+                             std::vector<std::size_t>& devices) {
+  for (std::size_t known = 0;
+       sample.failure && !sample.interrupted && known < sample.faults.size();) {
+    for (; known < sample.faults.size(); ++known) {
+      const DeviceFault& fault = sample.faults[known];
+      note_loss(devices[fault.device.value], fault);
+    }
+    connect_those_left();
+    std::vector<std::size_t> left;
+    std::vector<DeviceIndex> places;
+    for (std::uint32_t i = 0; i < devices.size(); ++i) {
+      if (!is_usable(devices[i])) continue;
+      left.push_back(devices[i]);
+      places.push_back({i});
+    }
+    if (left.empty()) {
+      const auto other = the_case.alone() ? std::nullopt : stand_in(the_case);
+      if (!other) return sample;
+      places.push_back({static_cast<std::uint32_t>(devices.size())});
+      devices.push_back(*other);
+      left.push_back(*other);
+    }
+    if (left.size() > 1 && !exchange_.any()) return sample;
+    Prediction prediction;
+    prediction.estimates = predictor_.estimate(left);
+    SampleRequest request = first;
+    request.members.clear();
+    request.places.clear();
+    request.exchanging.clear();
+    request.peers = nullptr;
+    request.reserve = {};
+    for (const std::size_t i : left) request.members.push_back(member(i));
+    request.merge_device = fastest_of(prediction.estimates.devices);
+    std::unique_ptr<SliceSource> source;
+    try {
+      predictor_.choose(prediction, the_case.strategy());
+      source = predictor_.begin(prediction, the_case.strategy(), {});
+    } catch (const Error& error) {
+      sample.failure = error;
+      return sample;
+    }
+    request.source = source.get();
+    request.again = true;
+    exchange(request, prediction, left);
+    MovableWorkload* const movable = given_.workload.movable();
+    const std::uint32_t round = movable != nullptr ? movable->checkpointed_rounds() : 0;
+    sample = joined(std::move(sample), given_.executor.run(request), round, places);
+  }
+  return sample;
+}
+
+GroupResult run_group(const GroupRequest& request) { return Group(request).run(); }
+
+}  // namespace mgpu
