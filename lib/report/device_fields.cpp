@@ -122,15 +122,12 @@ const Description<Capability>& description<Capability>() {
                                                         "one of many launches enqueued together")
            .null_unless(is_measured)},
       "rates measured by calibrate, per second, multiply-adds counted as two; a copy counts what "
-      "is read and what is written; null: not measured; empty: the device was not calibrated",
-      nullptr,
-      nullptr,
-      R"({"required": []})"};
+      "is read and what is written; null: not measured; empty: the device was not calibrated"};
   return kCapability;
 }
 
 JsonValue KnownCapability::schema(JsonValue& definitions) {
-  return Kind<Capability>::schema(definitions);
+  return described(Kind<Capability>::schema(definitions), "", R"({"required": []})");
 }
 
 template <>

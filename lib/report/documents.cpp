@@ -28,6 +28,16 @@ struct PlanDocument {
   std::vector<ListedPlan> plans;
 };
 
+// All figures, or none.
+struct WholeCapability : KnownCapability {
+  static JsonValue schema(JsonValue& definitions) {
+    JsonValue choices = json_list();
+    append(choices, json_of_text(R"({"type": "object", "maxProperties": 0})"));
+    append(choices, Kind<Capability>::schema(definitions));
+    return json_object({{"oneOf", std::move(choices)}});
+  }
+};
+
 bool is_rated(const SuiteCalibration& suite, bool) { return suite.rate.has_value(); }
 bool is_eligible(const TriedVariant& tried) { return tried.ops_per_s > 0; }
 
@@ -64,7 +74,7 @@ const Description<ListedDevice>& description<ListedDevice>() {
        field<&D::device, &Device::id>("id",
                                       "platform:device, and .k after it for sub-device k; of node "
                                       "N of a run on several, N/ before it"),
-       spread<&D::device>(), field_as<KnownCapability, &D::capability>("capability")}};
+       spread<&D::device>(), field_as<WholeCapability, &D::capability>("capability")}};
   return kDevice;
 }
 
