@@ -4,7 +4,7 @@
 
 #include "app/terminal.hpp"
 #include "lib/base/embedded.hpp"
-#include "lib/exec/calibration.hpp"
+#include "lib/measure/calibration.hpp"
 #include "lib/session/kernel_variants.hpp"
 
 namespace mgpu {

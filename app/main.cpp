@@ -11,7 +11,7 @@
 #include "app/signals.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/embedded.hpp"
-#include "lib/exec/cl_backend.hpp"
+#include "lib/opencl/cl_backend.hpp"
 #include "suites/suites.hpp"
 
 const char* mgpu_git_version();  // written by cmake/git_version.cmake

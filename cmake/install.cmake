@@ -44,10 +44,10 @@ install(FILES lib/report/links.schema.json lib/report/result.schema.json lib/rep
 # the one that makes it.
 set(header_folder ${CMAKE_INSTALL_INCLUDEDIR}/mgpu-bench)
 install(DIRECTORY lib DESTINATION ${header_folder} COMPONENT development FILES_MATCHING PATTERN "*.hpp" PATTERN "cl_*" EXCLUDE)
-install(FILES lib/exec/cl_backend.hpp DESTINATION ${header_folder}/lib/exec COMPONENT development)
+install(FILES lib/opencl/cl_backend.hpp DESTINATION ${header_folder}/lib/opencl COMPONENT development)
 install(FILES suites/suites.hpp DESTINATION ${header_folder}/suites COMPONENT development)
 
-set(layers base device plan workload profile exec report predict exchange session cluster kernels suites)
+set(layers base device plan workload profile exec opencl measure report predict exchange session cluster kernels suites)
 foreach(layer IN LISTS layers)
   set_target_properties(mgpu_${layer} PROPERTIES EXPORT_NAME ${layer})
   get_target_property(kind mgpu_${layer} TYPE)

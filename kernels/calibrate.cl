@@ -1,5 +1,5 @@
 // What a device can do at most: arithmetic that never leaves its registers, a copy that does nothing but move memory, and a launch
-// of nothing. OpenCL C 1.2. How long each runs and what its time means is in lib/exec/calibration.cpp.
+// of nothing. OpenCL C 1.2. How long each runs and what its time means is in lib/measure/calibration.cpp.
 //
 // -D options:
 //   FLOATS, UINTS  float and uint on GPUs; on CPUs vectors of the native width, one work-item a work-group

@@ -1,5 +1,5 @@
 // What one GPU does to another's memory on the direct path, without the host: flags that one sets and the other waits for, and bytes
-// that it puts there. NVIDIA only. The launches are in lib/exec/cl_peer.cpp.
+// that it puts there. NVIDIA only. The launches are in lib/opencl/cl_peer.cpp.
 #include "peer_ptx.cl"
 
 #define DEVICES 8       // of a group, at most

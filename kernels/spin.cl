@@ -1,4 +1,4 @@
-// Nothing but time: one work-item that counts, so that a device is busy for as long as asked (lib/exec/cl_spin.hpp). OpenCL C
+// Nothing but time: one work-item that counts, so that a device is busy for as long as asked (lib/opencl/cl_spin.hpp). OpenCL C
 // 1.2. Each step needs the one before it and no compiler knows a closed form of it.
 __kernel void spin(__global uint* out, uint loops) {
   uint x = loops;

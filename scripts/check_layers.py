@@ -14,10 +14,12 @@ LAYERS = {
     "workload": {"base", "device", "plan"},
     "profile": {"base", "device"},
     "exec": {"base", "device", "plan", "workload", "profile"},
+    "opencl": {"base", "device", "workload", "profile", "exec"},
+    "measure": {"base", "device", "workload", "profile", "exec", "opencl"},
     "report": {"base", "device", "plan", "profile"},
     "predict": {"base", "device", "plan", "workload", "exec"},
     "exchange": {"base", "device", "plan", "workload"},
-    "session": {"base", "device", "plan", "workload", "profile", "exec", "report", "predict", "exchange"},
+    "session": {"base", "device", "plan", "workload", "profile", "exec", "measure", "report", "predict", "exchange"},
     "cluster": {"base", "device", "plan", "workload", "profile", "exec"},
 }
 SUITES_MAY = {"base", "plan", "workload", "exchange"}
@@ -46,7 +48,7 @@ def breaches(path, text):
     if place[0] == "kernels":
         return found  # OpenCL C: its words are not ours
 
-    if not path.startswith("lib/exec/cl_") and OPENCL.search(code):
+    if not path.startswith("lib/opencl/") and OPENCL.search(code):
         found.append(("opencl", OPENCL.search(code).group()))
     if place[0] != "app":
         for rule, pattern in (("environment", ENVIRONMENT), ("printing", PRINTING)):
@@ -54,14 +56,14 @@ def breaches(path, text):
                 found.append((rule, pattern.search(code).group()))
     if layer != "cluster" and MPI.search(COMMENT.sub(" ", text)):
         found.append(("mpi", MPI.search(COMMENT.sub(" ", text)).group()))
-    if layer != "exec" and CLOCK.search(code):
+    if layer not in ("exec", "opencl") and CLOCK.search(code):
         found.append(("clock", CLOCK.search(code).group()))
     return found
 
 
 def include_breach(path, place, layer, quoted, angled):
     if angled:
-        if angled.startswith("CL/") and not path.startswith("lib/exec/cl_"):
+        if angled.startswith("CL/") and not path.startswith("lib/opencl/"):
             return "opencl"
         if angled.startswith("CLI/") and place[0] != "app":
             return "environment"
@@ -71,7 +73,7 @@ def include_breach(path, place, layer, quoted, angled):
         return "kernels" if len(target) != 1 else None
     if len(target) < 2 or target[0] not in ("lib", "suites", "app"):
         return "path"  # by its path from the root, so that this check sees where it leads
-    if quoted.startswith("lib/exec/cl_") and not (path.startswith("lib/exec/cl_") or path == "app/main.cpp"):
+    if quoted.startswith("lib/opencl/cl_") and not (path.startswith("lib/opencl/cl_") or path == "app/main.cpp"):
         return "seam"
     if place[0] == "app":
         return None
@@ -116,12 +118,12 @@ MUST_FAIL = [
     ("path", "lib/base/a.cpp", '#include "../device/device.hpp"\n'),
     ("path", "app/main.cpp", '#include "tests/support/fake.hpp"\n'),
     ("kernels", "kernels/sha256.cl", '#include "lib/base/units.hpp"\n'),
-    ("seam", "lib/session/a.cpp", '#include "lib/exec/cl_backend.hpp"\n'),
+    ("seam", "lib/session/a.cpp", '#include "lib/opencl/cl_backend.hpp"\n'),
     ("opencl", "lib/exec/worker.cpp", "#include <CL/opencl.hpp>\n"),
     ("opencl", "lib/session/a.cpp", "cl::Buffer b;\n"),
     ("opencl", "suites/merkle/a.cpp", "if (clFinish(queue) != CL_SUCCESS) {}\n"),
     ("environment", "lib/exec/a.cpp", "#include <CLI/CLI.hpp>\n"),
-    ("environment", "lib/exec/cl_a.cpp", 'auto v = std::getenv("POCL_DEVICES");\n'),
+    ("environment", "lib/opencl/cl_a.cpp", 'auto v = std::getenv("POCL_DEVICES");\n'),
     ("printing", "lib/session/a.cpp", 'std::printf("done");\n'),
     ("printing", "suites/merkle/a.cpp", "std::cout << 1;\n"),
     ("mpi", "app/rank.cpp", "MPI_Init(nullptr, nullptr);\n"),
@@ -130,11 +132,11 @@ MUST_FAIL = [
     ("clock", "lib/plan/a.cpp", "clock_gettime(CLOCK_MONOTONIC, &t);\n"),
 ]
 MUST_PASS = [
-    ("lib/exec/cl_device.cpp", '#include <CL/opencl.hpp>\n#include "lib/workload/stream.hpp"\ncl::Buffer b;\n'),
+    ("lib/opencl/cl_device.cpp", '#include <CL/opencl.hpp>\n#include "lib/workload/stream.hpp"\ncl::Buffer b;\n'),
     ("lib/exec/clock.cpp", "auto t = std::chrono::steady_clock::now();\n"),
     ("lib/base/a.cpp", '// std::getenv and clFinish( are only mentioned\nauto s = "std::cout";\nsnprintf(a, 1, "");\n'),
     ("suites/merkle/a.cpp", '#include "lib/plan/slice_source.hpp"\n#include "suites/merkle/tree.hpp"\n'),
-    ("app/main.cpp", '#include <CLI/CLI.hpp>\n#include "lib/exec/cl_backend.hpp"\nint main() { std::puts(std::getenv("A")); }\n'),
+    ("app/main.cpp", '#include <CLI/CLI.hpp>\n#include "lib/opencl/cl_backend.hpp"\nint main() { std::puts(std::getenv("A")); }\n'),
     ("lib/cluster/plugin/a.cpp", "MPI_Init(nullptr, nullptr);\n"),
     ("kernels/a.cl", '#include "sha256_common.cl"\n__kernel void f() { printf("x"); }\n'),
 ]

@@ -1,5 +1,5 @@
 // Telemetry: what clocks, power, temperature and load were while samples ran. Plain readings and
-// pure functions of them; who reads the hardware is in lib/exec/telemetry.hpp.
+// pure functions of them; who reads the hardware is in lib/measure/telemetry.hpp.
 #pragma once
 
 #include <array>

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
-#include "lib/exec/calibration.hpp"
 #include "lib/exec/driver_call.hpp"
 #include "lib/exec/leak.hpp"
+#include "lib/measure/calibration.hpp"
 #include "lib/predict/size_choice.hpp"
 #include "lib/predict/suite_rates.hpp"
 #include "lib/session/kernel_variants.hpp"

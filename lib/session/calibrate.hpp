@@ -1,5 +1,5 @@
 // Calibration of a set of devices: from the store where it holds one, measured where it does not.
-// How it is measured is in lib/exec/calibration.hpp, how it is cached in
+// How it is measured is in lib/measure/calibration.hpp, how it is cached in
 // lib/report/calibration_store.hpp.
 #pragma once
 
@@ -35,8 +35,8 @@ CalibrationResult cached_calibration(std::span<const Device> devices,
 
 // Opens every device, measures what is not cached (everything, if `afresh`) and caches it. A device
 // that fails is a warning, and then nothing is measured of all together: the host link, and links
-// between devices. Blocks: see lib/exec/calibration.hpp. Once the backend's limits say stop, what
-// is known by then is all.
+// between devices. Blocks: see lib/measure/calibration.hpp. Once the backend's limits say stop,
+// what is known by then is all.
 CalibrationResult calibrate(Backend& backend, std::span<const Device> devices,
                             const CalibrationStore& store, bool afresh,
                             const StepNotice& begins = {});

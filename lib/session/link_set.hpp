@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/exec/calibration_parts.hpp"
-#include "lib/exec/together.hpp"
+#include "lib/measure/calibration_parts.hpp"
+#include "lib/measure/together.hpp"
 
 namespace mgpu {
 

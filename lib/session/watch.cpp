@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "lib/exec/backend.hpp"
-#include "lib/exec/device_state.hpp"
 #include "lib/exec/driver_call.hpp"
+#include "lib/measure/device_state.hpp"
 
 namespace mgpu {
 namespace {

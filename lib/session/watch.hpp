@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib/device/device_state.hpp"
-#include "lib/exec/telemetry.hpp"
+#include "lib/measure/telemetry.hpp"
 #include "lib/session/options.hpp"
 
 namespace mgpu {

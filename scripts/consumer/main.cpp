@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "lib/exec/cl_backend.hpp"
+#include "lib/opencl/cl_backend.hpp"
 #include "lib/plan/simulator.hpp"
 #include "lib/plan/strategy.hpp"
 #include "suites/suites.hpp"

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "lib/base/embedded.hpp"
-#include "lib/exec/cl_backend.hpp"
+#include "lib/opencl/cl_backend.hpp"
 #include "suites/suites.hpp"
 #include "tests/bench/failure.hpp"
 #include "tests/bench/resident.hpp"

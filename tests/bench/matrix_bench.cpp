@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "lib/base/embedded.hpp"
-#include "lib/exec/cl_backend.hpp"
+#include "lib/opencl/cl_backend.hpp"
 #include "suites/matrix/matrix_workload.hpp"
 #include "tests/bench/resident.hpp"
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "lib/base/embedded.hpp"
-#include "lib/exec/cl_backend.hpp"
+#include "lib/opencl/cl_backend.hpp"
 #include "suites/merkle/leaves.hpp"
 #include "suites/merkle/merkle_workload.hpp"
 #include "suites/merkle/reference.hpp"

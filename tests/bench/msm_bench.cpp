@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "lib/base/embedded.hpp"
-#include "lib/exec/cl_backend.hpp"
+#include "lib/opencl/cl_backend.hpp"
 #include "suites/msm/msm_workload.hpp"
 #include "suites/msm/point.hpp"
 #include "tests/bench/failure.hpp"

@@ -7,7 +7,7 @@
 
 #include "lib/base/embedded.hpp"
 #include "lib/device/selection.hpp"
-#include "lib/exec/cl_backend.hpp"
+#include "lib/opencl/cl_backend.hpp"
 #include "lib/predict/suite_rates.hpp"
 
 namespace mgpu::bench {

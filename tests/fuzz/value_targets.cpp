@@ -8,7 +8,7 @@
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/device/selection.hpp"
-#include "lib/exec/telemetry_sources.hpp"
+#include "lib/measure/telemetry_sources.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/report/requirement.hpp"
 #include "lib/workload/npy.hpp"

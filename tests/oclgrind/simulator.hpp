@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lib/base/embedded.hpp"
-#include "lib/exec/cl_backend.hpp"
+#include "lib/opencl/cl_backend.hpp"
 
 namespace mgpu::test {
 

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
-#include "lib/exec/calibration.hpp"
+#include "lib/measure/calibration.hpp"
 #include "suites/msm/msm_workload.hpp"
 #include "tests/oclgrind/simulator.hpp"
 #include "tests/support/suite_params.hpp"

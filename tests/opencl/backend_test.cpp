@@ -7,8 +7,8 @@
 #include <fstream>
 #include <thread>
 
-#include "lib/exec/cl_backend.hpp"
-#include "lib/exec/cl_program_cache.hpp"
+#include "lib/opencl/cl_backend.hpp"
+#include "lib/opencl/cl_program_cache.hpp"
 #include "lib/session/session.hpp"
 #include "tests/support/machine.hpp"
 #include "tests/support/quiet_observer.hpp"

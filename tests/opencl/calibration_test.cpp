@@ -1,6 +1,6 @@
 // Calibration on whatever devices there are: the kernels compute what they should, figures are
 // possible, memory is counted.
-#include "lib/exec/calibration.hpp"
+#include "lib/measure/calibration.hpp"
 
 #include <doctest/doctest.h>
 

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "lib/exec/cl_backend.hpp"
-#include "lib/exec/cl_device.hpp"
-#include "lib/exec/cl_pinned.hpp"
-#include "lib/exec/cl_staging.hpp"
 #include "lib/exec/leak.hpp"
+#include "lib/opencl/cl_backend.hpp"
+#include "lib/opencl/cl_device.hpp"
+#include "lib/opencl/cl_pinned.hpp"
+#include "lib/opencl/cl_staging.hpp"
 #include "tests/support/machine.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/sum_workload.hpp"

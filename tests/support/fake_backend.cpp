@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
-#include "lib/exec/peer_notes.hpp"
+#include "lib/opencl/peer_notes.hpp"
 #include "tests/support/fake_device.hpp"
 #include "tests/support/fake_peers.hpp"
 

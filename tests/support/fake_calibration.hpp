@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "lib/exec/calibration.hpp"
+#include "lib/measure/calibration.hpp"
 #include "tests/support/fake_backend.hpp"
 
 namespace mgpu::test {

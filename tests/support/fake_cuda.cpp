@@ -1,6 +1,6 @@
-// A library with the few functions of the CUDA driver API that lib/exec/cuda_memory.cpp calls: two
-// GPUs, the second of which has no memory left and a third that cannot export any. Memory is a file
-// without a name. Compiled with MGPU_FAKE_CUDA_REFUSES it does not start.
+// A library with the few functions of the CUDA driver API that lib/opencl/cuda_memory.cpp calls:
+// two GPUs, the second of which has no memory left and a third that cannot export any. Memory is a
+// file without a name. Compiled with MGPU_FAKE_CUDA_REFUSES it does not start.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// A library with the few functions of NVIDIA's management library that lib/exec/nvml.cpp calls: one
-// GPU that tells everything, and one part of it, which tells of memory only.
+// A library with the few functions of NVIDIA's management library that lib/opencl/nvml.cpp calls:
+// one GPU that tells everything, and one part of it, which tells of memory only.
 #include <cstring>
 
 extern "C" {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "lib/base/embedded.hpp"
-#include "lib/exec/cl_backend.hpp"
 #include "lib/exec/executor.hpp"
+#include "lib/opencl/cl_backend.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/workload/workload.hpp"
 

@@ -17,9 +17,9 @@
 
 #include "lib/base/embedded.hpp"
 #include "lib/cluster/cluster.hpp"
-#include "lib/exec/cl_backend.hpp"
 #include "lib/exec/leak.hpp"
 #include "lib/exec/wait.hpp"
+#include "lib/opencl/cl_backend.hpp"
 
 namespace {
 

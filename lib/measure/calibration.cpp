@@ -1,0 +1,247 @@
+// A device alone. Kernels are timed by the device's own stamps; transfers and launches by the
+// host's clock, as a caller meets them.
+#include "lib/measure/calibration.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <string>
+
+#include "lib/base/stats.hpp"
+#include "lib/measure/calibration_parts.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr Nanos kLongEnough = std::chrono::milliseconds(
+    2);  // of a kernel: a launch is 0.3 % of it, a time slice of Linux 4 ms
+constexpr Nanos kWakeUp =
+    std::chrono::milliseconds(60);  // a GPU that idled needs some milliseconds to reach its clock
+// A device that takes longer for a copy, or for tries of anything, is simulated.
+constexpr Nanos kLongestCopy = std::chrono::milliseconds(500), kLongTries = std::chrono::seconds(1);
+constexpr unsigned kLaunches = 50, kTogether = 200;
+
+class DeviceCalibration {
+ public:
+  DeviceCalibration(Backend& backend, OpenDevice& device)
+      : backend_(backend), device_(device), traits_(device.resources().traits()) {
+    lanes_ = traits_.cpu ? width(traits_.float_width) : 1;
+    group_ =
+        traits_.cpu ? 1 : std::bit_floor(std::clamp<std::size_t>(traits_.max_work_group, 1, 256));
+    // CPUs: many groups, so that a core that is late has fewer of them. GPUs: 2048 work-items a
+    // unit fill those of today.
+    groups_ = std::max(1u, traits_.compute_units) * (traits_.cpu ? 16u : 8u);
+    options_ =
+        "-DFLOATS=" + vector_type("float", lanes_) + " -DUINTS=" + vector_type("uint", lanes_);
+    if (traits_.fp64) options_ += " -DDOUBLES=" + vector_type("double", std::max(1u, lanes_ / 2));
+    if (traits_.cpu) options_ += " -DLINEAR";
+  }
+
+  Capability measure() {
+    Capability measured;
+    const unsigned doubles = std::max(1u, lanes_ / 2);
+    try {
+      if (!traits_.cpu) wake_up();
+      measured.fp32_flops = arithmetic("fp32", lanes_, 4, {0.999f, 0.001f});
+      if (traits_.fp64) measured.fp64_flops = arithmetic("fp64", doubles, 8, {0.999, 0.001});
+      measured.int32_ops = arithmetic("int32", lanes_, 4, {std::uint32_t{12345}});
+      measured.memory_bytes_per_s = copy();
+      transfers(measured);
+      launches(measured);
+    } catch (...) {
+      if (!try_drain(backend_, device_)) holdings_.leak();
+      throw;
+    }
+    return measured;
+  }
+
+ private:
+  // As OpenCL has vectors: 1, 2, 4, 8 or 16 lanes.
+  static unsigned width(unsigned native) {
+    unsigned lanes = 1;
+    while (lanes < 16 && lanes * 2 <= native) lanes *= 2;
+    return lanes;
+  }
+  static std::string vector_type(const std::string& scalar, unsigned lanes) {
+    return lanes == 1 ? scalar : scalar + std::to_string(lanes);
+  }
+
+  Kernel& kernel(std::string_view entry) {
+    return holdings_.add(device_.resources().kernel(kCalibrationKernels, entry, options_));
+  }
+  Buffer& buffer(Bytes size) { return holdings_.add(device_.resources().allocate(size)); }
+
+  // Seconds of device time that what `enqueue` enqueues takes.
+  double device_seconds(const std::function<void()>& enqueue) {
+    enqueue();
+    const BatchId batch = device_.submit();
+    wait_for(backend_, device_, batch,
+             traits_.cpu ? Look::gently : Look::closely);  // a CPU needs its cores for its kernels
+    const DeviceSpan span = device_.span(batch);
+    device_.take(batch);
+    return static_cast<double>(span.ended - span.started) * 1e-9;
+  }
+
+  Nanos host_time(const std::function<void()>& enqueue) {
+    const Nanos begin = backend_.now();
+    enqueue();
+    const BatchId batch = device_.submit();
+    wait_for(backend_, device_, batch, Look::closely);
+    const Nanos spent = backend_.now() - begin;
+    device_.take(batch);
+    return spent;
+  }
+
+  // The least of several tries of `seconds_of`, in seconds; of one that takes seconds itself.
+  double best(const std::function<double()>& seconds_of) {
+    const Nanos begin = backend_.now(), enough = traits_.cpu ? kSampledCpu : kSampled;
+    double least = seconds_of();
+    const auto spent = [&] { return backend_.now() - begin; };
+    for (unsigned tries = 1; (tries < kLeastTries && spent() < kLongTries) || spent() < enough;
+         ++tries)
+      least = std::min(least, seconds_of());
+    return std::max(least, 1e-9);
+  }
+
+  using Arguments =
+      std::vector<KernelArg>;  // those that keep the compiler from knowing the numbers
+
+  void enqueue_arithmetic(Kernel& object, Buffer& out, std::uint32_t loops,
+                          const Arguments& numbers) {
+    const Grid grid{{groups_ * group_, 1, 1}, {group_, 1, 1}};
+    if (numbers.size() == 1)
+      device_.stream().launch(object, grid, {&out, loops, numbers[0]});
+    else
+      device_.stream().launch(object, grid, {&out, loops, numbers[0], numbers[1]});
+  }
+
+  // Operations per second of a kernel of multiply-adds, `lanes` of `size` bytes per work-item.
+  double arithmetic(std::string_view entry, unsigned lanes, Bytes size, const Arguments& numbers) {
+    Kernel& object = kernel(entry);
+    Buffer& out = buffer(groups_ * group_ * lanes * size);
+    const auto seconds_of = [&](std::uint32_t loops) {
+      return device_seconds([&] { enqueue_arithmetic(object, out, loops, numbers); });
+    };
+    seconds_of(1);  // PoCL compiles for the grid now
+    std::uint32_t loops = 1;
+    constexpr std::uint32_t kMostLoops = 1u << 22;
+    for (double spent = seconds_of(loops); spent < seconds(kLongEnough) && loops < kMostLoops;
+         spent = seconds_of(loops)) {
+      const double missing = 1.25 * seconds(kLongEnough) / std::max(spent, 1e-9);
+      loops = static_cast<std::uint32_t>(
+          std::min<double>(loops * std::clamp(missing, 2.0, 64.0), kMostLoops));
+    }
+    const double spent = best([&] { return seconds_of(loops); });
+    holdings_.clear();
+    return 2.0 * kCalibrationMultiplyAdds * loops * lanes * static_cast<double>(groups_ * group_) /
+           spent;
+  }
+
+  void wake_up() {
+    Kernel& object = kernel("fp32");
+    Buffer& out = buffer(groups_ * group_ * lanes_ * sizeof(float));
+    const Nanos begin = backend_.now();
+    for (std::uint32_t loops = 1; backend_.now() - begin < kWakeUp;
+         loops = std::min(2 * loops, 256u))
+      device_seconds([&] { enqueue_arithmetic(object, out, loops, {0.999f, 0.001f}); });
+    holdings_.clear();
+  }
+
+  // Bytes read and written per second. Far more than caches hold: 2 x 64 MiB, on GPUs 2 x 1 GiB
+  // (half a millisecond at 4 TB/s); or an eighth of the memory there is; or what is copied in
+  // kLongestCopy.
+  double copy() {
+    const Bytes least = Bytes{1} << 20, most = Bytes{traits_.cpu ? 64u : 1024u} << 20;
+    const Bytes room =
+        std::clamp(std::min(traits_.max_allocation, device_.free_memory() / 8), least, most);
+    const double bytes = copy_rate(least) * seconds(kLongestCopy) / 2;
+    return copy_rate(bytes < static_cast<double>(room) ? std::max(least, static_cast<Bytes>(bytes))
+                                                       : room);
+  }
+
+  double copy_rate(Bytes room) {
+    const Bytes element = traits_.cpu ? lanes_ * sizeof(std::uint32_t) : 16;
+    // An H200 holds 2^18 at once.
+    const Bytes items =
+        traits_.cpu ? groups_ : std::min(Bytes{1} << 18, std::bit_floor(room / (4 * element)));
+    const auto each =
+        static_cast<std::uint32_t>(std::max<Bytes>(room / (items * element) / 4 * 4, 4));
+    const Bytes size = items * each * element;
+    Buffer &one = buffer(size), &other = buffer(size);
+    Kernel& object = kernel("copy");
+    const std::size_t local = traits_.cpu ? 1 : std::min<std::size_t>(group_, items);
+    const Grid grid{{items, 1, 1}, {local, 1, 1}};
+    const auto seconds_of = [&](Buffer& from, Buffer& to) {
+      return device_seconds([&] { device_.stream().launch(object, grid, {&from, &to, each}); });
+    };
+    // Both written once: pages never written are all one page of zeros, and reading them measures a
+    // cache.
+    seconds_of(one, other);
+    seconds_of(other, one);
+    const double spent = best([&] { return seconds_of(one, other); });
+    holdings_.clear();
+    return 2.0 * static_cast<double>(size) / spent;
+  }
+
+  double transfer_rate(Buffer& there, std::span<std::byte> memory, bool up) {
+    const auto once = [&] {
+      return seconds(host_time([&] {
+        if (up)
+          device_.stream().upload(there, 0, memory);
+        else
+          device_.stream().download(there, 0, memory);
+      }));
+    };
+    once();  // first uses allocate and map
+    return static_cast<double>(memory.size()) / best(once);
+  }
+
+  void transfers(Capability& measured) {
+    const Bytes piece = transfer_piece(traits_);
+    Buffer& there = buffer(piece);
+    OpenDevice* const mine[] = {&device_};
+    HostMemory& pageable =
+        holdings_.add(std::make_unique<HostMemory>(backend_, piece, mine, false));
+    HostMemory& pinned = holdings_.add(std::make_unique<HostMemory>(backend_, piece, mine, true));
+    measured.pageable_up = measured.pinned_up = transfer_rate(there, pageable.bytes(), true);
+    measured.pageable_down = measured.pinned_down = transfer_rate(there, pageable.bytes(), false);
+    if (pinned.pinned()) {
+      measured.pinned_up = transfer_rate(there, pinned.bytes(), true);
+      measured.pinned_down = transfer_rate(there, pinned.bytes(), false);
+    }
+    holdings_.clear();
+  }
+
+  void launches(Capability& measured) {
+    Kernel& object = kernel("nothing");
+    const Grid grid{{group_, 1, 1}, {group_, 1, 1}};
+    const auto launch = [&](unsigned count) {
+      return host_time([&] {
+        for (unsigned i = 0; i < count; ++i)
+          device_.stream().launch(object, grid, {std::uint32_t{0}});
+      });
+    };
+    launch(kTogether);
+    std::vector<Nanos> alone, together;
+    for (unsigned i = 0; i < kLaunches; ++i) alone.push_back(launch(1));
+    for (unsigned i = 0; i < kLeastTries; ++i) together.push_back(launch(kTogether) / kTogether);
+    measured.launch = std::max(summarise(alone).median, Nanos{1});
+    measured.next_launch = std::max(summarise(together).median, Nanos{1});
+  }
+
+  Backend& backend_;
+  OpenDevice& device_;
+  const DeviceTraits& traits_;
+  unsigned lanes_ = 1;
+  std::size_t group_ = 1, groups_ = 1;
+  std::string options_;
+  Holdings holdings_;
+};
+
+}  // namespace
+
+Capability measure_capability(Backend& backend, OpenDevice& device) {
+  return DeviceCalibration(backend, device).measure();
+}
+
+}  // namespace mgpu

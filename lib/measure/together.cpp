@@ -1,0 +1,275 @@
+#include "lib/measure/together.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "lib/base/error.hpp"
+#include "lib/exec/driver_call.hpp"
+#include "lib/workload/first_error.hpp"
+
+namespace mgpu {
+
+// Where all threads wait for each other. A thread that sleeps begins up to 50 us late, one that
+// does not takes a core from a CPU device.
+class Together::Meeting {
+ public:
+  Meeting(std::size_t members, bool sleeps) : members_(members), sleeps_(sleeps) {}
+
+  // Until all are there; whoever comes last does `then` before anybody goes on. False: somebody has
+  // left.
+  template <class Then>
+  bool meet(const Then& then) {
+    const std::uint64_t round = round_;
+    if (++arrived_ == members_) {
+      arrived_ = 0;
+      then();
+      ++round_;
+      round_.notify_all();
+    }
+    while (!left_ && round_ == round) {
+      if (sleeps_)
+        round_.wait(round);
+      else
+        std::this_thread::yield();
+    }
+    return !left_;
+  }
+  void leave() {
+    left_ = true;
+    ++round_;
+    round_.notify_all();
+  }
+
+ private:
+  const std::size_t members_;
+  const bool sleeps_;
+  std::atomic<std::size_t> arrived_ = 0;
+  std::atomic<std::uint64_t> round_ = 0;
+  std::atomic<bool> left_ = false;
+};
+
+Nanos whole_time(const TogetherSample& sample) {
+  Nanos begin = Nanos::max(), end = Nanos::min();
+  for (const HostInterval& one : sample) {
+    begin = std::min(begin, one.begin);
+    end = std::max(end, one.end);
+  }
+  return end - begin;
+}
+
+std::vector<Nanos> whole_times(std::span<const TogetherSample> samples) {
+  std::vector<Nanos> times;
+  for (const TogetherSample& sample : samples) times.push_back(whole_time(sample));
+  return times;
+}
+
+// How many repetitions there are: decided between two of them, while nobody is at work.
+class Together::Series {
+ public:
+  Series(Backend& backend, const Repetitions& repetitions, std::size_t members)
+      : current(members), backend_(backend), repetitions_(repetitions), begin_(backend.now()) {}
+
+  bool goes_on() const { return goes_on_; }
+  void ended() {
+    const Nanos now = backend_.now();
+    if (warming_) {
+      ++warmed_;
+      warming_ = warmed_ < repetitions_.warmup && now - begin_ < repetitions_.budget / 2;
+      if (!warming_) begin_ = now;
+    } else {
+      samples.push_back(current);
+    }
+    const bool enough = samples.size() >= repetitions_.least && now - begin_ >= repetitions_.budget;
+    goes_on_ = warming_ || (samples.size() < repetitions_.most && !enough);
+  }
+
+  TogetherSample current;
+  std::vector<TogetherSample> samples;
+
+ private:
+  Backend& backend_;
+  const Repetitions repetitions_;
+  Nanos begin_;
+  unsigned warmed_ = 0;
+  bool warming_ = repetitions_.warmup > 0, goes_on_ = true;
+};
+
+std::vector<TogetherSample> Together::measure(std::span<const DeviceIndex> who,
+                                              const Repetitions& repetitions,
+                                              const std::function<void(DeviceIndex)>& enqueue) {
+  std::vector<TogetherSample> samples = backend_.is_virtual()
+                                            ? on_one_thread(who, repetitions, enqueue)
+                                            : on_threads(who, repetitions, enqueue);
+  if (group_ != nullptr)
+    for (const DeviceIndex device : who) group_->check(device);
+  return samples;
+}
+
+void Together::once(std::span<const DeviceIndex> who,
+                    const std::function<void(DeviceIndex)>& enqueue) {
+  measure(who, {.warmup = 0, .least = 1, .most = 1}, enqueue);
+}
+
+std::vector<TogetherSample> Together::on_one_thread(
+    std::span<const DeviceIndex> who, const Repetitions& repetitions,
+    const std::function<void(DeviceIndex)>& enqueue) {
+  Series series(backend_, repetitions, who.size());
+  std::vector<BatchId> batches(who.size());
+  std::vector<bool> over(who.size());
+  while (series.goes_on()) {
+    DeviceIndex at = who.front();
+    try {
+      for (std::size_t i = 0; i < who.size(); ++i) {
+        at = who[i];
+        series.current[i].begin = backend_.now();
+        enqueue(at);
+        batches[i] = devices_[at.value]->submit();
+        over[i] = false;
+      }
+      const auto all_over = [&] {
+        for (std::size_t i = 0; i < who.size(); ++i) {
+          if (over[i]) continue;
+          at = who[i];
+          over[i] = devices_[at.value]->complete(batches[i]);
+          series.current[i].end = backend_.now();
+        }
+        const auto waited_for = std::find(over.begin(), over.end(), false);
+        if (waited_for != over.end()) at = who[static_cast<std::size_t>(waited_for - over.begin())];
+        return waited_for == over.end();
+      };
+      wait_until(backend_, "device " + devices_[at.value]->resources().traits().id,
+                 backend_.limits().answer, backend_.limits().stop, all_over, [] {});
+      for (std::size_t i = 0; i < who.size(); ++i) devices_[who[i].value]->take(batches[i]);
+    } catch (const Error& error) {
+      for (const DeviceIndex device : who) devices_[device.value]->abandon();
+      const Blame blame = blame_for(at, error);
+      if (group_ != nullptr) group_->lose(blame.whom);
+      throw Error(blame.error);
+    }
+    series.ended();
+  }
+  return std::move(series.samples);
+}
+
+// What the threads of one measurement share. A thread that a driver holds keeps it for as long as
+// it lives.
+class Together::Crew {
+ public:
+  Crew(Backend& backend, std::span<OpenDevice* const> devices, std::span<const DeviceIndex> who_,
+       const Repetitions& repetitions, std::function<void(DeviceIndex)> enqueue_)
+      : series(backend, repetitions, who_.size()),
+        who(who_.begin(), who_.end()),
+        enqueue(std::move(enqueue_)),
+        limits(backend.limits()),
+        meeting(who_.size(), std::any_of(who_.begin(), who_.end(),
+                                         [&](DeviceIndex d) { return is_cpu(*devices[d.value]); })),
+        watches(who_.size()),
+        over(who_.size()) {
+    limits.stop = [this] {
+      return stopped.load();
+    };  // whoever may stop this is asked by one thread alone
+  }
+  static bool is_cpu(OpenDevice& device) { return device.resources().traits().cpu; }
+
+  Series series;
+  const std::vector<DeviceIndex> who;
+  const std::function<void(DeviceIndex)> enqueue;
+  WaitLimits limits;
+  Meeting meeting;
+  FirstError first;
+  std::atomic<bool> stopped = false;
+  std::vector<DriverWatch> watches;  // by place in `who`
+  std::vector<std::atomic<bool>> over;
+};
+
+std::vector<TogetherSample> Together::on_threads(std::span<const DeviceIndex> who,
+                                                 const Repetitions& repetitions,
+                                                 const std::function<void(DeviceIndex)>& enqueue) {
+  const auto crew = std::make_shared<Crew>(backend_, devices_, who, repetitions, enqueue);
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < who.size(); ++i)
+    threads.emplace_back([this, crew, i] { serve(*crew, i); });
+  for (std::size_t at_work = who.size(); at_work > 0;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const WaitLimits& limits = backend_.limits();
+    if (limits.stop && limits.stop()) crew->stopped = true;
+    at_work = 0;
+    for (std::size_t i = 0; i < who.size(); ++i) {
+      if (crew->over[i]) continue;
+      const bool stops = crew->stopped;
+      if (crew->watches[i].gives_up(backend_.now(), stops ? kStopGrace : limits.answer,
+                                    stops ? Nanos{} : limits.build)) {
+        threads[i].detach();
+        crew->over[i] = true;
+        leave_inside(*crew, i);
+      } else {
+        ++at_work;
+      }
+    }
+  }
+  for (std::jthread& thread : threads)
+    if (thread.joinable()) thread.join();
+  crew->first.rethrow();
+  return std::move(crew->series.samples);
+}
+
+void Together::serve(Crew& crew, std::size_t index) {
+  const DeviceIndex self = crew.who[index];
+  OpenDevice& device = *devices_[self.value];
+  crew.watches[index].begin();
+  const Look look = Crew::is_cpu(device) ? Look::gently : Look::closely;
+  try {
+    while (crew.series.goes_on() && crew.meeting.meet([] {})) {
+      HostInterval& mine = crew.series.current[index];
+      mine.begin = backend_.now();
+      crew.enqueue(self);
+      const BatchId batch = device.submit();
+      wait_for(backend_, device, batch, crew.limits, look);
+      mine.end = backend_.now();
+      device.take(batch);
+      if (!crew.meeting.meet([&] { crew.series.ended(); })) break;
+    }
+  } catch (const Error& error) {
+    keep(blame_for(self, error), crew.first);
+    crew.meeting.leave();
+  } catch (...) {
+    crew.first.keep();
+    crew.meeting.leave();
+  }
+  crew.over[index] = true;
+}
+
+// A driver does not return from a call: nobody waits for the thread any longer, nor for its device.
+void Together::leave_inside(Crew& crew, std::size_t index) {
+  OpenDevice& device = *devices_[crew.who[index].value];
+  const std::string what =
+      "the driver of device " + device.resources().traits().id + " did not return from a call";
+  keep({Error(ErrorKind::timeout, what), crew.who[index]}, crew.first);
+  crew.meeting.leave();
+}
+
+// Kept before the others are released: one whose time is up then must not be taken for the first
+// that failed.
+void Together::keep(const Blame& blame, FirstError& first) {
+  try {
+    throw Error(blame.error);
+  } catch (...) {
+    first.keep();
+  }
+  if (group_ != nullptr) group_->lose(blame.whom);
+}
+
+// It may be another one that did not do its part.
+Together::Blame Together::blame_for(DeviceIndex device, const Error& error) {
+  DeviceIndex culprit = device;
+  if (group_ != nullptr && error.kind() == ErrorKind::timeout)
+    for (std::size_t steps = 0; steps < group_->size(); ++steps)
+      culprit = group_->awaited_by(culprit);
+  if (culprit == device) return {error, device};
+  const auto id = [&](DeviceIndex of) { return devices_[of.value]->resources().traits().id; };
+  return {Error(error.kind(), std::string(error.what()) + ": it waits for device " + id(culprit)),
+          culprit};
+}
+
+}  // namespace mgpu

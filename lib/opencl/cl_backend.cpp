@@ -1,0 +1,196 @@
+// Enumeration, sub-devices, opening and pinning for OpenCL.
+#include "lib/opencl/cl_backend.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "lib/exec/driver_call.hpp"
+#include "lib/opencl/cl_common.hpp"
+#include "lib/opencl/cl_describe.hpp"
+#include "lib/opencl/cl_device.hpp"
+#include "lib/opencl/cl_peers.hpp"
+#include "lib/opencl/cl_pinned.hpp"
+#include "lib/opencl/cl_program_cache.hpp"
+
+namespace mgpu {
+namespace {
+
+class ClBackend final : public Backend, public ConnectsParts {
+ public:
+  explicit ClBackend(const ClBackendOptions& options)
+      : kernels_(options.kernels), cache_(options.cache_dir) {}
+
+  Enumeration enumerate() override {
+    Enumeration found;
+    attend(*this, nullptr, [&] { enumerate_platforms(found); });
+    std::stable_sort(found.devices.begin(), found.devices.end(),
+                     [](const Device& a, const Device& b) { return a.score > b.score; });
+    return found;
+  }
+
+  std::vector<Device> split(const Device& device, unsigned parts) override {
+    std::vector<Device> facts;
+    attend(*this, nullptr, [&] { facts = split_attended(device, parts); });
+    return facts;
+  }
+
+  std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) override {
+    std::unique_ptr<OpenDevice> opened;
+    attend(*this, nullptr, [&] { opened = open_attended(device, handicap); });
+    return opened;
+  }
+
+  std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory,
+                                    std::span<OpenDevice* const> devices) override {
+    std::unique_ptr<PinnedMemory> pinned;
+    if (memory.empty()) return pinned;
+    try {
+      attend(*this, nullptr, [&] { pinned = pin_attended(memory, devices); });
+    } catch (const Error&) {  // a device that hangs: whoever uses it finds out
+    }
+    return pinned;
+  }
+
+  std::unique_ptr<PeerGroup> connect(std::span<OpenDevice* const> devices,
+                                     std::optional<PeerPath> path) override {
+    std::unique_ptr<PeerGroup> group;
+    attend(*this, nullptr, [&] { group = connect_part(devices, path, {}); });
+    return group;
+  }
+  std::unique_ptr<PartOfGroup> connect_part(std::span<OpenDevice* const> devices,
+                                            std::optional<PeerPath> path,
+                                            DevicesElsewhere elsewhere) override {
+    std::vector<ClDevice*> opened;
+    for (OpenDevice* device : devices) opened.push_back(static_cast<ClDevice*>(device));
+    return std::make_unique<ClPeers>(*this, std::move(opened), path, std::move(elsewhere));
+  }
+
+  Nanos now() override { return host_now(); }
+  bool is_virtual() const override { return false; }
+  bool advance(std::optional<Nanos>) override { return false; }
+
+ private:
+  void enumerate_platforms(Enumeration& found) {
+    std::vector<cl::Platform> platforms;
+    try {
+      const DriverCall inside(nullptr, true);
+      cl::Platform::get(&platforms);
+    } catch (const cl::Error& error) {
+      // No platform at all is an empty list, not a failure.
+      if (error.err() != -1001)
+        found.warnings.push_back("OpenCL platforms cannot be listed: " +
+                                 cl_status_name(error.err()));
+    }
+    for (std::size_t p = 0; p < platforms.size(); ++p) enumerate_platform(platforms[p], p, found);
+  }
+
+  std::vector<Device> split_attended(const Device& device, unsigned parts) {
+    const std::string refused =
+        "device " + device.id + " " + device.name + " has " + std::to_string(device.compute_units) +
+        " compute units and cannot be split into " + std::to_string(parts) + " equal sub-devices";
+    const unsigned units = parts == 0 ? 0 : device.compute_units / parts;
+    if (units == 0) throw Error(ErrorKind::unsupported, refused);
+    std::vector<Device> facts;
+    try {
+      const cl_device_partition_property by_counts = CL_DEVICE_PARTITION_BY_COUNTS;
+      std::vector<cl_device_partition_property> properties{by_counts};
+      properties.insert(properties.end(), parts, static_cast<cl_device_partition_property>(units));
+      properties.insert(properties.end(), {CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0});
+      std::vector<cl::Device> made;
+      const DriverCall inside(nullptr, true);
+      handle(device).createSubDevices(properties.data(), &made);
+      for (std::size_t k = 0; k < made.size(); ++k) {
+        facts.push_back(describe(made[k], device.id + "." + std::to_string(k)));
+        handles_[facts.back().id] = made[k];
+      }
+    } catch (const cl::Error& error) {
+      const cl_int status = error.err();
+      if (status == CL_DEVICE_PARTITION_FAILED || status == CL_INVALID_DEVICE_PARTITION_COUNT ||
+          status == CL_INVALID_VALUE)
+        throw Error(ErrorKind::unsupported, refused + ": " + cl_status_name(status));
+      throw cl_failure("splitting device " + device.id + " " + device.name, status);
+    }
+    return facts;
+  }
+
+  std::unique_ptr<OpenDevice> open_attended(const Device& device, const Handicap& handicap) {
+    const DriverCall opening(nullptr, true);  // to copy a handle asks the driver, too
+    return std::make_unique<ClDevice>(*this, device, handicap, handle(device), kernels_,
+                                      is_pocl(device) ? no_cache_ : cache_, pool_of(device),
+                                      pinned_);
+  }
+
+  std::unique_ptr<PinnedMemory> pin_attended(std::span<const std::byte> memory,
+                                             std::span<OpenDevice* const> devices) {
+    for (OpenDevice* open : devices) {
+      auto& device = static_cast<ClDevice&>(*open);
+      if (device.facts().is_cpu() || device.facts().host_unified_memory) continue;
+      try {
+        // Memory pinned by one context is fast for every other (measured).
+        return std::make_unique<ClPinned>(*this, device, memory, pinned_);
+      } catch (
+          const cl::Error&) {  // transfers work unpinned too, only slower; the record shows pin = 0
+        return nullptr;
+      }
+    }
+    return nullptr;
+  }
+
+  void enumerate_platform(const cl::Platform& platform, std::size_t p, Enumeration& found) {
+    std::string name = "platform " + std::to_string(p);
+    std::vector<cl::Device> devices;
+    try {
+      name = platform.getInfo<CL_PLATFORM_NAME>().c_str();
+      found.platforms.push_back(name);
+      const DriverCall inside(nullptr, true);
+      platform.getDevices(CL_DEVICE_TYPE_ALL, &devices);
+    } catch (const cl::Error& error) {
+      if (error.err() != CL_DEVICE_NOT_FOUND)
+        found.warnings.push_back("platform " + name +
+                                 " is left out: " + cl_status_name(error.err()));
+    }
+    for (std::size_t d = 0; d < devices.size(); ++d) {
+      const std::string id = std::to_string(p) + ":" + std::to_string(d);
+      try {
+        const DriverCall inside(nullptr, true);
+        found.devices.push_back(describe(devices[d], id));
+        handles_[id] = devices[d];
+      } catch (const cl::Error& error) {
+        found.warnings.push_back("device " + id + " of " + name +
+                                 " is left out: " + cl_status_name(error.err()));
+      }
+    }
+  }
+
+  cl::Device& handle(const Device& device) {
+    const auto at = handles_.find(device.id);
+    if (at == handles_.end())
+      throw Error(ErrorKind::internal, "device " + device.id + " was not enumerated");
+    return at->second;
+  }
+
+  std::shared_ptr<ClMemoryPool> pool_of(const Device& device) {
+    auto& pool = pools_[device.is_cpu() ? "host" : device.id.substr(0, device.id.find('.'))];
+    if (!pool) pool = std::make_shared<ClMemoryPool>();
+    return pool;
+  }
+
+  std::span<const EmbeddedText> kernels_;
+  ClProgramCache cache_;
+  // PoCL keeps what it builds itself, and hands out a program's binary only after it has compiled
+  // every kernel of it for work-groups of any size too, which is no use: 8 of 12.5 s that the
+  // kernels of msm took.
+  const ClProgramCache no_cache_{{}};
+  std::map<std::string, std::shared_ptr<ClMemoryPool>> pools_;
+  std::map<std::string, cl::Device> handles_;
+  std::shared_ptr<PinnedRanges> pinned_ = std::make_shared<PinnedRanges>();
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cl_backend(const ClBackendOptions& options) {
+  return std::make_unique<ClBackend>(options);
+}
+
+}  // namespace mgpu

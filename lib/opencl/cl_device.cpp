@@ -1,0 +1,388 @@
+// Commands and batches; what is made at set-up is in cl_device_setup.cpp. Nothing waits inside the
+// driver: a call that blocks cannot be given up when the device hangs.
+#include "lib/opencl/cl_device.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/exec/driver_call.hpp"
+#include "lib/opencl/cl_objects.hpp"
+#include "lib/opencl/cl_peers.hpp"
+#include "lib/opencl/cl_rows.hpp"
+#include "lib/opencl/cl_wait.hpp"
+
+namespace mgpu {
+namespace {
+
+const Name kHandicapDelay("delay"), kHandicapSlowDown("slow-down");
+
+}  // namespace
+
+const std::vector<cl::Event>* ClDevice::dependency(CommandKind kind) {
+  // A launch waits for uploads; a download for launches, or for uploads when nothing was launched
+  // since.
+  for (int stage = static_cast<int>(kind) - 1; stage >= 0; --stage) {
+    const cl::Event& event = latest_[static_cast<std::size_t>(stage)];
+    if (event() == nullptr) continue;
+    wait_list_.assign(1, event);
+    return &wait_list_;
+  }
+  return nullptr;
+}
+
+ClDevice::Pending& ClDevice::record(CommandKind kind, cl::Event event, Name label, Bytes bytes,
+                                    cl::Event since) {
+  return record(batches_.back(), queue_of(kind), kind, std::move(event), label, bytes,
+                std::move(since));
+}
+
+ClDevice::Pending& ClDevice::record(Batch& batch, std::size_t queue, CommandKind kind,
+                                    cl::Event event, Name label, Bytes bytes, cl::Event since) {
+  batch.last[queue] = latest_[queue] = event;
+  Pending& pending = batch.commands.emplace_back();
+  pending.queue = queue;
+  pending.event = std::move(event);
+  pending.since = std::move(since);
+  pending.command.kind = kind;
+  pending.command.label = label;
+  pending.command.bytes = bytes;
+  return pending;
+}
+
+void ClDevice::record_exchange(std::uint64_t batch, CommandKind kind, cl::Event event, Name label,
+                               Bytes bytes, const ExchangeInfo& info, cl::Event since) {
+  record(find({batch}), queue_of(kind), CommandKind::exchange, std::move(event), label, bytes,
+         std::move(since))
+      .command.exchange = info;
+}
+
+cl::Event ClDevice::mark() {
+  const DriverCall inside(this);
+  cl::Event event;
+  queues_[1].enqueueMarkerWithWaitList(nullptr, &event);
+  return event;
+}
+
+void ClDevice::delay_slice() {
+  if (!in_slice_ || std::exchange(delayed_, true) || slow_down().handicap().delay <= Nanos{})
+    return;
+  if (const auto* uploads = dependency(CommandKind::compute))
+    queues_[1].enqueueBarrierWithWaitList(uploads, nullptr);
+  cl::Event ready;  // when its kernels could have begun
+  queues_[1].enqueueMarkerWithWaitList(nullptr, &ready);
+  cl::Event end = holds_.add(context_, queues_[1], ready, {}, slow_down().handicap().delay);
+  ring_after(ready);
+  record(CommandKind::compute, std::move(end), kHandicapDelay, 0, std::move(ready));
+}
+
+void ClDevice::slow_kernels() {
+  auto added = slow_down_.add(context_, queues_[1], holds_, slow_down());
+  if (!added) return;
+  if (!added->counted) ring_after(added->since);
+  record(CommandKind::compute, std::move(added->end), kHandicapSlowDown, 0, std::move(added->since))
+      .counted = added->counted;
+}
+
+void ClDevice::upload(Buffer& to, Bytes offset, std::span<const std::byte> from) {
+  if (from.empty()) return;
+  const DriverCall inside(this);
+  try {
+    cl::Event event;
+    if (const auto staged = staging_.take(from); !staged.empty()) {
+      std::copy(from.begin(), from.end(), staged.begin());
+      from = staged;
+    }
+    queues_[0].enqueueWriteBuffer(memory_of(to), CL_FALSE, offset, from.size(), from.data(),
+                                  nullptr, &event);
+    record(CommandKind::upload, std::move(event), {}, from.size());
+  } catch (const cl::Error& error) {
+    throw cl_failure("upload of " + std::to_string(from.size()) + " bytes to " + facts_.id,
+                     error.err());
+  }
+}
+
+void ClDevice::begin_series(unsigned count) {
+  if (!slow_down().handicap().holds())
+    left_of_series_ = count;  // a handicap goes by what each kernel takes
+}
+
+void ClDevice::launch(Kernel& kernel, const Grid& asked, std::span<const KernelArg> args) {
+  auto& object = static_cast<ClKernel&>(kernel);
+  const DriverCall inside(this);
+  try {
+    const Grid grid =
+        facts_.is_cpu() ? object.with_group_of_cpu(asked, device_, facts_.compute_units) : asked;
+    const bool is_first = object.first_with(grid);
+    const DriverCall launching(this, is_first);
+    batches_.back().first_launch |= is_first;
+    for (cl_uint index = 0; index < args.size(); ++index) object.set_arg(index, args[index]);
+    delay_slice();
+    cl::Event event;
+    const bool is_timed = left_of_series_ < 2 || series_began_() == nullptr;
+    const auto range = [](const std::array<std::size_t, 3>& n) {
+      return cl::NDRange(n[0], n[1], n[2]);
+    };
+    const std::array<std::size_t, 3> none{};
+    queues_[1].enqueueNDRangeKernel(
+        object.object(), grid.offset == none ? cl::NullRange : range(grid.offset),
+        range(grid.global), grid.local == none ? cl::NullRange : range(grid.local),
+        dependency(CommandKind::compute), is_timed ? &event : nullptr);
+    if (left_of_series_ > 1) {
+      --left_of_series_;
+      if (is_timed) series_began_ = std::move(event);
+      return;
+    }
+    left_of_series_ = 0;
+    const bool slows = slow_down().handicap().slows();  // others keep no books
+    const LaunchKey key = slows ? launch_key(object.name().text(), grid, args) : LaunchKey{};
+    if (slows) slow_down_.launched(key, event);
+    Pending& pending = record(CommandKind::compute, std::move(event), object.name(), 0);
+    pending.key = key;
+    pending.first = std::exchange(series_began_, {});
+  } catch (const cl::Error& error) {
+    throw cl_failure("kernel " + object.name().text() + " on " + facts_.id, error.err());
+  }
+}
+
+void ClDevice::download(Buffer& from, Bytes offset, std::span<std::byte> to) {
+  if (to.empty()) return;
+  const DriverCall inside(this);
+  try {
+    slow_kernels();
+    cl::Event event;
+    if (const auto staged = staging_.take(to); !staged.empty()) {
+      batches_.back().staged.push_back({staged.data(), to});
+      to = staged;
+    }
+    queues_[2].enqueueReadBuffer(memory_of(from), CL_FALSE, offset, to.size(), to.data(),
+                                 dependency(CommandKind::download), &event);
+    record(CommandKind::download, std::move(event), {}, to.size());
+  } catch (const cl::Error& error) {
+    throw cl_failure("download of " + std::to_string(to.size()) + " bytes from " + facts_.id,
+                     error.err());
+  }
+}
+
+void ClDevice::upload_rows(Buffer& to, const std::byte* from, const Rows& rows) {
+  const Bytes all = rows.length * rows.count;
+  if (all == 0) return;
+  if (is_one_piece(rows)) return upload(to, rows.device_offset, {from, all});
+  if (const Bytes most = rows_at_once(rows); most < rows.count) {
+    for (Bytes i = 0; i < rows.count; i += most)
+      upload_rows(to, from + i * rows.host_stride, some_of(rows, i, most));
+    return;
+  }
+  const DriverCall inside(this);
+  try {
+    cl::Event event;
+    queues_[0].enqueueWriteBufferRect(memory_of(to), CL_FALSE, device_origin(rows), {0, 0, 0},
+                                      {rows.length, rows.count, 1}, rows.device_stride, 0,
+                                      rows.host_stride, 0, from, nullptr, &event);
+    record(CommandKind::upload, std::move(event), {}, all);
+  } catch (const cl::Error& error) {
+    throw cl_failure("upload of " + std::to_string(rows.count) + " rows to " + facts_.id,
+                     error.err());
+  }
+}
+
+void ClDevice::download_rows(Buffer& from, std::byte* to, const Rows& rows) {
+  const Bytes all = rows.length * rows.count;
+  if (all == 0) return;
+  if (is_one_piece(rows)) return download(from, rows.device_offset, {to, all});
+  if (const Bytes most = rows_at_once(rows); most < rows.count) {
+    for (Bytes i = 0; i < rows.count; i += most)
+      download_rows(from, to + i * rows.host_stride, some_of(rows, i, most));
+    return;
+  }
+  const DriverCall inside(this);
+  try {
+    cl::Event event;
+    queues_[2].enqueueReadBufferRect(
+        memory_of(from), CL_FALSE, device_origin(rows), {0, 0, 0}, {rows.length, rows.count, 1},
+        rows.device_stride, 0, rows.host_stride, 0, to, dependency(CommandKind::download), &event);
+    record(CommandKind::download, std::move(event), {}, all);
+  } catch (const cl::Error& error) {
+    throw cl_failure("download of " + std::to_string(rows.count) + " rows from " + facts_.id,
+                     error.err());
+  }
+}
+
+BatchId ClDevice::submit() {
+  const DriverCall inside(this, batches_.back().first_launch);
+  try {
+    slow_kernels();
+    const auto& last = batches_.back().last;
+    // To flush the two queues that a resident slice leaves empty takes an H100's driver 5 us.
+    // Exchanges and holds have commands that no batch names.
+    const bool only_these = peer_ == nullptr && !slow_down().handicap().holds();
+    for (std::size_t queue = 0; queue < queues_.size(); ++queue) {
+      if (!only_these || last[queue]() != nullptr) queues_[queue].flush();
+    }
+    const auto final = std::find_if(last.rbegin(), last.rend(),
+                                    [](const cl::Event& event) { return event() != nullptr; });
+    if (final != last.rend()) ring_after(*final);
+  } catch (const cl::Error& error) {
+    throw cl_failure("flushing the queues of " + facts_.id, error.err());
+  }
+  in_slice_ = delayed_ = false;
+  const std::uint64_t id = batches_.back().id;
+  batches_.emplace_back().id = id + 1;
+  return {id};
+}
+
+void ClDevice::flush() {
+  const DriverCall inside(this);
+  // In the order of their dependencies: a queue must be flushed before another may wait for its
+  // events.
+  for (auto& queue : queues_) queue.flush();
+}
+
+// Those of a sample stay until it is over, in the order of their numbers.
+std::deque<ClDevice::Batch>::iterator ClDevice::place_of(BatchId batch) {
+  const auto at = std::lower_bound(batches_.begin(), batches_.end(), batch.value,
+                                   [](const Batch& one, std::uint64_t id) { return one.id < id; });
+  if (at == batches_.end() || at->id != batch.value)
+    throw Error(ErrorKind::internal, "batch taken twice");
+  return at;
+}
+
+bool ClDevice::complete(BatchId batch) {
+  const DriverCall inside(this);
+  try {
+    if (holds_.poll(slow_down())) flush();
+    if (peer_ != nullptr) peer_->go_on();
+    const auto& last = find(batch).last;
+    for (const cl::Event& event : last) {
+      if (event() == nullptr) continue;
+      const cl_int status = status_of(event);
+      if (status < 0)
+        throw cl_failure("a command on " + facts_.id + " " + facts_.name + " failed", status);
+      if (status != CL_COMPLETE) return false;
+    }
+    if (find(batch).expected > 0) return false;
+    for (std::size_t queue = 0; queue < last.size(); ++queue) {
+      if (latest_[queue]() == last[queue]()) latest_[queue] = cl::Event();
+    }
+    arrive(find(batch));
+    return true;
+  } catch (const cl::Error& error) {
+    throw cl_failure("asking " + facts_.id + " for an event", error.err());
+  }
+}
+
+// Known to be complete for the first time: small downloads go where they are wanted, and when no
+// other batch is under way their staging memory is free again.
+void ClDevice::arrive(Batch& batch) {
+  if (batch.arrived) return;
+  batch.arrived = true;
+  for (const Staged& staged : batch.staged)
+    std::copy_n(staged.arrived, staged.wanted.size(), staged.wanted.begin());
+  const auto under_way = [](const Batch& other) {
+    return !other.arrived && !other.commands.empty();
+  };
+  // The youngest are looked at first: one of them is under way as a rule, and there may be
+  // thousands.
+  if (std::none_of(batches_.rbegin(), batches_.rend(), under_way)) staging_.release();
+}
+
+std::uint64_t ClDevice::started(const Pending& pending) {
+  if (pending.since() != nullptr) return pending.since.getProfilingInfo<CL_PROFILING_COMMAND_END>();
+  return first_of(pending).getProfilingInfo<CL_PROFILING_COMMAND_START>();
+}
+
+DeviceSpan ClDevice::span(BatchId batch) {
+  DeviceSpan span;
+  const DriverCall inside(this);
+  try {
+    // In each in-order queue the first command starts first and the last ends last.
+    std::array<bool, 3> seen{};
+    for (const Pending& pending : find(batch).commands) {
+      if (std::exchange(seen[pending.queue], true)) continue;
+      const std::uint64_t first = started(pending);
+      span.started = span.started == 0 ? first : std::min(span.started, first);
+    }
+    for (const cl::Event& event : find(batch).last) {
+      if (event() != nullptr)
+        span.ended =
+            std::max<std::uint64_t>(span.ended, event.getProfilingInfo<CL_PROFILING_COMMAND_END>());
+    }
+  } catch (const cl::Error& error) {
+    throw cl_failure("profiling times of " + facts_.id, error.err());
+  }
+  return span;
+}
+
+void ClDevice::learn(const Pending& pending) {
+  if (!slow_down().handicap().slows() || pending.command.kind != CommandKind::compute) return;
+  const Nanos took{static_cast<std::int64_t>(pending.command.ended - pending.command.started)};
+  if (pending.counted) slow_down_.spun(*pending.counted, took);
+  if (pending.since() == nullptr) slow_down_.took(pending.key, took);
+}
+
+std::vector<RawCommand> ClDevice::take(BatchId batch) {
+  const auto at = place_of(batch);
+  Batch& taken = *at;
+  std::vector<RawCommand> commands;
+  commands.reserve(taken.commands.size());
+  const DriverCall inside(this);
+  try {
+    for (Pending& pending : taken.commands) {
+      RawCommand& command = pending.command;
+      command.started = started(pending);  // for a hold before it was queued, as NVIDIA stamps it
+      const cl::Event& first = first_of(pending);
+      command.queued = std::min<std::uint64_t>(
+          first.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>(), command.started);
+      command.submitted = std::min<std::uint64_t>(
+          first.getProfilingInfo<CL_PROFILING_COMMAND_SUBMIT>(), command.started);
+      command.ended = pending.event.getProfilingInfo<CL_PROFILING_COMMAND_END>();
+      learn(pending);
+      commands.push_back(std::move(command));
+    }
+  } catch (const cl::Error& error) {
+    throw cl_failure("profiling times of " + facts_.id, error.err());
+  }
+  batches_.erase(at);
+  return commands;
+}
+
+std::vector<ClockProbe> ClDevice::probe_clock(unsigned count) {
+  std::vector<ClockProbe> probes;
+  probes.reserve(count);
+  static constexpr cl_uint value =
+      0;  // read for as long as a write takes that nobody waits for any more
+  const DriverCall inside(this);
+  try {
+    for (unsigned i = 0; i < count; ++i) {
+      cl::Event event;
+      ClockProbe probe;
+      probe.host_before = host_now();
+      queues_[0].enqueueWriteBuffer(probe_buffer_, CL_FALSE, 0, sizeof value, &value, nullptr,
+                                    &event);
+      queues_[0].flush();
+      wait_aside(event, backend_.limits().answer, Look::closely);
+      probe.host_after = host_now();
+      probe.device_started = event.getProfilingInfo<CL_PROFILING_COMMAND_START>();
+      probe.device_ended = event.getProfilingInfo<CL_PROFILING_COMMAND_END>();
+      probes.push_back(probe);
+    }
+  } catch (const cl::Error& error) {
+    throw cl_failure("probing the clock of " + facts_.id, error.err());
+  }
+  return probes;
+}
+
+SetupCost ClDevice::take_setup_cost() {
+  SetupCost cost = setup_;
+  cost.allocated = state_->allocated;
+  setup_ = {};
+  return cost;
+}
+
+Bytes ClDevice::free_memory() {
+  const DriverCall inside(this);
+  const Bytes held = std::min(state_->allocated,
+                              facts_.global_memory);  // allocate() goes no further than the total
+  return std::min(free_device_memory(device_, facts_, *pool_.pool()), facts_.global_memory - held);
+}
+
+}  // namespace mgpu

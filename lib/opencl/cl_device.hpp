@@ -1,0 +1,198 @@
+// One opened OpenCL device: its context, three in-order profiling queues, its memory and its
+// batches of commands.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <span>
+
+#include "lib/base/embedded.hpp"
+#include "lib/exec/backend.hpp"
+#include "lib/opencl/cl_common.hpp"
+#include "lib/opencl/cl_holds.hpp"
+#include "lib/opencl/cl_memory.hpp"
+#include "lib/opencl/cl_notifier.hpp"
+#include "lib/opencl/cl_objects.hpp"
+#include "lib/opencl/cl_program_cache.hpp"
+#include "lib/opencl/cl_slow_down.hpp"
+#include "lib/opencl/cl_staging.hpp"
+
+namespace mgpu {
+
+// A program the device has built already, so that each text is built once.
+struct ClBuiltProgram {
+  std::string key;  // file and options
+  cl::Program program;
+};
+
+class ClPeer;
+
+class ClDevice final : public OpenDevice, private DeviceResources, private Stream {
+ public:
+  // `backend`, `kernels` and `cache` must outlive the device. Throws Error(device), Error(timeout),
+  // Error(interrupted).
+  ClDevice(Backend& backend, const Device& facts, const Handicap& handicap, cl::Device device,
+           std::span<const EmbeddedText> kernels, const ClProgramCache& cache,
+           std::shared_ptr<ClMemoryPool> pool, std::shared_ptr<const PinnedRanges> pinned);
+  ~ClDevice() override;  // leaks what may be in use, and gives up a driver that does not come back
+
+  DeviceResources& resources() override { return *this; }
+  Stream& stream() override { return *this; }
+  void begin_slice() override { in_slice_ = true; }
+  BatchId submit() override;
+  bool complete(BatchId batch) override;
+  bool may_compile(BatchId batch) override { return find(batch).first_launch; }
+  bool notifies() const override { return facts_.is_cpu(); }
+  std::optional<Nanos> due() const override { return holds_.due(); }
+  DeviceSpan span(BatchId batch) override;
+  std::vector<RawCommand> take(BatchId batch) override;
+  std::vector<ClockProbe> probe_clock(unsigned count) override;
+  SetupCost take_setup_cost() override;
+  void abandon() override;
+  void leave_thread_inside() override {
+    state_->in_doubt = true;
+    OpenDevice::leave_thread_inside();
+  }
+  bool drained() override;
+  Bytes free_memory() override;
+
+  const cl::Context& context() const { return context_; }
+  const cl::CommandQueue& upload_queue() const { return queues_[0]; }
+  const Device& facts() const { return facts_; }  // under its handicap
+
+  // For the group that it exchanges data in (cl_peers.hpp). `peer` is asked to go on whenever the
+  // device is asked for completion.
+  void join(ClPeer* peer) { peer_ = peer; }
+  Backend& backend() { return backend_; }
+  const cl::CommandQueue& queue(CommandKind kind) const { return queues_[queue_of(kind)]; }
+  bool in_doubt() const { return state_->in_doubt; }
+  std::shared_ptr<const ClDeviceState> state() const { return state_; }
+  void refuse_beyond_memory(Bytes size) const;  // throws Error(out_of_memory) where it cannot fit
+  // Memory made elsewhere, as a buffer of this device; `counted` among what it has allocated.
+  std::unique_ptr<Buffer> adopt(cl::Buffer memory, Bytes size, bool counted);
+  // The last of what was launched, and of what was uploaded; null when that is complete.
+  const cl::Event& launched() const { return latest_[queue_of(CommandKind::compute)]; }
+  const cl::Event& uploaded() const { return latest_[queue_of(CommandKind::upload)]; }
+  // What a launch has to wait for; null: nothing.
+  const std::vector<cl::Event>* uploads() { return dependency(CommandKind::compute); }
+  // Ends when everything launched so far has.
+  cl::Event mark();
+  // The batch that commands are recorded in; it is not complete while more is expected of it.
+  std::uint64_t open_batch() const { return batches_.back().id; }
+  void expect_more(std::uint64_t batch) { ++find({batch}).expected; }
+  void expect_less(std::uint64_t batch) { --find({batch}).expected; }
+  // A command of an exchange that was enqueued in the queue of `kind`.
+  void record_exchange(std::uint64_t batch, CommandKind kind, cl::Event event, Name label,
+                       Bytes bytes, const ExchangeInfo& info, cl::Event since = {});
+  void notify_after(const cl::Event& event) { ring_after(event); }
+  void wait_for_command(const cl::Event& event) { wait_aside(event, backend_.limits().answer); }
+  void clear(Buffer& buffer);  // fills it with zeros, and waits for that
+  cl::Kernel make_kernel(std::string_view file, const char* entry, const std::string& options);
+  std::shared_ptr<Notifier> notified() const { return shared_notifier(); }
+  void flush_queues() { flush(); }
+  void end_holds() { holds_.release_all(); }
+
+ private:
+  static constexpr std::size_t queue_of(CommandKind kind) {
+    return static_cast<std::size_t>(kind == CommandKind::exchange ? CommandKind::compute : kind);
+  }
+  struct Pending {
+    std::size_t queue = 0;
+    cl::Event event;
+    cl::Event since;  // of a hold: it began when this ended; null for what runs
+    cl::Event first;  // of a series of launches, of which `event` is the last; null for one
+    RawCommand command;
+    LaunchKey key;                 // of a kernel
+    std::optional<Nanos> counted;  // of a slow-down that spins
+  };
+  struct Staged {  // a small download: where it arrives, and where it is wanted
+    const std::byte* arrived = nullptr;
+    std::span<std::byte> wanted;
+  };
+  struct Batch {
+    std::uint64_t id = 0;
+    std::vector<Staged> staged;
+    unsigned expected = 0;      // parts of exchanges that have not been enqueued, or not ended
+    bool arrived = false;       // known to be complete
+    bool first_launch = false;  // of a kernel, which the driver may compile now
+    std::vector<Pending> commands;
+    std::array<cl::Event, 3> last;  // of each queue; null where it has none
+  };
+
+  struct Handles;  // all that OpenCL counts references of
+
+  // DeviceResources
+  const DeviceTraits& traits() const override { return traits_; }
+  std::unique_ptr<Buffer> allocate(Bytes size) override;
+  Peer* peer() override;
+  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry,
+                                 const std::string& options) override;
+  std::unique_ptr<Kernel> foreign_kernel(const KernelSource& source, std::string_view entry,
+                                         const std::string& options) override;
+  std::unique_ptr<Buffer> part(Buffer& whole, Bytes offset, Bytes size) override;
+  std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) override;
+  // Stream
+  void upload(Buffer& to, Bytes offset, std::span<const std::byte> from) override;
+  void launch(Kernel& kernel, const Grid& grid, std::span<const KernelArg> args) override;
+  void download(Buffer& from, Bytes offset, std::span<std::byte> to) override;
+  void begin_series(unsigned count) override;
+  void upload_rows(Buffer& to, const std::byte* from, const Rows& rows) override;
+  void download_rows(Buffer& from, std::byte* to, const Rows& rows) override;
+
+  void open(const Handicap& handicap, std::shared_ptr<const PinnedRanges> pinned);
+  void close() noexcept;
+  // Of a command outside of all batches.
+  void wait_aside(const cl::Event& event, Nanos limit, Look look = Look::gently);
+  const cl::Program& program(std::string_view file, const std::string& options);
+  std::string own_options(const std::string& options) const;
+  Pending& record(CommandKind kind, cl::Event event, Name label, Bytes bytes, cl::Event since = {});
+  Pending& record(Batch& batch, std::size_t queue, CommandKind kind, cl::Event event, Name label,
+                  Bytes bytes, cl::Event since);
+  void delay_slice();   // before its first kernel
+  void slow_kernels();  // after the kernels of a batch, or before a download of their results
+  void flush();
+  void ring_after(const cl::Event& event) {
+    if (notifies()) notify_when_complete(event, shared_notifier());
+  }
+  static std::uint64_t started(const Pending& pending);
+  static const cl::Event& first_of(const Pending& pending) {
+    return pending.first() != nullptr ? pending.first : pending.event;
+  }
+  void learn(const Pending& pending);  // of what has ended: how a slow-down shall last next time
+  // The event a command of `kind` has to wait for: the last of the stage before it, in whatever
+  // batch; null when that is complete, or its queue waits for it already.
+  const std::vector<cl::Event>* dependency(CommandKind kind);
+  std::deque<Batch>::iterator place_of(BatchId batch);
+  Batch& find(BatchId batch) { return *place_of(batch); }
+  void arrive(Batch& batch);
+
+  std::string name() const { return "device " + facts_.id + " " + facts_.name; }
+
+  Backend& backend_;
+  Device facts_;
+  DeviceTraits traits_;
+  cl::Device device_;
+  cl::Context context_;
+  std::array<cl::CommandQueue, 3> queues_;  // by queue_of
+  std::span<const EmbeddedText> kernels_;
+  const ClProgramCache& cache_;
+  std::vector<ClBuiltProgram> programs_;
+  std::deque<Batch> batches_;        // the last is open
+  std::array<cl::Event, 3> latest_;  // of each queue, until known to be complete
+  std::vector<cl::Event> wait_list_;
+  std::vector<cl::Event> aside_;  // of commands outside of batches, while somebody waits for them,
+                                  // or when nobody does any more
+  std::shared_ptr<ClDeviceState> state_ = std::make_shared<ClDeviceState>();
+  bool in_slice_ = false, delayed_ = false;
+  unsigned left_of_series_ = 0;  // launches that are still to come
+  cl::Event series_began_;       // its first; null: it is to come, or there is no series
+  ClSlowDown slow_down_;
+  ClHolds holds_;
+  ClPeer* peer_ = nullptr;  // none: it is in no group
+  ClPoolMember pool_;
+  SetupCost setup_;
+  ClStaging staging_;
+  cl::Buffer probe_buffer_;
+};
+
+}  // namespace mgpu

@@ -1,0 +1,302 @@
+// Opening a device, what is made on it at set-up, and closing it. Calls that may block in the
+// driver run where they can be left behind.
+#include <algorithm>
+#include <deque>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "lib/exec/driver_call.hpp"
+#include "lib/exec/leak.hpp"
+#include "lib/opencl/cl_describe.hpp"
+#include "lib/opencl/cl_device.hpp"
+#include "lib/opencl/cl_objects.hpp"
+#include "lib/opencl/cl_peers.hpp"
+#include "lib/opencl/cl_wait.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr Nanos kClosing = std::chrono::seconds(10);
+
+// Transfers of a trial go by way of memory of its own, which whoever called need not keep when the
+// device hangs.
+class TrialStream final : public Stream {
+ public:
+  explicit TrialStream(Stream& stream) : stream_(stream) {}
+  void upload(Buffer& to, Bytes offset, std::span<const std::byte> from) override {
+    stream_.upload(to, offset, memory_->emplace_back(from.begin(), from.end()));
+  }
+  void launch(Kernel& kernel, const Grid& grid, std::span<const KernelArg> args) override {
+    stream_.launch(kernel, grid, args);
+  }
+  void download(Buffer& from, Bytes offset, std::span<std::byte> to) override {
+    std::vector<std::byte>& arrives = memory_->emplace_back(to.size());
+    stream_.download(from, offset, arrives);
+    downloads_.push_back({&arrives, to});
+  }
+  void deliver() const {
+    for (const auto& [arrived, wanted] : downloads_)
+      std::copy(arrived->begin(), arrived->end(), wanted.begin());
+  }
+  void leak_memory() { leak(std::move(memory_)); }
+
+ private:
+  using Memory = std::deque<std::vector<std::byte>>;  // nothing in it moves
+  Stream& stream_;
+  std::unique_ptr<Memory> memory_ = std::make_unique<Memory>();
+  std::vector<std::pair<const std::vector<std::byte>*, std::span<std::byte>>> downloads_;
+};
+
+}  // namespace
+
+// Released from the last to the first.
+struct ClDevice::Handles {
+  bool pocl = false;
+  cl::Context context;
+  std::array<cl::CommandQueue, 3> queues;
+  std::vector<ClBuiltProgram> programs;
+  cl::Buffer probe_buffer;
+  std::vector<cl::Event> events;
+  std::array<cl::Event, 3> latest;
+  std::deque<Batch> batches;
+  ClSlowDown slow_down;
+  ClStaging staging;
+
+  // PoCL's own thread is not done with an event when the host sees it complete. A device closed at
+  // once, on a busy machine, made PoCL 3.1 crash in POclReleaseEvent in 20 of 70 runs; after 50 ms
+  // in none of 40.
+  ~Handles() {
+    if (pocl) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+};
+
+ClDevice::ClDevice(Backend& backend, const Device& facts, const Handicap& handicap,
+                   cl::Device device, std::span<const EmbeddedText> kernels,
+                   const ClProgramCache& cache, std::shared_ptr<ClMemoryPool> pool,
+                   std::shared_ptr<const PinnedRanges> pinned)
+    : OpenDevice(handicap),
+      backend_(backend),
+      facts_(limited(facts, handicap)),
+      traits_(traits_of(facts_)),
+      device_(std::move(device)),
+      kernels_(kernels),
+      cache_(cache),
+      pool_(std::move(pool)) {
+  try {
+    traits_.held = handicap.holds();
+    open(handicap, std::move(pinned));
+  } catch (const cl::Error& error) {
+    close();
+    throw cl_failure("cannot open " + facts_.id + " " + facts_.name, error.err());
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+ClDevice::~ClDevice() { close(); }
+
+void ClDevice::open(const Handicap& handicap, std::shared_ptr<const PinnedRanges> pinned) {
+  const DriverCall inside(this, true);
+  batches_.emplace_back();
+  traits_.buffer_alignment = device_.getInfo<CL_DEVICE_MEM_BASE_ADDR_ALIGN>() / 8;
+  const WaitLimits& limits = backend_.limits();
+  std::tie(context_, queues_) =
+      driver_result("opening " + name(), limits.build, limits.stop, [device = device_] {
+        std::pair<cl::Context, std::array<cl::CommandQueue, 3>> made;
+        made.first = cl::Context(device);
+        for (auto& queue : made.second)
+          queue = cl::CommandQueue(made.first, device, CL_QUEUE_PROFILING_ENABLE);
+        return made;
+      });
+  probe_buffer_ = cl::Buffer(context_, CL_MEM_READ_WRITE, sizeof(cl_uint));
+  const auto wait = [&](const cl::Event& event) { wait_aside(event, limits.build); };
+  // A CPU's cores may be wanted by others while a queue is held, and a hold of PoCL is microseconds
+  // late.
+  if (!facts_.is_cpu() && handicap.slows_always())
+    slow_down_.may_spin(context_, queues_[1], program(ClSpin::kFile, {}), wait);
+  if (!facts_.is_cpu() && !facts_.host_unified_memory)
+    staging_ = ClStaging(context_, queues_[0], std::move(pinned), wait);
+}
+
+void ClDevice::close() noexcept {
+  const bool idle = context_() == nullptr || try_drain(backend_, *this);
+  try {
+    auto handles = std::make_shared<Handles>();
+    handles->context = std::exchange(context_, {});
+    handles->queues = std::exchange(queues_, {});
+    handles->programs = std::exchange(programs_, {});
+    handles->probe_buffer = std::exchange(probe_buffer_, {});
+    handles->events = std::exchange(aside_, {});
+    handles->latest = std::exchange(latest_, {});
+    handles->batches = std::exchange(batches_, {});
+    handles->slow_down = std::exchange(slow_down_, {});
+    handles->staging = std::exchange(staging_, {});
+    wait_list_.clear();
+    if (!idle) return leak_shared(std::move(handles));
+    handles->pocl = is_pocl(facts_);
+    driver_call("closing " + name(), kClosing, {},
+                [held = std::move(handles)]() mutable { held.reset(); });
+  } catch (...) {  // left behind
+  }
+}
+
+void ClDevice::abandon() {
+  state_->in_doubt = true;
+  const DriverCall inside(this);
+  holds_.release_all();
+  if (peer_ != nullptr) peer_->release_all();
+}
+
+bool ClDevice::drained() {
+  // After an error NVIDIA ends all that was enqueued with an error of its own, which says nothing
+  // of transfers under way.
+  const auto over = [&](const cl::Event& event) {
+    if (event() == nullptr) return true;
+    const cl_int status = status_of(event);
+    return status == CL_COMPLETE || (status < 0 && facts_.is_cpu());
+  };
+  const DriverCall inside(this);
+  try {
+    holds_.release_all();
+    if (peer_ != nullptr) peer_->release_all();
+    flush();
+    const bool all = std::all_of(aside_.begin(), aside_.end(), over) &&
+                     std::all_of(batches_.begin(), batches_.end(), [&](const Batch& batch) {
+                       return std::all_of(batch.last.begin(), batch.last.end(), over);
+                     });
+    if (all) {
+      aside_.clear();
+      state_->in_doubt = false;
+    }
+    return all;
+  } catch (const cl::Error&) {
+    return false;
+  }
+}
+
+void ClDevice::wait_aside(const cl::Event& event, Nanos limit, Look look) {
+  aside_.push_back(event);
+  try {
+    wait_for_event(backend_, event, name(), limit, look);
+  } catch (const cl::Error&) {  // it has ended
+    aside_.pop_back();
+    throw;
+  } catch (...) {
+    abandon();
+    throw;
+  }
+  aside_.pop_back();
+}
+
+// Drivers that allocate on first use would fail inside a sample; a CPU device swaps.
+void ClDevice::refuse_beyond_memory(Bytes size) const {
+  if (state_->allocated + size <= facts_.global_memory && size <= facts_.max_allocation) return;
+  throw Error(ErrorKind::out_of_memory, "allocating " + std::to_string(size) + " bytes on " +
+                                            facts_.id + " " + facts_.name + ": does not fit");
+}
+
+std::unique_ptr<Buffer> ClDevice::allocate(Bytes size) {
+  const Nanos begin = host_now();
+  const std::string what =
+      "allocating " + std::to_string(size) + " bytes on " + facts_.id + " " + facts_.name;
+  if (size == 0) throw Error(ErrorKind::internal, what);
+  refuse_beyond_memory(size);
+  const DriverCall inside(this);
+  try {
+    holds_.release_all();  // what follows would wait for them, and nobody polls
+    cl::Buffer memory(context_, CL_MEM_READ_WRITE, size);
+    auto buffer = std::make_unique<ClBuffer>(memory, size, state_,
+                                             pool_.pool());  // leaks it if the device hangs
+    // The first use makes the driver allocate: now, not inside a sample.
+    cl::Event filled;
+    queues_[1].enqueueFillBuffer(memory, cl_uchar{0}, 0, std::min<Bytes>(size, 4), nullptr,
+                                 &filled);
+    queues_[1].flush();
+    wait_aside(filled, backend_.limits().answer);
+    setup_.alloc += host_now() - begin;
+    return buffer;
+  } catch (const cl::Error& error) {
+    throw allocation_failure(what, error.err());
+  }
+}
+
+Peer* ClDevice::peer() { return peer_; }
+
+std::unique_ptr<Buffer> ClDevice::adopt(cl::Buffer memory, Bytes size, bool counted) {
+  return std::make_unique<ClBuffer>(std::move(memory), size, state_, pool_.pool(), counted);
+}
+
+void ClDevice::clear(Buffer& buffer) {
+  const DriverCall inside(this);
+  cl::Event cleared;
+  queues_[1].enqueueFillBuffer(memory_of(buffer), cl_uchar{0}, 0, buffer.size(), nullptr, &cleared);
+  queues_[1].flush();
+  wait_aside(cleared, backend_.limits().answer);
+}
+
+cl::Kernel ClDevice::make_kernel(std::string_view file, const char* entry,
+                                 const std::string& options) {
+  const DriverCall inside(this);
+  return cl::Kernel(program(file, options), entry);
+}
+
+// PoCL (3.1 to 5.0 at least) counts the users of a loaded kernel by its program and work-group
+// size, but loads it anew for a wider grid: two devices that run one program at once with different
+// grids take each other's counts, and an assertion ends the process (pocl_release_dlhandle_cache).
+// A definition of its own makes each device's program another one. And with warnings PoCL writes
+// their number to standard error ("364 warnings generated."), which is the user's: -w leaves none.
+// Errors are in the log all the same.
+std::string ClDevice::own_options(const std::string& options) const {
+  if (!is_pocl(facts_)) return options;
+  std::string own = facts_.id;
+  std::replace_if(
+      own.begin(), own.end(), [](char c) { return c == ':' || c == '.'; }, '_');
+  return options + " -w -DMGPU_DEVICE_" + own;
+}
+
+const cl::Program& ClDevice::program(std::string_view file, const std::string& given) {
+  const std::string options = own_options(given);
+  const std::string key = std::string(file) + ' ' + options;
+  for (const auto& built : programs_) {
+    if (built.key == key) return built.program;
+  }
+  const WaitLimits& limits = backend_.limits();
+  const auto build = [cache = cache_, context = context_, device = device_,
+                      name = std::string(file), text = with_includes(kernels_, file),
+                      options] { return cache.build(context, device, name, text, options); };
+  programs_.push_back({key, driver_result("building kernels/" + std::string(file) + " on " + name(),
+                                          limits.build, limits.stop, build)});
+  return programs_.back().program;
+}
+
+std::unique_ptr<Kernel> ClDevice::kernel(std::string_view file, std::string_view entry,
+                                         const std::string& options) {
+  const Nanos begin = host_now();
+  const std::string name(entry);
+  const DriverCall inside(this);
+  try {
+    cl::Kernel object(program(file, options), name.c_str());
+    setup_.build += host_now() - begin;
+    return std::make_unique<ClKernel>(std::move(object), name);
+  } catch (const cl::Error& error) {
+    throw cl_failure("kernel " + name + " of kernels/" + std::string(file) + " on " + facts_.id,
+                     error.err());
+  }
+}
+
+std::optional<Nanos> ClDevice::try_out(const std::function<void(Stream&)>& commands) {
+  TrialStream trial(*this);
+  try {
+    commands(trial);
+    const Nanos computing = finish_trial(backend_, *this);
+    trial.deliver();
+    return computing;
+  } catch (...) {
+    if (!try_drain(backend_, *this)) trial.leak_memory();
+    throw;
+  }
+}
+
+}  // namespace mgpu

@@ -1,0 +1,161 @@
+// Buffers and kernels of an OpenCL device behind the handles that programs use.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "lib/base/name.hpp"
+#include "lib/exec/driver_call.hpp"
+#include "lib/exec/leak.hpp"
+#include "lib/opencl/cl_common.hpp"
+#include "lib/opencl/cl_memory.hpp"
+#include "lib/workload/stream.hpp"
+
+namespace mgpu {
+
+// What a device shares with its buffers, which may outlive it.
+struct ClDeviceState {
+  Bytes allocated = 0;
+  std::atomic<bool> in_doubt =
+      false;  // it was abandoned, and may be at work: nothing it knows of is released
+};
+
+// Counts itself in what its device and its pool have allocated, for as long as it lives; but not
+// memory of another device.
+class ClBuffer final : public Buffer {
+ public:
+  ClBuffer(cl::Buffer memory, Bytes size, std::shared_ptr<ClDeviceState> device,
+           std::shared_ptr<ClMemoryPool> pool, bool counted = true)
+      : memory_(std::move(memory)),
+        size_(size),
+        counted_(counted ? size : 0),
+        device_(std::move(device)),
+        pool_(std::move(pool)) {
+    device_->allocated += counted_;
+    pool_->allocated += counted_;
+  }
+  ~ClBuffer() override {
+    if (device_->in_doubt) {
+      leak(std::move(memory_));
+      return;
+    }
+    const DriverCall inside;
+    const cl::Buffer released = std::move(memory_);  // an assignment could throw
+    device_->allocated -= counted_;
+    pool_->allocated -= counted_;
+  }
+  Bytes size() const override { return size_; }
+  const cl::Buffer& memory() const { return memory_; }
+
+ private:
+  cl::Buffer memory_;
+  Bytes size_, counted_;
+  std::shared_ptr<ClDeviceState> device_;
+  std::shared_ptr<ClMemoryPool> pool_;
+};
+
+class ClKernel final : public Kernel {
+ public:
+  ClKernel(cl::Kernel object, const std::string& name) : object_(std::move(object)), name_(name) {}
+  ~ClKernel() override {
+    const DriverCall inside;
+    const cl::Kernel released = std::move(object_);  // an assignment could throw
+  }
+  cl::Kernel& object() { return object_; }
+  Name name() const { return name_; }
+  // Numbers that are the last launch's are left as they are: to set one takes an H200's driver 0.3
+  // us.
+  void set_arg(cl_uint index, const KernelArg& arg);
+  std::optional<std::vector<KernelParameter>> parameters() const override;
+  // What a CPU takes where it is to choose: PoCL would choose another work-group size for nearly
+  // every size of a slice, and compile the kernel for each. The largest power of two up to 256 that
+  // leaves four groups for each core; as it is if that is less than 16.
+  Grid with_group_of_cpu(Grid grid, const cl::Device& device, unsigned cores);
+
+  // Returns whether it was never launched with such a grid before: drivers may compile it then.
+  // PoCL does for every work-group size, and once more for grids wider than 65535
+  // (grid_width_specialization_limit); rusticl and clvk do, whatever the device.
+  bool first_with(const Grid& grid) {
+    const bool wide = *std::max_element(grid.global.begin(), grid.global.end()) > 65535;
+    const Specialised wanted{grid.local, wide};
+    if (std::find(launched_.begin(), launched_.end(), wanted) != launched_.end()) return false;
+    launched_.push_back(wanted);
+    return true;
+  }
+
+ private:
+  std::size_t most_in_group_ = 0;  // where it may be chosen; 0: not looked up yet
+  struct Specialised {
+    std::array<std::size_t, 3> local;
+    bool wide;
+    bool operator==(const Specialised&) const = default;
+  };
+  struct Number {
+    std::size_t size = 0;  // 0: no number
+    std::array<std::byte, 8> bytes{};
+    bool operator==(const Number&) const = default;
+  };
+  cl::Kernel object_;
+  std::vector<Number> numbers_;  // by argument, as they were set last
+  Name name_;
+  std::vector<Specialised> launched_;
+};
+
+inline const cl::Buffer& memory_of(Buffer& buffer) {
+  return static_cast<ClBuffer&>(buffer).memory();
+}
+
+inline Grid ClKernel::with_group_of_cpu(Grid grid, const cl::Device& device, unsigned cores) {
+  constexpr std::size_t least = 16, most = 256, groups = 4;
+  if (grid.local != std::array<std::size_t, 3>{}) return grid;
+  if (most_in_group_ == 0) {
+    // A kernel that demands a size has it from the driver.
+    const bool demands =
+        object_.getWorkGroupInfo<CL_KERNEL_COMPILE_WORK_GROUP_SIZE>(device)[0] != 0;
+    most_in_group_ =
+        demands ? 1 : std::min(most, object_.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device));
+  }
+  const std::size_t all = grid.global[0] * grid.global[1] * grid.global[2];
+  std::size_t group = 1;
+  while (2 * group <= most_in_group_ && grid.global[0] % (2 * group) == 0 &&
+         all / (2 * group) >= groups * cores)
+    group *= 2;
+  if (group >= least) grid.local = {group, 1, 1};
+  return grid;
+}
+
+inline void ClKernel::set_arg(cl_uint index, const KernelArg& arg) {
+  if (index >= numbers_.size()) numbers_.resize(index + 1);
+  Number& known = numbers_[index];
+  if (const auto* buffer = std::get_if<Buffer*>(&arg)) {
+    object_.setArg(index, memory_of(**buffer));
+  } else if (const auto* local = std::get_if<LocalBytes>(&arg)) {
+    object_.setArg(index, local->size, nullptr);
+  } else if (const auto* raw = std::get_if<ValueBytes>(&arg)) {
+    object_.setArg(index, raw->bytes.size(), raw->bytes.data());
+  } else {
+    std::visit(
+        [&](const auto& value) {
+          if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>) {
+            Number number{sizeof value, {}};
+            std::memcpy(number.bytes.data(), &value, sizeof value);
+            if (number == known) return;
+            object_.setArg(index, sizeof value, &value);
+            known = number;
+          }
+        },
+        arg);
+    return;
+  }
+  known = {};
+}
+
+}  // namespace mgpu

@@ -1,0 +1,39 @@
+// Host memory pinned in place for the transfers of every device.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "lib/exec/backend.hpp"
+#include "lib/opencl/cl_device.hpp"
+#include "lib/opencl/pinned_ranges.hpp"
+
+namespace mgpu {
+
+// Buffers over the user's own memory, kept mapped: pinning in place (512 MiB in 22 ms on an H200
+// host, against 228 ms to allocate pinned memory), after which ordinary writes from that pointer
+// run at the link's full rate, from any context.
+class ClPinned final : public PinnedMemory {
+ public:
+  // Waits until it is pinned. Throws cl::Error, Error(timeout), Error(interrupted). `backend` must
+  // outlive it, `device` need not.
+  ClPinned(Backend& backend, ClDevice& device, std::span<const std::byte> memory,
+           std::shared_ptr<PinnedRanges> known);
+  // Waits as long for the device to let go of it as for an answer: whoever knows that it hangs
+  // leaks this.
+  ~ClPinned() override;
+
+ private:
+  using Pieces = std::vector<std::pair<cl::Buffer, void*>>;
+
+  Backend& backend_;
+  cl::CommandQueue queue_;
+  std::span<const std::byte> memory_;
+  std::shared_ptr<PinnedRanges> known_;
+  Pieces pieces_;
+};
+
+}  // namespace mgpu

@@ -1,0 +1,85 @@
+#include "lib/opencl/cl_slots.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/exec/driver_call.hpp"
+#include "lib/exec/leak.hpp"
+
+namespace mgpu {
+
+struct ClSlots::Memory {
+  std::optional<Pages> pages;  // of a CPU
+  cl::CommandQueue queue;
+  cl::Buffer buffer;
+  std::byte* begin = nullptr;
+  std::array<std::atomic<bool>, kCount> taken{};
+  std::array<DeviceIndex, kCount> receivers{};  // of what is taken
+
+  ~Memory() {
+    if (pages || begin == nullptr) return;
+    clEnqueueUnmapMemObject(queue(), buffer(), begin, 0, nullptr, nullptr);
+    clFinish(queue());
+  }
+};
+
+ClSlots::ClSlots() = default;
+
+ClSlots::~ClSlots() {
+  if (!memory_) return;
+  try {
+    driver_call(
+        "unmapping memory of exchanges", std::chrono::seconds(10), {},
+        [memory = std::shared_ptr<Memory>(std::move(memory_))]() mutable { memory.reset(); });
+  } catch (const Error&) {  // left behind
+  }
+}
+
+void ClSlots::make(ClDevice& device) {
+  if (memory_) return;
+  const DriverCall inside(&device);
+  auto made = std::make_unique<Memory>();
+  if (device.facts().is_cpu()) {
+    made->pages.emplace(kCount * kSize, "exchanges of device " + device.facts().id);
+    made->begin = made->pages->data();
+  } else {
+    device.end_holds();
+    made->queue = device.queue(CommandKind::upload);
+    made->buffer =
+        cl::Buffer(device.context(), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, kCount * kSize);
+    cl::Event mapped;
+    void* const begin = made->queue.enqueueMapBuffer(
+        made->buffer, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, 0, kCount * kSize, nullptr, &mapped);
+    made->queue.flush();
+    try {
+      device.wait_for_command(mapped);
+    } catch (...) {
+      mgpu::leak(std::move(made));  // the device may still be mapping it
+      throw;
+    }
+    made->begin = static_cast<std::byte*>(begin);
+  }
+  memory_ = std::move(made);
+}
+
+std::optional<ClSlot> ClSlots::take(DeviceIndex receiver) {
+  for (std::size_t i = 0; i < kCount; ++i) {
+    if (memory_->taken[i].exchange(true, std::memory_order_acquire)) continue;
+    memory_->receivers[i] = receiver;
+    return ClSlot{memory_->begin + i * kSize, &memory_->taken[i]};
+  }
+  return std::nullopt;
+}
+
+bool ClSlots::full() const {
+  return std::all_of(memory_->taken.begin(), memory_->taken.end(),
+                     [](const auto& taken) { return taken.load(); });
+}
+
+DeviceIndex ClSlots::receiver() const { return memory_->receivers.front(); }
+
+void ClSlots::leak() {
+  if (memory_) mgpu::leak(std::move(memory_));
+}
+
+}  // namespace mgpu

@@ -1,0 +1,46 @@
+// Slots: pieces of pinned host memory through which a device's data goes to others.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <optional>
+
+#include "lib/base/units.hpp"
+#include "lib/opencl/cl_device.hpp"
+#include "lib/workload/pages.hpp"
+
+namespace mgpu {
+
+// One that was taken: the receiver frees it when it is done with it.
+struct ClSlot {
+  std::byte* memory = nullptr;
+  std::atomic<bool>* taken = nullptr;
+};
+
+class ClSlots {
+ public:
+  static constexpr std::size_t kCount = 8;
+  static constexpr Bytes kSize = Bytes{4} << 20;
+
+  ClSlots();
+  ClSlots(const ClSlots&) = delete;
+  ClSlots& operator=(const ClSlots&) = delete;
+  ~ClSlots();
+  // Makes the memory, at the first call; pinned for a GPU. Throws cl::Error, Error(out_of_memory),
+  // Error(timeout).
+  void make(ClDevice& device);
+  // For what goes to `receiver`. None: all are taken.
+  std::optional<ClSlot> take(DeviceIndex receiver);
+  bool full() const;  // all are taken; by any thread
+  // Whom what lies in one of them was taken for. By whoever takes.
+  DeviceIndex receiver() const;
+  // Its device, or a receiver, may be at work on them: never freed.
+  void leak();
+
+ private:
+  struct Memory;
+  std::unique_ptr<Memory> memory_;
+};
+
+}  // namespace mgpu

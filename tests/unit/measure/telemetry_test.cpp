@@ -1,0 +1,287 @@
+// What is read of a machine: from a fake NVIDIA library and a made-up tree of /proc and /sys; and
+// the thread that reads.
+#include "lib/measure/telemetry.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "lib/measure/device_state.hpp"
+#include "tests/support/golden.hpp"
+#include "tests/support/paths.hpp"
+
+using namespace mgpu;
+
+namespace {
+
+namespace fs = std::filesystem;
+using test::TemporaryFolder;
+
+// A machine of two cores, one package and one AMD GPU at 0000:03:00.0.
+class FakeMachine {
+ public:
+  FakeMachine() {
+    host(100, 300, 1'000'000);
+    put("proc/meminfo", "MemTotal:  1000 kB\nMemFree:  100 kB\nMemAvailable:  400 kB\n");
+    put("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "3000000\n");
+    put("sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "2000000\n");
+    put("sys/devices/system/cpu/cpuidle/scaling_cur_freq", "1\n");
+    put("sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count", "4\n");
+    put("sys/class/hwmon/hwmon0/name", "nvme\n");
+    put("sys/class/hwmon/hwmon0/temp1_input", "99000\n");
+    put("sys/class/hwmon/hwmon1/name", "coretemp\n");
+    put("sys/class/hwmon/hwmon1/temp1_input", "55500\n");
+    put("sys/class/powercap/intel-rapl:0/max_energy_range_uj", "2000000\n");
+    put("sys/class/powercap/intel-rapl:0:0/energy_uj", "777\n");  // the cores' part of the package
+    const std::string gpu = "sys/devices/pci0000:00/0000:03:00.0/";
+    put(gpu + "gpu_busy_percent", "42\n");
+    put(gpu + "mem_info_vram_used", "123456\n");
+    put(gpu + "hwmon/hwmon5/power1_average", "210000000\n");
+    put(gpu + "hwmon/hwmon5/temp1_input", "70000\n");
+    put(gpu + "hwmon/hwmon5/freq1_input", "2400000000\n");
+    fs::create_directories(root() / "sys/class/drm/card0");
+    fs::create_directories(root() / "sys/class/drm/card0-DP-1");
+    fs::create_directory_symlink(root() / gpu, root() / "sys/class/drm/card0/device");
+  }
+
+  // In ticks since start: what this process used, what all did, of 1000; and the package's energy.
+  void host(int own, int busy, int energy_uj) {
+    put("proc/stat", "cpu  " + std::to_string(busy) + " 0 0 " + std::to_string(ticks_ - busy) +
+                         " 0 0 0 0 0 0\ncpu0 0 0 0\n");
+    put("proc/self/stat", "17 (odd ) name) R 1 1 1 0 -1 4194304 100 0 0 0 " +
+                              std::to_string(own - 10) + " 10 0 0 20 0\n");
+    put("sys/class/powercap/intel-rapl:0/energy_uj", std::to_string(energy_uj) + "\n");
+    ticks_ += 1000;
+  }
+  void put(const std::string& file, const std::string& text) {
+    fs::create_directories((root() / file).parent_path());
+    std::ofstream(root() / file) << text;
+  }
+  fs::path root() const { return folder_.path(); }
+
+ private:
+  TemporaryFolder folder_;
+  int ticks_ = 1000;
+};
+
+Device watched_gpu(const std::string& id, std::optional<std::string> pci) {
+  Device device;
+  device.id = id;
+  device.pci = std::move(pci);
+  return device;
+}
+
+const Nvml* fake_nvml() {
+  static const auto loaded = Nvml::load(test::fake_nvml_library());
+  return loaded.get();
+}
+const Nvml* no_nvml() { return nullptr; }
+
+// Counts its own looks; waits in one as long as it is held.
+class CountingSource final : public TelemetrySource {
+ public:
+  CountingSource(std::atomic<int>& looks, std::atomic<bool>& held) : looks_(looks), held_(held) {}
+  TelemetryReading read(Nanos) override {
+    TelemetryReading reading;
+    reading[Gauge::power] = ++looks_;
+    while (held_) std::this_thread::yield();
+    return reading;
+  }
+
+ private:
+  std::atomic<int>& looks_;
+  std::atomic<bool>& held_;
+};
+
+}  // namespace
+
+namespace {
+
+std::vector<WatchedThing> watching(std::unique_ptr<TelemetrySource> source) {
+  std::vector<WatchedThing> things;
+  things.push_back({"a", "test", "", std::move(source), 1});
+  return things;
+}
+
+}  // namespace
+
+TEST_CASE("of the host are read load, memory, clocks, temperature, and energy, which wraps") {
+  FakeMachine machine;
+  const auto source = make_host_source(machine.root());
+  const TelemetryReading first = source->read(Nanos{});
+  CHECK(first[Gauge::memory_used] == 600 * 1024);
+  CHECK(first[Gauge::clock] == 2500);
+  CHECK(first[Gauge::temperature] == 55.5);
+  CHECK(first.energy_j == 0);
+  CHECK(first.throttle == 0);
+  for (const Gauge gauge : {Gauge::load, Gauge::other_load, Gauge::power, Gauge::utilisation})
+    CHECK(std::isnan(first[gauge]));
+
+  machine.host(300, 1000, 1'500'000);  // of 1000 ticks 700 busy, 200 of them by this process
+  machine.put("sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count", "5\n");
+  const TelemetryReading second = source->read(std::chrono::milliseconds(100));
+  CHECK(second[Gauge::load] == doctest::Approx(0.7));
+  CHECK(second[Gauge::other_load] == doctest::Approx(0.5));
+  CHECK(second[Gauge::power] == doctest::Approx(5));
+  CHECK(second.throttle == throttle::thermal);
+
+  machine.host(300, 1000, 250'000);  // 0.5 J to the end of the range, 0.25 from its begin
+  const TelemetryReading third = source->read(std::chrono::milliseconds(100));
+  CHECK(third.energy_j == doctest::Approx(1.25));
+  CHECK(third.throttle == 0);
+}
+
+TEST_CASE("a GPU is found in sysfs by its PCI address; what its driver hides is not known") {
+  const FakeMachine machine;
+  const auto source = make_sysfs_source(machine.root(), "0000:03:00.0");
+  REQUIRE(source);
+  const TelemetryReading reading = source->read(Nanos{});
+  CHECK(reading[Gauge::utilisation] == doctest::Approx(0.42));
+  CHECK(reading[Gauge::power] == doctest::Approx(210));
+  CHECK(reading[Gauge::temperature] == doctest::Approx(70));
+  CHECK(reading[Gauge::clock] == doctest::Approx(2400));
+  CHECK(reading[Gauge::memory_used] == 123456);
+  CHECK(std::isnan(reading[Gauge::memory_clock]));
+  CHECK(std::isnan(reading.energy_j));
+  CHECK_FALSE(make_sysfs_source(machine.root(), "0000:04:00.0"));
+  CHECK_FALSE(make_sysfs_source(machine.root() / "nothing", "0000:03:00.0"));
+}
+
+TEST_CASE("NVML tells clocks, power, energy, temperature, throttling, and who else is there") {
+  REQUIRE(fake_nvml());
+  const auto source =
+      make_nvml_source(*fake_nvml(), fake_nvml()->find(watched_gpu("0:0", "0000:1a:00.0")));
+  const TelemetryReading first = source->read(Nanos{}),
+                         second = source->read(std::chrono::milliseconds(50));
+  CHECK(second[Gauge::clock] == 1980);
+  CHECK(second[Gauge::memory_clock] == 3201);
+  CHECK(second[Gauge::power] == doctest::Approx(345.6));
+  CHECK(second[Gauge::temperature] == 61);
+  CHECK(second[Gauge::utilisation] == doctest::Approx(0.97));
+  CHECK(second[Gauge::memory_used] == 400);
+  CHECK(second[Gauge::other_processes] == 2);
+  CHECK(second[Gauge::pcie_generation] == 1);
+  CHECK(second[Gauge::pcie_width] == 8);
+  CHECK(second.energy_j - first.energy_j == doctest::Approx(0.5));
+  CHECK(second.throttle == (throttle::power_cap | throttle::thermal));
+
+  Device part = watched_gpu("0:1", std::nullopt);
+  part.uuid = "8912fe00-0000-0000-0000-000000000001";
+  const TelemetryReading of_part =
+      make_nvml_source(*fake_nvml(), fake_nvml()->find(part))->read(Nanos{});
+  CHECK(of_part[Gauge::memory_used] == 70);
+  CHECK(of_part.throttle == 0);
+  for (const Gauge gauge :
+       {Gauge::clock, Gauge::power, Gauge::temperature, Gauge::utilisation, Gauge::other_processes})
+    CHECK(std::isnan(of_part[gauge]));
+}
+
+TEST_CASE("settings of CPUs are those of cpufreq, of GPUs without NVML those in sysfs") {
+  FakeMachine machine;
+  const TelemetryPlaces places{machine.root(), &no_nvml};
+  Device cpu = watched_gpu("1:0", std::nullopt);
+  cpu.type = DeviceType::cpu;
+  CHECK_FALSE(read_device_state(cpu, places)[Setting::governor]);
+  const std::string cpus = "sys/devices/system/cpu/";
+  machine.put(cpus + "cpu0/cpufreq/scaling_governor", "powersave\n");
+  machine.put(cpus + "cpu1/cpufreq/scaling_governor", "performance\n");
+  machine.put(cpus + "cpu1/cpufreq/scaling_max_freq", "3500000\n");
+  machine.put(cpus + "cpufreq/boost", "0\n");
+  DeviceState state = read_device_state(cpu, places);
+  CHECK(state[Setting::governor] == SettingValue("performance, powersave"));
+  CHECK(state[Setting::clock_max] == SettingValue(3500.0));
+  CHECK(state[Setting::boost] == SettingValue(false));
+  machine.put(cpus + "intel_pstate/no_turbo", "0\n");
+  CHECK(read_device_state(cpu, places)[Setting::boost] == SettingValue(true));
+  cpu.node = DeviceNode{1, "other"};
+  CHECK(read_device_state(cpu, places) == DeviceState{});
+
+  const std::string gpu = "sys/bus/pci/devices/0000:03:00.0/";
+  machine.put(gpu + "max_link_speed", "16.0 GT/s PCIe\n");
+  machine.put(gpu + "max_link_width", "16\n");
+  machine.put(gpu + "hwmon/hwmon5/power1_cap", "300000000\n");
+  state = read_device_state(watched_gpu("0:0", "0000:03:00.0"), places);
+  CHECK(state[Setting::pcie_generation_max] == SettingValue(4.0));
+  CHECK(state[Setting::pcie_width_max] == SettingValue(16.0));
+  CHECK(state[Setting::power_limit] == SettingValue(300.0));
+  CHECK(read_device_state(watched_gpu("0:0", std::nullopt), places) == DeviceState{});
+}
+
+TEST_CASE("each device has a source or a reason why it has none") {
+  const FakeMachine machine;
+  Device cpu = watched_gpu("1:0", std::nullopt);
+  cpu.type = DeviceType::cpu;
+  const std::vector<Device> devices{
+      watched_gpu("0:0", "0000:1a:00.0"), watched_gpu("0:1", "0000:03:00.0"),
+      watched_gpu("0:2", "0000:05:00.0"), watched_gpu("0:3", std::nullopt), cpu};
+  const auto found = find_telemetry(devices, {machine.root(), &fake_nvml});
+  std::vector<std::string> sources;
+  for (const WatchedThing& thing : found) sources.push_back(thing.of + " " + thing.source);
+  CHECK(sources == std::vector<std::string>{"host procfs, sysfs", "0:0 NVML", "0:1 sysfs", "0:2 ",
+                                            "0:3 ", "1:0 " + found.back().source});
+  CHECK(found[3].reason.find("0000:05:00.0") != std::string::npos);
+  CHECK(found[4].reason.find("PCI") != std::string::npos);
+  const auto nothing = find_telemetry(devices, {machine.root() / "nothing", &no_nvml});
+  for (const WatchedThing& thing : nothing) {
+    CAPTURE(thing.of);
+    CHECK((thing.reader == nullptr && thing.source == "" && thing.reason != ""));
+  }
+}
+
+TEST_CASE("what is taken begins with the reading before, and rare readings are made rarely") {
+  std::atomic<int> often = 0, seldom = 0;
+  std::atomic<bool> held = false;
+  std::vector<WatchedThing> things;
+  things.push_back({"a", "test", "", std::make_unique<CountingSource>(often, held), 1});
+  things.push_back({"b", "", "none", nullptr, 1});
+  things.push_back({"c", "test", "", std::make_unique<CountingSource>(seldom, held), 4});
+  Nanos time{100};
+  Telemetry telemetry(std::move(things), [&] { return time += Nanos{1}; });
+  for (int look = 0; look < 5; ++look) telemetry.look();
+  const auto first = telemetry.take(), second = telemetry.take();
+  REQUIRE(first.size() == 2);
+  CHECK(first[0].readings.size() == 5);
+  CHECK(first[1].of == "c");
+  CHECK(first[1].readings.size() == 2);
+  CHECK(first[0].readings.front().at < first[0].readings.back().at);
+  REQUIRE(second[0].readings.size() == 1);
+  CHECK(second[0].readings.front().at == first[0].readings.back().at);
+}
+
+TEST_CASE("the thread looks until its owner goes, who does not wait for a driver that hangs") {
+  static std::atomic<int> looks = 0;
+  static std::atomic<bool> held = false;
+  {
+    Telemetry telemetry(watching(std::make_unique<CountingSource>(looks, held)),
+                        [] { return Nanos{1}; });
+    telemetry.start(std::chrono::milliseconds(1));
+    while (looks < 3) std::this_thread::yield();
+    CHECK(telemetry.take().front().readings.size() >= 1);
+    held = true;
+    const int before = looks;
+    while (looks == before) std::this_thread::yield();  // now it is in a look that does not end
+  }
+  const int at_end = looks;
+  held = false;
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  CHECK(looks == at_end);
+}
+
+TEST_CASE("a source that throws ends the watching, and what was read before is kept") {
+  struct Throwing final : TelemetrySource {
+    explicit Throwing(std::atomic<int>& counted) : looks(counted) {}
+    TelemetryReading read(Nanos) override {
+      if (++looks == 3) throw std::runtime_error("no such file");
+      return {};
+    }
+    std::atomic<int>& looks;
+  };
+  std::atomic<int> looks = 0;
+  Telemetry telemetry(watching(std::make_unique<Throwing>(looks)), [] { return Nanos{1}; });
+  telemetry.start(std::chrono::milliseconds(1));
+  while (looks < 3) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  CHECK(looks == 3);
+  CHECK(telemetry.take().front().readings.size() == 2);
+}
