@@ -21,7 +21,7 @@ namespace mgpu {
 // failures; other faults are mentioned
 //
 // A case measured on fewer devices than asked for is a series of its own to the first two.
-std::span<const std::string_view> export_kinds();
+std::vector<std::string_view> export_kinds();
 
 // Throws Error(internal) for a kind that export_kinds() does not have.
 std::string exported(std::string_view kind, const Report& report, const std::vector<Miss>& missed);
