@@ -8,7 +8,6 @@
 #include "lib/base/quote.hpp"
 #include "lib/workload/npy.hpp"
 #include "suites/common/option_values.hpp"
-#include "suites/common/shares.hpp"
 
 namespace mgpu::lbm {
 namespace {

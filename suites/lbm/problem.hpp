@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lib/workload/workload.hpp"
+#include "suites/common/blocks.hpp"
 
 namespace mgpu::lbm {
 
@@ -38,6 +39,7 @@ struct Problem {
 
   bool has_walls_x() const { return flow == Flow::cavity; }
   bool has_walls_y() const { return flow != Flow::taylor_green; }
+  PiecesOfLayers pieces() const { return {planes, n, columns}; }  // rows of planes
   std::uint64_t items() const { return planes * columns; }
   std::uint64_t cells_of_plane() const { return n * n; }
   std::uint64_t cells() const { return planes * cells_of_plane(); }

@@ -30,7 +30,6 @@ std::string digest_of(std::span<const Ending> endings);
 
 struct Outcome {
   Ending whole;
-  std::vector<bool> arrived;  // by shard
   std::vector<std::vector<float>>
       parameters;  // of owners whose differ from others', to be found out
 };

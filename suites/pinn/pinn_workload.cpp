@@ -13,13 +13,10 @@
 namespace mgpu::pinn {
 
 PinnWorkload::PinnWorkload(const SuiteParams& params)
-    : problem_(problem_of(params)),
+    : CheckpointedWorkload(problem_of(params), params, 0, "nothing"),
       network_{problem_.layers, problem_.width},
-      shape_(shape_of(problem_)),
-      host_threads_(params.host_threads),
       check_(problem_, network_, host_threads_),
-      initial_(3 * network_.count()),
-      checkpoints_(problem_.shards, problem_.checkpoint_rounds) {
+      initial_(3 * network_.count()) {
   if (params.input) {
     read_state_file(*params.input, problem_, initial_);
   } else {
@@ -65,15 +62,11 @@ std::unique_ptr<DeviceProgram> PinnWorkload::program(DeviceResources& device, Mo
 }
 
 void PinnWorkload::connect(PeerGroup& group) {
-  for (auto& sums : sums_) sums = group.allocate(problem_.shards * exchanged_bytes());
-}
-
-void PinnWorkload::disconnect() {
-  for (auto& sums : sums_) sums.reset();
+  sums_.allocate(group, problem_.shards * exchanged_bytes());
 }
 
 void PinnWorkload::set_partition(std::span<const Owner> owners) {
-  owners_.assign(owners.begin(), owners.end());
+  CheckpointedWorkload::set_partition(owners);
   nodes_.clear();
   for (const Owner& owner : owners) {
     const std::vector<Node> theirs = nodes_of(owner.items.begin, owner.items.end);
@@ -86,31 +79,17 @@ bool PinnWorkload::repartition(std::span<const Owner> owners) {
   return true;
 }
 
-bool PinnWorkload::shares(const Slice& shards) const {
-  return owners_.size() > 1 && std::any_of(owners_.begin(), owners_.end(), [&](const Owner& owner) {
-           return owner.items == shards;
-         });
-}
-
-void PinnWorkload::begin_sample() {
-  checkpoints_.begin_sample();
-  restart();
-}
-
 void PinnWorkload::restart() {
-  checkpoints_.forget_incomplete();
-  begun_from_ = checkpoints_.complete();
-  ++sample_;
+  CheckpointedWorkload::restart();
   outcome_ = {};
-  outcome_.arrived.assign(problem_.shards, false);
   outcome_.whole.shards.resize(problem_.shards);
   outcome_.whole.losses_of_shards.resize(problem_.shards);
 }
 
 void PinnWorkload::arrived(const Slice& shards, const Ending& ending) {
+  CheckpointedWorkload::arrived(shards);
   const std::scoped_lock lock(mutex_);
   for (std::uint64_t s = shards.begin; s < shards.end; ++s) {
-    outcome_.arrived[s] = true;
     outcome_.whole.shards[s] = ending.shards[s - shards.begin];
     outcome_.whole.losses_of_shards[s] = ending.losses_of_shards[s - shards.begin];
   }
@@ -140,10 +119,10 @@ const Findings& PinnWorkload::found() {
 Verdict PinnWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   using Status = Verdict::Status;
   if (level == VerifyLevel::off) return {};
-  if (const auto missing = std::count(outcome_.arrived.begin(), outcome_.arrived.end(), false);
-      missing > 0)
-    return {Status::failed, check_.method(),
-            fmt::format("{} of {} shards did not arrive on the host", missing, problem_.shards)};
+  if (auto missing = arrivals_.look("shards")) {
+    missing->method = check_.method();
+    return *missing;
+  }
   if (!replayed_) replayed_ = replay(problem_, network_, initial_, host_threads_);
   std::string wrong = wrong_losses(*replayed_, outcome_.whole);
   // Of numbers that are none nothing can be compared but where they come from: the first steps.

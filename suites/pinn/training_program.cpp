@@ -27,7 +27,7 @@ TrainingProgram::TrainingProgram(PinnWorkload& workload, DeviceResources& device
       hidden_(way_.by_layer ? problem_.layers - 1 : 0),
       local_(device.traits().cpu ? 16 : 64),
       in_series_(!device.traits().cpu && (!way_.by_layer || problem_.steps > kLookedAt)),
-      peer_(workload.sums(0) != nullptr ? device.peer() : nullptr),
+      peer_(workload.sums() ? device.peer() : nullptr),
       gradients_(Gradients::make(problem_, way_, shards, device)) {
   const std::string rolled = device.traits().cpu ? " -DROLLED" : "",
                     of = equation_options(problem_) + rolled;
@@ -116,7 +116,7 @@ void TrainingProgram::settle(const Slice& slice, Stream& stream) {
   nodes_ = nodes_of(slice.begin, slice.end);
   others_.clear();
   listed_.clear();
-  const bool shared = workload_.shares(slice);
+  const bool shared = owner_of(workload_.owners(), slice) != nullptr;
   for (const Node& node : shared ? workload_.nodes() : std::span<const Node>(nodes_)) {
     listed_.push_back(node.first);
     listed_.push_back(node.level);
@@ -189,7 +189,7 @@ void TrainingProgram::keep_snapshot(std::uint32_t steps, Stream& stream) {
 // The sums of all nodes; null: there is but one, of all shards, which the step adds up itself.
 Buffer* TrainingProgram::exchange(const Slice& slice, std::uint32_t round, Stream& stream) {
   if (others_.empty() && slice.size() == problem_.shards) return nullptr;
-  SharedMemory* const shared = others_.empty() ? nullptr : workload_.sums(round % 2);
+  SharedMemory* const shared = others_.empty() ? nullptr : &workload_.sums()[round];
   Buffer& sums = shared != nullptr ? shared->piece(peer_->self()) : *own_sums_;
   const Bytes size = std::uint64_t{stride_} * kNumber;
   for (const Node& node : nodes_) {

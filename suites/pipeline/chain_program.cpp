@@ -1,6 +1,6 @@
 #include "suites/pipeline/chain_program.hpp"
 
-#include "suites/common/shares.hpp"
+#include "suites/common/iterative.hpp"
 
 namespace mgpu::pipeline {
 
