@@ -6,6 +6,9 @@
 namespace mgpu::pinn {
 
 inline constexpr Bytes kNumber = sizeof(float);
+constexpr Bytes in_pieces(std::uint64_t numbers) {  // of 16 bytes, as kernels/copy_part.cl has them
+  return (numbers * kNumber + 15) / 16 * 16;
+}
 
 // Steps that are one command of the timeline, and that many launches. On an H200 a time stamp for
 // each, which the host needs, takes 12 us, as long as a step of a small network.

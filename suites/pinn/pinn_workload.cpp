@@ -86,8 +86,8 @@ void PinnWorkload::restart() {
   outcome_.whole.losses_of_shards.resize(problem_.shards);
 }
 
-void PinnWorkload::arrived(const Slice& shards, const Ending& ending) {
-  CheckpointedWorkload::arrived(shards);
+void PinnWorkload::add_ending(const Slice& shards, const Ending& ending) {
+  arrived(shards);
   const std::scoped_lock lock(mutex_);
   for (std::uint64_t s = shards.begin; s < shards.end; ++s) {
     outcome_.whole.shards[s] = ending.shards[s - shards.begin];
@@ -107,11 +107,15 @@ void PinnWorkload::arrived(const Slice& shards, const Ending& ending) {
 
 std::string PinnWorkload::digest() const { return digest_of({&outcome_.whole, 1}); }
 
+const Solution& PinnWorkload::solution() const {
+  if (!solution_) solution_ = solution_of(problem_, host_threads_);
+  return *solution_;
+}
+
 // Errors take a second or two, and are the same for the same parameters.
 const Findings& PinnWorkload::found() {
-  if (!solution_) solution_ = solution_of(problem_, host_threads_);
   if (!found_ || found_of_ != outcome_.whole.parameters)
-    found_ = findings_of(problem_, outcome_.whole, *solution_, host_threads_);
+    found_ = findings_of(problem_, outcome_.whole, solution(), host_threads_);
   found_of_ = outcome_.whole.parameters;
   return *found_;
 }
@@ -140,15 +144,11 @@ Verdict PinnWorkload::verify(VerifyLevel level, std::uint64_t seed) {
 }
 
 void PinnWorkload::write_result(const std::filesystem::path& file) const {
-  std::vector<float> state;
-  for (const auto* part :
-       {&outcome_.whole.parameters, &outcome_.whole.mean, &outcome_.whole.square})
-    state.insert(state.end(), part->begin(), part->end());
-  write_state_file(file, problem_, state);
-  const Solution known = solution_ ? *solution_ : solution_of(problem_, host_threads_);
+  write_state_file(file, problem_, state_of(outcome_.whole));
   write_solution_file(
       file, Solution::rows,
-      solution_of_network(problem_, outcome_.whole.parameters, host_threads_).values, known.values);
+      solution_of_network(problem_, outcome_.whole.parameters, host_threads_).values,
+      solution().values);
 }
 
 }  // namespace mgpu::pinn

@@ -55,10 +55,11 @@ class PinnWorkload final : public CheckpointedWorkload<Problem>, public Tunable 
   const SharedRing& sums() const { return sums_; }
   // What an owner ends with: gradients of its shards, and parameters; of the first owner all there
   // is.
-  void arrived(const Slice& shards, const Ending& ending);
+  void add_ending(const Slice& shards, const Ending& ending);
 
  private:
   const Findings& found();
+  const Solution& solution() const;
   Bytes exchanged_bytes() const {
     return Network{problem_.layers, wide(problem_)}.stride() * sizeof(float);
   }
@@ -72,7 +73,7 @@ class PinnWorkload final : public CheckpointedWorkload<Problem>, public Tunable 
   std::mutex mutex_;  // over outcome_
   Outcome outcome_;
   std::optional<std::vector<Loss>> replayed_;
-  std::optional<Solution> solution_;
+  mutable std::optional<Solution> solution_;
   std::optional<Findings> found_;
   std::vector<float> found_of_;  // of these parameters
 };
