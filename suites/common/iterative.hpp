@@ -88,15 +88,16 @@ class PartitionedWorkload : public Workload, public IterativeWorkload, public Pe
   void arrived(const Slice& items) { arrivals_.arrived({&items, 1}); }  // these are on the host
 
  protected:
-  // `host_bytes` of pages for `what`. Throws Error(out_of_memory).
+  // `host_bytes` of pages for `what`; `results` that arrive, 0: one of each item. Throws
+  // Error(out_of_memory).
   PartitionedWorkload(const Problem_& problem, const SuiteParams& params, Bytes host_bytes,
-                      const std::string& what)
+                      const std::string& what, Items results = 0)
       : problem_(problem),
         shape_(shape_of(problem_)),
         host_threads_(params.host_threads),
         bytes_(host_bytes),
         pages_(host_bytes, what),
-        arrivals_(shape_.items, host_threads_) {}
+        arrivals_(results > 0 ? results : shape_.items, host_threads_) {}
 
   const Problem_ problem_;
   Shape shape_;
