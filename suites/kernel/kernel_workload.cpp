@@ -31,7 +31,8 @@ KernelWorkload::KernelWorkload(const SuiteParams& params)
     : problem_(problem_of(params)),
       shape_(shape_of(problem_)),
       host_threads_(params.host_threads),
-      pages_(problem_.host_bytes, "the arrays") {
+      pages_(problem_.host_bytes, "the arrays"),
+      shared_(problem_.swaps.size()) {
   bool taken = !params.input;
   for (std::size_t a = 0; a < problem_.args.size(); ++a) {
     Argument& one = problem_.args[a];
@@ -166,11 +167,8 @@ Exchanged KernelWorkload::exchanged(Mode) const {
 }
 
 void KernelWorkload::connect(PeerGroup& group) {
-  shared_.clear();
-  for (const Swap& swap : problem_.swaps) {
-    for (unsigned which = 0; which < 2; ++which)
-      shared_.push_back(group.allocate(problem_.args[swap.in].bytes()));
-  }
+  for (std::size_t s = 0; s < shared_.size(); ++s)
+    shared_[s].allocate(group, problem_.args[problem_.swaps[s].in].bytes());
 }
 
 std::unique_ptr<DeviceProgram> KernelWorkload::program(DeviceResources& device, Mode mode,
