@@ -97,7 +97,7 @@ void Checkpoints::checkpointed(const Slice& items, std::uint32_t rounds) {
 
 void copy_part(Kernel& copy, Buffer& from, Buffer& to, Bytes first, Bytes size, Stream& stream) {
   constexpr std::size_t each = 16, local = 8;  // bytes of a work-item
-  stream.launch(copy, {{(size / each + local - 1) / local * local, 1, 1}, {local, 1, 1}},
+  stream.launch(copy, grid_of(size / each, local),
                 {&from, &to, std::uint64_t{first / each}, std::uint64_t{size / each}});
 }
 

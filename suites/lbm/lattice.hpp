@@ -35,7 +35,7 @@ struct Lattice {
     const auto slot = static_cast<std::uint64_t>((z % ring + ring) % ring);
     return {slot / in_piece, slot % in_piece};
   }
-  std::uint64_t pieces() const { return (slots + in_piece - 1) / in_piece; }
+  std::uint64_t pieces() const { return ceil_div(slots, in_piece); }
   std::uint64_t slots_of_piece(std::uint64_t piece) const {
     return std::min(in_piece, slots - piece * in_piece);
   }

@@ -71,7 +71,7 @@ LbmProgram::Beside LbmProgram::beside(std::int64_t z, std::uint32_t lattice) {
 
 Grid LbmProgram::grid(std::uint64_t rows, std::uint64_t planes) const {
   const std::size_t local = variant_.local;
-  return {{(problem_.n + local - 1) / local * local, rows, planes}, {local, 1, 1}};
+  return {{round_up(problem_.n, local), rows, planes}, {local, 1, 1}};
 }
 
 // What a device needs of the input before it knows its share: the tables are small, a file is all

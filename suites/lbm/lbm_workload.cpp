@@ -112,7 +112,7 @@ Capacity LbmWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   const DeviceBytes bytes =
       bytes_on_device(problem_, lattice_, planes_of_file(problem_, lattice_, mode));
   capacity.resident = bytes.all;
-  if (bytes.largest > device.max_allocation || bytes.all > device.global_memory / 10 * 9) {
+  if (bytes.largest > device.max_allocation || bytes.all > device.usable_memory()) {
     capacity.reason =
         fmt::format("it has no memory for {} lattice{} of {} planes of {} bytes", problem_.lattices,
                     problem_.lattices == 1 ? "" : "s", lattice_.slots, problem_.plane_bytes());

@@ -75,10 +75,6 @@ inline constexpr std::uint32_t halo_blocks = 2;
 inline Bytes Problem::plane_bytes() const { return populations * population_bytes(); }
 inline Bytes Problem::state_bytes() const { return cells() * populations * sizeof(float); }
 
-constexpr std::uint32_t u32(std::uint64_t n) {
-  return static_cast<std::uint32_t>(n);
-}  // an argument of a kernel
-
 inline constexpr std::uint64_t least_side = 3, most_side = 4096,
                                most_planes =
                                    65535;  // as many work-groups as NVIDIA GPUs take along z

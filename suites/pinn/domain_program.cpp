@@ -48,7 +48,7 @@ void DomainProgram::tell(const Slice& slice, std::uint64_t part, unsigned end, s
                       at = workload_.values_of(to, side);
   if (count == 0) return;
   stream.launch(
-      *values_at_end_, {{count * lanes_, 1, 1}, {lanes_, 1, 1}},
+      *values_at_end_, grid_of(count * lanes_, lanes_),
       {&trained(slice, part).parameters_after(round), &values, u32(at), side,
        of.seed_of_points(round), static_cast<float>(side == 0 ? of.first().low : of.first().high)});
   const Owner* const owner = to < slice.begin  ? neighbours_.before

@@ -25,7 +25,7 @@ Capacity DomainWorkload::capacity(const DeviceTraits& device, Mode) const {
     const Bytes all_of_it =
         memory.shared + parts * memory.each + states + endings + 3 * all_values() * sizeof(float);
     if (std::max({memory.largest, states, endings}) > device.max_allocation ||
-        all_of_it > device.global_memory / 10 * 9)
+        all_of_it > device.usable_memory())
       continue;
     capacity.fits = capacity.pipeline = parts;
     capacity.resident = all_of_it;

@@ -45,7 +45,7 @@ Capacity EnsembleWorkload::capacity(const DeviceTraits& device, Mode) const {
     const Bytes ending = members * (5 * parameters + Bytes{problem_.steps} * 12);
     const Bytes all_of_it = memory.shared + memory.each + states + 2 * ending;
     if (std::max({memory.largest, states, ending}) > device.max_allocation ||
-        all_of_it > device.global_memory / 10 * 9)
+        all_of_it > device.usable_memory())
       continue;
     capacity.fits = capacity.pipeline = members;
     capacity.resident = all_of_it;

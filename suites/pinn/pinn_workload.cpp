@@ -43,7 +43,7 @@ Capacity PinnWorkload::capacity(const DeviceTraits& device, Mode) const {
     memory +=
         (shards + 3 * Bytes{problem_.shards} + problem_.snapshots + 12) * stride * sizeof(float) +
         Bytes{problem_.steps} * 12;
-    if (largest > device.max_allocation || memory > device.global_memory / 10 * 9) continue;
+    if (largest > device.max_allocation || memory > device.usable_memory()) continue;
     capacity.fits = capacity.pipeline = shards;
     capacity.resident = memory;
     return capacity;

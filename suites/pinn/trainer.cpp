@@ -102,7 +102,7 @@ void Trainer::step(const Trained& trained, std::uint32_t round, Stream& stream,
   const Sums sums = add ? add() : Sums{shards_.get(), list_.get()};
   constexpr std::size_t side = 32, parts = 8;  // of its work-groups
   stream.launch(
-      *adam_, {{(count_ + 3 + side - 1) / side * side, parts, 1}, {side, parts, 1}},
+      *adam_, {{round_up(count_ + 3, side), parts, 1}, {side, parts, 1}},
       {sums.sums, sums.list, u32(sums.nodes), problem_.shards, &before, &after, trained.mean.get(),
        trained.square.get(), trained.gradient.get(), trained.losses.get(), trained.transposed.get(),
        hidden_, u32(wide_.width), count_, stride_, round, adam.rate, adam.epsilon});

@@ -7,10 +7,22 @@
 #include <vector>
 
 #include "suites/pinn/gradients.hpp"
-#include "suites/pinn/launches.hpp"
 #include "suites/pinn/outcome.hpp"
 
 namespace mgpu::pinn {
+
+inline constexpr Bytes kNumber = sizeof(float);
+constexpr Bytes in_pieces(std::uint64_t numbers) {  // of 16 bytes, as kernels/copy_part.cl has them
+  return (numbers * kNumber + 15) / 16 * 16;
+}
+
+// Steps that are one command of the timeline, and that many launches. On an H200 a time stamp for
+// each, which the host needs, takes 12 us, as long as a step of a small network.
+inline constexpr std::uint32_t kSeries = 64;
+// Kernels of large networks are worth a look one by one, but not those of ten thousand steps: their
+// twelve time stamps a step are 140 us of the host of an H200, more than a device takes for the few
+// shards of a probe.
+inline constexpr std::uint32_t kLookedAt = 256;
 
 // Of one network, on a device, each of whole units of 16 bytes.
 struct Trained {

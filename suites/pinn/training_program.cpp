@@ -114,7 +114,7 @@ std::optional<std::uint32_t> TrainingProgram::snapshot_after(const Slice& slice,
                                                              std::uint32_t steps) const {
   if (!snapshots_ || !workload_.brings_state(slice)) return std::nullopt;
   const auto number =
-      u32((std::uint64_t{steps} * (problem_.snapshots + 1) + problem_.steps - 1) / problem_.steps);
+      u32(ceil_div(std::uint64_t{steps} * (problem_.snapshots + 1), problem_.steps));
   if (number == 0 || number > problem_.snapshots || problem_.steps_of_snapshot(number - 1) != steps)
     return std::nullopt;
   return number - 1;

@@ -20,11 +20,8 @@ void fill(std::span<std::byte> to, std::uint64_t seed, unsigned threads) {
   constexpr std::uint64_t at_once = std::uint64_t{1} << 17;
   auto* const words =
       reinterpret_cast<std::uint64_t*>(to.data());  // records have an even number of words
-  const std::uint64_t count = to.size() / 8;
-  parallel_for((count + at_once - 1) / at_once, threads, [&](std::uint64_t part) {
-    for (std::uint64_t i = part * at_once; i < std::min(count, (part + 1) * at_once); ++i)
-      words[i] = splitmix64(seed, i);
-  });
+  parallel_for(
+      to.size() / 8, threads, [&](std::uint64_t i) { words[i] = splitmix64(seed, i); }, at_once);
 }
 
 std::span<const std::uint32_t> words_of(std::span<const std::byte> bytes) {

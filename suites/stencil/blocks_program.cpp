@@ -89,7 +89,7 @@ void BlocksProgram::step(const Patch& patch, std::uint32_t round, Stream& stream
   const std::uint32_t n = u32(problem_.n), stride = u32(problem_.stride());
   const auto weight = [&](std::uint32_t d) { return weight_of(problem_, d); };
   const std::uint64_t high = patch.end - patch.first, wide = patch.right - patch.left;
-  const auto across = [&](std::uint64_t cells) { return (cells + local_ - 1) / local_ * local_; };
+  const auto across = [&](std::uint64_t cells) { return round_up(cells, local_); };
   const std::uint32_t first = u32(patch.first), left = u32(patch.left), right = u32(patch.right);
   if (problem_.kind == Kind::jacobi2d) {
     stream.launch(*kernel_, {{across(wide), high, 1}, {local_, 1, 1}},
@@ -109,11 +109,9 @@ void BlocksProgram::copy(Buffer& from, Buffer& to, const Patch& patch, std::uint
                          bool out, Stream& stream) {
   const std::uint64_t length = (patch.right - patch.left) * problem_.unit(), pitch = place(1, 0),
                       there = place(patch.first, patch.left);
-  stream.launch(
-      *copy_,
-      {{(length + local_ - 1) / local_ * local_, patch.end - patch.first, 1}, {local_, 1, 1}},
-      {&from, &to, out ? landing : there, out ? length : pitch, out ? there : landing,
-       out ? pitch : length, u32(length)});
+  stream.launch(*copy_, {{round_up(length, local_), patch.end - patch.first, 1}, {local_, 1, 1}},
+                {&from, &to, out ? landing : there, out ? length : pitch, out ? there : landing,
+                 out ? pitch : length, u32(length)});
 }
 
 void BlocksProgram::send(const Slice&, std::uint32_t round, Stream& stream) {

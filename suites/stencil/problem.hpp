@@ -94,10 +94,6 @@ struct Problem {
   Bytes change_bytes() const { return checks() * layers() * element; }
 };
 
-constexpr std::uint32_t u32(std::uint64_t n) {
-  return static_cast<std::uint32_t>(n);
-}  // an argument of a kernel
-
 inline constexpr std::uint64_t most_cells_2d = 1 << 17, most_cells_3d = 1 << 12;  // along a side
 
 // 1 / (2 d radius), the weight of the cells at distance d of a star.

@@ -294,9 +294,6 @@ void StencilProgram::step(const Slice& slice, std::uint32_t round, Layers layers
   // All of the initial state may be there, and not only that of the share.
   const std::uint32_t shift = reads_all(round) ? u32(slice.begin) : 0;
   const std::uint32_t n = u32(problem_.n), stride = u32(problem_.stride());
-  const auto groups = [&](std::uint64_t work, std::uint64_t each) {
-    return (work + each - 1) / each;
-  };
   std::vector<KernelArg> args{&from, &to};
   const auto add = [&](std::initializer_list<KernelArg> more) { args.insert(args.end(), more); };
   if (problem_.kind == Kind::star) add({sums_.get()});
@@ -321,8 +318,8 @@ void StencilProgram::step(const Slice& slice, std::uint32_t round, Layers layers
         };
     add({place(0), place(problem_.layers() - 1), n, stride, real_of(problem_, problem_.rate)});
   }
-  const std::size_t across = groups(groups(problem_.n, vector_), local_) * local_;
-  std::size_t strips = groups(layers.end - layers.first, strip_);
+  const std::size_t across = round_up(ceil_div(problem_.n, vector_), local_);
+  std::size_t strips = ceil_div(layers.end - layers.first, strip_);
   if (exchange != nullptr) {
     by_kernels_->add_arguments(*exchange, args);
     strips = by_kernels_->strips(*exchange);

@@ -50,7 +50,7 @@ Capacity StencilWorkload::capacity(const DeviceTraits& device, Mode mode) const 
   capacity.resident = first + (states(problem_) - 1) * state_bytes() + problem_.change_bytes();
   if (problem_.columns > 1) capacity.resident += 3 * most_landing(problem_) * problem_.element;
   if (std::max(first, state_bytes()) > device.max_allocation ||
-      capacity.resident > device.global_memory / 10 * 9) {
+      capacity.resident > device.usable_memory()) {
     capacity.reason = fmt::format("it has no memory for {} states of {} layers of {} bytes",
                                   states(problem_), held_, problem_.layer_bytes());
     if (first > state_bytes())

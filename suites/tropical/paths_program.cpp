@@ -10,8 +10,6 @@ namespace {
 
 constexpr std::size_t close_columns = 64;  // COLUMNS of tropical_close.cl
 
-std::uint64_t round_up(std::uint64_t n, std::uint64_t to) { return (n + to - 1) / to * to; }
-
 }  // namespace
 
 PathsProgram::PathsProgram(PathsWorkload& workload, DeviceResources& device, Mode mode,
@@ -168,7 +166,7 @@ void PathsProgram::update(const Product& product, Buffer& packed, Buffer& panel,
   const std::uint64_t each = round_up(stride, variant.tile_columns) / variant.tile_columns;
   if (tiles == 0) return;
   stream.launch(
-      *kernels_.multiply, {{tiles * each * variant.threads, 1, 1}, {variant.threads, 1, 1}},
+      *kernels_.multiply, grid_of(tiles * each * variant.threads, variant.threads),
       {&packed, &panel, state_.get(), &paths(), &panel_paths, u32(product.gap / tile), u32(gap),
        u32(product.first / tile), u32(tiles), u32(each), u32(blocks_.rows()), u32(stride),
        u32(product.size), 0u, 0u, u32(product.size), u32(stride), u32(stride)});
@@ -183,9 +181,9 @@ void PathsProgram::close(std::uint64_t block, Stream& stream) {
   Buffer& rows_paths = !problem_.paths ? rows : at_once ? panel_paths(block) : *inner_paths_;
   for (std::uint64_t by = first; by < end; by += blocks_.inner) {
     const std::uint64_t size = std::min(blocks_.inner, end - by);
-    stream.launch(*close_block_, {{group_, 1, 1}, {group_, 1, 1}},
+    stream.launch(*close_block_, grid_of(group_, group_),
                   {state_.get(), &paths(), u32(row + by - first), u32(by), u32(size), u32(stride)});
-    stream.launch(*close_rows_, {{stride * parts_, 1, 1}, {close_columns * parts_, 1, 1}},
+    stream.launch(*close_rows_, grid_of(stride * parts_, close_columns * parts_),
                   {state_.get(), &paths(), &rows, &rows_paths, u32(row + by - first), u32(by),
                    u32(size), u32(stride)});
     if (at_once) break;

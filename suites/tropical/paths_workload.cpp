@@ -13,7 +13,7 @@ namespace mgpu::tropical {
 
 Shape shape_of(const Problem& problem) {
   const Blocks blocks = Blocks::of(problem.rows);
-  const double n = static_cast<double>(problem.rows), items = static_cast<double>(blocks.count());
+  const double n = static_cast<double>(problem.rows);
   Shape shape;
   shape.items = blocks.count();
   shape.rounds = u32(blocks.count());
@@ -22,9 +22,7 @@ Shape shape_of(const Problem& problem) {
   shape.rate_unit = "Op/s";
   shape.bytes_in = problem.sizes().c_bytes();
   shape.bytes_out = shape.bytes_in + problem.sizes().path_bytes();
-  shape.cost.ops = shape.ops / items;
-  shape.cost.in_bytes = static_cast<double>(shape.bytes_in) / items;
-  shape.cost.out_bytes = static_cast<double>(shape.bytes_out) / items;
+  shape.spread_cost();
   return shape;
 }
 
@@ -70,8 +68,7 @@ Capacity PathsWorkload::capacity(const DeviceTraits& device, Mode mode) const {
       (panels_at_once + 1) * (problem_.paths ? 2 : 1) + 2;  // one closed in parts, and both packed
   capacity.resident = states * blocks_.state_bytes() + panels * blocks_.panel_bytes() +
                       2 * blocks_.count() * blocks_.edge * blocks_.edge * 4;
-  if (blocks_.state_bytes() > device.max_allocation ||
-      capacity.resident > device.global_memory / 10 * 9) {
+  if (blocks_.state_bytes() > device.max_allocation || capacity.resident > device.usable_memory()) {
     capacity.reason = "it has no memory for " + std::to_string(states) + " states of " +
                       format_bytes(static_cast<double>(blocks_.state_bytes()));
     if (mode == Mode::resident)

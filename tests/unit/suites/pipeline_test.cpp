@@ -330,7 +330,7 @@ TEST_CASE("pipeline: whenever a device is lost, the others begin its sample agai
 TEST_CASE("pipeline: auto measures every stage on every device, and takes what is faster") {
   const FakeKernels kernels = host_stages(small_problem(64));
   const auto settled = [&](double first, double second) {
-    FakeBackend backend({fake_device("0:0", 1e6), fake_device("0:1", 1e6)}, kernels);
+    FakeBackend backend(FakeSample::devices(2), kernels);
     std::vector<std::unique_ptr<OpenDevice>> open;
     std::vector<OpenDevice*> members;
     for (const Device& device : backend.enumerate().devices)
