@@ -1,5 +1,7 @@
 #include "suites/common/iterative.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace mgpu {
@@ -48,6 +50,16 @@ std::vector<Strip> strips_of(const Slice& mine, const Slice& theirs, std::uint32
     if (begin < end) strips.push_back({begin, end, shift});
   }
   return strips;
+}
+
+void check_shares(std::span<const Owner> owners, Items needed, const char* layers,
+                  const char* option) {
+  for (const Owner& owner : owners)
+    if (owner.items.size() < needed)
+      throw Error(
+          ErrorKind::unsupported,
+          fmt::format("a share of {} {} is less than the {} that its neighbours need of it (--{})",
+                      owner.items.size(), layers, needed, option));
 }
 
 void SharedRing::allocate(PeerGroup& group, Bytes size, unsigned turns) {

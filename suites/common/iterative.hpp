@@ -41,6 +41,11 @@ struct Strip {
 std::vector<Strip> strips_of(const Slice& mine, const Slice& theirs, std::uint32_t halo,
                              Items period);
 
+// Throws Error(unsupported) that names --`option` where a share has fewer layers than others need
+// of it; `layers` says what they are.
+void check_shares(std::span<const Owner> owners, Items needed, const char* layers,
+                  const char* option);
+
 // Memory of a group, whose pieces take turns: what comes for the next round lands where nobody
 // reads.
 class SharedRing {

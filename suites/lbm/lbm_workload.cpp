@@ -178,14 +178,7 @@ void LbmWorkload::set_partition(std::span<const Owner> owners) {
     transfers_ = transfers_among(problem_, owners);
     return;
   }
-  for (const Owner& owner : owners) {
-    if (owner.items.size() >= problem_.depth) continue;
-    throw Error(
-        ErrorKind::unsupported,
-        fmt::format(
-            "a share of {} planes is less than the {} that its neighbours need of it (--depth)",
-            owner.items.size(), problem_.depth));
-  }
+  check_shares(owners, problem_.depth, "planes", "depth");
 }
 
 // Planes go to slots that nobody else's of that device are in, as long as its share before and

@@ -3,13 +3,14 @@
 namespace mgpu::pinn {
 
 NetworksWorkload::NetworksWorkload(const SuiteParams& params)
-    : PartitionedWorkload(problem_of(params), params, 0, "nothing"),
+    : CheckpointedWorkload(problem_of(params), params, 0, "nothing"),
       network_{problem_.layers, problem_.width},
-      initial_(shape_.items * 3 * network_.count()),
-      endings_(shape_.items) {
-  for (std::uint64_t i = 0; i < shape_.items; ++i)
+      endings_(problem_.partition == Partition::data ? 1 : shape_.items) {
+  const std::uint64_t each = 3 * network_.count();
+  initial_.resize(endings_.size() * each);
+  for (std::size_t i = 0; i < endings_.size(); ++i)
     fill_initial(network_, training(i).seed,
-                 std::span(initial_).subspan(i * 3 * network_.count(), network_.count()));
+                 std::span(initial_).subspan(i * each, network_.count()));
 }
 
 std::span<const float> NetworksWorkload::initial(std::uint64_t number) const {
@@ -22,9 +23,9 @@ Demand NetworksWorkload::demand(const DeviceTraits&) const {
   return demand;
 }
 
-void NetworksWorkload::begin_sample() {
-  PartitionedWorkload::begin_sample();
-  endings_.assign(shape_.items, {});
+void NetworksWorkload::restart() {
+  CheckpointedWorkload::restart();
+  endings_.assign(endings_.size(), {});
 }
 
 void NetworksWorkload::add_ending(std::uint64_t number, Ending ending) {

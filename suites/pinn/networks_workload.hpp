@@ -1,5 +1,6 @@
-// Several networks as a Workload: each is an item, trained by itself. Those of an ensemble are in
-// ensemble_workload.hpp, those of a domain in domain_workload.hpp.
+// Networks as a Workload: what they begin with and end with. Items are the members of an ensemble
+// (ensemble_workload.hpp) or the parts of a domain (domain_workload.hpp), with a network each, or
+// the shards of one training (pinn_workload.hpp).
 #pragma once
 
 #include <optional>
@@ -14,13 +15,14 @@
 
 namespace mgpu::pinn {
 
-class NetworksWorkload : public PartitionedWorkload<Problem>, public Tunable {
+class NetworksWorkload : public CheckpointedWorkload<Problem>, public Tunable {
  public:
   Demand demand(const DeviceTraits& device) const override;
   std::vector<std::string> kernel_variants(const DeviceTraits& device) const override {
     return names_of(ways(device, training(0)), &Way::name);
   }
-  void begin_sample() override;
+  bool repartition(std::span<const Owner>) override { return false; }
+  void restart() override;
   std::string digest() const override;  // SHA-256 of all parameters, moments and losses
 
   // For the programs, which may call from several threads at once.
@@ -30,7 +32,7 @@ class NetworksWorkload : public PartitionedWorkload<Problem>, public Tunable {
                                                    : problem_.member(number);
   }
   std::span<const float> initial(std::uint64_t number) const;  // parameters, means, squares
-  // What a network ends with; without gradients of its shards.
+  // What the network of an item ends with; without gradients of its shards.
   void add_ending(std::uint64_t number, Ending ending);
   const Ending& ending(std::uint64_t number) const { return endings_[number]; }
 

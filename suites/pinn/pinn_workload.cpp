@@ -13,21 +13,8 @@
 namespace mgpu::pinn {
 
 PinnWorkload::PinnWorkload(const SuiteParams& params)
-    : CheckpointedWorkload(problem_of(params), params, 0, "nothing"),
-      network_{problem_.layers, problem_.width},
-      check_(problem_, network_, host_threads_),
-      initial_(3 * network_.count()) {
-  if (params.input) {
-    read_state_file(*params.input, problem_, initial_);
-  } else {
-    fill_initial(network_, problem_.seed, std::span(initial_).first(network_.count()));
-  }
-}
-
-Demand PinnWorkload::demand(const DeviceTraits&) const {
-  Demand demand;
-  demand.fp32 = problem_.flop_per_point() * static_cast<double>(problem_.points) * problem_.steps;
-  return demand;
+    : NetworksWorkload(params), check_(problem_, network_, host_threads_) {
+  if (params.input) read_state_file(*params.input, problem_, initial_);
 }
 
 Capacity PinnWorkload::capacity(const DeviceTraits& device, Mode) const {
@@ -55,10 +42,8 @@ Capacity PinnWorkload::capacity(const DeviceTraits& device, Mode) const {
 
 std::unique_ptr<DeviceProgram> PinnWorkload::program(DeviceResources& device, Mode mode,
                                                      const Capacity& capacity) {
-  return std::make_unique<TrainingProgram>(
-      *this, device, mode,
-      named_or_first(ways(device.traits(), problem_), &Way::name, preferred(device.traits())),
-      capacity.fits);
+  return std::make_unique<TrainingProgram>(*this, device, mode, way_on(device.traits()),
+                                           capacity.fits);
 }
 
 void PinnWorkload::connect(PeerGroup& group) {
@@ -66,7 +51,7 @@ void PinnWorkload::connect(PeerGroup& group) {
 }
 
 void PinnWorkload::set_partition(std::span<const Owner> owners) {
-  CheckpointedWorkload::set_partition(owners);
+  NetworksWorkload::set_partition(owners);
   nodes_.clear();
   for (const Owner& owner : owners) {
     const std::vector<Node> theirs = nodes_of(owner.items.begin, owner.items.end);
@@ -80,43 +65,31 @@ bool PinnWorkload::repartition(std::span<const Owner> owners) {
 }
 
 void PinnWorkload::restart() {
-  CheckpointedWorkload::restart();
-  outcome_ = {};
-  outcome_.whole.shards.resize(problem_.shards);
-  outcome_.whole.losses_of_shards.resize(problem_.shards);
+  NetworksWorkload::restart();
+  parameters_.clear();
+  whole().shards.resize(problem_.shards);
+  whole().losses_of_shards.resize(problem_.shards);
 }
 
-void PinnWorkload::add_ending(const Slice& shards, const Ending& ending) {
+void PinnWorkload::add_share(const Slice& shards, const Ending& ending) {
   arrived(shards);
   const std::scoped_lock lock(mutex_);
-  for (std::uint64_t s = shards.begin; s < shards.end; ++s) {
-    outcome_.whole.shards[s] = ending.shards[s - shards.begin];
-    outcome_.whole.losses_of_shards[s] = ending.losses_of_shards[s - shards.begin];
-  }
-  outcome_.parameters.push_back(ending.parameters);
-  if (!brings_state(shards)) return;
-  Ending& whole = outcome_.whole;
-  whole.parameters = ending.parameters;
-  whole.before = ending.before;
-  whole.mean = ending.mean;
-  whole.square = ending.square;
-  whole.gradient = ending.gradient;
-  whole.losses = ending.losses;
-  whole.snapshots = ending.snapshots;
-}
-
-std::string PinnWorkload::digest() const { return digest_of({&outcome_.whole, 1}); }
-
-const Solution& PinnWorkload::solution() const {
-  if (!solution_) solution_ = solution_of(problem_, host_threads_);
-  return *solution_;
+  std::vector<std::vector<float>> gradients = std::move(whole().shards),
+                                  losses = std::move(whole().losses_of_shards);
+  const auto first = static_cast<std::ptrdiff_t>(shards.begin);
+  std::copy(ending.shards.begin(), ending.shards.end(), gradients.begin() + first);
+  std::copy(ending.losses_of_shards.begin(), ending.losses_of_shards.end(), losses.begin() + first);
+  parameters_.push_back(ending.parameters);
+  if (brings_state(shards)) whole() = ending;
+  whole().shards = std::move(gradients);
+  whole().losses_of_shards = std::move(losses);
 }
 
 // Errors take a second or two, and are the same for the same parameters.
 const Findings& PinnWorkload::found() {
-  if (!found_ || found_of_ != outcome_.whole.parameters)
-    found_ = findings_of(problem_, outcome_.whole, solution(), host_threads_);
-  found_of_ = outcome_.whole.parameters;
+  if (!found_ || found_of_ != whole().parameters)
+    found_ = findings_of(problem_, whole(), solution(), host_threads_);
+  found_of_ = whole().parameters;
   return *found_;
 }
 
@@ -128,10 +101,10 @@ Verdict PinnWorkload::verify(VerifyLevel level, std::uint64_t seed) {
     return *missing;
   }
   if (!replayed_) replayed_ = replay(problem_, network_, initial_, host_threads_);
-  std::string wrong = wrong_losses(*replayed_, outcome_.whole);
+  std::string wrong = wrong_losses(*replayed_, whole());
   // Of numbers that are none nothing can be compared but where they come from: the first steps.
-  if (wrong.empty() && first_without_number(outcome_.whole.losses) == 0)
-    wrong = check_.first_wrong(outcome_, level == VerifyLevel::full, seed);
+  if (wrong.empty() && first_without_number(whole().losses) == 0)
+    wrong = check_.first_wrong({whole(), parameters_}, level == VerifyLevel::full, seed);
   if (!wrong.empty()) return {Status::failed, check_.method(), wrong};
   std::string method = check_.method();
   if (!replayed_->empty())
@@ -144,11 +117,10 @@ Verdict PinnWorkload::verify(VerifyLevel level, std::uint64_t seed) {
 }
 
 void PinnWorkload::write_result(const std::filesystem::path& file) const {
-  write_state_file(file, problem_, state_of(outcome_.whole));
-  write_solution_file(
-      file, Solution::rows,
-      solution_of_network(problem_, outcome_.whole.parameters, host_threads_).values,
-      solution().values);
+  write_state_file(file, problem_, state_of(whole()));
+  write_solution_file(file, Solution::rows,
+                      solution_of_network(problem_, whole().parameters, host_threads_).values,
+                      solution().values);
 }
 
 }  // namespace mgpu::pinn

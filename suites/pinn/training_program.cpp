@@ -26,7 +26,7 @@ TrainingProgram::TrainingProgram(PinnWorkload& workload, DeviceResources& device
 
 void TrainingProgram::load(Stream& stream) {
   trainer_.bring_states(
-      {0, 1}, [&](std::uint64_t) { return workload_.initial(); }, stream);
+      {0, 1}, [&](std::uint64_t network) { return workload_.initial(network); }, stream);
 }
 
 void TrainingProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
@@ -176,7 +176,7 @@ Completion TrainingProgram::publish(Stream& stream) {
     kept_.resize(std::size_t{problem_.snapshots} * count_);
     stream.download(*snapshots_, 0, std::as_writable_bytes(std::span(kept_)));
   }
-  return [this] { workload_.add_ending(*done_, ending(*done_)); };
+  return [this] { workload_.add_share(*done_, ending(*done_)); };
 }
 
 Ending TrainingProgram::ending(const Slice& slice) const {

@@ -110,14 +110,7 @@ void StencilWorkload::set_partition(std::span<const Owner> owners) {
     transfers_ = transfers_among(problem_, owners);
     return;
   }
-  for (const Owner& owner : owners) {
-    if (owner.items.size() >= problem_.halo()) continue;
-    throw Error(
-        ErrorKind::unsupported,
-        fmt::format(
-            "a share of {} layers is less than the {} that its neighbours need of it (--{})",
-            owner.items.size(), problem_.halo(), problem_.kind == Kind::star ? "radius" : "depth"));
-  }
+  check_shares(owners, problem_.halo(), "layers", problem_.kind == Kind::star ? "radius" : "depth");
 }
 
 void StencilWorkload::has_room(const Room& room) {
