@@ -13,6 +13,11 @@ using Nanos = std::chrono::nanoseconds;
 using Bytes = std::uint64_t;
 using Items = std::uint64_t;  // the unit a suite splits: see lib/workload/workload.hpp
 
+constexpr std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) {
+  return a / b + (a % b != 0 ? 1 : 0);
+}
+constexpr std::uint64_t round_up(std::uint64_t a, std::uint64_t b) { return ceil_div(a, b) * b; }
+
 // Seconds as a double, for rates and for printing; the only conversion out of Nanos.
 constexpr double seconds(Nanos t) { return std::chrono::duration<double>(t).count(); }
 

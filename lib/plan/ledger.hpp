@@ -14,8 +14,6 @@
 
 namespace mgpu {
 
-constexpr Items ceil_div(Items a, Items b) { return a / b + (a % b != 0 ? 1 : 0); }
-constexpr Items round_up(Items a, Items b) { return ceil_div(a, b) * b; }
 constexpr Items round_down(Items a, Items b) { return a / b * b; }
 
 // The largest slice that a device which holds `fits` items may be offered: a multiple of the

@@ -8,20 +8,23 @@
 #include <thread>
 #include <vector>
 
+#include "lib/base/units.hpp"
 #include "lib/workload/first_error.hpp"
 
 namespace mgpu {
 
 // Calls body(i) once for each i < n, on at most `threads` threads (at least one, fewer where the
-// system has no more to give); returns when all are done. Where body throws, on whichever thread,
-// no further index is begun and the first exception is thrown here as Error.
+// system has no more to give), each of which takes `at_once` indices at a time; returns when all
+// are done. Where body throws, on whichever thread, no further ones are taken and the first
+// exception is thrown here as Error.
 template <class Body>
-void parallel_for(std::uint64_t n, unsigned threads, const Body& body) {
+void parallel_for(std::uint64_t n, unsigned threads, const Body& body, std::uint64_t at_once = 1) {
   std::atomic<std::uint64_t> next{0};
   FirstError error;
   const auto work = [&] {
     try {
-      for (std::uint64_t i; !error.there() && (i = next.fetch_add(1)) < n;) body(i);
+      for (std::uint64_t i; !error.there() && (i = next.fetch_add(at_once)) < n;)
+        for (const std::uint64_t end = std::min(n, i + at_once); i < end; ++i) body(i);
     } catch (...) {
       error.keep();
     }
@@ -29,7 +32,7 @@ void parallel_for(std::uint64_t n, unsigned threads, const Body& body) {
   {
     std::vector<std::jthread> others;
     try {
-      for (std::uint64_t t = 1; t < std::min<std::uint64_t>(threads, n); ++t)
+      for (std::uint64_t t = 1; t < std::min<std::uint64_t>(threads, ceil_div(n, at_once)); ++t)
         others.emplace_back(work);
     } catch (const std::system_error&) {  // the threads there are do it all
     }

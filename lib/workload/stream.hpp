@@ -69,6 +69,15 @@ struct Grid {  // work-items in all and in a work-group, per dimension; global m
   std::array<std::size_t, 3> offset{0, 0, 0};  // what get_global_id begins with
 };
 
+// Work-items for each of `items`, in work-groups of `local`.
+constexpr Grid grid_of(std::size_t items, std::size_t local) {
+  return {{round_up(items, local), 1, 1}, {local, 1, 1}};
+}
+
+constexpr std::uint32_t u32(std::uint64_t n) {
+  return static_cast<std::uint32_t>(n);
+}  // an argument of a kernel
+
 struct Rows {  // `count` pieces of `length` bytes, `..._stride` bytes from one to the next
   Bytes length = 0, count = 0;
   Bytes device_offset = 0, device_stride = 0, host_stride = 0;
@@ -123,6 +132,7 @@ struct DeviceTraits {
       0;  // parts of a buffer begin at multiples of it (DeviceResources::part); 0: none can be made
   bool held = false;  // it stops between kernels, on purpose: what takes long is to be seen kernel
                       // by kernel
+  Bytes usable_memory() const { return global_memory / 10 * 9; }  // for the buffers of a problem
   bool fp64_tensor = false;  // multiplies fp64 in small matrices as fast as fp32 one by one
 };
 

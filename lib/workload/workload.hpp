@@ -51,6 +51,13 @@ struct Shape {
   // only.
   bool result_on_devices = false;
   MergeEstimate merge{};  // what Workload::merge costs; nothing by default
+  // Sets the cost of an item: each is as much of the work and the bytes as any other.
+  void spread_cost() {
+    const double n = static_cast<double>(items);
+    cost.ops = ops / n;
+    cost.in_bytes = static_cast<double>(bytes_in) / n;
+    cost.out_bytes = static_cast<double>(bytes_out) / n;
+  }
   // Names what its data make doubtful of results, a line each: known, and told, before anything is
   // measured.
   std::vector<std::string> caveats{};

@@ -13,7 +13,7 @@ void Arrivals::begin_sample(std::span<std::byte> results) {
   if (!looked_at_) return;
   looked_at_ = false;
   constexpr std::size_t at_once = std::size_t{1} << 22;
-  parallel_for((results.size() + at_once - 1) / at_once, host_threads_, [&](std::uint64_t i) {
+  parallel_for(ceil_div(results.size(), at_once), host_threads_, [&](std::uint64_t i) {
     const auto part = results.subspan(i * at_once, std::min(at_once, results.size() - i * at_once));
     std::memset(part.data(), 0xff, part.size());
   });

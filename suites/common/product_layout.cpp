@@ -16,8 +16,6 @@ constexpr Bytes least = 64;            // no buffer is empty
 // be copied while others are computed.
 constexpr Items fewest_waves = 8;
 
-std::uint64_t round_up(std::uint64_t n, std::uint64_t to) { return (n + to - 1) / to * to; }
-
 std::string in_words(Bytes bytes) { return format_bytes(static_cast<double>(bytes)); }
 
 // Less at a time, until it fits. `fits` 0: nothing does.
@@ -49,7 +47,7 @@ Capacity fitted(const DeviceTraits& device, const ProductSizes& sizes, const Geo
   const char* hint = mode == Mode::resident ? "; --mode end-to-end works in waves"
                      : plan.waves()         ? ""
                                             : "; --axis tiles brings parts of A and of B in waves";
-  const Bytes usable = device.global_memory / 10 * 9;
+  const Bytes usable = device.usable_memory();
   capacity.reason = std::string(what) + " do not fit: they take " + in_words(plan.total()) +
                     ", the largest buffer " + in_words(plan.largest()) + "; the device has " +
                     in_words(usable) + " to give and buffers of at most " +
@@ -69,7 +67,7 @@ Bytes Layout::total() const {
 }
 
 bool Layout::fits(const DeviceTraits& device) const {
-  return largest() <= device.max_allocation && total() <= device.global_memory / 10 * 9;
+  return largest() <= device.max_allocation && total() <= device.usable_memory();
 }
 
 Layout layout(const ProductSizes& sizes, const Geometry& geometry, const TileKernel& kernel,
@@ -96,10 +94,10 @@ Layout layout(const ProductSizes& sizes, const Geometry& geometry, const TileKer
         std::max(least, round_up(rows, kernel.panel_rows) * kernel.packed_inner(inner) * element);
   if (kernel.panel_columns > 0)
     plan.packed_b = std::max(least, round_up(columns, kernel.panel_columns) * inner * element);
-  const std::uint64_t tile_rows = (rows + kernel.tile_rows - 1) / kernel.tile_rows;
-  const std::uint64_t tile_columns = (columns + kernel.tile_columns - 1) / kernel.tile_columns;
-  const std::uint64_t all_rows = (sizes.rows + kernel.tile_rows - 1) / kernel.tile_rows;
-  const std::uint64_t all_columns = (sizes.columns + kernel.tile_columns - 1) / kernel.tile_columns;
+  const std::uint64_t tile_rows = ceil_div(rows, kernel.tile_rows);
+  const std::uint64_t tile_columns = ceil_div(columns, kernel.tile_columns);
+  const std::uint64_t all_rows = ceil_div(sizes.rows, kernel.tile_rows);
+  const std::uint64_t all_columns = ceil_div(sizes.columns, kernel.tile_columns);
   plan.tiles = std::max<Bytes>(
       least, (waves ? tile_rows * tile_columns : all_rows * all_columns) * sizeof(std::uint32_t));
   return plan;

@@ -6,19 +6,15 @@
 namespace mgpu::product {
 namespace {
 
-std::uint32_t u32(std::uint64_t n) { return static_cast<std::uint32_t>(n); }
-
 Rect whole(const ProductSizes& sizes) { return {0, sizes.rows, 0, sizes.columns}; }
 
 }  // namespace
 
 Grid pack_rows_grid(const TileKernel& kernel, std::uint64_t rows, std::uint64_t inner) {
-  if (!kernel.packs_in_blocks)
-    return {{(rows + kernel.panel_rows - 1) / kernel.panel_rows, 1, 1}, {1, 1, 1}};
+  if (!kernel.packs_in_blocks) return grid_of(ceil_div(rows, kernel.panel_rows), 1);
   constexpr std::uint64_t block_k = 32, threads = 256;  // of the kernel
   const std::uint64_t block_rows = std::min(64u, kernel.panel_rows);
-  return {{(inner + block_k - 1) / block_k * threads, (rows + block_rows - 1) / block_rows, 1},
-          {threads, 1, 1}};
+  return {{ceil_div(inner, block_k) * threads, ceil_div(rows, block_rows), 1}, {threads, 1, 1}};
 }
 
 ProductProgram::ProductProgram(ProductWorkload& workload, DeviceResources& device, Mode mode,
@@ -236,9 +232,8 @@ void ProductProgram::fill_column_panels(std::uint64_t first, std::uint64_t end, 
   constexpr std::uint64_t at_once = 64;  // k of a work-group of the kernel
   const unsigned panel = kernel_.panel_columns;
   if (panel == 0 || sizes_.summed() == 0 || first >= end) return;
-  pack_columns(
-      {{(end - first + panel - 1) / panel, (sizes_.inner + at_once - 1) / at_once, 1}, {1, 1, 1}},
-      *b(slot), *packed_b_[slot], u32(first), u32(count), stream);
+  pack_columns({{ceil_div(end - first, panel), ceil_div(sizes_.inner, at_once), 1}, {1, 1, 1}},
+               *b(slot), *packed_b_[slot], u32(first), u32(count), stream);
 }
 
 void ProductProgram::launch(const Part& part, unsigned slot, Stream& stream) {

@@ -38,9 +38,7 @@ struct TileKernel {
   bool packs_in_blocks =
       false;  // pack_rows takes blocks of k by work-groups, not panels by work-items
 
-  std::uint64_t packed_inner(std::uint64_t inner) const {
-    return (inner + panel_inner - 1) / panel_inner * panel_inner;
-  }
+  std::uint64_t packed_inner(std::uint64_t inner) const { return round_up(inner, panel_inner); }
 };
 
 }  // namespace mgpu::product

@@ -15,7 +15,7 @@ Geometry Geometry::of(std::uint64_t rows, std::uint64_t columns, Axis axis) {
   const double elements = static_cast<double>(rows) * static_cast<double>(columns);
   made.edge_ = elements >= 2048.0 * 2048 ? 128 : elements >= 512.0 * 512 ? 64 : 32;
   constexpr Items most_items = Items{1} << 16;
-  const auto tiles = [](std::uint64_t n, std::uint64_t edge) { return (n + edge - 1) / edge; };
+  const auto tiles = [](std::uint64_t n, std::uint64_t edge) { return ceil_div(n, edge); };
   if (axis == Axis::tiles) {
     // From 8192 x 8192 on 256, which a range of items cuts into fewer pieces.
     if (elements >= 8192.0 * 8192) made.edge_ = 256;
@@ -35,7 +35,7 @@ Geometry Geometry::of_rows(std::uint64_t rows, std::uint64_t columns, std::uint6
   made.rows_ = rows;
   made.columns_ = columns;
   made.edge_ = edge;
-  made.items_ = std::max<std::uint64_t>(1, (rows + edge - 1) / edge);
+  made.items_ = std::max<std::uint64_t>(1, ceil_div(rows, edge));
   return made;
 }
 

@@ -53,10 +53,9 @@ class Scaling {
  private:
   template <class Body>
   void for_chunks(const Body& body) const {
-    parallel_for(
-        (problem_.points + rows_at_once - 1) / rows_at_once, threads_, [&](std::uint64_t chunk) {
-          body(chunk * rows_at_once, std::min(problem_.points, (chunk + 1) * rows_at_once));
-        });
+    parallel_for(ceil_div(problem_.points, rows_at_once), threads_, [&](std::uint64_t chunk) {
+      body(chunk * rows_at_once, std::min(problem_.points, (chunk + 1) * rows_at_once));
+    });
   }
 
   // The largest and the smallest finite magnitude of each column but for 0.

@@ -104,7 +104,7 @@ bool shows_the_right_bits(DeviceResources& device, const GramVariant& variant, K
 
 std::uint64_t stride_of(const Problem& problem, std::uint64_t columns) {
   const std::uint64_t vector = 16 / problem.element();
-  return (columns + vector - 1) / vector * vector;
+  return round_up(columns, vector);
 }
 
 std::vector<GramVariant> gram_variants(const DeviceTraits& device, const Problem& problem) {

@@ -69,7 +69,7 @@ GramLayout gram_layout(const DeviceTraits& device, const Problem& problem, const
 Capacity gram_capacity(const DeviceTraits& device, const Problem& problem, const Blocks& blocks,
                        unsigned tile, Mode mode) {
   Capacity capacity;
-  const Bytes usable = device.global_memory / 10 * 9;
+  const Bytes usable = device.usable_memory();
   const auto plan_for = [&](Items fits) {
     return gram_layout(device, problem, blocks, tile, mode, fits);
   };

@@ -6,13 +6,6 @@
 #include <utility>
 
 namespace mgpu::fisher {
-namespace {
-
-std::uint32_t u32(std::uint64_t n) { return static_cast<std::uint32_t>(n); }
-std::size_t round_up(std::uint64_t n, std::size_t to) { return (n + to - 1) / to * to; }
-
-}  // namespace
-
 GramProgram::GramProgram(GramWorkload& workload, DeviceResources& device, Mode mode, Items fits)
     : workload_(workload),
       problem_(workload.problem()),
@@ -103,7 +96,7 @@ void GramProgram::make_scores(std::uint64_t first, std::uint64_t rows, unsigned 
   const std::uint32_t stride = u32(stride_of(problem_, problem_.width)),
                       score_stride = u32(stride_of(problem_, problem_.dim));
   const std::uint64_t vectors = rows * problem_.scores;
-  stream.launch(*kernels_.probabilities, {{round_up(rows, local_), 1, 1}, {local_, 1, 1}},
+  stream.launch(*kernels_.probabilities, grid_of(rows, local_),
                 {input_[slot].get(), stride, first, rows, params_.get(), probabilities_.get()});
   constexpr std::uint64_t most = 32768;  // work-groups along the second dimension
   for (std::uint64_t at = 0; at < vectors; at += most) {
@@ -153,7 +146,7 @@ void GramProgram::combine_nodes(NodeForest& forest, const Part& elements, Stream
 void GramProgram::divide_root(const NodeForest& forest, const Part& elements, Stream& stream) {
   for (const block_tree::TreeNode& node : forest.nodes()) {
     if (node.begin() != 0 || node.end(blocks_.items) != blocks_.items) continue;
-    stream.launch(*kernels_.divide, {{round_up(elements.size(), local_), 1, 1}, {local_, 1, 1}},
+    stream.launch(*kernels_.divide, grid_of(elements.size(), local_),
                   {nodes_, elements.begin, elements.end, static_cast<double>(blocks_.rows)});
   }
 }

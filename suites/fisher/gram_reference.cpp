@@ -110,7 +110,7 @@ void GramReference::classify() {
     double largest = 0;
   };
   std::vector<Seen> seen(chunks);
-  const std::uint64_t each = (problem_.points + chunks - 1) / chunks;
+  const std::uint64_t each = ceil_div(problem_.points, chunks);
   parallel_for(chunks, threads_, [&](std::uint64_t chunk) {
     for (std::uint64_t r = chunk * each; r < std::min(problem_.points, (chunk + 1) * each); ++r) {
       for (std::uint64_t k = 0; k < problem_.width; ++k) {
@@ -174,7 +174,7 @@ std::string GramReference::check_rows(std::span<const double> f, std::uint64_t s
   const std::size_t size = rows.size() * dim;
   std::vector<double> sum(size), magnitude(size);
   std::mutex mutex;
-  const std::uint64_t each = (problem_.points + chunks - 1) / chunks;
+  const std::uint64_t each = ceil_div(problem_.points, chunks);
   parallel_for(chunks, threads_, [&](std::uint64_t chunk) {
     std::vector<double> my_sum(size), my_magnitude(size);
     for_rows(chunk * each, std::min(problem_.points, (chunk + 1) * each), [&](const Row& row) {
@@ -217,7 +217,7 @@ std::string GramReference::check_signs(std::span<const double> f, std::uint64_t 
   std::vector<double> v(dim), expected(dim), allowed(dim);
   for (double& x : v) x = random() & 1 ? 1 : -1;
   std::mutex mutex;
-  const std::uint64_t each = (problem_.points + chunks - 1) / chunks;
+  const std::uint64_t each = ceil_div(problem_.points, chunks);
   parallel_for(chunks, threads_, [&](std::uint64_t chunk) {
     std::vector<double> sum(dim), magnitude(dim), times(classes);
     for_rows(chunk * each, std::min(problem_.points, (chunk + 1) * each), [&](const Row& row) {
@@ -269,7 +269,7 @@ std::string GramReference::check_words(std::span<const double> f, std::uint64_t 
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(x));
   };
   std::mutex mutex;
-  const std::uint64_t each = (problem_.points + chunks - 1) / chunks;
+  const std::uint64_t each = ceil_div(problem_.points, chunks);
   parallel_for(chunks, threads_, [&](std::uint64_t chunk) {
     std::vector<std::uint64_t> sum(dim), row(dim);
     for (std::uint64_t r = chunk * each; r < std::min(problem_.points, (chunk + 1) * each); ++r) {

@@ -28,9 +28,7 @@ std::size_t pinned_landings(const Problem& problem) {
 constexpr std::uint64_t merged_at_once =
     4096;  // elements: a few levels of the tree of them stay in the first cache
 
-std::uint64_t merged_chunks(std::uint64_t triangle) {
-  return (triangle + merged_at_once - 1) / merged_at_once;
-}
+std::uint64_t merged_chunks(std::uint64_t triangle) { return ceil_div(triangle, merged_at_once); }
 
 // One for each eight chunks, which take one thread 80 us of two partials: more than to wake
 // another.

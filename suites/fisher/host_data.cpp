@@ -48,17 +48,16 @@ void fill(const Problem& problem, std::span<std::byte> to, std::uint64_t seed, u
   const std::uint64_t at_once =
       std::max<std::uint64_t>(1, (std::uint64_t{1} << 18) / problem.width);
   const bool plain = problem.regime == Regime::empirical;
-  parallel_for((rows + at_once - 1) / at_once, threads, [&](std::uint64_t chunk) {
-    for (std::uint64_t row = chunk * at_once; row < std::min(rows, (chunk + 1) * at_once); ++row) {
-      Real* const to_row = values + row * problem.width;
-      const std::uint64_t first = row * problem.width;
-      for (std::uint64_t column = 0; column < problem.width; ++column) {
-        const std::uint64_t bits = splitmix64(seed, first + column);
-        to_row[column] = plain ? uniform_element<Real>(bits, problem.integers)
-                               : static_cast<Real>(element(problem, bits, column));
-      }
+  const auto fill_row = [&](std::uint64_t row) {
+    Real* const to_row = values + row * problem.width;
+    const std::uint64_t first = row * problem.width;
+    for (std::uint64_t column = 0; column < problem.width; ++column) {
+      const std::uint64_t bits = splitmix64(seed, first + column);
+      to_row[column] = plain ? uniform_element<Real>(bits, problem.integers)
+                             : static_cast<Real>(element(problem, bits, column));
     }
-  });
+  };
+  parallel_for(rows, threads, fill_row, at_once);
 }
 
 // What the closed forms and models cannot be asked at is refused before anything is computed with

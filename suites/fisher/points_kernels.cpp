@@ -86,13 +86,12 @@ bool agree(DeviceResources& device, const Problem& problem, const PointsKernel& 
   const auto matrices = [&](const PointsKernel& by) {
     std::vector<float> out(points * triangle, std::nanf(""));
     const auto made = device.allocate(out.size() * sizeof(float));
-    const std::size_t groups = (points + by.variant.points - 1) / by.variant.points,
-                      threads = by.variant.threads;
+    const std::size_t groups = ceil_div(points, by.variant.points), threads = by.variant.threads;
     const auto ran = device.try_out([&](Stream& stream) {
       stream.upload(*in, 0, std::as_bytes(std::span(params)));
       if (!by.variant.units.empty())
         stream.upload(*units, 0, std::as_bytes(std::span(by.variant.units)));
-      stream.launch(*by.kernel, {{groups * threads, 1, 1}, {threads, 1, 1}},
+      stream.launch(*by.kernel, grid_of(groups * threads, threads),
                     {in.get(), std::uint64_t{0}, points, made.get(), std::uint64_t{0},
                      std::uint64_t{7}, units.get(), scores, key, key});
       stream.download(*made, 0, std::as_writable_bytes(std::span(out)));
@@ -137,13 +136,13 @@ PointsVariant closed_variant(const DeviceTraits& device, const Problem& problem)
 
 std::uint64_t points_of_item(const Problem& problem) {
   std::uint64_t points = 64;
-  while ((problem.points + points - 1) / points > most_items) points *= 2;
+  while (ceil_div(problem.points, points) > most_items) points *= 2;
   return points;
 }
 
 Items items_of(const Problem& problem) {
   const std::uint64_t each = points_of_item(problem);
-  return std::max<Items>(1, (problem.points + each - 1) / each);
+  return std::max<Items>(1, ceil_div(problem.points, each));
 }
 
 // Along each row of tiles those of its first half with those of its second, so that neighbouring
@@ -222,7 +221,7 @@ Capacity points_capacity(const DeviceTraits& device, const Problem& problem, Mod
     capacity.reason = "it has no fp64";
     return capacity;
   }
-  const Bytes usable = device.global_memory / 10 * 9;
+  const Bytes usable = device.usable_memory();
   const auto too_large = [&](const PointsLayout& plan) {
     return std::max(plan.input, plan.output) > device.max_allocation || plan.total() > usable;
   };

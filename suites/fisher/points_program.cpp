@@ -55,9 +55,9 @@ void PointsProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   if (end_to_end) upload(begin, end, buffer, stream);
   if (count > 0) {
     const std::uint64_t first = end_to_end ? 0 : begin;
-    const std::size_t groups = (count + kernel_.variant.points - 1) / kernel_.variant.points,
+    const std::size_t groups = ceil_div(count, kernel_.variant.points),
                       threads = kernel_.variant.threads;
-    const Grid grid{{groups * threads, 1, 1}, {threads, 1, 1}};
+    const Grid grid = grid_of(groups * threads, threads);
     if (problem_.regime == Regime::closed) {
       stream.launch(*kernel_.kernel, grid,
                     {input_[buffer].get(), first, count, output_[buffer].get(), first});

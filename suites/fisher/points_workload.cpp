@@ -29,15 +29,13 @@ Shape PointsWorkload::shape_of(const Problem& problem) {
   Shape shape;
   shape.result_on_devices = true;
   shape.items = items_of(problem);
-  const auto items = static_cast<double>(shape.items);
   shape.ops = static_cast<double>(problem.points);
   shape.rate_unit = "matrices/s";
   shape.bytes_in = problem.input_bytes();
   shape.bytes_out = output_bytes(problem);
-  shape.cost.ops = shape.ops * work_of_point(problem) / items;
+  shape.spread_cost();
+  shape.cost.ops = shape.ops * work_of_point(problem) / static_cast<double>(shape.items);
   shape.work_unit = problem.regime == Regime::closed ? "entries/s" : "operations/s";
-  shape.cost.in_bytes = static_cast<double>(shape.bytes_in) / items;
-  shape.cost.out_bytes = static_cast<double>(shape.bytes_out) / items;
   return shape;
 }
 
@@ -90,7 +88,7 @@ Verdict PointsWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   const HostWork work{
       "matrices", problem_.points,
       full && in_sample < problem_.points ? std::to_string(in_sample) + " of them" : ""};
-  const std::uint64_t step = std::max<std::uint64_t>(1, (problem_.points + count - 1) / count);
+  const std::uint64_t step = std::max<std::uint64_t>(1, ceil_div(problem_.points, count));
   const std::uint64_t start = std::mt19937_64(seed)() % step;
   const std::uint64_t checked =
       start >= problem_.points ? 0 : (problem_.points - start - 1) / step + 1;

@@ -164,7 +164,7 @@ Problem problem_of(const SuiteParams& params) {
 }
 
 std::uint64_t tiles_of(std::uint64_t dim, std::uint64_t tile) {
-  const std::uint64_t edge = (dim + tile - 1) / tile;
+  const std::uint64_t edge = ceil_div(dim, tile);
   return edge * (edge + 1) / 2;
 }
 
@@ -177,7 +177,7 @@ Blocks Blocks::of(const Problem& problem) {
   made.rows = problem.points;
   std::uint64_t scores = most;  // score vectors of a block
   const std::uint64_t all = problem.points * problem.scores, tiles = tiles_of(problem.dim, 128);
-  const auto blocks = [&] { return (all + scores - 1) / scores; };
+  const auto blocks = [&] { return ceil_div(all, scores); };
   while ((blocks() * tiles < enough_tiles && scores > 512) ||
          (blocks() < fewest_blocks && scores > 64))
     scores /= 2;
@@ -185,7 +185,7 @@ Blocks Blocks::of(const Problem& problem) {
   while (made.block_rows * 2 * problem.scores <=
          std::max<std::uint64_t>(scores, problem.scores * 2))
     made.block_rows *= 2;
-  made.blocks = (made.rows + made.block_rows - 1) / made.block_rows;
+  made.blocks = ceil_div(made.rows, made.block_rows);
   // A device keeps a partial for each item: half of what the input takes, or 1 GiB.
   const Bytes partial = problem.triangle() * sizeof(double),
               room = std::max<Bytes>(problem.input_bytes() / 2, Bytes{1} << 30);

@@ -19,17 +19,6 @@
 namespace mgpu::geometric {
 namespace {
 
-template <class Real>
-void fill(std::span<std::byte> to, std::uint64_t seed, bool integers, unsigned threads) {
-  constexpr std::uint64_t at_once = std::uint64_t{1} << 18;
-  auto* const values = reinterpret_cast<Real*>(to.data());
-  const std::uint64_t count = to.size() / sizeof(Real);
-  parallel_for((count + at_once - 1) / at_once, threads, [&](std::uint64_t part) {
-    for (std::uint64_t i = part * at_once; i < std::min(count, (part + 1) * at_once); ++i)
-      values[i] = uniform_element<Real>(splitmix64(seed, i), integers);
-  });
-}
-
 // Products of three of them, 1,024 of which are summed, stay in the range.
 template <class Real>
 void check_range(const std::filesystem::path& file, std::span<const std::byte> bytes) {
@@ -80,8 +69,8 @@ GeometricWorkload::GeometricWorkload(const SuiteParams& params)
   for (unsigned i = 0; i < 2 && !params.input; ++i) {
     const std::span<std::byte> to{pages_.data() + i * place(), problem_.operand_bytes()};
     const std::uint64_t seed = splitmix64(params.seed, i);
-    problem_.wide ? fill<double>(to, seed, problem_.integers, host_threads_)
-                  : fill<float>(to, seed, problem_.integers, host_threads_);
+    problem_.wide ? fill_uniform<double>(to, seed, problem_.integers, host_threads_)
+                  : fill_uniform<float>(to, seed, problem_.integers, host_threads_);
   }
 }
 
@@ -116,8 +105,7 @@ Capacity GeometricWorkload::capacity(const DeviceTraits& device, Mode mode) cons
         device.max_work_group, device.local_memory, device.cpu ? 16 : 32);
     return capacity;
   }
-  const Bytes usable = device.global_memory / 10 * 9,
-              item = problem_.of_item() * problem_.multivector();
+  const Bytes usable = device.usable_memory(), item = problem_.of_item() * problem_.multivector();
   if (mode == Mode::resident) {
     capacity.resident = 3 * problem_.operand_bytes();
     if (problem_.operand_bytes() > device.max_allocation || capacity.resident > usable) {

@@ -61,16 +61,13 @@ Problem problem_of(const SuiteParams& params) {
 
 Shape shape_of(const Problem& problem) {
   Shape shape;
-  const double items = static_cast<double>(problem.items());
   shape.items = problem.items();
   shape.result_on_devices = true;
   shape.ops = static_cast<double>(problem.count);
   shape.rate_unit = "products/s";
   shape.bytes_in = 2 * problem.operand_bytes();
   shape.bytes_out = problem.operand_bytes();
-  shape.cost.ops = shape.ops / items;
-  shape.cost.in_bytes = static_cast<double>(shape.bytes_in) / items;
-  shape.cost.out_bytes = static_cast<double>(shape.bytes_out) / items;
+  shape.spread_cost();
   return shape;
 }
 

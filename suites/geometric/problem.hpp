@@ -19,7 +19,7 @@ struct Problem {
   Bytes operand_bytes() const { return count * multivector(); }
   // An item is so many, so that a slice is worth a launch.
   std::uint64_t of_item() const { return 256; }
-  Items items() const { return count == 0 ? 1 : (count + of_item() - 1) / of_item(); }
+  Items items() const { return count == 0 ? 1 : ceil_div(count, of_item()); }
   std::uint64_t first(Items item) const { return std::min(item * of_item(), count); }
 };
 

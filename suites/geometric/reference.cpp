@@ -119,7 +119,7 @@ std::string first_wrong(const Problem& problem, std::span<const std::byte> a,
                         const std::vector<std::uint64_t>& which, unsigned threads) {
   const Check<Real, Wide> check(problem, a, b, c);
   constexpr std::uint64_t at_once = 256;
-  std::vector<std::string> messages((which.size() + at_once - 1) / at_once);
+  std::vector<std::string> messages(ceil_div(which.size(), at_once));
   parallel_for(messages.size(), threads, [&](std::uint64_t part) {
     for (std::uint64_t i = part * at_once;
          i < std::min<std::uint64_t>(which.size(), (part + 1) * at_once) && messages[part].empty();

@@ -102,26 +102,23 @@ void fill_array(const Problem& problem, std::size_t argument, unsigned threads,
   const Bytes lane = one.type.lane();
   const unsigned lanes = one.type.lanes;
   constexpr std::uint64_t at_once = 1 << 16;
-  const std::uint64_t pieces = (one.elements + at_once - 1) / at_once;
-  parallel_for(pieces, threads, [&](std::uint64_t piece) {
-    for (std::uint64_t e = piece * at_once; e < std::min((piece + 1) * at_once, one.elements);
-         ++e) {
-      std::byte* const at = to.data() + e * one.type.size;
-      if (one.type.lanes == 3) std::memset(at, 0, one.type.size);
-      for (unsigned l = 0; l < lanes; ++l) {
-        if (one.fill.kind == FillKind::constant) {
-          put_number(one.type.base, one.constant, at + l * lane);
-        } else if (one.fill.kind == FillKind::index) {
-          put_number(one.type.base,
-                     Number::of(static_cast<std::int64_t>(one.modulo > 0 ? e % one.modulo : e)),
-                     at + l * lane);
-        } else {
-          const double value = value_of(one.fill, !one.type.is_float(), seed, e * lanes + l);
-          put_number(one.type.base, number_for(one, value), at + l * lane);
-        }
+  const auto fill = [&](std::uint64_t e) {
+    std::byte* const at = to.data() + e * one.type.size;
+    if (one.type.lanes == 3) std::memset(at, 0, one.type.size);
+    for (unsigned l = 0; l < lanes; ++l) {
+      if (one.fill.kind == FillKind::constant) {
+        put_number(one.type.base, one.constant, at + l * lane);
+      } else if (one.fill.kind == FillKind::index) {
+        put_number(one.type.base,
+                   Number::of(static_cast<std::int64_t>(one.modulo > 0 ? e % one.modulo : e)),
+                   at + l * lane);
+      } else {
+        const double value = value_of(one.fill, !one.type.is_float(), seed, e * lanes + l);
+        put_number(one.type.base, number_for(one, value), at + l * lane);
       }
     }
-  });
+  };
+  parallel_for(one.elements, threads, fill, at_once);
 }
 
 }  // namespace mgpu::kernel

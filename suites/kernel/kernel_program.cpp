@@ -196,7 +196,7 @@ void KernelProgram::enqueue_round(const Slice& slice, std::uint32_t round, Strea
         return problem_.swap_of(a) != nullptr ? &states_->given(a, round) : given(a, slice, slot_);
       },
       stream);
-  if (round + 1 < problem_.rounds) return states_->exchange(slice, round);
+  if (round + 1 < problem_.rounds) return states_->exchange(round);
   if (!is_end_to_end()) return;
   for (std::size_t a = 0; a < arrays_.size(); ++a) download(a, slice, slot_, stream);
 }

@@ -31,7 +31,8 @@ KernelWorkload::KernelWorkload(const SuiteParams& params)
     : problem_(problem_of(params)),
       shape_(shape_of(problem_)),
       host_threads_(params.host_threads),
-      pages_(problem_.host_bytes, "the arrays") {
+      pages_(problem_.host_bytes, "the arrays"),
+      shared_(problem_.swaps.size()) {
   bool taken = !params.input;
   for (std::size_t a = 0; a < problem_.args.size(); ++a) {
     Argument& one = problem_.args[a];
@@ -105,7 +106,7 @@ Demand KernelWorkload::demand(const DeviceTraits&) const {
 }
 
 Capacity KernelWorkload::capacity(const DeviceTraits& device, Mode mode) const {
-  const Bytes room = device.global_memory / 10 * 9;
+  const Bytes room = device.usable_memory();
   Items local = 0;
   for (const Argument& one : problem_.args) {
     if (one.map == MapKind::local) local += one.local.count();
@@ -123,7 +124,7 @@ Capacity KernelWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   const Items all = problem_.items, granularity = problem_.granularity;
   Items held = all;
   if (!fits(all)) {
-    Items low = 0, high = (all + granularity - 1) / granularity;  // granules that fit, that do not
+    Items low = 0, high = ceil_div(all, granularity);  // granules that fit, that do not
     while (high - low > 1) (fits((low + high) / 2 * granularity) ? low : high) = (low + high) / 2;
     held = low * granularity;
   }
@@ -151,8 +152,7 @@ Items KernelWorkload::piece_of_pipeline() const {
   const Items enough = each * static_cast<double>(all) <= static_cast<double>(kLeast)
                            ? all
                            : static_cast<Items>(static_cast<double>(kLeast) / each);
-  return std::max<Items>((std::max(all / kPieces, enough) + granularity - 1) / granularity, 1) *
-         granularity;
+  return std::max<Items>(ceil_div(std::max(all / kPieces, enough), granularity), 1) * granularity;
 }
 
 Exchanged KernelWorkload::exchanged(Mode) const {
@@ -166,11 +166,8 @@ Exchanged KernelWorkload::exchanged(Mode) const {
 }
 
 void KernelWorkload::connect(PeerGroup& group) {
-  shared_.clear();
-  for (const Swap& swap : problem_.swaps) {
-    for (unsigned which = 0; which < 2; ++which)
-      shared_.push_back(group.allocate(problem_.args[swap.in].bytes()));
-  }
+  for (std::size_t s = 0; s < shared_.size(); ++s)
+    shared_[s].allocate(group, problem_.args[problem_.swaps[s].in].bytes());
 }
 
 std::unique_ptr<DeviceProgram> KernelWorkload::program(DeviceResources& device, Mode mode,

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "lib/workload/pages.hpp"
+#include "suites/common/iterative.hpp"
 #include "suites/kernel/trial.hpp"
 
 namespace mgpu::kernel {
@@ -34,7 +35,9 @@ class KernelWorkload final : public Workload,
   }
   Exchanged exchanged(Mode mode) const override;
   void connect(PeerGroup& group) override;
-  void disconnect() override { shared_.clear(); }
+  void disconnect() override {
+    for (SharedRing& states : shared_) states.free();
+  }
   void set_partition(std::span<const Owner> owners) override {
     owners_.assign(owners.begin(), owners.end());
   }
@@ -54,10 +57,8 @@ class KernelWorkload final : public Workload,
   const std::byte* zeros(Bytes length) const;  // at least so many
   std::uint64_t sample() const { return sample_; }
   std::span<const Owner> owners() const { return owners_; }
-  // The two states of a swap that devices of the group put items into; null: there is no group.
-  SharedMemory* shared(std::size_t swap, unsigned which) const {
-    return shared_.empty() ? nullptr : shared_[swap * 2 + which].get();
-  }
+  // By swap, states that devices of the group put items into; empty ones: there is no group.
+  std::span<const SharedRing> shared() const { return shared_; }
   // Guards, and what one device alone makes of all items, where that is not known. Throws
   // Error(input).
   void try_on(DeviceResources& device, Launches& launches, Items fits);
@@ -92,7 +93,7 @@ class KernelWorkload final : public Workload,
   unsigned host_threads_;
   Pages pages_;
   std::vector<std::byte> zeros_;
-  std::vector<std::unique_ptr<SharedMemory>> shared_;
+  std::vector<SharedRing> shared_;
   std::vector<Owner> owners_;
   std::uint64_t sample_ = 0;
   bool looked_at_ = true;  // the result was verified: a stale one must not pass again

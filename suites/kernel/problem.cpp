@@ -89,7 +89,7 @@ class Reader {
         if (!has) continue;
         *at = place;
         if (one.bytes() > kMostBytes - place) refuse(one.where, "is larger than any memory");
-        place += (one.bytes() + kAlignment - 1) / kAlignment * kAlignment;
+        place += round_up(one.bytes(), kAlignment);
       }
     }
     problem_.host_bytes = place;
@@ -358,8 +358,8 @@ class Reader {
     }
     if (by_blocks()) {  // a fixed number of partial results, whose order is that of the items
       constexpr Items kMostBlocks = 64;
-      const Items granules = (problem_.items + problem_.granularity - 1) / problem_.granularity;
-      problem_.granularity *= (granules + kMostBlocks - 1) / kMostBlocks;
+      const Items granules = ceil_div(problem_.items, problem_.granularity);
+      problem_.granularity *= ceil_div(granules, kMostBlocks);
       problem_.block = problem_.granularity;
     }
     const Slice whole{0, problem_.items},

@@ -16,7 +16,7 @@ namespace mgpu::kernel {
 // Parts of a buffer begin at multiples of this on every device there is known to be (NVIDIA asks
 // for most).
 inline constexpr Bytes kAlignment = 512;
-constexpr Bytes aligned(Bytes n) { return (n + kAlignment - 1) / kAlignment * kAlignment; }
+constexpr Bytes aligned(Bytes n) { return round_up(n, kAlignment); }
 
 struct Argument {
   std::string name, where;
@@ -109,7 +109,7 @@ struct Problem {
     return blocks() > 1 && std::any_of(args.begin(), args.end(),
                                        [](const Argument& one) { return one.by_kernel(); });
   }
-  Items blocks() const { return block == 0 ? 1 : (items + block - 1) / block; }
+  Items blocks() const { return block == 0 ? 1 : ceil_div(items, block); }
   Grid grid(const Stage& stage, const Slice& slice) const;
   // Items of it that lie in the array, with those beside; with those of the other end, too, where
   // it is periodic.

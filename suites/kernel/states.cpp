@@ -9,101 +9,73 @@
 namespace mgpu::kernel {
 
 States::States(KernelWorkload& workload, DeviceResources& device)
-    : workload_(workload),
-      problem_(workload.problem()),
-      peer_(workload.shared(0, 0) == nullptr ? nullptr : device.peer()),
-      pairs_(problem_.swaps.size()) {
-  for (std::size_t s = 0; s < pairs_.size(); ++s) {
+    : workload_(workload), problem_(workload.problem()), peer_(device.peer()) {
+  for (std::size_t s = 0; s < problem_.swaps.size(); ++s) {
     const Bytes bytes = problem_.args[problem_.swaps[s].in].bytes();
-    pairs_[s].initial = device.allocate(bytes);
-    if (peer_ != nullptr) continue;
-    for (auto& state : pairs_[s].own) state = device.allocate(bytes);
+    initial_.push_back(device.allocate(bytes));
+    states_.emplace_back(workload_.shared()[s], device, bytes);
   }
   // Of probes, which are by themselves, items beside the slice stay what they are here: such as a
   // kernel may meet.
   device.try_out([&](Stream& stream) {
-    for (std::size_t s = 0; s < pairs_.size(); ++s) {
+    for (std::size_t s = 0; s < initial_.size(); ++s) {
       const Argument& in = problem_.args[problem_.swaps[s].in];
       const auto from = std::span<const std::byte>(workload_.memory()).subspan(in.host, in.bytes());
-      for (Buffer* to : {pairs_[s].initial.get(), &after(s, 1), &after(s, 2)})
+      for (Buffer* to : {initial_[s].get(), &after(s, 1), &after(s, 2)})
         stream.upload(*to, 0, from);
     }
   });
 }
 
-Buffer& States::after(std::size_t swap, std::uint32_t rounds) {
-  if (peer_ != nullptr) return workload_.shared(swap, place(rounds))->piece(peer_->self());
-  return *pairs_[swap].own[place(rounds)];
-}
-
 Buffer& States::given(std::size_t argument, std::uint32_t round) {
   const auto swap = static_cast<std::size_t>(problem_.swap_of(argument) - problem_.swaps.data());
   if (problem_.swaps[swap].out == argument) return after(swap, round + 1);
-  return round == 0 ? *pairs_[swap].initial : after(swap, round);
+  return round == 0 ? *initial_[swap] : after(swap, round);
 }
 
 void States::begin(const Slice& slice, bool upload, Stream& stream) {
   settle(slice);
-  for (std::size_t s = 0; upload && s < pairs_.size(); ++s) {
+  for (std::size_t s = 0; upload && s < initial_.size(); ++s) {
     const std::size_t in = problem_.swaps[s].in;
     const std::byte* const host = workload_.memory().data() + problem_.args[in].host;
     for (const Move& move : input_moves(problem_, workload_.memory(), in, slice))
-      stream.upload(*pairs_[s].initial, move.device, {host + move.host, move.length});
+      stream.upload(*initial_[s], move.device, {host + move.host, move.length});
   }
   meet();  // nobody has states of the sample before to read any more
 }
 
-namespace {
-
-Slice common(const Slice& a, const Slice& b) {
-  const Items begin = std::max(a.begin, b.begin);
-  return {begin, std::max(begin, std::min(a.end, b.end))};
-}
-
-}  // namespace
-
 void States::settle(const Slice& slice) {
+  puts_.clear();
   others_.clear();
-  if (peer_ == nullptr) return;
   const std::span<const Owner> owners = workload_.owners();
-  const bool shares = std::any_of(owners.begin(), owners.end(), [&](const Owner& one) {
-    return one.device == peer_->self() && one.items == slice;
-  });
-  if (!shares) return;
-  const auto needs = [&](const Slice& who, const Slice& of) {
-    return std::any_of(problem_.swaps.begin(), problem_.swaps.end(), [&](const Swap& swap) {
-      const std::vector<Slice> extents = problem_.extents(problem_.args[swap.in], who);
-      return std::any_of(extents.begin(), extents.end(),
-                         [&](const Slice& part) { return common(part, of).size() > 0; });
-    });
-  };
-  for (const Owner& one : owners) {
-    if (one.device != peer_->self() && (needs(one.items, slice) || needs(slice, one.items)))
-      others_.push_back(one);
-  }
-}
-
-void States::exchange(const Slice& slice, std::uint32_t round) {
-  for (std::size_t s = 0; s < pairs_.size(); ++s) {
+  if (owner_of(owners, slice) == nullptr) return;
+  for (std::size_t s = 0; s < states_.size(); ++s) {
     const Argument& in = problem_.args[problem_.swaps[s].in];
-    for (const Owner& other : others_) {
-      for (const Slice& extent : problem_.extents(in, other.items)) {
-        const Slice sent = common(extent, slice);
-        if (sent.size() == 0) continue;
-        peer_->put(after(s, round + 1), sent.begin * in.item(),
-                   *workload_.shared(s, place(round + 1)), other.device, sent.begin * in.item(),
-                   sent.size() * in.item());
+    const auto needed = [&](const Slice& who, const Slice& of) {
+      std::vector<Slice> parts;
+      for (const Slice& extent : problem_.extents(in, who)) {
+        const Slice part{std::max(extent.begin, of.begin), std::min(extent.end, of.end)};
+        if (part.begin < part.end) parts.push_back(part);
       }
+      return parts;
+    };
+    for (const Owner& one : owners) {
+      if (one.items == slice) continue;
+      const std::vector<Slice> sent = needed(one.items, slice);
+      for (const Slice& part : sent)
+        puts_.push_back({s, one.device, part.begin * in.item(), part.size() * in.item()});
+      if ((!sent.empty() || !needed(slice, one.items).empty()) &&
+          std::find(others_.begin(), others_.end(), one.device) == others_.end())
+        others_.push_back(one.device);
     }
   }
-  meet();
 }
 
-void States::meet() {
-  if (others_.empty()) return;
-  std::vector<DeviceIndex> devices;
-  for (const Owner& other : others_) devices.push_back(other.device);
-  peer_->sync(devices, devices);
+void States::exchange(std::uint32_t round) {
+  for (const Put& put : puts_)
+    peer_->put(after(put.swap, round + 1), put.begin, workload_.shared()[put.swap][round], put.to,
+               put.begin, put.size);
+  meet();
 }
 
 }  // namespace mgpu::kernel

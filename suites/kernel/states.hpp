@@ -17,24 +17,30 @@ class States {
   // Before the first round of a slice; `upload`: what it begins with is not there yet.
   void begin(const Slice& slice, bool upload, Stream& stream);
   Buffer& given(std::size_t argument, std::uint32_t round);
-  // After a round: what others need of the slice goes to them, and what it needs of others comes.
-  void exchange(const Slice& slice, std::uint32_t round);
+  // After a round: what others need goes to them, and what is needed of them comes.
+  void exchange(std::uint32_t round);
 
  private:
-  struct Pair {
-    std::unique_ptr<Buffer> initial, own[2];  // own: where no group has shared memory
+  struct Put {  // after a round, of a swap: what another device needs, which has it in that place
+                // too
+    std::size_t swap;
+    DeviceIndex to;
+    Bytes begin, size;
   };
   // After so many rounds, at least one.
-  Buffer& after(std::size_t swap, std::uint32_t rounds);
-  static unsigned place(std::uint32_t rounds) { return (rounds + 1) % 2; }
+  Buffer& after(std::size_t swap, std::uint32_t rounds) { return states_[swap][rounds + 1]; }
   void settle(const Slice& slice);
-  void meet();
+  void meet() {
+    if (!others_.empty()) peer_->sync(others_, others_);
+  }
 
   KernelWorkload& workload_;
   const Problem& problem_;
-  Peer* peer_;  // null: it exchanges nothing
-  std::vector<Pair> pairs_;
-  std::vector<Owner> others_;  // that need items of this device's, or have some that it needs
+  Peer* const peer_;                              // null: it exchanges nothing
+  std::vector<std::unique_ptr<Buffer>> initial_;  // by swap
+  std::vector<Ring> states_;                      // likewise
+  std::vector<Put> puts_;
+  std::vector<DeviceIndex> others_;  // that need items of this device's, or have some that it needs
 };
 
 }  // namespace mgpu::kernel

@@ -40,7 +40,7 @@ bool within(const Tolerance& tolerance, Base base, const std::byte* from, const 
 
 // Uneven cuts at multiples of the granularity.
 std::vector<Slice> cuts_of(Items items, Items granularity) {
-  const Items granules = (items + granularity - 1) / granularity;
+  const Items granules = ceil_div(items, granularity);
   std::vector<Items> at{0};
   for (const Items numerator : {1, 3, 4, 7}) {
     const Items granule = granules * numerator / 9;

@@ -1,6 +1,6 @@
-#include "suites/lbm/blocks.hpp"
-
 #include <bit>
+
+#include "suites/lbm/lattice.hpp"
 
 namespace mgpu::lbm {
 namespace {
@@ -22,7 +22,8 @@ constexpr Direction kDirections[] = {{1, 0, bits({3, 5, 8})},   {-1, 0, bits({4,
 
 // Where what goes that way comes from, of cells of a patch; beyond a periodic end it goes on at the
 // other one.
-std::vector<Patch> sources(const Problem& problem, const Patch& patch, const Direction& direction) {
+void add_sources(const Problem& problem, const Patch& patch, const Direction& direction,
+                 std::vector<std::pair<Patch, std::uint32_t>>& all) {
   const auto moved = [](std::uint64_t first, std::uint64_t end, int by, std::uint64_t n,
                         bool periodic) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> parts;
@@ -36,46 +37,25 @@ std::vector<Patch> sources(const Problem& problem, const Patch& patch, const Dir
     }
     return parts;
   };
-  std::vector<Patch> all;
   for (const auto& [first, end] : moved(patch.first, patch.end, direction.z, problem.planes, true))
     for (const auto& [left, right] :
          moved(patch.left, patch.right, direction.y, problem.n, !problem.has_walls_y()))
-      all.push_back({first, end, left, right});
-  return all;
+      all.push_back({{first, end, left, right}, direction.which});
 }
 
 }  // namespace
 
-std::uint64_t Transfer::numbers(const Problem& problem) const {
-  return (patch.end - patch.first) * (patch.right - patch.left) * problem.n *
-         static_cast<std::uint64_t>(std::popcount(which));
-}
-
-std::vector<Patch> patches_of(const Problem& problem, const Slice& items) {
-  return mgpu::patches_of({problem.planes, problem.n, problem.columns}, items);
-}
-
 std::vector<Transfer> transfers_among(const Problem& problem, std::span<const Owner> owners) {
-  std::vector<Transfer> all;
-  for (const Owner& to : owners) {
-    std::uint64_t landing = 0;
-    for (const Patch& mine : patches_of(problem, to.items)) {
-      for (const Direction& direction : kDirections) {
-        for (const Patch& wanted : sources(problem, mine, direction)) {
-          for (const Owner& from : owners) {
-            if (&from == &to) continue;
-            for (const Patch& theirs : patches_of(problem, from.items)) {
-              const Patch patch = common_part(wanted, theirs);
-              if (patch.empty()) continue;
-              all.push_back({from.device, to.device, patch, direction.which, landing});
-              landing += all.back().numbers(problem);
-            }
-          }
-        }
-      }
-    }
-  }
-  return all;
+  const auto wanted = [&](const Patch& patch) {
+    std::vector<std::pair<Patch, std::uint32_t>> all;
+    for (const Direction& direction : kDirections) add_sources(problem, patch, direction, all);
+    return all;
+  };
+  return mgpu::transfers_among(problem.pieces(), owners, wanted, [&](const Transfer& transfer) {
+    const Patch& patch = transfer.patch;
+    return (patch.end - patch.first) * (patch.right - patch.left) * problem.n *
+           static_cast<std::uint64_t>(std::popcount(transfer.which));
+  });
 }
 
 }  // namespace mgpu::lbm

@@ -62,8 +62,8 @@ Lattice lattice_of(const Problem& problem, const std::vector<DeviceMemory>& devi
       (least - 2 * problem.depth) * devices.size() >= problem.planes)
     lattice.slots = least;
   const std::uint64_t most = std::max<std::uint64_t>(piece / problem.plane_bytes(), 1),
-                      pieces = (lattice.slots + most - 1) / most;
-  lattice.in_piece = (lattice.slots + pieces - 1) / pieces;
+                      pieces = ceil_div(lattice.slots, most);
+  lattice.in_piece = ceil_div(lattice.slots, pieces);
   return lattice;
 }
 

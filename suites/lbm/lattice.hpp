@@ -35,7 +35,7 @@ struct Lattice {
     const auto slot = static_cast<std::uint64_t>((z % ring + ring) % ring);
     return {slot / in_piece, slot % in_piece};
   }
-  std::uint64_t pieces() const { return (slots + in_piece - 1) / in_piece; }
+  std::uint64_t pieces() const { return ceil_div(slots, in_piece); }
   std::uint64_t slots_of_piece(std::uint64_t piece) const {
     return std::min(in_piece, slots - piece * in_piece);
   }
@@ -61,6 +61,10 @@ std::uint64_t most_of_share(const Problem& problem, const Lattice& lattice);
 
 // Numbers of all that comes to a device beside its blocks in one step, at most.
 std::uint64_t most_landing(const Problem& problem);
+
+// What devices send each other where shares are cut along two axes: `which` has a bit for each
+// population of a patch that goes to cells of another device in a step.
+std::vector<Transfer> transfers_among(const Problem& problem, std::span<const Owner> owners);
 
 // Planes of a file that a device keeps: all, or those of a share with its halos.
 inline std::uint64_t planes_of_file(const Problem& problem, const Lattice& lattice, Mode mode) {

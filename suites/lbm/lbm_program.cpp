@@ -1,9 +1,8 @@
-// The order of a round: the planes that others need are computed first and sent, then the rest,
-// then the device waits for theirs. What crosses a border lands in memory of its own, which is
-// small: GPUs share pieces of a few hundred MiB, not lattices. What a put overwrites is in use
-// nowhere: with two lattices such memory alternates as they do, and in place nobody sends before
-// the other one has read. With --depth whole planes are put into lattices, once devices have told
-// each other that they have done with them.
+// What crosses a border lands in memory of its own, which is small: GPUs share pieces of a few
+// hundred MiB, not lattices. What a put overwrites is in use nowhere: with two lattices such memory
+// alternates as they do, and in place nobody sends before the other one has read. With --depth
+// whole planes are put into lattices. What is sent of blocks is packed, lands in memory that
+// alternates as lattices do, and is unpacked before the next round reads it.
 #include "suites/lbm/lbm_program.hpp"
 
 #include <algorithm>
@@ -26,11 +25,8 @@ std::string options(const Problem& problem, const LbmWorkload::Variant& variant)
 }  // namespace
 
 LbmProgram::LbmProgram(LbmWorkload& workload, DeviceResources& device, Mode mode)
-    : workload_(workload),
-      problem_(workload.problem()),
-      mode_(mode),
-      variant_(workload.variant_on(device.traits())),
-      peer_(workload.is_connected() ? device.peer() : nullptr) {
+    : HaloProgram(workload, mode, workload.is_connected() ? device.peer() : nullptr),
+      variant_(workload.variant_on(device.traits())) {
   const std::string given = options(problem_, variant_);
   const auto kernel = [&](const char* entry) { return device.kernel("lbm.cl", entry, given); };
   begin_ = kernel("begin");
@@ -57,17 +53,12 @@ LbmProgram::LbmProgram(LbmWorkload& workload, DeviceResources& device, Mode mode
   if (problem_.columns > 1) {
     pack_ = kernel("pack");
     unpack_ = kernel("unpack");
-    if (peer_ != nullptr) packed_ = device.allocate(most_landing(problem_) * sizeof(float));
+    if (peer_ != nullptr)
+      exchange_.emplace(device, most_landing(problem_) * sizeof(float), sizeof(float));
   }
-  if (workload_.shared(0, 0) != nullptr) return;
-  for (std::uint32_t i = 0; i < problem_.lattices; ++i)
-    for (std::uint64_t which = 0; which < lattice.pieces(); ++which)
-      own_[i].push_back(device.allocate(lattice.slots_of_piece(which) * problem_.plane_bytes()));
-}
-
-Buffer& LbmProgram::piece(std::uint32_t lattice, std::uint64_t which) {
-  SharedMemory* const shared = workload_.shared(lattice, which);
-  return shared != nullptr ? shared->piece(peer_->self()) : *own_[lattice][which];
+  for (std::uint64_t which = 0; which < lattice.pieces(); ++which)
+    pieces_.emplace_back(workload_.shared(which), device,
+                         lattice.slots_of_piece(which) * problem_.plane_bytes(), problem_.lattices);
 }
 
 // The plane beside a run: where it lies in the lattice, or what a neighbour sent of it.
@@ -80,7 +71,7 @@ LbmProgram::Beside LbmProgram::beside(std::int64_t z, std::uint32_t lattice) {
 
 Grid LbmProgram::grid(std::uint64_t rows, std::uint64_t planes) const {
   const std::size_t local = variant_.local;
-  return {{(problem_.n + local - 1) / local * local, rows, planes}, {local, 1, 1}};
+  return {{round_up(problem_.n, local), rows, planes}, {local, 1, 1}};
 }
 
 // What a device needs of the input before it knows its share: the tables are small, a file is all
@@ -95,16 +86,11 @@ void LbmProgram::load(Stream& stream) {
 }
 
 void LbmProgram::prepare(Stream& stream) {
-  neighbours_ = {};
-  others_.clear();
-  sends_.clear();
-  takes_.clear();
   if (mode_ == Mode::end_to_end && !file_) load(stream);
 }
 
 void LbmProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
-  sample_ = workload_.sample();
-  settle(slice);
+  take_share(slice);
   if (problem_.columns > 1) {
     begin({0, static_cast<std::int64_t>(problem_.planes)},
           stream);  // a share is in parts, and what is beside it in parts of parts
@@ -121,28 +107,12 @@ void LbmProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
   meet();  // nobody has planes of this device to read any more
 }
 
-void LbmProgram::settle(const Slice& slice) {
-  done_ = slice;
+void LbmProgram::take_share(const Slice& slice) {
   mailed_ = false;
-  if (problem_.columns == 1) {
-    neighbours_ = neighbours_of(workload_.owners(), slice, true);
-    others_ = neighbours_.devices();
-    return;
-  }
-  mine_ = patches_of(problem_, slice);
-  const Owner* const self = owner_of(workload_.owners(), slice);
-  if (self == nullptr) return;
-  for (const Transfer& transfer : workload_.transfers()) {
-    if (transfer.from == self->device) sends_.push_back(transfer);
-    if (transfer.to != self->device) continue;
-    takes_.push_back(transfer);  // who gives something needs something
-    if (std::find(others_.begin(), others_.end(), transfer.from) == others_.end())
-      others_.push_back(transfer.from);
-  }
-}
-
-void LbmProgram::meet() {
-  if (!others_.empty()) peer_->sync(others_, others_);
+  if (problem_.columns == 1) return settle_between_neighbours(slice, true);
+  settle(slice);
+  mine_ = patches_of(problem_.pieces(), slice);
+  if (exchange_) others_ = exchange_->settle(workload_.transfers(), peer_->self());
 }
 
 // To the state after no step. What of a file is not on the device yet is brought there, one plane
@@ -170,52 +140,34 @@ void LbmProgram::begin(const Planes& planes, Stream& stream) {
 }
 
 // Rows of populations of planes, without gaps, to where a checkpoint of so many steps had them.
-void LbmProgram::restore(std::span<const std::byte> host, const Planes& planes, std::uint32_t steps,
+void LbmProgram::restore(const std::byte* host, const Planes& planes, std::uint32_t steps,
                          Stream& stream) {
   const Bytes row = problem_.n * sizeof(float), stride = problem_.stride() * sizeof(float);
   const std::uint64_t rows = populations * problem_.n;
   for (const Run& run : runs(planes))
-    stream.upload_rows(piece(lattice_after(steps), run.slot.piece),
-                       host.data() + run.in_box * rows * row,
+    stream.upload_rows(piece(lattice_after(steps), run.slot.piece), host + run.in_box * rows * row,
                        {row, run.count * rows, run.slot.at * problem_.plane_bytes(), stride, row});
 }
 
-void LbmProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) {
-  const bool last = round + 1 == problem_.steps;
+// Of blocks, what others need is computed once more with the rest.
+bool LbmProgram::step_edges(const Slice& slice, std::uint32_t round, Stream& stream) {
   if (problem_.columns > 1) {
-    blocks_round(round, last, stream);
-  } else {
-    slabs_round(slice, round, last, stream);
+    for (const Transfer& transfer : exchange_->sends()) step_patch(transfer.patch, round, stream);
+    return true;
   }
-  if (last && mode_ == Mode::end_to_end) bring_result(stream);
+  const auto [first, end] = planes_of(slice);
+  const std::int64_t depth = problem_.depth;
+  if (end - first <= 2 * depth) return false;
+  step_rows({first, first + depth}, round, stream);
+  step_rows({end - depth, end}, round, stream);
+  return true;
 }
 
-void LbmProgram::slabs_round(const Slice& slice, std::uint32_t round, bool last, Stream& stream) {
-  const std::uint32_t since = round % problem_.depth;
-  const bool alone = others_.empty(), exchange = since + 1 == problem_.depth && !last && !alone;
-  // Planes of others that this device computes as well, as their owners' will only come later.
-  const std::int64_t depth = problem_.depth, more = alone ? 0 : depth - 1 - since;
-  const Planes all{planes_of(slice).first - more, planes_of(slice).end + more};
-  if (!exchange) {
-    step_rows(all, round, stream);
-    if (since + 2 == problem_.depth && round + 2 < problem_.steps) meet();
-    return;
-  }
-  if (!problem_.overlap || all.end - all.first <= 2 * depth) {
-    step_rows(all, round, stream);
-    send(slice, round + 1);
-  } else {
-    step_rows({all.first, all.first + depth}, round, stream);
-    step_rows({all.end - depth, all.end}, round, stream);
-    send(slice, round + 1);
-    step_rows({all.first + depth, all.end - depth}, round, stream);
-  }
-  meet();
-  if (layout_after(round + 1) == 2) {
-    take_crossed(planes_of(slice), stream);
-  } else {
-    mailed_ = workload_.halos() != nullptr;
-  }
+void LbmProgram::step_share(const Slice& slice, std::uint32_t round, std::int64_t more,
+                            Stream& stream) {
+  for (const Patch& patch : mine_) step_patch(patch, round, stream);
+  const auto [first, end] = planes_of(slice);
+  if (problem_.columns == 1) step_rows({first - more, end + more}, round, stream);
 }
 
 void LbmProgram::step(const Planes& planes, std::uint64_t left, std::uint64_t right,
@@ -250,12 +202,49 @@ void LbmProgram::put(std::int64_t z, std::uint32_t steps, DeviceIndex to, std::i
   const Slot here = lattice.slot_of(z), there = lattice.slot_of(z + on);
   const std::uint32_t which = lattice_after(steps);
   const Bytes plane = problem_.plane_bytes();
-  peer_->put(piece(which, here.piece), here.at * plane, *workload_.shared(which, there.piece), to,
+  peer_->put(piece(which, here.piece), here.at * plane, workload_.shared(there.piece)[which], to,
              there.at * plane, plane);
 }
 
+void LbmProgram::send(const Slice& slice, std::uint32_t round, Stream& stream) {
+  if (problem_.columns == 1) return send_slab(slice, round + 1);
+  exchange_->send(
+      *peer_, workload_.landing()[round + 1],
+      [&](const Transfer& transfer, Buffer& to, std::uint64_t at) {
+        copy_block(true, transfer, to, at, round + 1, stream);
+      },
+      [](const Transfer&) {});
+}
+
+void LbmProgram::take(const Slice& slice, std::uint32_t round, Stream& stream) {
+  if (problem_.columns > 1) {
+    exchange_->take(workload_.landing()[round + 1].piece(peer_->self()),
+                    [&](const Transfer& transfer, Buffer& from, std::uint64_t at) {
+                      copy_block(false, transfer, from, at, round + 1, stream);
+                    });
+  } else if (layout_after(round + 1) == 2) {
+    take_crossed(planes_of(slice), stream);
+  } else {
+    mailed_ = workload_.halos() != nullptr;
+  }
+}
+
+// Populations of a patch: from a lattice into one piece, or from there.
+void LbmProgram::copy_block(bool packs, const Transfer& transfer, Buffer& packed, std::uint64_t at,
+                            std::uint32_t steps, Stream& stream) {
+  const Patch& patch = transfer.patch;
+  for (const Run& run : runs(planes_of(patch))) {
+    Buffer& in = piece(lattice_after(steps), run.slot.piece);
+    stream.launch(packs ? *pack_ : *unpack_, grid(patch.right - patch.left, run.count),
+                  {packs ? &in : &packed, packs ? &packed : &in, at, transfer.which,
+                   u32(run.slot.at), u32(patch.left), u32(patch.right), u32(problem_.n),
+                   u32(problem_.n), u32(problem_.stride())});
+    at += run.count * (transfer.numbers / (patch.end - patch.first));
+  }
+}
+
 // What the neighbours need for the next step.
-void LbmProgram::send(const Slice& slice, std::uint32_t steps) {
+void LbmProgram::send_slab(const Slice& slice, std::uint32_t steps) {
   const Planes mine = planes_of(slice);
   const auto planes = static_cast<std::int64_t>(problem_.planes);
   const DeviceIndex before = neighbours_.before->device, after = neighbours_.after->device;
@@ -304,22 +293,13 @@ void LbmProgram::take_crossed(const Planes& mine, Stream& stream) {
 // The new owners need all of their planes and what lies beside them; where they have a plane, they
 // keep it.
 void LbmProgram::move(const Slice& from, const Slice& to, std::uint32_t steps, Stream&) {
-  const auto planes = static_cast<std::int64_t>(problem_.planes),
-             halo = std::int64_t{problem_.depth};
-  const Planes mine = planes_of(from);
-  std::vector<DeviceIndex> others;
-  for (const Owner& owner : workload_.owners()) {
-    if (owner.device == peer_->self()) continue;
-    others.push_back(owner.device);
-    const Planes theirs = planes_of(owner.items);
-    for (const std::int64_t on : {-planes, std::int64_t{0}, planes}) {
-      const std::int64_t first = std::max(mine.first + on, theirs.first - halo),
-                         end = std::min(mine.end + on, theirs.end + halo);
-      for (std::int64_t z = first; z < end; ++z) put(z - on, steps, owner.device, on);
-    }
-  }
-  peer_->sync(others, others);
-  settle(to);
+  for (const Owner& owner : workload_.owners())
+    if (owner.device != peer_->self())
+      for (const auto& [begin, end, shift] :
+           strips_of(from, owner.items, problem_.depth, problem_.planes))
+        for (std::int64_t z = begin; z < end; ++z) put(z, steps, owner.device, shift);
+  meet_all();
+  take_share(to);
 }
 
 // By way of a copy, which the steps to come do not change.
@@ -327,30 +307,27 @@ Completion LbmProgram::checkpoint(const Slice& slice, std::uint32_t steps, Strea
   const Bytes row = problem_.n * sizeof(float), stride = problem_.stride() * sizeof(float),
               plane = problem_.plane_bytes();
   const std::uint64_t rows = populations * problem_.n;
-  constexpr std::size_t each = 16, local = 8;  // bytes of a work-item
-  std::byte* const host = workload_.checkpoint(steps).data();
+  std::byte* const host = workload_.checkpoint(steps);
   for (const Run& run : runs(planes_of(slice))) {
     Buffer& copy = *copies_[run.slot.piece];
-    const Bytes first = run.slot.at * plane, size = run.count * plane;
-    stream.launch(*copy_kernel_, {{(size / each + local - 1) / local * local, 1, 1}, {local, 1, 1}},
-                  {&piece(lattice_after(steps), run.slot.piece), &copy, std::uint64_t{first / each},
-                   std::uint64_t{size / each}});
+    const Bytes first = run.slot.at * plane;
+    copy_part(*copy_kernel_, piece(lattice_after(steps), run.slot.piece), copy, first,
+              run.count * plane, stream);
     stream.download_rows(copy, host + run.in_box * rows * row,
                          {row, run.count * rows, first, stride, row});
   }
-  return [this, slice, steps] { workload_.checkpointed(slice, steps); };
+  return checkpointed(slice, steps);
 }
 
 // Velocities and densities of the share, to the host.
-void LbmProgram::bring_result(Stream& stream) {
+void LbmProgram::bring_result(const Slice& slice, Stream& stream) {
   const std::uint32_t n = u32(problem_.n), steps = problem_.steps, from = lattice_after(steps);
   const std::vector<Patch> patches =
-      problem_.columns > 1 ? mine_ : std::vector<Patch>{{done_->begin, done_->end, 0, problem_.n}};
+      problem_.columns > 1 ? mine_ : std::vector<Patch>{{slice.begin, slice.end, 0, problem_.n}};
   for (const Patch& patch : patches) {
     const std::uint64_t base =
         problem_.columns > 1 ? 0 : patch.first;  // whose fields come first on the device
-    for (const Run& run :
-         runs({static_cast<std::int64_t>(patch.first), static_cast<std::int64_t>(patch.end)})) {
+    for (const Run& run : runs(planes_of(patch))) {
       const Beside before = beside(run.z - 1, from),
                    after = beside(run.z + static_cast<std::int64_t>(run.count), from);
       stream.launch(
@@ -366,12 +343,6 @@ void LbmProgram::bring_result(Stream& stream) {
                          {length, patch.end - patch.first,
                           (patch.first - base) * plane + patch.left * row, plane, plane});
   }
-}
-
-Completion LbmProgram::publish(Stream& stream) {
-  if (mode_ == Mode::end_to_end || sample_ != workload_.sample() || !done_) return {};
-  bring_result(stream);
-  return [this] { workload_.arrived(*done_); };
 }
 
 }  // namespace mgpu::lbm

@@ -2,13 +2,11 @@
 // others; steps go to and fro between two lattices, or are done in place.
 #pragma once
 
-#include <optional>
-
 #include "suites/lbm/lbm_workload.hpp"
 
 namespace mgpu::lbm {
 
-class LbmProgram final : public DeviceProgram, public IterativeProgram, public MovableProgram {
+class LbmProgram final : public HaloProgram<LbmWorkload>, public MovableProgram {
  public:
   LbmProgram(LbmWorkload& workload, DeviceResources& device, Mode mode);
 
@@ -17,14 +15,8 @@ class LbmProgram final : public DeviceProgram, public IterativeProgram, public M
   void load(Stream& stream) override;
   void prepare(Stream&) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
-  void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override;
   void move(const Slice& from, const Slice& to, std::uint32_t steps, Stream& stream) override;
   Completion checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) override;
-  Brings brings() const override {
-    return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
-  }
-  void finished(const Slice& slice) override { workload_.arrived(slice); }
-  Completion publish(Stream& stream) override;
 
  private:
   struct Planes {  // [first, end), which may go on over an end of the box
@@ -33,11 +25,14 @@ class LbmProgram final : public DeviceProgram, public IterativeProgram, public M
   static Planes planes_of(const Slice& slice) {
     return {static_cast<std::int64_t>(slice.begin), static_cast<std::int64_t>(slice.end)};
   }
+  static Planes planes_of(const Patch& patch) { return planes_of(Slice{patch.first, patch.end}); }
   std::vector<Run> runs(const Planes& planes) const {
     return runs_of(problem_, workload_.lattice(), planes.first, planes.end);
   }
   Grid grid(std::uint64_t rows, std::uint64_t planes) const;
-  Buffer& piece(std::uint32_t lattice, std::uint64_t which);
+  Buffer& piece(std::uint32_t lattice, std::uint64_t which) const {
+    return pieces_[which][lattice];
+  }
   struct Beside {
     Buffer* in;
     std::uint32_t at;  // its number there
@@ -50,45 +45,42 @@ class LbmProgram final : public DeviceProgram, public IterativeProgram, public M
   std::uint32_t layout_after(std::uint32_t steps) const {
     return problem_.lattices == 2 ? 0 : 1 + steps % 2;
   }
-  void settle(const Slice& slice);  // its share from now on, and its neighbours
-  void meet();
+  void take_share(const Slice& slice);  // from now on, and between these neighbours
   void begin(const Planes& planes, Stream& stream);
-  void restore(std::span<const std::byte> host, const Planes& planes, std::uint32_t steps,
-               Stream& stream);
+  void restore(const std::byte* host, const Planes& planes, std::uint32_t steps, Stream& stream);
   void step(const Planes& planes, std::uint64_t left, std::uint64_t right, std::uint32_t round,
             Stream& stream);
   void step_rows(const Planes& planes, std::uint32_t round, Stream& stream) {
     step(planes, 0, problem_.n, round, stream);
   }
+  void step_patch(const Patch& patch, std::uint32_t round, Stream& stream) {
+    step(planes_of(patch), patch.left, patch.right, round, stream);
+  }
   // A plane of this device's into a lattice of another one, for which its number is that plus `on`.
   void put(std::int64_t z, std::uint32_t steps, DeviceIndex to, std::int64_t on);
   void put_crossing(std::int64_t z, std::uint32_t lattice, std::uint32_t first, DeviceIndex to,
                     std::uint32_t block);
-  void send(const Slice& slice, std::uint32_t steps);
+  bool step_edges(const Slice& slice, std::uint32_t round, Stream& stream) override;
+  void step_share(const Slice& slice, std::uint32_t round, std::int64_t more,
+                  Stream& stream) override;
+  void send(const Slice& slice, std::uint32_t round, Stream& stream) override;
+  void take(const Slice& slice, std::uint32_t round, Stream& stream) override;
+  void bring_result(const Slice& slice, Stream& stream) override;
+  void send_slab(const Slice& slice, std::uint32_t steps);
   void take_crossed(const Planes& mine, Stream& stream);
-  void slabs_round(const Slice& slice, std::uint32_t round, bool last, Stream& stream);
-  void blocks_round(std::uint32_t round, bool last, Stream& stream);
-  void send_blocks(std::uint32_t steps, Stream& stream);
-  void take_blocks(std::uint32_t steps, Stream& stream);
-  void bring_result(Stream& stream);
+  void copy_block(bool packs, const Transfer& transfer, Buffer& packed, std::uint64_t at,
+                  std::uint32_t steps, Stream& stream);
 
-  LbmWorkload& workload_;
-  const Problem& problem_;
-  const Mode mode_;
   const LbmWorkload::Variant variant_;
-  Peer* peer_;  // null: it exchanges nothing, and shares no sample
   std::unique_ptr<Kernel> step_between_, step_across_, step_within_, begin_, look_, take_crossed_,
       pack_, unpack_, copy_kernel_;
-  std::unique_ptr<Buffer> along_, across_, file_, fields_, packed_;
-  std::vector<std::unique_ptr<Buffer>> own_[2],
-      copies_;  // by piece; copies_: of the last checkpoint, on its way to the host
-  Neighbours neighbours_;
-  std::vector<DeviceIndex> others_;  // that it meets
-  std::vector<Patch> mine_;          // of blocks
-  std::vector<Transfer> sends_, takes_;
-  std::optional<Slice> done_;
-  bool mailed_ = false;       // what lies beside its planes is among the halos, not in the lattice
-  std::uint64_t sample_ = 0;  // of that
+  std::unique_ptr<Buffer> along_, across_, file_, fields_;
+  std::vector<Ring> pieces_;  // of lattices
+  std::vector<std::unique_ptr<Buffer>>
+      copies_;  // by piece, of the last checkpoint, on its way to the host
+  std::optional<BlockExchange> exchange_;
+  std::vector<Patch> mine_;  // of blocks
+  bool mailed_ = false;      // what lies beside its planes is among the halos, not in the lattice
 };
 
 }  // namespace mgpu::lbm

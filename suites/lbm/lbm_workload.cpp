@@ -9,7 +9,6 @@
 #include "lib/workload/npy.hpp"
 #include "lib/workload/splitmix64.hpp"
 #include "suites/common/number_text.hpp"
-#include "suites/common/sha256_hex.hpp"
 #include "suites/common/variants.hpp"
 #include "suites/lbm/lbm_program.hpp"
 #include "suites/lbm/output.hpp"
@@ -74,15 +73,12 @@ Bytes LbmWorkload::in_memory(const Problem& problem) {
          (problem.checkpoint_rounds > 0 ? 2 * problem.state_bytes() : 0);
 }
 
-LbmWorkload::LbmWorkload(const SuiteParams& params)
-    : problem_(problem_of(params)),
-      shape_(shape_of(problem_)),
+LbmWorkload::LbmWorkload(const Problem& problem, const SuiteParams& params)
+    : CheckpointedWorkload(problem, params, in_memory(problem), "the cells"),
       lattice_(lattice_of(problem_, params.memory)),
       kernel_(params.options.at("kernel")),
-      host_threads_(params.host_threads),
-      pages_(in_memory(problem_), "the cells"),
-      checkpoints_(problem_.planes, problem_.checkpoint_rounds),
-      arrivals_(problem_.items(), host_threads_) {
+      shared_(lattice_.pieces()) {
+  results_ = {pages_.data(), problem_.fields_bytes()};
   if (params.input) {
     const std::span<std::byte> cells{pages_.data() + problem_.fields_bytes(),
                                      problem_.fields_bytes()};
@@ -116,7 +112,7 @@ Capacity LbmWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   const DeviceBytes bytes =
       bytes_on_device(problem_, lattice_, planes_of_file(problem_, lattice_, mode));
   capacity.resident = bytes.all;
-  if (bytes.largest > device.max_allocation || bytes.all > device.global_memory / 10 * 9) {
+  if (bytes.largest > device.max_allocation || bytes.all > device.usable_memory()) {
     capacity.reason =
         fmt::format("it has no memory for {} lattice{} of {} planes of {} bytes", problem_.lattices,
                     problem_.lattices == 1 ? "" : "s", lattice_.slots, problem_.plane_bytes());
@@ -156,50 +152,39 @@ Exchanged LbmWorkload::exchanged(Mode) const {
 }
 
 void LbmWorkload::connect(PeerGroup& group) {
-  if (problem_.columns > 1) {
-    for (auto& landing : landing_) landing = group.allocate(most_landing(problem_) * sizeof(float));
-    return;
-  }
+  if (problem_.columns > 1) return landing_.allocate(group, most_landing(problem_) * sizeof(float));
   if (problem_.depth == 1) halos_ = group.allocate(halo_blocks * problem_.plane_bytes());
   try {
-    for (std::uint32_t i = 0; i < problem_.lattices; ++i)
-      for (std::uint64_t piece = 0; piece < lattice_.pieces(); ++piece)
-        shared_[i].push_back(
-            group.allocate(lattice_.slots_of_piece(piece) * problem_.plane_bytes()));
+    for (std::uint64_t piece = 0; piece < shared_.size(); ++piece)
+      shared_[piece].allocate(group, lattice_.slots_of_piece(piece) * problem_.plane_bytes(),
+                              problem_.lattices);
   } catch (const Error& error) {
     if (!halos_ || error.kind() != ErrorKind::unsupported) throw;
-    for (auto& lattice : shared_) lattice.clear();
+    for (SharedRing& piece : shared_) piece.free();
   }
 }
 
 void LbmWorkload::disconnect() {
-  for (auto& lattice : shared_) lattice.clear();
-  for (auto& landing : landing_) landing.reset();
+  for (SharedRing& piece : shared_) piece.free();
+  landing_.free();
   halos_.reset();
 }
 
 void LbmWorkload::set_partition(std::span<const Owner> owners) {
-  owners_.assign(owners.begin(), owners.end());
+  CheckpointedWorkload::set_partition(owners);
   transfers_.clear();
   if (owners.size() < 2) return;
   if (problem_.columns > 1) {
     transfers_ = transfers_among(problem_, owners);
     return;
   }
-  for (const Owner& owner : owners) {
-    if (owner.items.size() >= problem_.depth) continue;
-    throw Error(
-        ErrorKind::unsupported,
-        fmt::format(
-            "a share of {} planes is less than the {} that its neighbours need of it (--depth)",
-            owner.items.size(), problem_.depth));
-  }
+  check_shares(owners, problem_.depth, "planes", "depth");
 }
 
 // Planes go to slots that nobody else's of that device are in, as long as its share before and
 // after fit side by side.
 bool LbmWorkload::repartition(std::span<const Owner> owners) {
-  if (shared_[0].empty()) return false;
+  if (!shared_.front()) return false;
   for (const Owner& owner : owners) {
     if (owner.items.size() < problem_.depth) return false;
     if (lattice_.slots == problem_.planes) continue;
@@ -211,29 +196,13 @@ bool LbmWorkload::repartition(std::span<const Owner> owners) {
                 end = std::max(owner.items.end, before->items.end);
     if (end - first + 2 * problem_.depth > lattice_.slots) return false;
   }
-  owners_.assign(owners.begin(), owners.end());
+  CheckpointedWorkload::set_partition(owners);
   return true;
 }
 
-std::span<std::byte> LbmWorkload::checkpoint(std::uint32_t steps) {
-  const Bytes before = (problem_.from_file ? 2 : 1) * problem_.fields_bytes();
-  return {pages_.data() + before + checkpoints_.place(steps) * problem_.state_bytes(),
-          problem_.state_bytes()};
-}
-
-void LbmWorkload::begin_sample() {
-  checkpoints_.begin_sample();
-  restart();
-}
-
-void LbmWorkload::restart() {
-  checkpoints_.forget_incomplete();
-  begun_from_ = checkpoints_.complete();
-  arrivals_.begin_sample(result());
-}
-
-std::string LbmWorkload::digest() const {
-  return sha256_hex({pages_.data(), problem_.fields_bytes()});
+std::byte* LbmWorkload::checkpoint(std::uint32_t steps) const {
+  return pages_.data() + (problem_.from_file ? 2 : 1) * problem_.fields_bytes() +
+         place(steps) * problem_.state_bytes();
 }
 
 Verdict LbmWorkload::verify(VerifyLevel level, std::uint64_t seed) {
@@ -299,7 +268,7 @@ std::string LbmWorkload::wrong_cell(const Window& window, const std::vector<Cell
 }
 
 void LbmWorkload::write_result(const std::filesystem::path& file) const {
-  write_fields(file, problem_, {pages_.data(), problem_.fields_bytes()});
+  write_fields(file, problem_, results_);
 }
 
 }  // namespace mgpu::lbm

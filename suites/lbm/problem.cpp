@@ -8,7 +8,6 @@
 #include "lib/base/quote.hpp"
 #include "lib/workload/npy.hpp"
 #include "suites/common/option_values.hpp"
-#include "suites/common/shares.hpp"
 
 namespace mgpu::lbm {
 namespace {
@@ -170,10 +169,7 @@ Shape shape_of(const Problem& problem) {
   shape.rate_unit = "LUP/s";
   shape.bytes_in = problem.from_file ? problem.fields_bytes() : 0;
   shape.bytes_out = problem.fields_bytes();
-  const double items = static_cast<double>(problem.items());
-  shape.cost.in_bytes = static_cast<double>(shape.bytes_in) / items;
-  shape.cost.out_bytes = static_cast<double>(shape.bytes_out) / items;
-  shape.cost.ops = shape.ops / items;
+  shape.spread_cost();
   return shape;
 }
 

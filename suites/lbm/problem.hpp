@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lib/workload/workload.hpp"
+#include "suites/common/blocks.hpp"
 
 namespace mgpu::lbm {
 
@@ -38,6 +39,7 @@ struct Problem {
 
   bool has_walls_x() const { return flow == Flow::cavity; }
   bool has_walls_y() const { return flow != Flow::taylor_green; }
+  PiecesOfLayers pieces() const { return {planes, n, columns}; }  // rows of planes
   std::uint64_t items() const { return planes * columns; }
   std::uint64_t cells_of_plane() const { return n * n; }
   std::uint64_t cells() const { return planes * cells_of_plane(); }
@@ -72,10 +74,6 @@ inline constexpr std::uint32_t halo_blocks = 2;
 
 inline Bytes Problem::plane_bytes() const { return populations * population_bytes(); }
 inline Bytes Problem::state_bytes() const { return cells() * populations * sizeof(float); }
-
-constexpr std::uint32_t u32(std::uint64_t n) {
-  return static_cast<std::uint32_t>(n);
-}  // an argument of a kernel
 
 inline constexpr std::uint64_t least_side = 3, most_side = 4096,
                                most_planes =

@@ -4,12 +4,6 @@
 #include <utility>
 
 namespace mgpu::matrix {
-namespace {
-
-std::uint32_t u32(std::uint64_t n) { return static_cast<std::uint32_t>(n); }
-
-}  // namespace
-
 MatrixProgram::MatrixProgram(MatrixWorkload& workload, DeviceResources& device, Mode mode,
                              Items fits, const std::vector<Variant>& candidates)
     : MatrixProgram(
@@ -41,7 +35,7 @@ void MatrixProgram::multiply(const Part& part, const Buffers& of, Stream& stream
   const std::uint32_t row0 = u32(part.row0), column0 = u32(part.column0), lda = u32(problem_.inner),
                       ldc = u32(part.ldc);
   const std::size_t threads = kernels_.variant.threads;
-  const Grid grid{{part.count() * threads, 1, 1}, {threads, 1, 1}};
+  const Grid grid = grid_of(part.count() * threads, threads);
   const auto launch = [&](KernelArg alpha, KernelArg beta) {
     stream.launch(*kernels_.multiply, grid,
                   {of.a, of.b, of.c_in, of.c, part.tiles, part.first, part.items, part.each, rows,

@@ -11,22 +11,6 @@
 #include "suites/common/uniform_element.hpp"
 
 namespace mgpu::matrix {
-namespace {
-
-template <class Real>
-void fill(std::span<std::byte> to, std::uint64_t seed, bool integers, unsigned threads) {
-  constexpr std::uint64_t at_once = std::uint64_t{1} << 18;
-  auto* values = reinterpret_cast<Real*>(to.data());
-  const std::uint64_t count = to.size() / sizeof(Real);
-  parallel_for((count + at_once - 1) / at_once, threads, [&](std::uint64_t chunk) {
-    const std::uint64_t end = std::min(count, (chunk + 1) * at_once);
-    for (std::uint64_t i = chunk * at_once; i < end; ++i)
-      values[i] = uniform_element<Real>(splitmix64(seed, i), integers);
-  });
-}
-
-}  // namespace
-
 Operands::Operands(const Problem& problem, const SuiteParams& params)
     : ProductMemory(problem.sizes()) {
   const std::span<std::byte> parts[] = {operand(a()), operand(b()), operand(c_in())};
@@ -45,9 +29,9 @@ Operands::Operands(const Problem& problem, const SuiteParams& params)
   for (std::uint64_t i = 0; i < 3; ++i) {
     const std::uint64_t seed = splitmix64(params.seed, i);
     if (problem.precision == Precision::fp64) {
-      fill<double>(parts[i], seed, problem.integers, params.host_threads);
+      fill_uniform<double>(parts[i], seed, problem.integers, params.host_threads);
     } else {
-      fill<float>(parts[i], seed, problem.integers, params.host_threads);
+      fill_uniform<float>(parts[i], seed, problem.integers, params.host_threads);
     }
   }
 }

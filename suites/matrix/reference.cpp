@@ -79,7 +79,7 @@ void Reference::classify() {
     constexpr std::uint64_t at_once = std::uint64_t{1} << 18;
     const Real* data = values<Real>(bytes);
     const std::uint64_t count = bytes.size() / sizeof(Real);
-    std::vector<Seen> parts((count + at_once - 1) / at_once);
+    std::vector<Seen> parts(ceil_div(count, at_once));
     parallel_for(parts.size(), threads_, [&](std::uint64_t part) {
       Seen seen;
       for (std::uint64_t i = part * at_once; i < std::min(count, (part + 1) * at_once); ++i) {

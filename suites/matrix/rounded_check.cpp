@@ -69,7 +69,7 @@ std::vector<int> RoundedCheck<Real>::exponents_of_columns() const {
   const std::uint64_t n = problem_.columns, k = problem_.summed();
   std::vector<int> columns(n, kNothing);
   constexpr std::uint64_t width = 256;
-  parallel_for(k == 0 ? 0 : (n + width - 1) / width, threads_, [&](std::uint64_t chunk) {
+  parallel_for(k == 0 ? 0 : ceil_div(n, width), threads_, [&](std::uint64_t chunk) {
     const std::uint64_t begin = chunk * width, size = std::min(width, n - begin);
     Real largest[width] = {};
     bool strange[width] = {};
@@ -138,7 +138,7 @@ void RoundedCheck<Real>::choose_vector(std::uint64_t seed) {
   const std::uint64_t n = problem_.columns, k = problem_.summed();
   vector_.assign(n, 0);
   constexpr std::uint64_t width = 1024;
-  parallel_for((n + width - 1) / width, threads_, [&](std::uint64_t chunk) {
+  parallel_for(ceil_div(n, width), threads_, [&](std::uint64_t chunk) {
     const std::uint64_t begin = chunk * width, end = std::min(n, begin + width);
     for (std::uint64_t p = 0; p < k; ++p) {
       for (std::uint64_t j = begin; j < end; ++j) {
@@ -240,8 +240,7 @@ std::string RoundedCheck<Real>::check_elements(std::string& method) const {
   const double each = static_cast<double>(elements) / static_cast<double>(parts);
   const double cost = static_cast<double>(problem_.summed() + 1) * std::max(each, 8.0) * 1e-9;
   const auto affordable = static_cast<std::uint64_t>(std::max(64.0, 10.0 * threads_ / cost));
-  const std::uint64_t step = (parts + affordable - 1) / affordable,
-                      count = (parts + step - 1) / step;
+  const std::uint64_t step = ceil_div(parts, affordable), count = ceil_div(parts, step);
   const ElementCheck<Real> check(problem_, operands_, flushed_);
   std::vector<std::string> messages(count);
   parallel_for(count, threads_, [&](std::uint64_t number) {

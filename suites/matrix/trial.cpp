@@ -38,7 +38,7 @@ struct Example {
     const auto da = made(a.size()), db = made(b.size()), dc = made(c.size());
     const auto dt = device.allocate(tiles.size() * sizeof(std::uint32_t));
     const std::size_t panel = std::max(variant.panel_rows, 1u);
-    const auto packed = made((rows + panel - 1) / panel * panel * inner);
+    const auto packed = made(round_up(rows, panel) * inner);
     const std::uint32_t zero = 0, two = 2;
     const auto ran = device.try_out([&](Stream& stream) {
       stream.upload(*da, 0, std::as_bytes(std::span(a)));
@@ -48,8 +48,7 @@ struct Example {
         stream.launch(*kernels.pack_rows, pack_rows_grid(variant, rows, inner),
                       {da.get(), packed.get(), zero, rows, inner, inner});
       Buffer* from = variant.panel_rows > 0 ? packed.get() : da.get();
-      stream.launch(*kernels.multiply,
-                    {{4 * std::size_t{variant.threads}, 1, 1}, {variant.threads, 1, 1}},
+      stream.launch(*kernels.multiply, grid_of(4 * std::size_t{variant.threads}, variant.threads),
                     {from, db.get(), dc.get(), dc.get(), dt.get(), zero, two, two, rows, columns,
                      inner, zero, zero, inner, columns, columns, Real{1}, Real{0}});
       stream.download(*dc, 0, std::as_writable_bytes(std::span(c)));

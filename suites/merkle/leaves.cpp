@@ -47,13 +47,11 @@ Leaves Leaves::random(std::uint64_t count, std::uint64_t seed, unsigned threads)
   Leaves leaves(count);
   const std::uint64_t words = count * 4;
   std::byte* data = leaves.pages_.data();
-  parallel_for((words + words_at_once - 1) / words_at_once, threads, [&](std::uint64_t chunk) {
-    const std::uint64_t end = std::min(words, (chunk + 1) * words_at_once);
-    for (std::uint64_t i = chunk * words_at_once; i < end; ++i) {
-      const std::uint64_t x = splitmix64(seed, i);
-      for (unsigned b = 0; b < 8; ++b) data[i * 8 + b] = static_cast<std::byte>(x >> (8 * b));
-    }
-  });
+  const auto fill = [&](std::uint64_t i) {
+    const std::uint64_t x = splitmix64(seed, i);
+    for (unsigned b = 0; b < 8; ++b) data[i * 8 + b] = static_cast<std::byte>(x >> (8 * b));
+  };
+  parallel_for(words, threads, fill, words_at_once);
   return leaves;
 }
 

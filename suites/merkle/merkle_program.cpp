@@ -83,8 +83,7 @@ void MerkleProgram::reduce_piece(Buffer& leaves, std::uint64_t first, std::uint6
     const std::uint64_t a_group = std::uint64_t{pass.group ? 1 : lanes(traits_)} << pass.levels;
     Buffer* out = last ? item_roots_.get() : scratch_[i % 2].get();
     launch(pass, *in, *out, i == 0 ? first : 0, nodes, last ? first_item : 0,
-           std::max<std::uint64_t>(1, (nodes + a_group - 1) / a_group), stream,
-           i == 0 ? unused_bits : 0);
+           std::max<std::uint64_t>(1, ceil_div(nodes, a_group)), stream, i == 0 ? unused_bits : 0);
     nodes = (nodes + (std::uint64_t{1} << pass.levels) - 1) >> pass.levels;
     in = out;
   }
@@ -105,14 +104,14 @@ void MerkleProgram::launch(const Pass& pass, Buffer& in, Buffer& out, std::uint6
     const std::size_t local =
         std::min({traits_.max_work_group, most, std::max<std::size_t>(half, 32)});
     const LocalBytes digests{digest_bytes << (levels > 1 ? levels - 1 : 0)};
-    stream.launch(*group_, {{groups * local, 1, 1}, {local, 1, 1}},
+    stream.launch(*group_, grid_of(groups * local, local),
                   {&in, &out, tasks_.get(), count, out_first, levels, flags, one, digests});
     return;
   }
   const std::size_t local = traits_.cpu ? 1 : std::min<std::size_t>(traits_.max_work_group, 128);
-  const std::size_t global = (groups + local - 1) / local * local;
+  const std::size_t global = round_up(groups, local);
   stream.launch(
-      *reduce_, {{global, 1, 1}, {local, 1, 1}},
+      *reduce_, grid_of(global, local),
       {&in, &out, tasks_.get(), first, count, out_first, levels, flags, one, unused_bits});
 }
 

@@ -40,7 +40,7 @@ std::vector<Pass> passes(const DeviceTraits& device, TreeKind kind, unsigned hei
   std::vector<Pass> chain;
   if (device.cpu) {
     constexpr unsigned most = 6;
-    const unsigned count = (height + most - 1) / most;
+    const unsigned count = ceil_div(height, most);
     for (unsigned i = 0; i < count; ++i) {
       const unsigned levels = height / count + (i < height % count);
       chain.push_back(
@@ -91,7 +91,7 @@ Layout layout(const DeviceTraits& device, TreeKind kind, const Geometry& geometr
 }
 
 Capacity capacity(const DeviceTraits& device, TreeKind kind, const Geometry& geometry, Mode mode) {
-  const Bytes usable = device.global_memory / 10 * 9;
+  const Bytes usable = device.usable_memory();
   const auto too_large = [&](const Layout& plan) {
     return plan.leaves > device.max_allocation ||
            std::max(plan.scratch[0], plan.scratch[1]) > device.max_allocation ||

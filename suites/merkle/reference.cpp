@@ -47,7 +47,7 @@ Digest subtree(TreeKind kind, const Leaf& leaf, std::uint64_t begin, std::uint64
 }  // namespace
 
 Digest reference_root(TreeKind kind, std::span<const std::byte> leaves, unsigned threads) {
-  const std::uint64_t count = (leaves.size() + digest_bytes - 1) / digest_bytes;
+  const std::uint64_t count = ceil_div(leaves.size(), digest_bytes);
   if (count == 0) {
     Digest out;
     hash({}, out.data());

@@ -62,8 +62,8 @@ BaseMaker::BaseMaker(const Bases& bases, DeviceResources& device, const std::str
 void BaseMaker::enqueue(Stream& stream, Buffer& points) {
   stream.upload(*starts_, 0, bases_.starts);
   stream.upload(*row_, 0, bases_.row);
-  const std::size_t blocks = (bases_.count + bases_.block - 1) / bases_.block;
-  stream.launch(*kernel_, {{(blocks + group_ - 1) / group_ * group_, 1, 1}, {group_, 1, 1}},
+  const std::size_t blocks = ceil_div(bases_.count, bases_.block);
+  stream.launch(*kernel_, grid_of(blocks, group_),
                 {starts_.get(), row_.get(), bases_.block, bases_.count, &points});
 }
 
@@ -75,9 +75,9 @@ TableMaker::TableMaker(const Windows& windows, std::uint64_t points, DeviceResou
       kernel_(device.kernel("msm_bases.cl", "make_multiples", options)) {}
 
 void TableMaker::enqueue(Stream& stream, Buffer& table) {
-  const std::size_t blocks = (points_ + table_block - 1) / table_block;
+  const std::size_t blocks = ceil_div(points_, table_block);
   for (unsigned row = 1; row < windows_.count; ++row) {
-    stream.launch(*kernel_, {{(blocks + group_ - 1) / group_ * group_, 1, 1}, {group_, 1, 1}},
+    stream.launch(*kernel_, grid_of(blocks, group_),
                   {&table, points_, row, windows_.bits_of(row - 1)});
   }
 }

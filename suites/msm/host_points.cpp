@@ -42,7 +42,7 @@ class CurvePoints final : public HostPoints {
     const std::uint64_t count = points.size() / affine_size;
     const Affine<C> stride = to_affine(times(generator<C>(), step));
     const Affine<C> origin = to_affine(times(generator<C>(), first));
-    parallel_for((count + block - 1) / block, threads, [&](std::uint64_t b) {
+    parallel_for(ceil_div(count, block), threads, [&](std::uint64_t b) {
       const std::uint64_t begin = b * block, end = std::min(count, begin + block);
       Sum<C> sum = times(stride, Scalar{begin, 0, 0, 0}) + origin;
       std::vector<Sum<C>> sums;
@@ -134,7 +134,7 @@ class CurvePoints final : public HostPoints {
                       unsigned threads) const override {
     unsigned bits = 1;  // near ln n: the buckets' two additions against the points' one
     while (bits < 16 && std::uint64_t{4} << bits << (bits / 4) < scalars.size()) ++bits;
-    const unsigned windows = (256 + bits - 1) / bits;
+    const unsigned windows = ceil_div(256, bits);
     std::vector<Sum<C>> window_sums(windows);
     parallel_for(windows, threads, [&](std::uint64_t w) {
       std::vector<Sum<C>> buckets(std::size_t{1} << bits);

@@ -132,8 +132,7 @@ void MsmProgram::launch(Kernel& kernel, std::uint64_t work_items, std::size_t lo
                         std::initializer_list<KernelArg> args, Stream& stream, std::size_t rows,
                         std::size_t layers) {
   if (work_items == 0) return;
-  stream.launch(kernel, {{(work_items + local - 1) / local * local, rows, layers}, {local, 1, 1}},
-                args);
+  stream.launch(kernel, {{round_up(work_items, local), rows, layers}, {local, 1, 1}}, args);
 }
 
 void MsmProgram::clear_buckets(Stream& stream) {

@@ -116,10 +116,8 @@ SelfTest::SelfTest(Curve curve, DeviceResources& device, const std::string& opti
 void SelfTest::enqueue(Stream& stream) {
   stream.upload(*values_buffer_, 0, values_);
   stream.upload(*points_buffer_, 0, points_);
-  stream.launch(*field_, {{field_cases_, 1, 1}, {1, 1, 1}},
-                {values_buffer_.get(), field_buffer_.get()});
-  stream.launch(*sum_, {{point_cases_, 1, 1}, {1, 1, 1}},
-                {points_buffer_.get(), sums_buffer_.get()});
+  stream.launch(*field_, grid_of(field_cases_, 1), {values_buffer_.get(), field_buffer_.get()});
+  stream.launch(*sum_, grid_of(point_cases_, 1), {points_buffer_.get(), sums_buffer_.get()});
   stream.download(*field_buffer_, 0, field_answers_);
   stream.download(*sums_buffer_, 0, point_answers_);
 }

@@ -107,7 +107,7 @@ class SubgroupTest {
   std::optional<std::uint64_t> first_outside_of(const Candidate& candidate) const {
     constexpr std::uint64_t block = 256;
     std::atomic<std::uint64_t> first{count_};
-    parallel_for((count_ + block - 1) / block, threads_, [&](std::uint64_t b) {
+    parallel_for(ceil_div(count_, block), threads_, [&](std::uint64_t b) {
       for (std::uint64_t i = b * block; i < std::min({count_, (b + 1) * block, first.load()});
            ++i) {
         if (!candidate(i) || in_subgroup(as_sum(point_(i)))) continue;

@@ -42,14 +42,13 @@ Terms Terms::seeded(Curve curve, std::uint64_t count, Scalars scalars, std::uint
   terms.points_missing_ = true;
   constexpr std::uint64_t block = 4096;
   const std::span<Scalar> all = terms.scalars();
-  parallel_for((count + block - 1) / block, threads, [&](std::uint64_t b) {
-    for (std::uint64_t i = b * block; i < std::min(count, (b + 1) * block); ++i) {
-      const std::uint64_t kind = splitmix64(~scalar_seed, i);
-      all[i] = uniform(scalar_seed, scalars == Scalars::equal ? 0 : i, order, bits);
-      if (scalars != Scalars::witness || kind % 4 == 3) continue;
-      all[i] = {kind % 4 == 2 ? kind >> 48 : kind % 4, 0, 0, 0};
-    }
-  });
+  const auto fill = [&](std::uint64_t i) {
+    const std::uint64_t kind = splitmix64(~scalar_seed, i);
+    all[i] = uniform(scalar_seed, scalars == Scalars::equal ? 0 : i, order, bits);
+    if (scalars != Scalars::witness || kind % 4 == 3) return;
+    all[i] = {kind % 4 == 2 ? kind >> 48 : kind % 4, 0, 0, 0};
+  };
+  parallel_for(count, threads, fill, block);
   return terms;
 }
 

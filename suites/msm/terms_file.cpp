@@ -175,7 +175,7 @@ class TermsFile {
       std::uint64_t term = 0;
       Wrong wrong;
     };
-    std::vector<Found> found((source.count + block - 1) / block);
+    std::vector<Found> found(ceil_div(source.count, block));
     parallel_for(found.size(), threads, [&](std::uint64_t b) {
       for (std::uint64_t i = b * block;
            i < std::min(source.count, (b + 1) * block) && !found[b].wrong; ++i)

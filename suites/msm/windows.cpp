@@ -71,19 +71,19 @@ Bytes at_least_one(std::uint64_t count, Bytes each) {
 Windows windows_of(Curve curve, bool fold, unsigned bits, bool shared) {
   // Digits are at most 2^(bits - 1): the top one needs a spare bit, which folding saves.
   const unsigned needed = order_bits_of(curve) + (fold ? 0 : 1);
-  const unsigned count = (needed + bits - 1) / bits, widest = (needed + count - 1) / count;
+  const unsigned count = ceil_div(needed, bits), widest = ceil_div(needed, count);
   return {widest, count, needed - count * (widest - 1), shared};
 }
 
 unsigned passes_of(const Windows& windows, std::uint64_t points, std::uint64_t together) {
   const std::uint64_t at_once =
       std::max<std::uint64_t>(1, together / std::max<std::uint64_t>(1, points));
-  return windows.shared ? static_cast<unsigned>((windows.count + at_once - 1) / at_once) : 1;
+  return windows.shared ? static_cast<unsigned>(ceil_div(windows.count, at_once)) : 1;
 }
 
 unsigned windows_of_pass(const Windows& windows, std::uint64_t points, std::uint64_t together) {
   const unsigned passes = passes_of(windows, points, together);
-  return (windows.count + passes - 1) / passes;
+  return ceil_div(windows.count, passes);
 }
 
 Windows best_windows(Curve curve, bool fold, Limit limit, std::uint64_t points) {
@@ -108,7 +108,7 @@ std::optional<Windows> faster_shared_windows(Curve curve, bool fold, Limit limit
 Windows best_split_windows(Curve curve, bool fold, Limit limit, std::uint64_t points,
                            std::size_t devices) {
   return cheapest(curve, fold, false, [&](const Windows& w) {
-    return cost(w, curve, limit, points, (w.count + devices - 1) / devices);
+    return cost(w, curve, limit, points, ceil_div(w.count, devices));
   });
 }
 

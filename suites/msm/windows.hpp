@@ -54,7 +54,7 @@ struct Windows {
   // Windows that the lowest `length` bits reach into.
   constexpr unsigned reached(unsigned length) const {
     const unsigned wide_bits = wide * bits;
-    return length <= wide_bits ? (length + bits - 1) / bits
+    return length <= wide_bits ? ceil_div(length, bits)
                                : wide + (length - wide_bits + bits - 2) / (bits - 1);
   }
   bool operator==(const Windows&) const = default;

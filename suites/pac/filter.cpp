@@ -79,7 +79,7 @@ KernelArg Filter::scratch() const {
 Grid Filter::grid(std::uint64_t pieces) const {
   const std::uint64_t groups =
       shape_.in_local ? pieces : std::min<std::uint64_t>(pieces, shape_.groups);
-  return {{groups * shape_.local, 1, 1}, {shape_.local, 1, 1}};
+  return grid_of(groups * shape_.local, shape_.local);
 }
 
 void Filter::enqueue(const Chunk& chunk, Stream& stream) {
@@ -99,8 +99,7 @@ void Filter::enqueue(const Chunk& chunk, Stream& stream) {
                  amplitude_ranges_.get(), roots_.get(), sizes_.get(), totals_.get(), scratch(),
                  LocalBytes{2 * sizeof(std::uint32_t)}});
   const std::uint64_t weights = std::uint64_t{count} * phases * bins, local = shape_.local;
-  stream.launch(*weigh_, {{(weights + local - 1) / local * local, 1, 1}, {local, 1, 1}},
-                {counts_.get(), count, phases, weights_.get()});
+  stream.launch(*weigh_, grid_of(weights, local), {counts_.get(), count, phases, weights_.get()});
 }
 
 }  // namespace mgpu::pac

@@ -135,7 +135,7 @@ Layout layout(const DeviceTraits& device, const Problem& problem, Method method,
 Capacity capacity(const DeviceTraits& device, const Problem& problem, Method method, Mode mode) {
   Capacity capacity;
   capacity.fits = problem.items();
-  const Bytes usable = device.global_memory / 10 * 9;
+  const Bytes usable = device.usable_memory();
   const auto too_large = [&](const Layout& plan) {
     return plan.largest() > device.max_allocation || plan.total() > usable;
   };

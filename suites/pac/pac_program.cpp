@@ -51,10 +51,7 @@ void PacProgram::prepare(Stream& stream) {
 
 void PacProgram::clear(Stream& stream) {
   const std::uint64_t count = problem_.results();
-  stream.launch(
-      *clear_,
-      {{(count + clear_local_ - 1) / clear_local_ * clear_local_, 1, 1}, {clear_local_, 1, 1}},
-      {moments_[0].get(), count});
+  stream.launch(*clear_, grid_of(count, clear_local_), {moments_[0].get(), count});
 }
 
 // The series of a slice to a slot, or its results from there: rows one after another on the device.

@@ -24,7 +24,7 @@ constexpr std::uint64_t moments_at_once = std::uint64_t{1}
 // Calls body(begin, end) for pieces of [0, n).
 template <class Body>
 void in_pieces(std::uint64_t n, unsigned threads, const Body& body) {
-  parallel_for((n + moments_at_once - 1) / moments_at_once, threads, [&](std::uint64_t piece) {
+  parallel_for(ceil_div(n, moments_at_once), threads, [&](std::uint64_t piece) {
     body(piece * moments_at_once, std::min(n, (piece + 1) * moments_at_once));
   });
 }
@@ -35,18 +35,12 @@ Shape PacWorkload::shape_of(const Problem& problem) {
   Shape shape;
   shape.result_on_devices = true;
   shape.items = problem.items();
-  const auto items = static_cast<double>(shape.items);
   shape.ops = static_cast<double>(problem.results()) * static_cast<double>(problem.surrogates + 1);
   shape.rate_unit = "indices/s";
   shape.bytes_in = problem.input_bytes();
   shape.bytes_out = problem.result_bytes();
-  shape.cost.ops = shape.ops / items;
-  if (problem.axis == Axis::permutation) {
-    shape.cost.replicated = shape.bytes_in;
-  } else {
-    shape.cost.in_bytes = static_cast<double>(shape.bytes_in) / items;
-    shape.cost.out_bytes = static_cast<double>(shape.bytes_out) / items;
-  }
+  shape.spread_cost();
+  if (problem.axis == Axis::permutation) shape.cost = {0, 0, shape.cost.ops, shape.bytes_in};
   return shape;
 }
 
@@ -214,7 +208,7 @@ Verdict PacWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   const std::uint64_t wanted = full ? all : in_sample;
   const HostWork work{"phase bands of series", all,
                       full && in_sample < all ? std::to_string(in_sample) + " of them" : ""};
-  const std::uint64_t step = std::max<std::uint64_t>(1, (all + wanted - 1) / wanted),
+  const std::uint64_t step = std::max<std::uint64_t>(1, ceil_div(all, wanted)),
                       start = std::mt19937_64(seed)() % std::min(step, all);
   const std::uint64_t count = (all - start - 1) / step + 1;
   std::vector<Reference::Checked> checked(count);

@@ -370,21 +370,18 @@ std::string Reference::impossible(std::span<const Moments> results, unsigned thr
   constexpr std::uint64_t at_once = std::uint64_t{1} << 16;
   std::mutex mutex;
   std::uint64_t first = results.size();
-  parallel_for((results.size() + at_once - 1) / at_once, threads, [&](std::uint64_t piece) {
-    for (std::uint64_t i = piece * at_once;
-         i < std::min<std::uint64_t>(results.size(), (piece + 1) * at_once); ++i) {
-      const Moments& moments = results[i];
-      const std::uint64_t observed = moments.observed_and_sum >> Moments::observed_bit,
-                          sum = moments.observed_and_sum &
-                                ((std::uint64_t{1} << Moments::observed_bit) - 1);
-      const long double n = static_cast<long double>(problem_.surrogates), steps = Moments::steps,
-                        s = sum, squares = moments.sum_of_squares;
-      if (observed <= steps && s <= n * steps && s * s <= n * squares && squares <= s * steps)
-        continue;
-      const std::scoped_lock lock(mutex);
-      first = std::min(first, i);
-    }
-  });
+  const auto check = [&](std::uint64_t i) {
+    const Moments& moments = results[i];
+    const std::uint64_t observed = moments.observed_and_sum >> Moments::observed_bit,
+                        sum = moments.observed_and_sum &
+                              ((std::uint64_t{1} << Moments::observed_bit) - 1);
+    const long double n = static_cast<long double>(problem_.surrogates), steps = Moments::steps,
+                      s = sum, squares = moments.sum_of_squares;
+    if (observed <= steps && s <= n * steps && s * s <= n * squares && squares <= s * steps) return;
+    const std::scoped_lock lock(mutex);
+    first = std::min(first, i);
+  };
+  parallel_for(results.size(), threads, check, at_once);
   if (first == results.size()) return "";
   return "result " + std::to_string(first) + ": no indices have these sums";
 }

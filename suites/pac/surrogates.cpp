@@ -60,7 +60,7 @@ class Direct final : public WithShifts {
   void enqueue(const Chunk& chunk, Items begin, Items end, Filter& filter,
                Stream& stream) override {
     const std::uint64_t pieces = std::uint64_t{chunk.count} * phases_;
-    stream.launch(*sort_, {{pieces * sort_local_, 1, 1}, {sort_local_, 1, 1}},
+    stream.launch(*sort_, grid_of(pieces * sort_local_, sort_local_),
                   {&filter.bins(), &filter.counts(), order_.get(),
                    LocalBytes{problem_.bins * sizeof(std::uint32_t)}});
     const std::uint32_t first = list_.first[begin], count = list_.first[end] - first;
@@ -82,7 +82,7 @@ class Direct final : public WithShifts {
                                 chunk.moments,
                                 LocalBytes{local_ * sizeof(Moments)}};
     if (in_local_) args.push_back(LocalBytes{2 * size_bytes()});
-    stream.launch(*shift_, {{pieces * amplitudes_ * local_, 1, 1}, {local_, 1, 1}}, args);
+    stream.launch(*shift_, grid_of(pieces * amplitudes_ * local_, local_), args);
   }
 
  private:
@@ -154,7 +154,7 @@ class ByTransform final : public WithShifts {
     std::uint32_t most = 1;
     for (Items begin = 0; begin < shift_classes; begin += shift_classes / modulus)
       most = std::max(most, list_.first[begin + shift_classes / modulus] - list_.first[begin]);
-    const std::size_t slots = (most + of.shape.items - 1) / of.shape.items;
+    const std::size_t slots = ceil_div(most, of.shape.items);
     const std::string options = kernel_options(problem_) + " -DMODULUS=" + std::to_string(modulus) +
                                 " -DLOG2_LENGTH=" + std::to_string(of.shape.log2_length) +
                                 " -DPAIRS=" + std::to_string(of.shape.pairs) +
@@ -172,7 +172,7 @@ class ByTransform final : public WithShifts {
     OfModulus& of = by_modulus_.at(node.modulus);
     const std::size_t group = of.shape.group(), pairs = of.shape.pairs;
     const auto grid = [&](std::uint64_t transforms) {
-      return Grid{{(transforms + pairs - 1) / pairs * group, 1, 1}, {group, 1, 1}};
+      return grid_of(ceil_div(transforms, pairs) * group, group);
     };
     const Bytes words = pairs * of.shape.padded() * sizeof(std::uint32_t);
     const std::uint64_t sequences = std::uint64_t{problem_.bins - 1} * phases_ + amplitudes_;

@@ -8,18 +8,13 @@ namespace mgpu::pinn {
 
 DomainProgram::DomainProgram(DomainWorkload& workload, DeviceResources& device, Mode mode, Way way,
                              std::uint64_t parts)
-    : workload_(workload),
-      problem_(workload.problem()),
-      mode_(mode),
+    : PartitionedProgram(workload, mode, workload.values() ? device.peer() : nullptr),
       lanes_(device.traits().cpu ? 8 : 64),
-      trainer_(workload.part(0), std::move(way), device),
+      trainer_(workload.training(0), std::move(way), device, problem_.parts, problem_.shards),
       in_series_(!device.traits().cpu && trainer_.is_by_shard()),
-      peer_(workload.values(0) != nullptr ? device.peer() : nullptr),
-      states_(device.allocate(problem_.parts * trainer_.state_size() * kNumber)),
       endings_(device.allocate(parts * trainer_.ending_size() * kNumber)),
       own_values_(device.allocate(workload.all_values() * kNumber)),
-      nothing_(workload.all_values()),
-      staged_(problem_.parts * trainer_.state_size()) {
+      nothing_(workload.all_values()) {
   const Network& wide = trainer_.network();
   const std::string of = equation_options(problem_) + (device.traits().cpu ? " -DROLLED" : "");
   values_at_end_ = device.kernel(
@@ -29,37 +24,16 @@ DomainProgram::DomainProgram(DomainWorkload& workload, DeviceResources& device, 
   for (std::uint64_t p = 0; p < parts; ++p) trained_.push_back(trainer_.make(device));
 }
 
-void DomainProgram::bring_states(const Slice& parts, Stream& stream) {
-  const std::uint64_t each = trainer_.state_size();
-  for (std::uint64_t p = parts.begin; p < parts.end; ++p)
-    trainer_.widen_state(workload_.initial(p), staged_.data() + p * each);
-  stream.upload(*states_, parts.begin * each * kNumber,
-                std::as_bytes(std::span(staged_).subspan(parts.begin * each, parts.size() * each)));
-}
-
 void DomainProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
-  sample_ = workload_.sample();
-  done_ = slice;
-  neighbours_.clear();
-  before_.reset();
-  after_.reset();
-  if (workload_.shares(slice)) {
-    for (const Owner& owner : workload_.owners()) {
-      if (owner.items.end == slice.begin) before_ = owner.device;
-      if (owner.items.begin == slice.end) after_ = owner.device;
-    }
-    for (const auto& each : {before_, after_})
-      if (each) neighbours_.push_back(*each);
-  }
-  if (neighbours_.empty() && slice.size() < problem_.parts)  // a part by itself is told nothing
+  settle_between_neighbours(slice, false);
+  if (others_.empty() && slice.size() < problem_.parts)  // a part by itself is told nothing
     stream.upload(*own_values_, 0, std::as_bytes(std::span(nothing_)));
   if (mode_ == Mode::end_to_end) bring_states(slice, stream);
   for (std::uint64_t p = slice.begin; p < slice.end; ++p) {
-    trainer_.begin(trained(slice, p), *states_, p, stream);
-    trainer_.draw(trained(slice, p), workload_.part(p), 0, stream);
+    trainer_.begin(trained(slice, p), p, stream);
+    trainer_.draw(trained(slice, p), workload_.training(p), {0, problem_.shards}, 0, stream);
   }
-  if (!neighbours_.empty())
-    peer_->sync(neighbours_, neighbours_);  // nobody reads values of the sample before any more
+  meet();  // nobody reads values of the sample before any more
 }
 
 // What the network of `part` is at an end of the part beyond it: 0, the upper one of that before;
@@ -68,48 +42,49 @@ void DomainProgram::tell(const Slice& slice, std::uint64_t part, unsigned end, s
                          Buffer& values, Stream& stream) {
   const std::uint64_t to = end == 0 ? part - 1 : part + 1;
   const unsigned side = end == 0 ? 1 : 0;
-  const Problem of = workload_.part(to);
+  const Problem of = workload_.training(to);
   const std::uint64_t sides = problem_.in_time() ? 2 : 4,
                       count = (of.boundary + sides - 1 - side) / sides,
                       at = workload_.values_of(to, side);
   if (count == 0) return;
   stream.launch(
-      *values_at_end_, {{count * lanes_, 1, 1}, {lanes_, 1, 1}},
+      *values_at_end_, grid_of(count * lanes_, lanes_),
       {&trained(slice, part).parameters_after(round), &values, u32(at), side,
        of.seed_of_points(round), static_cast<float>(side == 0 ? of.first().low : of.first().high)});
-  const std::optional<DeviceIndex>& owner = to < slice.begin ? before_ : after_;
-  if ((to < slice.begin || to >= slice.end) && owner)
-    peer_->put(values, at * kNumber, *workload_.values(round % 2), *owner, at * kNumber,
+  const Owner* const owner = to < slice.begin  ? neighbours_.before
+                             : to >= slice.end ? neighbours_.after
+                                               : nullptr;
+  if (owner != nullptr)
+    peer_->put(values, at * kNumber, workload_.values()[round], owner->device, at * kNumber,
                count * kNumber);
 }
 
 void DomainProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) {
   // Values of even and of odd steps have places of their own, so that one meeting a step is enough.
-  Buffer& values =
-      neighbours_.empty() ? *own_values_ : workload_.values(round % 2)->piece(peer_->self());
+  Buffer& values = others_.empty() ? *own_values_ : workload_.values()[round].piece(peer_->self());
   for (std::uint64_t p = slice.begin; p < slice.end; ++p) {
     if (draws_before(problem_, round))
-      trainer_.draw(trained(slice, p), workload_.part(p), round, stream);
+      trainer_.draw(trained(slice, p), workload_.training(p), {0, problem_.shards}, round, stream);
     if (p > 0) tell(slice, p, 0, round, values, stream);
     if (p + 1 < problem_.parts) tell(slice, p, 1, round, values, stream);
   }
-  if (!neighbours_.empty()) peer_->sync(neighbours_, neighbours_);
+  meet();
   if (in_series_)
     stream.begin_series(static_cast<unsigned>(slice.size()) * (1 + trainer_.launches_of_step()));
   for (std::uint64_t p = slice.begin; p < slice.end; ++p) {
-    const Problem part = workload_.part(p);
-    stream.launch(*take_values_, grid_of(trainer_.places(), trainer_.local()),
+    const Problem part = workload_.training(p);
+    stream.launch(*take_values_, grid_of(trainer_.places(part.shards), trainer_.local()),
                   {trained(slice, p).points.get(), &values, u32(workload_.values_of(p, 0)),
                    u32(workload_.values_of(p, 1)),
                    (part.goes_on_below ? 1U : 0U) + (part.goes_on_above ? 2U : 0U),
                    trainer_.places_of_shard(), part.shards, part.points, part.boundary,
-                   u32(trainer_.places())});
+                   u32(trainer_.places(part.shards))});
     trainer_.step(trained(slice, p), round, stream);
   }
-  if (round + 1 == problem_.steps && mode_ == Mode::end_to_end) bring_endings(slice, stream);
+  if (round + 1 == problem_.steps && mode_ == Mode::end_to_end) bring_result(slice, stream);
 }
 
-void DomainProgram::bring_endings(const Slice& slice, Stream& stream) {
+void DomainProgram::bring_result(const Slice& slice, Stream& stream) {
   for (std::uint64_t p = slice.begin; p < slice.end; ++p)
     trainer_.keep_ending(trained(slice, p), *endings_, p - slice.begin, stream);
   landing_.resize(slice.size() * trainer_.ending_size());
@@ -118,10 +93,10 @@ void DomainProgram::bring_endings(const Slice& slice, Stream& stream) {
 
 Completion DomainProgram::publish(Stream& stream) {
   if (sample_ != workload_.sample() || !done_) return {};
-  if (mode_ != Mode::end_to_end) bring_endings(*done_, stream);
+  if (mode_ != Mode::end_to_end) bring_result(*done_, stream);
   return [this] {
     for (std::uint64_t p = done_->begin; p < done_->end; ++p)
-      workload_.arrived(
+      workload_.add_ending(
           p, trainer_.ending(landing_.data() + (p - done_->begin) * trainer_.ending_size()));
   };
 }

@@ -11,32 +11,10 @@
 #include "suites/pinn/state_file.hpp"
 
 namespace mgpu::pinn {
-DomainWorkload::DomainWorkload(const SuiteParams& params)
-    : problem_(problem_of(params)),
-      network_{problem_.layers, problem_.width},
-      shape_(shape_of(problem_)),
-      host_threads_(params.host_threads),
-      initial_(problem_.parts * 3 * network_.count()),
-      arrivals_(problem_.parts, params.host_threads),
-      parts_(problem_.parts) {
-  for (std::uint64_t p = 0; p < problem_.parts; ++p)
-    fill_initial(network_, part(p).seed,
-                 std::span(initial_).subspan(p * 3 * network_.count(), network_.count()));
-}
-
-std::span<const float> DomainWorkload::initial(std::uint64_t part) const {
-  return std::span(initial_).subspan(part * 3 * network_.count(), 3 * network_.count());
-}
-
-Demand DomainWorkload::demand(const DeviceTraits&) const {
-  Demand demand;
-  demand.fp32 = problem_.flop_per_point() * shape_.ops;
-  return demand;
-}
 
 Capacity DomainWorkload::capacity(const DeviceTraits& device, Mode) const {
   Capacity capacity;
-  const Problem each = part(0);
+  const Problem each = training(0);
   const std::vector<Way> all = ways(device, each, &capacity.reason);
   if (all.empty()) return capacity;
   const TrainerMemory memory = memory_of(each, all.front());
@@ -47,7 +25,7 @@ Capacity DomainWorkload::capacity(const DeviceTraits& device, Mode) const {
     const Bytes all_of_it =
         memory.shared + parts * memory.each + states + endings + 3 * all_values() * sizeof(float);
     if (std::max({memory.largest, states, endings}) > device.max_allocation ||
-        all_of_it > device.global_memory / 10 * 9)
+        all_of_it > device.usable_memory())
       continue;
     capacity.fits = capacity.pipeline = parts;
     capacity.resident = all_of_it;
@@ -60,38 +38,9 @@ Capacity DomainWorkload::capacity(const DeviceTraits& device, Mode) const {
 
 std::unique_ptr<DeviceProgram> DomainWorkload::program(DeviceResources& device, Mode mode,
                                                        const Capacity& capacity) {
-  return std::make_unique<DomainProgram>(
-      *this, device, mode,
-      named_or_first(ways(device.traits(), part(0)), &Way::name, preferred(device.traits())),
-      capacity.fits);
+  return std::make_unique<DomainProgram>(*this, device, mode, way_on(device.traits()),
+                                         capacity.fits);
 }
-
-void DomainWorkload::connect(PeerGroup& group) {
-  for (auto& values : values_) values = group.allocate(all_values() * sizeof(float));
-}
-
-void DomainWorkload::disconnect() {
-  for (auto& values : values_) values.reset();
-}
-
-bool DomainWorkload::shares(const Slice& parts) const {
-  return owners_.size() > 1 && std::any_of(owners_.begin(), owners_.end(), [&](const Owner& owner) {
-           return owner.items == parts;
-         });
-}
-
-void DomainWorkload::begin_sample() {
-  arrivals_.begin_sample({});
-  parts_.assign(problem_.parts, {});
-}
-
-void DomainWorkload::arrived(std::uint64_t part, Ending ending) {
-  parts_[part] = std::move(ending);
-  const Slice slice{part, part + 1};
-  arrivals_.arrived({&slice, 1});
-}
-
-std::string DomainWorkload::digest() const { return digest_of(parts_); }
 
 // With what the parts beyond its ends are there, in the first step or before the last one.
 std::vector<Collocation> DomainWorkload::points_of(std::uint64_t part, std::uint32_t step,
@@ -99,7 +48,7 @@ std::vector<Collocation> DomainWorkload::points_of(std::uint64_t part, std::uint
   const Problem problem = problem_.part(part);
   std::vector<Collocation> points = collocation(problem, 0, problem.shards, step);
   const auto take = [&](double x, std::uint64_t other) {
-    const auto of = last ? std::span<const float>(parts_[other].before)
+    const auto of = last ? std::span<const float>(endings_[other].before)
                          : initial(other).first(network_.count());
     const std::vector<double> parameters = widened(of);
     Evaluation evaluation(network_, 1);
@@ -114,7 +63,7 @@ std::vector<Collocation> DomainWorkload::points_of(std::uint64_t part, std::uint
 
 // Its loss in the first step and in the last one, the gradient in that, and Adam's step.
 std::string DomainWorkload::first_wrong(std::uint64_t part, std::uint64_t seed) const {
-  const Ending& found = parts_[part];
+  const Ending& found = endings_[part];
   const Check check(problem_.part(part), network_, host_threads_);
   const std::vector<Loss> first{
       check.loss(widened(initial(part).first(network_.count())), points_of(part, 0, false))};
@@ -128,7 +77,7 @@ Solution DomainWorkload::found() const {
   Solution whole;
   whole.values.resize(Solution::rows * Solution::columns);
   for (std::uint64_t p = 0; p < problem_.parts; ++p) {
-    const Solution one = solution_of_network(problem_, parts_[p].parameters, host_threads_);
+    const Solution one = solution_of_network(problem_, endings_[p].parameters, host_threads_);
     for (std::size_t i = 0; i < whole.values.size(); ++i)
       if (std::min<std::uint64_t>(i % Solution::columns * problem_.parts / (Solution::columns - 1),
                                   problem_.parts - 1) == p)
@@ -149,8 +98,9 @@ double DomainWorkload::greatest_step() const {
                       y.low + (y.high - y.low) * static_cast<double>(i) / (places - 1)});
     std::vector<double> below(places), above(places);
     Evaluation(network_, places)
-        .evaluate(widened(parts_[p - 1].parameters).data(), line, below.data());
-    Evaluation(network_, places).evaluate(widened(parts_[p].parameters).data(), line, above.data());
+        .evaluate(widened(endings_[p - 1].parameters).data(), line, below.data());
+    Evaluation(network_, places)
+        .evaluate(widened(endings_[p].parameters).data(), line, above.data());
     for (std::size_t i = 0; i < places; ++i)
       greatest = std::max(greatest, std::abs(below[i] - above[i]));
   }
@@ -158,13 +108,12 @@ double DomainWorkload::greatest_step() const {
 }
 
 Findings DomainWorkload::findings() {
-  if (!solution_) solution_ = solution_of(problem_, host_threads_);
   Findings findings;
   std::vector<float> losses(3 * std::size_t{problem_.steps});  // of all parts, added up
-  for (const Ending& part : parts_)
+  for (const Ending& part : endings_)
     for (std::size_t i = 0; i < losses.size(); ++i) losses[i] += part.losses[i];
   const float* const last = losses.data() + losses.size() - 3;
-  findings.figures = {{"relative L2 error", relative_error(found(), *solution_)},
+  findings.figures = {{"relative L2 error", relative_error(found(), solution())},
                       {"greatest step between parts", greatest_step()},
                       {"loss of the equation, of all parts", last[0]},
                       {"loss on the boundary and at ends of parts", last[1]},
@@ -208,14 +157,9 @@ Verdict DomainWorkload::verify(VerifyLevel level, std::uint64_t seed) {
 // The networks one below the other, each as a training's; the grid as of one.
 void DomainWorkload::write_result(const std::filesystem::path& file) const {
   std::vector<std::vector<float>> states;
-  for (const Ending& part : parts_) {
-    std::vector<float>& state = states.emplace_back();
-    for (const auto* of : {&part.parameters, &part.mean, &part.square})
-      state.insert(state.end(), of->begin(), of->end());
-  }
+  for (const Ending& part : endings_) states.push_back(state_of(part));
   write_state_files(file, problem_, states);
-  const Solution known = solution_ ? *solution_ : solution_of(problem_, host_threads_);
-  write_solution_file(file, Solution::rows, found().values, known.values);
+  write_solution_file(file, Solution::rows, found().values, solution().values);
 }
 
 }  // namespace mgpu::pinn

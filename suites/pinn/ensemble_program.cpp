@@ -10,20 +10,9 @@ EnsembleProgram::EnsembleProgram(EnsembleWorkload& workload, DeviceResources& de
       problem_(workload.problem()),
       mode_(mode),
       in_series_(!device.traits().cpu),
-      trainer_(problem_, std::move(way), device),
-      trained_(trainer_.make(device)),
-      states_(device.allocate(problem_.members * trainer_.state_size() * kNumber)),
-      staged_(problem_.members * trainer_.state_size()) {
+      trainer_(problem_, std::move(way), device, problem_.members, problem_.shards),
+      trained_(trainer_.make(device)) {
   for (auto& each : endings_) each = device.allocate(members * trainer_.ending_size() * kNumber);
-}
-
-void EnsembleProgram::bring_states(const Slice& members, Stream& stream) {
-  const std::uint64_t each = trainer_.state_size();
-  for (std::uint64_t m = members.begin; m < members.end; ++m)
-    trainer_.widen_state(workload_.initial(m), staged_.data() + m * each);
-  stream.upload(
-      *states_, members.begin * each * kNumber,
-      std::as_bytes(std::span(staged_).subspan(members.begin * each, members.size() * each)));
 }
 
 void EnsembleProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
@@ -38,9 +27,10 @@ void EnsembleProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream)
 }
 
 void EnsembleProgram::train(std::uint64_t number, Stream& stream) {
-  const Problem member = problem_.member(number);
-  trainer_.begin(trained_, *states_, number, stream);
-  trainer_.draw(trained_, member, 0, stream);
+  const Problem member = workload_.training(number);
+  const Slice all{0, problem_.shards};
+  trainer_.begin(trained_, number, stream);
+  trainer_.draw(trained_, member, all, 0, stream);
   for (std::uint32_t first = 0; first < problem_.steps; first += kSeries) {
     const std::uint32_t end = std::min(first + kSeries, problem_.steps);
     unsigned launches = 0;
@@ -48,7 +38,7 @@ void EnsembleProgram::train(std::uint64_t number, Stream& stream) {
       launches += trainer_.launches_of_step() + (draws_before(member, round) ? 1U : 0U);
     if (in_series_) stream.begin_series(launches);
     for (std::uint32_t round = first; round < end; ++round) {
-      if (draws_before(member, round)) trainer_.draw(trained_, member, round, stream);
+      if (draws_before(member, round)) trainer_.draw(trained_, member, all, round, stream);
       trainer_.step(trained_, round, stream);
     }
   }
@@ -57,7 +47,7 @@ void EnsembleProgram::train(std::uint64_t number, Stream& stream) {
 void EnsembleProgram::finished(const Slice& slice) {
   const unsigned slot = under_way_[0] == slice ? 0 : 1;
   for (std::uint64_t m = slice.begin; m < slice.end; ++m)
-    workload_.arrived(
+    workload_.add_ending(
         m, trainer_.ending(landing_[slot].data() + (m - slice.begin) * trainer_.ending_size()));
 }
 

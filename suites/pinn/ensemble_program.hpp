@@ -20,7 +20,10 @@ class EnsembleProgram final : public DeviceProgram {
   void finished(const Slice& slice) override;
 
  private:
-  void bring_states(const Slice& members, Stream& stream);
+  void bring_states(const Slice& members, Stream& stream) {
+    trainer_.bring_states(
+        members, [&](std::uint64_t m) { return workload_.initial(m); }, stream);
+  }
   void train(std::uint64_t number, Stream& stream);
 
   EnsembleWorkload& workload_;
@@ -28,10 +31,9 @@ class EnsembleProgram final : public DeviceProgram {
   const Mode mode_;
   const bool in_series_;
   Trainer trainer_;
-  Trained trained_;  // the members, one after the other
-  std::unique_ptr<Buffer> states_;
+  Trained trained_;                     // the members, one after the other
   std::unique_ptr<Buffer> endings_[2];  // by slot
-  std::vector<float> staged_, landing_[2];
+  std::vector<float> landing_[2];
   Slice under_way_[2];
 };
 

@@ -32,29 +32,6 @@ std::vector<std::size_t> by_error(const std::vector<double>& errors) {
 
 }  // namespace
 
-EnsembleWorkload::EnsembleWorkload(const SuiteParams& params)
-    : problem_(problem_of(params)),
-      network_{problem_.layers, problem_.width},
-      shape_(shape_of(problem_)),
-      host_threads_(params.host_threads),
-      initial_(problem_.members * 3 * network_.count()),
-      arrivals_(problem_.members, params.host_threads),
-      members_(problem_.members) {
-  for (std::uint64_t m = 0; m < problem_.members; ++m)
-    fill_initial(network_, problem_.member(m).seed,
-                 std::span(initial_).subspan(m * 3 * network_.count(), network_.count()));
-}
-
-std::span<const float> EnsembleWorkload::initial(std::uint64_t member) const {
-  return std::span(initial_).subspan(member * 3 * network_.count(), 3 * network_.count());
-}
-
-Demand EnsembleWorkload::demand(const DeviceTraits&) const {
-  Demand demand;
-  demand.fp32 = problem_.flop_per_point() * shape_.ops;
-  return demand;
-}
-
 Capacity EnsembleWorkload::capacity(const DeviceTraits& device, Mode) const {
   Capacity capacity;
   const std::vector<Way> all = ways(device, problem_, &capacity.reason);
@@ -66,7 +43,7 @@ Capacity EnsembleWorkload::capacity(const DeviceTraits& device, Mode) const {
     const Bytes ending = members * (5 * parameters + Bytes{problem_.steps} * 12);
     const Bytes all_of_it = memory.shared + memory.each + states + 2 * ending;
     if (std::max({memory.largest, states, ending}) > device.max_allocation ||
-        all_of_it > device.global_memory / 10 * 9)
+        all_of_it > device.usable_memory())
       continue;
     capacity.fits = capacity.pipeline = members;
     capacity.resident = all_of_it;
@@ -79,32 +56,17 @@ Capacity EnsembleWorkload::capacity(const DeviceTraits& device, Mode) const {
 
 std::unique_ptr<DeviceProgram> EnsembleWorkload::program(DeviceResources& device, Mode mode,
                                                          const Capacity& capacity) {
-  return std::make_unique<EnsembleProgram>(
-      *this, device, mode,
-      named_or_first(ways(device.traits(), problem_), &Way::name, preferred(device.traits())),
-      capacity.fits);
+  return std::make_unique<EnsembleProgram>(*this, device, mode, way_on(device.traits()),
+                                           capacity.fits);
 }
-
-void EnsembleWorkload::begin_sample() {
-  arrivals_.begin_sample({});
-  members_.assign(problem_.members, {});
-}
-
-void EnsembleWorkload::arrived(std::uint64_t member, Ending ending) {
-  members_[member] = std::move(ending);
-  const Slice slice{member, member + 1};
-  arrivals_.arrived({&slice, 1});
-}
-
-std::string EnsembleWorkload::digest() const { return digest_of(members_); }
 
 // As a training by itself is checked, with all its points for the only shard.
 std::string EnsembleWorkload::first_wrong(std::uint64_t member, std::uint64_t seed) {
-  const Problem problem = in_one_shard(problem_.member(member));
+  const Problem problem = in_one_shard(training(member));
   if (!replayed_.contains(member))
     replayed_[member] = replay(problem, network_, initial(member), host_threads_);
   Outcome outcome;
-  outcome.whole = members_[member];
+  outcome.whole = endings_[member];
   if (std::string wrong = wrong_losses(replayed_[member], outcome.whole); !wrong.empty())
     return wrong;
   if (first_without_number(outcome.whole.losses) > 0) return {};
@@ -116,13 +78,12 @@ std::string EnsembleWorkload::first_wrong(std::uint64_t member, std::uint64_t se
 }
 
 const std::vector<double>& EnsembleWorkload::errors() {
-  if (!solution_) solution_ = solution_of(problem_, host_threads_);
   const std::string now = digest();
   if (now == errors_of_) return errors_;
   errors_.clear();
-  for (const Ending& member : members_)
+  for (const Ending& member : endings_)
     errors_.push_back(relative_error(
-        solution_of_network(problem_, member.parameters, host_threads_), *solution_));
+        solution_of_network(problem_, member.parameters, host_threads_), solution()));
   errors_of_ = now;
   return errors_;
 }
@@ -134,22 +95,21 @@ Findings EnsembleWorkload::findings() {
   const std::size_t last = order.size() - 1, middle = last / 2;
   const double median =
       order.size() % 2 == 1 ? error(middle) : (error(middle) + error(middle + 1)) / 2;
-  findings.figures = {
-      {"relative L2 error, median of the members", median},
-      {"relative L2 error, best member", error(0)},
-      {"relative L2 error, worst member", error(last)},
-      {"seed of the best member", static_cast<double>(problem_.member(order[0]).seed)}};
+  findings.figures = {{"relative L2 error, median of the members", median},
+                      {"relative L2 error, best member", error(0)},
+                      {"relative L2 error, worst member", error(last)},
+                      {"seed of the best member", static_cast<double>(training(order[0]).seed)}};
   std::vector<std::pair<std::size_t, const char*>> shown{{0, "loss of the best member"}};
   if (last > 1) shown.push_back({middle, "loss of the median member"});
   if (last > 0) shown.push_back({last, "loss of the worst member"});
   for (const auto& [place, name] : shown)
-    findings.curves.push_back(loss_curve(name, members_[order[place]].losses));
-  for (std::uint64_t m = 0; m < members_.size(); ++m)
-    if (const std::uint32_t step = first_without_number(members_[m].losses); step > 0)
+    findings.curves.push_back(loss_curve(name, endings_[order[place]].losses));
+  for (std::uint64_t m = 0; m < endings_.size(); ++m)
+    if (const std::uint32_t step = first_without_number(endings_[m].losses); step > 0)
       findings.warnings.push_back(
           fmt::format("the loss of seed {} is no finite number from step {} on: --learning-rate "
                       "{:g} is too high",
-                      problem_.member(m).seed, step, problem_.rate));
+                      training(m).seed, step, problem_.rate));
   return findings;
 }
 
@@ -170,7 +130,7 @@ Verdict EnsembleWorkload::verify(VerifyLevel level, std::uint64_t seed) {
     if (!wrong.empty()) return;
     const std::uint64_t member = (first + i) % problem_.members;
     if (wrong = first_wrong(member, seed); !wrong.empty())
-      wrong = fmt::format("seed {}: {}", problem_.member(member).seed, wrong);
+      wrong = fmt::format("seed {}: {}", training(member).seed, wrong);
   });
   if (!wrong.empty()) return {Status::failed, method, wrong};
   const Findings found = findings();
@@ -182,20 +142,15 @@ Verdict EnsembleWorkload::verify(VerifyLevel level, std::uint64_t seed) {
 }
 
 void EnsembleWorkload::write_result(const std::filesystem::path& file) const {
-  const Solution known = solution_ ? *solution_ : solution_of(problem_, host_threads_);
   std::vector<Solution> found;
   std::vector<double> errors;
-  for (const Ending& member : members_) {
+  for (const Ending& member : endings_) {
     found.push_back(solution_of_network(problem_, member.parameters, host_threads_));
-    errors.push_back(relative_error(found.back(), known));
+    errors.push_back(relative_error(found.back(), solution()));
   }
   const std::size_t best = by_error(errors).front();
-  std::vector<float> state;
-  for (const auto* part :
-       {&members_[best].parameters, &members_[best].mean, &members_[best].square})
-    state.insert(state.end(), part->begin(), part->end());
-  write_state_file(file, problem_.member(best), state);
-  write_solution_file(file, Solution::rows, found[best].values, known.values);
+  write_state_file(file, training(best), state_of(endings_[best]));
+  write_solution_file(file, Solution::rows, found[best].values, solution().values);
 }
 
 }  // namespace mgpu::pinn

@@ -11,9 +11,7 @@ namespace {
 
 constexpr std::size_t kAcross = 8, kNeurons = 4;  // places and neurons whose sums are in registers
 
-constexpr std::size_t whole_blocks(std::size_t places) {
-  return (places + kAcross - 1) / kAcross * kAcross;
-}
+constexpr std::size_t whole_blocks(std::size_t places) { return round_up(places, kAcross); }
 
 // Of neurons n .. n + count - 1 of a layer of `width`, at kAcross places; rows are `row` numbers
 // apart.

@@ -38,20 +38,20 @@ class ByShard final : public Gradients {
     kernel_ = device.kernel("pinn_shards.cl", "shard_gradients", of + " -DSTEP=0");
     if (network.count() > most_of_step) return;
     step_ = device.kernel("pinn_shards.cl", "train_step", of + " -DSTEP=1");
-    const std::uint32_t nodes = (shards_ + branches - 1) / branches;
+    const std::uint32_t nodes = ceil_div(shards_, branches);
     nodes_ = device.allocate(Bytes{nodes} * stride_ * sizeof(float));
     counts_ = device.allocate((1 + Bytes{nodes}) * sizeof(std::uint32_t));
   }
 
   void enqueue(const At& at, std::uint64_t shards, Stream& stream) override {
-    stream.launch(*kernel_, {{shards * way_.threads, 1, 1}, {way_.threads, 1, 1}},
+    stream.launch(*kernel_, grid_of(shards * way_.threads, way_.threads),
                   {at.parameters, at.points, at.shards, places_, stride_, argument(weights_)});
   }
   unsigned launches() const override { return 1; }
 
   bool makes_steps() const override { return step_ != nullptr; }
   void enqueue_step(const At& at, const Step& step, Stream& stream) override {
-    stream.launch(*step_, {{std::size_t{shards_} * way_.threads, 1, 1}, {way_.threads, 1, 1}},
+    stream.launch(*step_, grid_of(std::size_t{shards_} * way_.threads, way_.threads),
                   {at.parameters, at.points, at.shards, places_, stride_, argument(weights_),
                    nodes_.get(), counts_.get(), step.after, step.mean, step.square, step.gradient,
                    step.losses, step.number, step.adam.rate, step.adam.epsilon});
@@ -97,8 +97,8 @@ class ByLayer final : public Gradients {
     const std::uint32_t last = problem_.layers - 1;
     stream.launch(*first_, {{count, width_, 1}, {32, 8, 1}},
                   {at.parameters, at.points, jets_.get()});
-    const Grid tiles{{row / way_.rows * (width_ / way_.columns) * way_.threads, 1, 1},
-                     {way_.threads, 1, 1}};
+    const Grid tiles =
+        grid_of(row / way_.rows * (width_ / way_.columns) * way_.threads, way_.threads);
     for (std::uint32_t l = 1; l <= last; ++l) {
       stream.launch(*forward_, tiles,
                     {at.parameters, jets_.get(), (l - 1) * layer, jets_.get(), std::uint64_t{0},
@@ -128,8 +128,8 @@ class ByLayer final : public Gradients {
     stream.launch(*weight_kernel_,
                   {{tiles * way_.weight_threads, last, shards}, {way_.weight_threads, 1, 1}},
                   {jets_.get(), bars_.get(), at.shards, layer, each, stride});
-    const std::size_t sums = 8, neurons = (width_ + 4 + sums - 1) / sums *
-                                          sums;  // with the output's bias and three losses
+    const std::size_t sums = 8, neurons = round_up(
+                                    width_ + 4, sums);  // with the output's bias and three losses
     stream.launch(*edges_, {{32, neurons, shards}, {32, sums, 1}},
                   {at.points, bars_.get(), jets_.get(), last * layer / 4, outward_.get(),
                    errors_.get(), at.shards, u32(network_.output()), each, stride});

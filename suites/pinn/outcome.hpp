@@ -25,12 +25,14 @@ struct Ending {
   std::vector<std::vector<float>> losses_of_shards;  // three each
 };
 
+// Its parameters and moments, as a training begins with them.
+std::vector<float> state_of(const Ending& ending);
+
 // SHA-256 of the parameters, moments and losses of all.
 std::string digest_of(std::span<const Ending> endings);
 
 struct Outcome {
   Ending whole;
-  std::vector<bool> arrived;  // by shard
   std::vector<std::vector<float>>
       parameters;  // of owners whose differ from others', to be found out
 };

@@ -13,24 +13,8 @@
 namespace mgpu::pinn {
 
 PinnWorkload::PinnWorkload(const SuiteParams& params)
-    : problem_(problem_of(params)),
-      network_{problem_.layers, problem_.width},
-      shape_(shape_of(problem_)),
-      host_threads_(params.host_threads),
-      check_(problem_, network_, host_threads_),
-      initial_(3 * network_.count()),
-      checkpoints_(problem_.shards, problem_.checkpoint_rounds) {
-  if (params.input) {
-    read_state_file(*params.input, problem_, initial_);
-  } else {
-    fill_initial(network_, problem_.seed, std::span(initial_).first(network_.count()));
-  }
-}
-
-Demand PinnWorkload::demand(const DeviceTraits&) const {
-  Demand demand;
-  demand.fp32 = problem_.flop_per_point() * static_cast<double>(problem_.points) * problem_.steps;
-  return demand;
+    : NetworksWorkload(params), check_(problem_, network_, host_threads_) {
+  if (params.input) read_state_file(*params.input, problem_, initial_);
 }
 
 Capacity PinnWorkload::capacity(const DeviceTraits& device, Mode) const {
@@ -46,7 +30,7 @@ Capacity PinnWorkload::capacity(const DeviceTraits& device, Mode) const {
     memory +=
         (shards + 3 * Bytes{problem_.shards} + problem_.snapshots + 12) * stride * sizeof(float) +
         Bytes{problem_.steps} * 12;
-    if (largest > device.max_allocation || memory > device.global_memory / 10 * 9) continue;
+    if (largest > device.max_allocation || memory > device.usable_memory()) continue;
     capacity.fits = capacity.pipeline = shards;
     capacity.resident = memory;
     return capacity;
@@ -58,22 +42,16 @@ Capacity PinnWorkload::capacity(const DeviceTraits& device, Mode) const {
 
 std::unique_ptr<DeviceProgram> PinnWorkload::program(DeviceResources& device, Mode mode,
                                                      const Capacity& capacity) {
-  return std::make_unique<TrainingProgram>(
-      *this, device, mode,
-      named_or_first(ways(device.traits(), problem_), &Way::name, preferred(device.traits())),
-      capacity.fits);
+  return std::make_unique<TrainingProgram>(*this, device, mode, way_on(device.traits()),
+                                           capacity.fits);
 }
 
 void PinnWorkload::connect(PeerGroup& group) {
-  for (auto& sums : sums_) sums = group.allocate(problem_.shards * exchanged_bytes());
-}
-
-void PinnWorkload::disconnect() {
-  for (auto& sums : sums_) sums.reset();
+  sums_.allocate(group, problem_.shards * exchanged_bytes());
 }
 
 void PinnWorkload::set_partition(std::span<const Owner> owners) {
-  owners_.assign(owners.begin(), owners.end());
+  NetworksWorkload::set_partition(owners);
   nodes_.clear();
   for (const Owner& owner : owners) {
     const std::vector<Node> theirs = nodes_of(owner.items.begin, owner.items.end);
@@ -86,69 +64,47 @@ bool PinnWorkload::repartition(std::span<const Owner> owners) {
   return true;
 }
 
-bool PinnWorkload::shares(const Slice& shards) const {
-  return owners_.size() > 1 && std::any_of(owners_.begin(), owners_.end(), [&](const Owner& owner) {
-           return owner.items == shards;
-         });
-}
-
-void PinnWorkload::begin_sample() {
-  checkpoints_.begin_sample();
-  restart();
-}
-
 void PinnWorkload::restart() {
-  checkpoints_.forget_incomplete();
-  begun_from_ = checkpoints_.complete();
-  ++sample_;
-  outcome_ = {};
-  outcome_.arrived.assign(problem_.shards, false);
-  outcome_.whole.shards.resize(problem_.shards);
-  outcome_.whole.losses_of_shards.resize(problem_.shards);
+  NetworksWorkload::restart();
+  parameters_.clear();
+  whole().shards.resize(problem_.shards);
+  whole().losses_of_shards.resize(problem_.shards);
 }
 
-void PinnWorkload::arrived(const Slice& shards, const Ending& ending) {
+void PinnWorkload::add_share(const Slice& shards, const Ending& ending) {
+  arrived(shards);
   const std::scoped_lock lock(mutex_);
-  for (std::uint64_t s = shards.begin; s < shards.end; ++s) {
-    outcome_.arrived[s] = true;
-    outcome_.whole.shards[s] = ending.shards[s - shards.begin];
-    outcome_.whole.losses_of_shards[s] = ending.losses_of_shards[s - shards.begin];
-  }
-  outcome_.parameters.push_back(ending.parameters);
-  if (!brings_state(shards)) return;
-  Ending& whole = outcome_.whole;
-  whole.parameters = ending.parameters;
-  whole.before = ending.before;
-  whole.mean = ending.mean;
-  whole.square = ending.square;
-  whole.gradient = ending.gradient;
-  whole.losses = ending.losses;
-  whole.snapshots = ending.snapshots;
+  std::vector<std::vector<float>> gradients = std::move(whole().shards),
+                                  losses = std::move(whole().losses_of_shards);
+  const auto first = static_cast<std::ptrdiff_t>(shards.begin);
+  std::copy(ending.shards.begin(), ending.shards.end(), gradients.begin() + first);
+  std::copy(ending.losses_of_shards.begin(), ending.losses_of_shards.end(), losses.begin() + first);
+  parameters_.push_back(ending.parameters);
+  if (brings_state(shards)) whole() = ending;
+  whole().shards = std::move(gradients);
+  whole().losses_of_shards = std::move(losses);
 }
-
-std::string PinnWorkload::digest() const { return digest_of({&outcome_.whole, 1}); }
 
 // Errors take a second or two, and are the same for the same parameters.
 const Findings& PinnWorkload::found() {
-  if (!solution_) solution_ = solution_of(problem_, host_threads_);
-  if (!found_ || found_of_ != outcome_.whole.parameters)
-    found_ = findings_of(problem_, outcome_.whole, *solution_, host_threads_);
-  found_of_ = outcome_.whole.parameters;
+  if (!found_ || found_of_ != whole().parameters)
+    found_ = findings_of(problem_, whole(), solution(), host_threads_);
+  found_of_ = whole().parameters;
   return *found_;
 }
 
 Verdict PinnWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   using Status = Verdict::Status;
   if (level == VerifyLevel::off) return {};
-  if (const auto missing = std::count(outcome_.arrived.begin(), outcome_.arrived.end(), false);
-      missing > 0)
-    return {Status::failed, check_.method(),
-            fmt::format("{} of {} shards did not arrive on the host", missing, problem_.shards)};
+  if (auto missing = arrivals_.look("shards")) {
+    missing->method = check_.method();
+    return *missing;
+  }
   if (!replayed_) replayed_ = replay(problem_, network_, initial_, host_threads_);
-  std::string wrong = wrong_losses(*replayed_, outcome_.whole);
+  std::string wrong = wrong_losses(*replayed_, whole());
   // Of numbers that are none nothing can be compared but where they come from: the first steps.
-  if (wrong.empty() && first_without_number(outcome_.whole.losses) == 0)
-    wrong = check_.first_wrong(outcome_, level == VerifyLevel::full, seed);
+  if (wrong.empty() && first_without_number(whole().losses) == 0)
+    wrong = check_.first_wrong({whole(), parameters_}, level == VerifyLevel::full, seed);
   if (!wrong.empty()) return {Status::failed, check_.method(), wrong};
   std::string method = check_.method();
   if (!replayed_->empty())
@@ -161,15 +117,10 @@ Verdict PinnWorkload::verify(VerifyLevel level, std::uint64_t seed) {
 }
 
 void PinnWorkload::write_result(const std::filesystem::path& file) const {
-  std::vector<float> state;
-  for (const auto* part :
-       {&outcome_.whole.parameters, &outcome_.whole.mean, &outcome_.whole.square})
-    state.insert(state.end(), part->begin(), part->end());
-  write_state_file(file, problem_, state);
-  const Solution known = solution_ ? *solution_ : solution_of(problem_, host_threads_);
-  write_solution_file(
-      file, Solution::rows,
-      solution_of_network(problem_, outcome_.whole.parameters, host_threads_).values, known.values);
+  write_state_file(file, problem_, state_of(whole()));
+  write_solution_file(file, Solution::rows,
+                      solution_of_network(problem_, whole().parameters, host_threads_).values,
+                      solution().values);
 }
 
 }  // namespace mgpu::pinn

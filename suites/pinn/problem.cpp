@@ -188,7 +188,7 @@ Problem Problem::member(std::uint64_t number) const {
 
 Problem Problem::part(std::uint64_t number) const {
   constexpr double overlap = 0.1;
-  const auto share = [&](std::uint32_t all) { return (all + parts - 1) / parts; };
+  const auto share = [&](std::uint32_t all) { return ceil_div(all, parts); };
   const double across = (whole().high - whole().low) / parts,
                low = whole().low + across * static_cast<double>(number);
   Problem part = member(number);
@@ -322,9 +322,7 @@ Shape shape_of(const Problem& problem) {
   shape.ops = static_cast<double>(problem.points) * problem.steps;
   shape.rate_unit = "points/s";
   shape.bytes_in = shape.bytes_out = network.count() * 3 * sizeof(float);
-  shape.cost.ops = shape.ops / static_cast<double>(problem.shards);
-  shape.cost.in_bytes = shape.cost.out_bytes =
-      static_cast<double>(shape.bytes_in) / static_cast<double>(problem.shards);
+  shape.spread_cost();
   return shape;
 }
 

@@ -87,10 +87,6 @@ struct Problem {
 
 inline constexpr std::uint64_t most_points = 1 << 23;
 
-constexpr std::uint32_t u32(std::uint64_t n) {
-  return static_cast<std::uint32_t>(n);
-}  // an argument of a kernel
-
 const char* name_of(Equation equation);
 
 // Points [begin, end) of `count` that belong to shard `s` of `shards`.

@@ -109,7 +109,7 @@ Check::Check(const Problem& problem, const Network& network, unsigned threads)
 std::vector<Loss> Check::losses(const std::vector<double>& parameters,
                                 const std::vector<Collocation>& points) const {
   constexpr std::size_t each = 16;
-  const std::size_t parts = (points.size() + each - 1) / each;
+  const std::size_t parts = ceil_div(points.size(), each);
   std::vector<Loss> all(points.size());
   parallel_for(parts, threads_, [&](std::uint64_t part) {
     Evaluation evaluation(network_, each * evaluations);

@@ -4,7 +4,8 @@
 
 namespace mgpu::pinn {
 
-Trainer::Trainer(const Problem& each, Way way, DeviceResources& device)
+Trainer::Trainer(const Problem& each, Way way, DeviceResources& device, std::uint64_t networks,
+                 std::uint64_t shards)
     : problem_(each),
       way_(std::move(way)),
       network_{each.layers, each.width},
@@ -12,14 +13,17 @@ Trainer::Trainer(const Problem& each, Way way, DeviceResources& device)
       count_(u32(wide_.count())),
       stride_(u32(wide_.stride())),
       hidden_(way_.by_layer ? each.layers - 1 : 0),
+      most_shards_(shards),
       local_(device.traits().cpu ? 16 : 64),
-      gradients_(Gradients::make(problem_, way_, problem_.shards, device)) {
+      gradients_(Gradients::make(problem_, way_, shards, device)),
+      staged_(networks * state_size()) {
   const std::string rolled = device.traits().cpu ? " -DROLLED" : "";
   draw_ = device.kernel("pinn_points.cl", "draw_points", equation_options(problem_) + rolled);
   begin_ = device.kernel("pinn_adam.cl", "begin_training", "");
   adam_ = device.kernel("pinn_adam.cl", "adam", "");
   keep_ = device.kernel("pinn_adam.cl", "keep", "");
-  shards_ = device.allocate(std::uint64_t{problem_.shards} * stride_ * kNumber);
+  states_ = device.allocate(in_pieces(staged_.size()));
+  shards_ = device.allocate(shards * stride_ * kNumber);
   list_ = device.allocate(8);  // of nodes, of which there are none
 }
 
@@ -30,63 +34,83 @@ Trained Trainer::make(DeviceResources& device) const {
     *each = device.allocate(std::uint64_t{stride_} * kNumber);  // whole vectors
   made.transposed = device.allocate(
       std::max<Bytes>(std::uint64_t{hidden_} * wide_.width * wide_.width * kNumber, kNumber));
-  made.losses = device.allocate(std::uint64_t{problem_.steps} * 3 * kNumber);
-  made.points = device.allocate(places() * 16);
+  made.losses = device.allocate(in_pieces(std::uint64_t{problem_.steps} * 3));
+  made.points = device.allocate(places(most_shards_) * 16);
   return made;
 }
 
-void Trainer::widen_state(std::span<const float> state, float* to) const {
-  for (std::size_t i = 0; i < 3; ++i)
-    widen(network_, wide_, state.data() + i * network_.count(), to + i * count_);
+std::vector<float> Trainer::own_layout(const float* from) const {
+  std::vector<float> to(network_.count());
+  narrow(network_, wide_, from, to.data());
+  return to;
 }
 
 Ending Trainer::ending(const float* from) const {
   Ending ending;
   std::vector<float>* const all[] = {&ending.parameters, &ending.before, &ending.mean,
                                      &ending.square, &ending.gradient};
-  for (std::size_t i = 0; i < 5; ++i) {
-    all[i]->resize(network_.count());
-    narrow(network_, wide_, from + i * count_, all[i]->data());
-  }
+  for (std::size_t i = 0; i < 5; ++i) *all[i] = own_layout(from + i * count_);
   const float* const losses = from + 5 * std::size_t{count_};
   ending.losses.assign(losses, losses + 3 * std::size_t{problem_.steps});
   return ending;
 }
 
-void Trainer::begin(const Trained& trained, Buffer& states, std::uint64_t number, Stream& stream) {
+void Trainer::bring_states(const Slice& networks, const States& initial, Stream& stream) {
+  const std::span<float> staged =
+      std::span(staged_).subspan(networks.begin * state_size(), networks.size() * state_size());
+  for (std::uint64_t i = 0; i < 3 * networks.size(); ++i)
+    widen(network_, wide_, initial(networks.begin + i / 3).data() + i % 3 * network_.count(),
+          staged.data() + i * count_);
+  stream.upload(*states_, networks.begin * state_size() * kNumber, std::as_bytes(staged));
+}
+
+void Trainer::begin(const Trained& trained, Buffer& states, std::uint64_t network,
+                    std::uint32_t steps, Stream& stream) {
   Buffer* const counts = gradients_->counts();
   stream.launch(
       *begin_, grid_of(count_, local_),
-      {&states, number * state_size(), &trained.parameters_after(0), trained.mean.get(),
+      {&states, network * state_size(), &trained.parameters_after(steps), trained.mean.get(),
        trained.square.get(), trained.transposed.get(), hidden_, u32(wide_.width), count_,
        counts != nullptr ? counts : list_.get(), counts != nullptr ? u32(counts->size() / 4) : 0U});
 }
 
-void Trainer::draw(const Trained& trained, const Problem& of, std::uint32_t step, Stream& stream) {
-  stream.launch(*draw_, grid_of(places(), local_),
-                {trained.points.get(), 0U, places_of_shard(), problem_.shards, problem_.points,
-                 problem_.boundary, problem_.initial, of.seed_of_points(step), u32(places()),
-                 static_cast<float>(of.first().low), static_cast<float>(of.first().high)});
+// Places behind those of the last of these shards are of the shards that follow: whatever is
+// computed there, nobody adds.
+void Trainer::draw(const Trained& trained, const Problem& of, const Slice& shards,
+                   std::uint32_t step, Stream& stream) {
+  const std::uint64_t all = places(shards.size());
+  stream.launch(
+      *draw_, grid_of(all, local_),
+      {trained.points.get(), u32(shards.begin), places_of_shard(), problem_.shards, problem_.points,
+       problem_.boundary, problem_.initial, of.seed_of_points(step), u32(all),
+       static_cast<float>(of.first().low), static_cast<float>(of.first().high)});
 }
 
-void Trainer::step(const Trained& trained, std::uint32_t round, Stream& stream) {
+void Trainer::step(const Trained& trained, std::uint32_t round, Stream& stream,
+                   std::uint64_t shards, const std::function<Sums()>& add) {
   Buffer &before = trained.parameters_after(round), &after = trained.parameters_after(round + 1);
   const Gradients::At at{&before, trained.transposed.get(), trained.points.get(), shards_.get()};
   const Problem::Step adam = problem_.adam(round);
-  if (gradients_->makes_steps()) {
+  if (!add && gradients_->makes_steps()) {
     Buffer* const losses = trained.losses.get();
     return gradients_->enqueue_step(at,
                                     {&after, trained.mean.get(), trained.square.get(),
                                      trained.gradient.get(), losses, round, adam},
                                     stream);
   }
-  gradients_->enqueue(at, problem_.shards, stream);
+  gradients_->enqueue(at, add ? shards : problem_.shards, stream);
+  const Sums sums = add ? add() : Sums{shards_.get(), list_.get()};
   constexpr std::size_t side = 32, parts = 8;  // of its work-groups
   stream.launch(
-      *adam_, {{(count_ + 3 + side - 1) / side * side, parts, 1}, {side, parts, 1}},
-      {shards_.get(), list_.get(), 0U, problem_.shards, &before, &after, trained.mean.get(),
+      *adam_, {{round_up(count_ + 3, side), parts, 1}, {side, parts, 1}},
+      {sums.sums, sums.list, u32(sums.nodes), problem_.shards, &before, &after, trained.mean.get(),
        trained.square.get(), trained.gradient.get(), trained.losses.get(), trained.transposed.get(),
        hidden_, u32(wide_.width), count_, stride_, round, adam.rate, adam.epsilon});
+}
+
+void Trainer::keep(Buffer& from, Buffer& to, std::uint64_t at, std::uint64_t count,
+                   Stream& stream) {
+  stream.launch(*keep_, grid_of(count, local_), {&from, &to, at, u32(count)});
 }
 
 void Trainer::keep_ending(const Trained& trained, Buffer& endings, std::uint64_t place,
@@ -95,11 +119,9 @@ void Trainer::keep_ending(const Trained& trained, Buffer& endings, std::uint64_t
                           &trained.parameters_after(problem_.steps - 1), trained.mean.get(),
                           trained.square.get(), trained.gradient.get()};
   const std::uint64_t at = place * ending_size();
-  for (std::uint64_t i = 0; i < 5; ++i)
-    stream.launch(*keep_, grid_of(count_, local_), {from[i], &endings, at + i * count_, count_});
-  stream.launch(
-      *keep_, grid_of(3 * std::uint64_t{problem_.steps}, local_),
-      {trained.losses.get(), &endings, at + 5 * std::uint64_t{count_}, 3 * problem_.steps});
+  for (std::uint64_t i = 0; i < 5; ++i) keep(*from[i], endings, at + i * count_, count_, stream);
+  keep(*trained.losses, endings, at + 5 * std::uint64_t{count_}, 3 * std::uint64_t{problem_.steps},
+       stream);
 }
 
 TrainerMemory memory_of(const Problem& each, const Way& way) {

@@ -122,7 +122,7 @@ void add_layers(const DeviceTraits& device, const Problem& problem, std::vector<
 
 std::uint32_t wide(const Problem& problem) {
   const std::uint32_t w = problem.width;
-  const auto up_to = [&](std::uint32_t to) { return (w + to - 1) / to * to; };
+  const auto up_to = [&](std::uint32_t to) { return round_up(w, to); };
   if (w > 64) return up_to(128);
   if (w > 32) return 64;
   // What work-groups cannot hold in local memory goes layer by layer, in tiles.
@@ -152,7 +152,7 @@ std::vector<Way> ways(const DeviceTraits& device, const Problem& problem, std::s
 std::uint64_t all_places(const Problem& problem, const Way& way, std::uint64_t shards) {
   const std::uint64_t all = shards * places_of_shard(problem);
   const std::uint64_t each = std::max<std::uint64_t>(block, way.rows / 4);
-  return way.by_layer ? (all + each - 1) / each * each : all;
+  return way.by_layer ? round_up(all, each) : all;
 }
 
 Bytes jet_bytes(const Problem& problem, const Way& way, std::uint64_t shards) {

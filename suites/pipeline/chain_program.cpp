@@ -1,43 +1,28 @@
 #include "suites/pipeline/chain_program.hpp"
 
-#include "suites/common/shares.hpp"
-
 namespace mgpu::pipeline {
 
-ChainProgram::ChainProgram(ChainWorkload& workload, DeviceResources& device, Mode mode,
+ChainProgram::ChainProgram(PipelineWorkload& workload, DeviceResources& device, Mode mode,
                            std::size_t group)
-    : workload_(workload),
-      problem_(workload.problem()),
-      mode_(mode),
+    : PartitionedProgram(workload, mode, device.peer()),
       variant_(variant_name(group)),
       kernels_(device, problem_, group),
-      peer_(device.peer()),
       records_(device.allocate(problem_.in_bytes())),
       results_(device.allocate(problem_.out_bytes())) {}
 
 // Nobody reads or writes what lies here from a sample before: each ends when all have computed
 // their last batch.
 void ChainProgram::enqueue(const Slice& slice, unsigned, Stream&) {
-  sample_ = workload_.arrivals().sample();
-  done_ = slice;
-  before_.reset();
-  after_.reset();
-  mail_of_after_ = nullptr;
-  if (peer_ == nullptr) return;
-  const auto& owners = workload_.owners();
-  const Owner* const mine = owner_of(owners, slice);
-  if (mine == nullptr || mine->device != peer_->self()) return;
-  const Neighbours neighbours = neighbours_of(owners, slice, false);
-  if (neighbours.before != nullptr) before_ = neighbours.before->device;
-  if (neighbours.after == nullptr) return;
-  after_ = neighbours.after->device;
-  mail_of_after_ = workload_.mail()->remote(peer_->self(), *after_);
+  settle_between_neighbours(slice, false);
+  mail_of_after_ = neighbours_.after == nullptr
+                       ? nullptr
+                       : workload_.mail()->remote(peer_->self(), neighbours_.after->device);
 }
 
 // A part of the stages that is by itself, to see what it takes, has nothing to read or to write.
 Records ChainProgram::source(const Slice& slice, std::uint32_t batch) {
   if (slice.begin == 0) return {records_.get(), problem_.first(batch) * problem_.width()};
-  if (!before_) return {&kernels_.spare(), 0};
+  if (neighbours_.before == nullptr) return {&kernels_.spare(), 0};
   return {&workload_.mail()->piece(peer_->self()), batch % 2 * problem_.most_handed_over() / 4};
 }
 
@@ -53,7 +38,8 @@ void ChainProgram::enqueue_round(const Slice& slice, std::uint32_t batch, Stream
     const Bytes each = Bytes{problem_.width()} * 4;
     stream.upload(*records_, first * each, workload_.records().subspan(first * each, count * each));
   }
-  if (batch == 0 && before_) peer_->sync({}, {&*before_, 1});
+  if (batch == 0 && neighbours_.before != nullptr)
+    peer_->sync({}, {&neighbours_.before->device, 1});
   kernels_.run(slice.begin, slice.end, source(slice, batch), target(slice, batch), count, stream);
   hand_over(slice, batch);
   if (is_last(slice) && mode_ == Mode::end_to_end) {
@@ -67,33 +53,29 @@ void ChainProgram::enqueue_round(const Slice& slice, std::uint32_t batch, Stream
 // free for batch b from when batch b - 2 was read there.
 void ChainProgram::hand_over(const Slice& slice, std::uint32_t batch) {
   const std::uint64_t batches = problem_.batches();
+  const auto [before, after] = neighbours_;
   std::vector<DeviceIndex> signal, await;
-  if (after_) {
+  if (after != nullptr) {
     if (mail_of_after_ == nullptr)
-      peer_->put(kernels_.spare(), 0, *workload_.mail(), *after_,
+      peer_->put(kernels_.spare(), 0, *workload_.mail(), after->device,
                  batch % 2 * problem_.most_handed_over(),
                  problem_.count(batch) * problem_.stages[slice.end - 1].width_after() * 4);
-    signal.push_back(*after_);
-    if (batch >= 1 && batch + 1 < batches) await.push_back(*after_);
+    signal.push_back(after->device);
+    if (batch >= 1 && batch + 1 < batches) await.push_back(after->device);
   }
-  if (before_) {
-    if (batch + 2 < batches) signal.push_back(*before_);
-    if (batch + 1 < batches) await.push_back(*before_);
+  if (before != nullptr) {
+    if (batch + 2 < batches) signal.push_back(before->device);
+    if (batch + 1 < batches) await.push_back(before->device);
   }
   if (!signal.empty() || !await.empty()) peer_->sync(signal, await);
 }
 
-void ChainProgram::finished(const Slice& slice) {
-  const Slice all{0, problem_.batches()};
-  if (is_last(slice)) workload_.arrivals().arrived({&all, 1});
+void ChainProgram::bring_result(const Slice& slice, Stream& stream) {
+  if (is_last(slice)) stream.download(*results_, 0, workload_.results());
 }
 
-Completion ChainProgram::publish(Stream& stream) {
-  if (mode_ == Mode::end_to_end || sample_ != workload_.arrivals().sample() || !done_ ||
-      !is_last(*done_))
-    return {};
-  stream.download(*results_, 0, workload_.results());
-  return [this] { finished(*done_); };
+void ChainProgram::finished(const Slice& slice) {
+  if (is_last(slice)) workload_.arrived({0, problem_.batches()});
 }
 
 }  // namespace mgpu::pipeline

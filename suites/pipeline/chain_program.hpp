@@ -9,48 +9,34 @@
 // host is not asked between batches.
 #pragma once
 
-#include <optional>
-
 #include "suites/pipeline/pipeline_workload.hpp"
 #include "suites/pipeline/stage_kernels.hpp"
 
 namespace mgpu::pipeline {
 
-class ChainProgram final : public DeviceProgram, public IterativeProgram {
+class ChainProgram final : public PartitionedProgram<PipelineWorkload> {
  public:
   // `workload` outlives it. Throws what StageKernels does.
-  ChainProgram(ChainWorkload& workload, DeviceResources& device, Mode mode, std::size_t group);
+  ChainProgram(PipelineWorkload& workload, DeviceResources& device, Mode mode, std::size_t group);
 
   StageKernels& kernels() { return kernels_; }
-  ProgramInterfaces interfaces() override { return {.iterative = this}; }
   std::string kernel_variant() const override { return variant_; }
   void load(Stream& stream) override { stream.upload(*records_, 0, workload_.records()); }
-  void prepare(Stream&) override {}
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   void enqueue_round(const Slice& slice, std::uint32_t batch, Stream& stream) override;
-  Brings brings() const override {
-    return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
-  }
   void finished(const Slice& slice) override;
-  Completion publish(Stream& stream) override;
 
  private:
+  void bring_result(const Slice& slice, Stream& stream) override;
   Records source(const Slice& slice, std::uint32_t batch);
   Records target(const Slice& slice, std::uint32_t batch);
   void hand_over(const Slice& slice, std::uint32_t batch);
   bool is_last(const Slice& slice) const { return slice.end == problem_.stages.size(); }
 
-  ChainWorkload& workload_;
-  const Problem& problem_;
-  const Mode mode_;
   const std::string variant_;
   StageKernels kernels_;
-  Peer* peer_;                                 // null: it exchanges nothing
   std::unique_ptr<Buffer> records_, results_;  // of all batches
-  std::optional<DeviceIndex> before_, after_;  // who has the stages there; none: nobody
   Buffer* mail_of_after_ = nullptr;            // null: its kernels do not reach it
-  std::optional<Slice> done_;
-  std::uint64_t sample_ = 0;  // of that
 };
 
 }  // namespace mgpu::pipeline

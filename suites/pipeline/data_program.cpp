@@ -4,7 +4,7 @@
 
 namespace mgpu::pipeline {
 
-DataProgram::DataProgram(DataWorkload& workload, DeviceResources& device, Mode mode, Items fits,
+DataProgram::DataProgram(PipelineWorkload& workload, DeviceResources& device, Mode mode, Items fits,
                          std::size_t group)
     : workload_(workload),
       problem_(workload.problem()),
@@ -24,7 +24,7 @@ void DataProgram::load(Stream& stream) { stream.upload(*records_[0], 0, workload
 
 void DataProgram::prepare(Stream&) {
   done_.clear();
-  sample_ = workload_.arrivals().sample();
+  sample_ = workload_.sample();
 }
 
 void DataProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
@@ -55,10 +55,12 @@ void DataProgram::download(const Slice& slice, Bytes offset, unsigned slot, Stre
 }
 
 Completion DataProgram::publish(Stream& stream) {
-  if (mode_ == Mode::end_to_end || sample_ != workload_.arrivals().sample()) return {};
+  if (mode_ == Mode::end_to_end || sample_ != workload_.sample()) return {};
   for (const Slice& slice : done_)
     download(slice, problem_.first(slice.begin) * problem_.width_after() * 4, 0, stream);
-  return [this] { workload_.arrivals().arrived(done_); };
+  return [this] {
+    for (const Slice& slice : done_) workload_.arrived(slice);
+  };
 }
 
 }  // namespace mgpu::pipeline

@@ -10,7 +10,7 @@ namespace mgpu::pipeline {
 class DataProgram final : public DeviceProgram {
  public:
   // Takes slices of at most `fits` batches. `workload` outlives it. Throws what StageKernels does.
-  DataProgram(DataWorkload& workload, DeviceResources& device, Mode mode, Items fits,
+  DataProgram(PipelineWorkload& workload, DeviceResources& device, Mode mode, Items fits,
               std::size_t group);
 
   StageKernels& kernels() { return kernels_; }
@@ -21,13 +21,13 @@ class DataProgram final : public DeviceProgram {
   Brings brings() const override {
     return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
   }
-  void finished(const Slice& slice) override { workload_.arrivals().arrived({&slice, 1}); }
+  void finished(const Slice& slice) override { workload_.arrived(slice); }
   Completion publish(Stream& stream) override;
 
  private:
   void download(const Slice& slice, Bytes offset, unsigned slot, Stream& stream);
 
-  DataWorkload& workload_;
+  PipelineWorkload& workload_;
   const Problem& problem_;
   const Mode mode_;
   const std::string variant_;

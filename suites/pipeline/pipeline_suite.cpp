@@ -23,9 +23,7 @@ std::uint64_t records_of_input(SuiteParams& params) { return problem_of(params).
 Shape shape(const SuiteParams& params) { return shape_of(problem_of(params)); }
 
 std::unique_ptr<Workload> make(const SuiteParams& params) {
-  const Problem problem = problem_of(params);
-  if (problem.place == Place::stages) return std::make_unique<ChainWorkload>(problem, params);
-  return std::make_unique<DataWorkload>(problem, params);
+  return std::make_unique<PipelineWorkload>(problem_of(params), params);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include "lib/workload/npy.hpp"
 #include "lib/workload/parallel_for.hpp"
 #include "lib/workload/splitmix64.hpp"
-#include "suites/common/sha256_hex.hpp"
 #include "suites/common/variants.hpp"
 #include "suites/pipeline/chain_program.hpp"
 #include "suites/pipeline/data_program.hpp"
@@ -21,11 +20,8 @@ void fill(std::span<std::byte> to, std::uint64_t seed, unsigned threads) {
   constexpr std::uint64_t at_once = std::uint64_t{1} << 17;
   auto* const words =
       reinterpret_cast<std::uint64_t*>(to.data());  // records have an even number of words
-  const std::uint64_t count = to.size() / 8;
-  parallel_for((count + at_once - 1) / at_once, threads, [&](std::uint64_t part) {
-    for (std::uint64_t i = part * at_once; i < std::min(count, (part + 1) * at_once); ++i)
-      words[i] = splitmix64(seed, i);
-  });
+  parallel_for(
+      to.size() / 8, threads, [&](std::uint64_t i) { words[i] = splitmix64(seed, i); }, at_once);
 }
 
 std::span<const std::uint32_t> words_of(std::span<const std::byte> bytes) {
@@ -35,11 +31,9 @@ std::span<const std::uint32_t> words_of(std::span<const std::byte> bytes) {
 }  // namespace
 
 PipelineWorkload::PipelineWorkload(const Problem& problem, const SuiteParams& params)
-    : problem_(problem),
-      shape_(shape_of(problem)),
-      host_threads_(params.host_threads),
-      pages_(host_bytes(problem), std::to_string(problem.records) + " records"),
-      arrivals_(problem.batches(), params.host_threads) {
+    : PartitionedWorkload(problem, params, host_bytes(problem),
+                          std::to_string(problem.records) + " records", problem.batches()) {
+  results_ = {pages_.data() + in_pages(problem_.in_bytes()), problem_.out_bytes()};
   const std::span<std::byte> to{pages_.data(), problem_.in_bytes()};
   if (params.input) {
     read_npy(*params.input, {problem_.records, problem_.width(), 4, NpyNumbers::int32}, to);
@@ -61,10 +55,6 @@ Demand PipelineWorkload::demand(const DeviceTraits&) const {
 
 std::vector<std::string> PipelineWorkload::kernel_variants(const DeviceTraits& device) const {
   return names_of(groups_for(device), variant_name);
-}
-
-std::size_t PipelineWorkload::group_on(const DeviceTraits& device) const {
-  return named_or_first(groups_for(device), variant_name, preferred(device));
 }
 
 void PipelineWorkload::note_times(const std::string& device,
@@ -98,13 +88,13 @@ bool PipelineWorkload::has_local_memory(const DeviceTraits& device, Capacity& ca
   return false;
 }
 
-Capacity PipelineWorkload::capacity_of_all(const DeviceTraits& device, Items items,
-                                           Bytes more) const {
+Capacity PipelineWorkload::capacity_of_all(const DeviceTraits& device) const {
   Capacity capacity;
   if (!has_local_memory(device, capacity)) return capacity;
   const Bytes in = problem_.in_bytes(), out = problem_.out_bytes();
   const auto usable = static_cast<Bytes>(static_cast<double>(device.global_memory) * usable_part);
-  capacity.resident = in + out + 3 * buffer_bytes(problem_) + more;
+  capacity.resident =
+      in + out + 3 * buffer_bytes(problem_) + (by_stages() ? 2 * problem_.most_handed_over() : 0);
   if (std::max(in, out) > device.max_allocation || capacity.resident > usable) {
     capacity.reason = "records, results and what lies between stages take " +
                       format_bytes(static_cast<double>(capacity.resident)) + "; the device has " +
@@ -114,11 +104,9 @@ Capacity PipelineWorkload::capacity_of_all(const DeviceTraits& device, Items ite
                       "; try --place data --mode end-to-end";
     return capacity;
   }
-  capacity.fits = capacity.pipeline = items;
+  capacity.fits = capacity.pipeline = shape_.items;
   return capacity;
 }
-
-std::string PipelineWorkload::digest() const { return sha256_hex(results()); }
 
 // "; by what stages take, ..." where all devices that have programs were measured.
 std::string PipelineWorkload::placement_words() const {
@@ -150,8 +138,7 @@ Verdict PipelineWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   const auto key = std::pair(whole, digest());
   if (const auto known = verified_.find(key); known != verified_.end()) return known->second;
   const Finding finding =
-      check(problem_, words_of(records()), words_of(std::as_const(*this).results()), whole, seed,
-            host_threads_);
+      check(problem_, words_of(records()), words_of(results()), whole, seed, host_threads_);
   Verdict verdict{finding.message.empty() ? Status::passed : Status::failed, finding.method,
                   finding.message};
   if (verdict.status == Status::failed) return verdict;
@@ -164,8 +151,8 @@ void PipelineWorkload::write_result(const std::filesystem::path& file) const {
   write_npy(file, {problem_.records, problem_.width_after(), 4, NpyNumbers::int32}, results());
 }
 
-Capacity DataWorkload::capacity(const DeviceTraits& device, Mode mode) const {
-  if (mode == Mode::resident) return capacity_of_all(device, problem_.batches(), 0);
+Capacity PipelineWorkload::capacity(const DeviceTraits& device, Mode mode) const {
+  if (by_stages() || mode == Mode::resident) return capacity_of_all(device);
   // As other suites do: slices of 8 MiB at least, sixteen of them, 1 GiB at most.
   Capacity capacity;
   if (!has_local_memory(device, capacity)) return capacity;
@@ -191,31 +178,24 @@ Capacity DataWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   return capacity;
 }
 
-std::unique_ptr<DeviceProgram> DataWorkload::program(DeviceResources& device, Mode mode,
-                                                     const Capacity& capacity) {
-  auto program =
-      std::make_unique<DataProgram>(*this, device, mode, capacity.fits, group_on(device.traits()));
-  note_times(device.traits().id, program->kernels().measure(nullptr));
-  return program;
-}
-
-Capacity ChainWorkload::capacity(const DeviceTraits& device, Mode) const {
-  return capacity_of_all(device, problem_.stages.size(), 2 * problem_.most_handed_over());
-}
-
-std::unique_ptr<DeviceProgram> ChainWorkload::program(DeviceResources& device, Mode mode,
-                                                      const Capacity&) {
-  auto program = std::make_unique<ChainProgram>(*this, device, mode, group_on(device.traits()));
+std::unique_ptr<DeviceProgram> PipelineWorkload::program(DeviceResources& device, Mode mode,
+                                                         const Capacity& capacity) {
+  const std::size_t group =
+      named_or_first(groups_for(device.traits()), variant_name, preferred(device.traits()));
   Peer* const peer = device.peer();
   Buffer* next = nullptr;
   if (peer != nullptr && mail_)
     next = mail_->remote(peer->self(),
                          {static_cast<std::uint32_t>((peer->self().value + 1) % peer->count())});
-  note_times(device.traits().id, program->kernels().measure(next));
-  return program;
+  const auto noted = [&](auto program) -> std::unique_ptr<DeviceProgram> {
+    note_times(device.traits().id, program->kernels().measure(next));
+    return program;
+  };
+  if (by_stages()) return noted(std::make_unique<ChainProgram>(*this, device, mode, group));
+  return noted(std::make_unique<DataProgram>(*this, device, mode, capacity.fits, group));
 }
 
-std::optional<ChainEstimate> ChainWorkload::chain(std::span<const std::string> devices) const {
+std::optional<ChainEstimate> PipelineWorkload::chain(std::span<const std::string> devices) const {
   ChainEstimate chain;
   chain.bytes = handed_over(problem_);
   for (const std::string& device : devices) {

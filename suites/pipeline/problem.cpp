@@ -108,7 +108,7 @@ Problem problem_of(const SuiteParams& params) {
                     " records; accepted: 1 to " + std::to_string(most_records));
   const std::uint64_t widest = most_of_batch / 4 / width;
   if (params.options.at("batch") == "auto") {
-    const std::uint64_t wanted = (problem.records + batches_of_all - 1) / batches_of_all;
+    const std::uint64_t wanted = ceil_div(problem.records, batches_of_all);
     problem.batch = std::clamp<std::uint64_t>(wanted, 1, std::min(most_by_itself, widest));
   } else {
     problem.batch = count_of_option(params, "batch", most_records);
@@ -132,13 +132,13 @@ Shape shape_of(const Problem& problem) {
   shape.rate_unit = "records/s";
   shape.bytes_in = problem.in_bytes();
   shape.bytes_out = problem.out_bytes();
-  const double items = static_cast<double>(shape.items);
+  shape.spread_cost();
   // Rates of stages that do as much are about the same: what one chain was measured at tells of
   // another.
   shape.work_unit = "Op/s";
-  for (const Stage& stage : problem.stages) shape.cost.ops += operations(stage) * shape.ops / items;
-  shape.cost.in_bytes = static_cast<double>(shape.bytes_in) / items;
-  shape.cost.out_bytes = static_cast<double>(shape.bytes_out) / items;
+  shape.cost.ops = 0;
+  for (const Stage& stage : problem.stages)
+    shape.cost.ops += operations(stage) * shape.ops / static_cast<double>(shape.items);
   return shape;
 }
 

@@ -31,7 +31,7 @@ struct Problem {
   std::uint64_t batch = 0;  // records of one; the last may have fewer
   std::uint64_t seed = 0;
 
-  std::uint64_t batches() const { return (records + batch - 1) / batch; }
+  std::uint64_t batches() const { return ceil_div(records, batch); }
   std::uint64_t first(std::uint64_t b) const {
     return std::min(b * batch, records);
   }  // record of batch b
@@ -44,10 +44,6 @@ struct Problem {
   // The most that goes from one stage to the next of a batch.
   Bytes most_handed_over() const;
 };
-
-constexpr std::uint32_t u32(std::uint64_t n) {
-  return static_cast<std::uint32_t>(n);
-}  // an argument of a kernel
 
 inline constexpr std::uint64_t most_records = std::uint64_t{1} << 31;
 inline constexpr std::size_t most_stages = 16;

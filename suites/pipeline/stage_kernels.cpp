@@ -36,8 +36,6 @@ std::vector<std::uint32_t> table_of(const Problem& problem, const Stage& stage) 
   return {};
 }
 
-std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
-
 }  // namespace
 
 std::vector<std::uint32_t> matrix_of(const Problem& problem, std::uint32_t side) {
@@ -107,21 +105,21 @@ void StageKernels::launch(std::size_t s, const Records& from, const Records& to,
   switch (stage.kind) {
     case Kind::hash:
       stream.launch(
-          kernel, {{round_up(count, group_), 1, 1}, {group_, 1, 1}},
+          kernel, grid_of(count, group_),
           {from.buffer, from.word, to.buffer, to.word, number, stage.passes, std::uint32_t{1}});
       break;
     case Kind::transform:
-      stream.launch(kernel, {{count * items_[s], 1, 1}, {items_[s], 1, 1}},
+      stream.launch(kernel, grid_of(count * items_[s], items_[s]),
                     {from.buffer, from.word, to.buffer, to.word, number, stage.passes, table});
       break;
     case Kind::product: {
       const std::size_t rows = count * (stage.width / std::min(stage.width, 16u));
-      stream.launch(kernel, {{round_up(rows, group_), 1, 1}, {group_, 1, 1}},
+      stream.launch(kernel, grid_of(rows, group_),
                     {from.buffer, from.word, to.buffer, to.word, number, stage.passes, table});
       break;
     }
     case Kind::reduction:
-      stream.launch(kernel, {{round_up(count * reduced_width, group_), 1, 1}, {group_, 1, 1}},
+      stream.launch(kernel, grid_of(count * reduced_width, group_),
                     {from.buffer, from.word, to.buffer, to.word, number, stage.passes});
       break;
   }

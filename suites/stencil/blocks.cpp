@@ -3,21 +3,6 @@
 #include <algorithm>
 
 namespace mgpu::stencil {
-namespace {
-
-// What a patch needs for a step, or for --depth of them: these also need what lies around its
-// corners.
-std::vector<Patch> needed(const Problem& problem, const Patch& patch) {
-  const std::uint64_t halo = problem.halo();
-  if (problem.depth > 1) return extended(problem, patch, halo, halo);
-  std::vector<Patch> all = extended(problem, patch, halo, 0);
-  const std::vector<Patch> aside = extended(problem, patch, 0, halo);
-  all.insert(all.end(), aside.begin(), aside.end());
-  return all;
-}
-
-}  // namespace
-
 std::vector<Patch> extended(const Problem& problem, const Patch& patch, std::uint64_t layers,
                             std::uint64_t aside) {
   const std::uint64_t n = problem.layers();
@@ -31,28 +16,24 @@ std::vector<Patch> extended(const Problem& problem, const Patch& patch, std::uin
   return all;
 }
 
+// What a patch needs for a step, or for --depth of them: these also need what lies around its
+// corners.
 std::vector<Transfer> transfers_among(const Problem& problem, std::span<const Owner> owners) {
-  std::vector<Transfer> all;
-  for (const Owner& to : owners) {
-    std::uint64_t landing = 0;
-    for (const Owner& from : owners) {
-      if (&from == &to) continue;
-      for (const Patch& mine : patches_of(problem, to.items)) {
-        for (const Patch& wanted : needed(problem, mine)) {
-          for (const Patch& theirs : patches_of(problem, from.items)) {
-            const Patch patch = common_part(wanted, theirs);
-            if (patch.empty()) continue;
-            Transfer& transfer = all.emplace_back(Transfer{from.device, to.device, patch});
-            transfer.packed = patch.end - patch.first > problem.halo();
-            if (!transfer.packed) continue;
-            transfer.landing = landing;
-            landing += (patch.end - patch.first) * (patch.right - patch.left) * problem.unit();
-          }
-        }
-      }
-    }
-  }
-  return all;
+  const std::uint64_t halo = problem.halo();
+  const auto wanted = [&](const Patch& patch) {
+    std::vector<std::pair<Patch, std::uint32_t>> all;
+    const auto add = [&](std::uint64_t layers, std::uint64_t aside) {
+      for (const Patch& each : extended(problem, patch, layers, aside)) all.emplace_back(each, 0);
+    };
+    add(halo, problem.depth > 1 ? halo : 0);
+    if (problem.depth == 1) add(0, halo);
+    return all;
+  };
+  return mgpu::transfers_among(problem.pieces(), owners, wanted, [&](const Transfer& transfer) {
+    const Patch& patch = transfer.patch;
+    const std::uint64_t layers = patch.end - patch.first;
+    return layers > halo ? layers * (patch.right - patch.left) * problem.unit() : 0;
+  });
 }
 
 // A share has at most four edges from layer to layer: of its first column, of its last, and of the

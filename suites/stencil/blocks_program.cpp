@@ -1,9 +1,10 @@
-// The order of a round, and why none of what it writes is in use elsewhere, is that of
-// stencil_program.cpp. What is packed lands in memory that alternates as states do, and is unpacked
-// before the next round reads it.
+// What is packed lands in memory that alternates as states do, and is unpacked before the next
+// round reads it.
 #include "suites/stencil/blocks_program.hpp"
 
 #include <algorithm>
+
+#include "suites/stencil/stencil_kernel.hpp"
 
 namespace mgpu::stencil {
 namespace {
@@ -16,21 +17,16 @@ std::string block_options(const Problem& problem) {
 }  // namespace
 
 BlocksProgram::BlocksProgram(StencilWorkload& workload, DeviceResources& device, Mode mode)
-    : workload_(workload),
-      problem_(workload.problem()),
-      mode_(mode),
+    : HaloProgram(workload, mode, workload.shared() ? device.peer() : nullptr),
       local_(std::min<std::size_t>(device.traits().max_work_group, 64)),
-      peer_(workload.shared(0) != nullptr ? device.peer() : nullptr),
       kernel_(device.kernel("stencil_blocks.cl", std::string(name_of(problem_.kind)) + "_block",
                             block_options(problem_))),
-      copy_(device.kernel("stencil_blocks.cl", "copy_rows", block_options(problem_))) {
+      copy_(device.kernel("stencil_blocks.cl", "copy_rows", block_options(problem_))),
+      states_(workload.shared(), device, workload.state_bytes()) {
   initial_ = device.allocate(workload_.state_bytes());
   if (problem_.kind == Kind::star) sums_ = device.allocate(workload_.state_bytes());
-  if (peer_ != nullptr) {
-    packed_ = device.allocate(most_landing(problem_) * problem_.element);
-    return;
-  }
-  for (auto& state : own_) state = device.allocate(workload_.state_bytes());
+  if (peer_ != nullptr)
+    exchange_.emplace(device, most_landing(problem_) * problem_.element, problem_.element);
 }
 
 // A patch in host memory and on a device, as rows a fixed distance apart: of planes one rectangle,
@@ -58,22 +54,9 @@ void BlocksProgram::load(Stream& stream) {
 }
 
 void BlocksProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
-  sample_ = workload_.sample();
-  done_ = slice;
-  mine_ = patches_of(problem_, slice);
-  sends_.clear();
-  takes_.clear();
-  others_.clear();
-  if (const Owner* self = owner_of(workload_.owners(), slice)) {
-    for (const Transfer& transfer : workload_.transfers()) {
-      if (transfer.from == self->device) sends_.push_back(transfer);
-      if (transfer.to == self->device) takes_.push_back(transfer);
-    }
-    for (const Transfer& transfer : takes_) {  // who gives something needs something
-      if (std::find(others_.begin(), others_.end(), transfer.from) == others_.end())
-        others_.push_back(transfer.from);
-    }
-  }
+  settle(slice);
+  mine_ = patches_of(problem_.pieces(), slice);
+  if (exchange_) others_ = exchange_->settle(workload_.transfers(), peer_->self());
   if (mode_ == Mode::end_to_end) {
     for (const Patch& patch : mine_) {
       for (const Patch& wide : extended(problem_, patch, problem_.halo(), problem_.halo())) {
@@ -86,68 +69,38 @@ void BlocksProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
   meet();  // nobody has cells of this device's states to read any more
 }
 
-void BlocksProgram::meet() {
-  if (!others_.empty()) peer_->sync(others_, others_);
+// What is sent is computed first, and once more with the rest; but not sums, which would gain
+// twice.
+bool BlocksProgram::step_edges(const Slice&, std::uint32_t round, Stream& stream) {
+  if (problem_.kind == Kind::star) return false;
+  for (const Transfer& transfer : exchange_->sends()) step(transfer.patch, round, stream);
+  return true;
 }
 
-void BlocksProgram::enqueue_round(const Slice&, std::uint32_t round, Stream& stream) {
-  const std::uint32_t since = round % problem_.depth;
-  const bool last = round + 1 == problem_.steps,
-             exchange = since + 1 == problem_.depth && !last && !others_.empty();
-  // Cells of others that this device computes as well, as their owners' will only come later.
-  const std::uint64_t more = others_.empty() ? 0 : (problem_.depth - 1 - since) * problem_.radius;
-  std::vector<Patch> all;
-  for (const Patch& patch : mine_) {
-    const std::vector<Patch> wide = extended(problem_, patch, more, more);
-    all.insert(all.end(), wide.begin(), wide.end());
-  }
-  if (exchange) {
-    // What is sent is computed first, and once more with the rest; but not sums, which would gain
-    // twice.
-    if (problem_.overlap && problem_.kind != Kind::star) {
-      std::vector<Patch> edges;
-      for (const Transfer& transfer : sends_) edges.push_back(transfer.patch);
-      step(edges, round, stream);
-      send(round, stream);
-      step(all, round, stream);
-    } else {
-      step(all, round, stream);
-      send(round, stream);
-    }
-    meet();
-    take(round, stream);
-  } else {
-    step(all, round, stream);
-    if (since + 2 == problem_.depth && round + 2 < problem_.steps) meet();
-  }
-  if (last && mode_ == Mode::end_to_end) download(stream);
+void BlocksProgram::step_share(const Slice&, std::uint32_t round, std::int64_t more,
+                               Stream& stream) {
+  const auto wider = static_cast<std::uint64_t>(std::max<std::int64_t>(more, 0)) * problem_.radius;
+  for (const Patch& patch : mine_)
+    for (const Patch& each : extended(problem_, patch, wider, wider)) step(each, round, stream);
 }
 
-void BlocksProgram::step(const std::vector<Patch>& patches, std::uint32_t round, Stream& stream) {
-  Buffer &from = before(round), &to = state(round % 2);
+void BlocksProgram::step(const Patch& patch, std::uint32_t round, Stream& stream) {
+  Buffer &from = before(round), &to = states_[round];
   const std::uint32_t n = u32(problem_.n), stride = u32(problem_.stride());
-  const auto real = [&](double value) {
-    return problem_.wide() ? KernelArg(value) : KernelArg(static_cast<float>(value));
-  };
-  const auto weight = [&](std::uint32_t d) {
-    return problem_.wide() ? KernelArg(star_weight<double>(problem_.radius, d))
-                           : KernelArg(star_weight<float>(problem_.radius, d));
-  };
-  for (const Patch& patch : patches) {
-    const std::uint64_t high = patch.end - patch.first, wide = patch.right - patch.left;
-    const auto across = [&](std::uint64_t cells) { return (cells + local_ - 1) / local_ * local_; };
-    const std::uint32_t first = u32(patch.first), left = u32(patch.left), right = u32(patch.right);
-    if (problem_.kind == Kind::jacobi2d) {
-      stream.launch(*kernel_, {{across(wide), high, 1}, {local_, 1, 1}},
-                    {&from, &to, first, left, right, n, stride});
-    } else if (problem_.kind == Kind::heat3d) {
-      stream.launch(*kernel_, {{across(n), wide, high}, {local_, 1, 1}},
-                    {&from, &to, first, left, n, stride, real(problem_.rate)});
-    } else {
-      stream.launch(*kernel_, {{across(wide), high, 1}, {local_, 1, 1}},
-                    {&from, &to, sums_.get(), first, left, right, n, stride,
-                     std::uint32_t{round == 0}, weight(1), weight(2), weight(3), weight(4)});
-    }
+  const auto weight = [&](std::uint32_t d) { return weight_of(problem_, d); };
+  const std::uint64_t high = patch.end - patch.first, wide = patch.right - patch.left;
+  const auto across = [&](std::uint64_t cells) { return round_up(cells, local_); };
+  const std::uint32_t first = u32(patch.first), left = u32(patch.left), right = u32(patch.right);
+  if (problem_.kind == Kind::jacobi2d) {
+    stream.launch(*kernel_, {{across(wide), high, 1}, {local_, 1, 1}},
+                  {&from, &to, first, left, right, n, stride});
+  } else if (problem_.kind == Kind::heat3d) {
+    stream.launch(*kernel_, {{across(n), wide, high}, {local_, 1, 1}},
+                  {&from, &to, first, left, n, stride, real_of(problem_, problem_.rate)});
+  } else {
+    stream.launch(*kernel_, {{across(wide), high, 1}, {local_, 1, 1}},
+                  {&from, &to, sums_.get(), first, left, right, n, stride,
+                   std::uint32_t{round == 0}, weight(1), weight(2), weight(3), weight(4)});
   }
 }
 
@@ -156,56 +109,41 @@ void BlocksProgram::copy(Buffer& from, Buffer& to, const Patch& patch, std::uint
                          bool out, Stream& stream) {
   const std::uint64_t length = (patch.right - patch.left) * problem_.unit(), pitch = place(1, 0),
                       there = place(patch.first, patch.left);
-  stream.launch(
-      *copy_,
-      {{(length + local_ - 1) / local_ * local_, patch.end - patch.first, 1}, {local_, 1, 1}},
-      {&from, &to, out ? landing : there, out ? length : pitch, out ? there : landing,
-       out ? pitch : length, u32(length)});
+  stream.launch(*copy_, {{round_up(length, local_), patch.end - patch.first, 1}, {local_, 1, 1}},
+                {&from, &to, out ? landing : there, out ? length : pitch, out ? there : landing,
+                 out ? pitch : length, u32(length)});
 }
 
-void BlocksProgram::send(std::uint32_t round, Stream& stream) {
-  Buffer& from = state(round % 2);
-  const Bytes element = problem_.element;
-  std::uint64_t packed = 0;
-  for (const Transfer& transfer : sends_) {
-    const Patch& patch = transfer.patch;
-    const std::uint64_t length = (patch.right - patch.left) * problem_.unit(),
-                        cells = (patch.end - patch.first) * length;
-    if (transfer.packed) {
-      if (packed + cells > most_landing(problem_)) packed = 0;  // that was sent
-      copy(from, *packed_, patch, packed, false, stream);
-      peer_->put(*packed_, packed * element, *workload_.landing(round % 2), transfer.to,
-                 transfer.landing * element, cells * element);
-      packed += cells;
-      continue;
-    }
-    for (std::uint64_t layer = patch.first; layer < patch.end; ++layer) {
-      const Bytes at = place(layer, patch.left) * element;
-      peer_->put(from, at, *workload_.shared(round % 2), transfer.to, at, length * element);
-    }
-  }
+void BlocksProgram::send(const Slice&, std::uint32_t round, Stream& stream) {
+  Buffer& from = states_[round];
+  exchange_->send(
+      *peer_, workload_.landing()[round],
+      [&](const Transfer& transfer, Buffer& to, std::uint64_t at) {
+        copy(from, to, transfer.patch, at, false, stream);
+      },
+      [&](const Transfer& transfer) {
+        const Patch& patch = transfer.patch;
+        for (std::uint64_t layer = patch.first; layer < patch.end; ++layer) {
+          const Bytes at = place(layer, patch.left) * problem_.element;
+          peer_->put(from, at, workload_.shared()[round], transfer.to, at,
+                     (patch.right - patch.left) * problem_.unit() * problem_.element);
+        }
+      });
 }
 
-void BlocksProgram::take(std::uint32_t round, Stream& stream) {
-  for (const Transfer& transfer : takes_) {
-    if (transfer.packed)
-      copy(workload_.landing(round % 2)->piece(peer_->self()), state(round % 2), transfer.patch,
-           transfer.landing, true, stream);
-  }
+void BlocksProgram::take(const Slice&, std::uint32_t round, Stream& stream) {
+  exchange_->take(workload_.landing()[round].piece(peer_->self()),
+                  [&](const Transfer& transfer, Buffer& from, std::uint64_t at) {
+                    copy(from, states_[round], transfer.patch, at, true, stream);
+                  });
 }
 
-void BlocksProgram::download(Stream& stream) {
-  Buffer& from = sums_ ? *sums_ : state((problem_.steps - 1) % 2);
+void BlocksProgram::bring_result(const Slice&, Stream& stream) {
+  Buffer& from = sums_ ? *sums_ : states_[problem_.steps - 1];
   for (const Patch& patch : mine_)
     each_rectangle(patch, [&](Bytes host, const Rows& rows) {
       stream.download_rows(from, workload_.result().data() + host, rows);
     });
-}
-
-Completion BlocksProgram::publish(Stream& stream) {
-  if (mode_ == Mode::end_to_end || sample_ != workload_.sample() || !done_) return {};
-  download(stream);
-  return [this] { workload_.arrived(*done_); };
 }
 
 }  // namespace mgpu::stencil

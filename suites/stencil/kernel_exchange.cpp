@@ -56,7 +56,7 @@ KernelExchange::Ends KernelExchange::ends_of(const Step& step) const {
 std::size_t KernelExchange::strips(const Step& step) const {
   const Ends ends = ends_of(step);
   if (ends.bottom_begin == step.end) return 1;
-  return 2 + (ends.bottom_begin - ends.top_end + strip_ - 1) / strip_;
+  return 2 + ceil_div(ends.bottom_begin - ends.top_end, strip_);
 }
 
 void KernelExchange::add_arguments(const Step& step, std::vector<KernelArg>& args) {

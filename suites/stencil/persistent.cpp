@@ -31,7 +31,7 @@ Bytes word_bytes(const Problem& problem) {
 
 Bytes Persistent::mail_bytes(const Problem& problem) {
   constexpr std::uint64_t tile = kMostAcross * kCellsOfRow;
-  return 4 * ((problem.n + tile - 1) / tile * tile) * word_bytes(problem);
+  return 4 * round_up(problem.n, tile) * word_bytes(problem);
 }
 
 Persistent::Persistent(const Problem& problem, DeviceResources& device, std::uint64_t least)
@@ -131,7 +131,7 @@ bool Persistent::is_resident(const Size& size, std::uint64_t groups, DeviceResou
     std::vector<KernelArg> args = arguments(trial);
     args[7] = nvidia_ ? kTrial.nvidia : cpu_ ? kTrial.cpu : kTrial.gpu;
     const std::size_t local = items(size);
-    stream.launch(*size.kernel, {{groups * local, 1, 1}, {local, 1, 1}}, args);
+    stream.launch(*size.kernel, grid_of(groups * local, local), args);
     stream.download(*status_, 0, std::as_writable_bytes(std::span(status)));
   });
   return ran ? status[0] == 0 && status[1] == groups : groups <= device.traits().compute_units;
@@ -173,7 +173,7 @@ void Persistent::launch(const Launch& launch, Stream& stream) {
     throw Error(ErrorKind::internal, "a share is larger than what can be resident");
   const std::size_t local = items(*size);
   noted_in_ = launch.wait.status != nullptr ? launch.wait.status : status_.get();
-  stream.launch(*size->kernel, {{tiles(*size, launch.rows) * local, 1, 1}, {local, 1, 1}},
+  stream.launch(*size->kernel, grid_of(tiles(*size, launch.rows) * local, local),
                 arguments(launch));
 }
 

@@ -52,7 +52,7 @@ class Persistent {
   };
   std::uint64_t tiles_across() const { return (problem_.n + across_ * 4 - 1) / (across_ * 4); }
   std::uint64_t tiles(const Size& size, std::uint64_t rows) const {
-    return tiles_across() * ((rows + size.tile_high() - 1) / size.tile_high());
+    return tiles_across() * ceil_div(rows, size.tile_high());
   }
   std::vector<Size> all_sizes() const;  // none tried out
   std::size_t items(const Size& size) const {

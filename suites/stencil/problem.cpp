@@ -6,7 +6,6 @@
 #include "lib/base/quote.hpp"
 #include "lib/workload/npy.hpp"
 #include "suites/common/option_values.hpp"
-#include "suites/common/shares.hpp"
 
 namespace mgpu::stencil {
 namespace {
@@ -194,9 +193,7 @@ Shape shape_of(const Problem& problem) {
   shape.ops = static_cast<double>(problem.cells()) * problem.steps;
   shape.rate_unit = "updates/s";
   shape.bytes_in = shape.bytes_out = problem.host_bytes();
-  shape.cost.in_bytes = shape.cost.out_bytes =
-      static_cast<double>(problem.host_bytes()) / static_cast<double>(problem.items());
-  shape.cost.ops = shape.ops / static_cast<double>(problem.items());
+  shape.spread_cost();
   return shape;
 }
 

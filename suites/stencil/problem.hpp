@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lib/workload/workload.hpp"
+#include "suites/common/blocks.hpp"
 
 namespace mgpu::stencil {
 
@@ -62,6 +63,7 @@ struct Problem {
   bool wide() const { return element == sizeof(double); }
   bool periodic() const { return kind == Kind::jacobi2d; }
   std::uint64_t layers() const { return n; }  // rows, or planes
+  PiecesOfLayers pieces() const { return {layers(), n, columns}; }
   std::uint64_t items() const { return layers() * columns; }
   std::uint64_t rows_of_layer() const { return kind == Kind::heat3d ? n : 1; }
   std::uint64_t cells_of_layer() const { return n * rows_of_layer(); }
@@ -91,10 +93,6 @@ struct Problem {
   }
   Bytes change_bytes() const { return checks() * layers() * element; }
 };
-
-constexpr std::uint32_t u32(std::uint64_t n) {
-  return static_cast<std::uint32_t>(n);
-}  // an argument of a kernel
 
 inline constexpr std::uint64_t most_cells_2d = 1 << 17, most_cells_3d = 1 << 12;  // along a side
 

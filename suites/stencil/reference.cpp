@@ -87,12 +87,7 @@ Reference compute(const Problem& problem, std::span<const std::byte> initial, un
   Real* changes = reinterpret_cast<Real*>(made.changes.data());
   constexpr std::uint64_t rows_at_once = 64;
   const std::uint64_t at_once = problem.kind == Kind::heat3d ? 1 : rows_at_once;
-  const auto each_layer = [&](const auto& body) {
-    parallel_for((layers + at_once - 1) / at_once, threads, [&](std::uint64_t part) {
-      for (std::uint64_t i = part * at_once; i < std::min(layers, (part + 1) * at_once); ++i)
-        body(i);
-    });
-  };
+  const auto each_layer = [&](const auto& body) { parallel_for(layers, threads, body, at_once); };
   for (std::uint32_t step = 0; step < problem.steps; ++step) {
     watch.go_on();
     if (problem.kind == Kind::star) {

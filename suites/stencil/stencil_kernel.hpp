@@ -30,4 +30,13 @@ inline std::string kernel_options(const Problem& problem, const DeviceTraits& de
   return text + (problem.checks() > 0 ? is_grouped(device) ? " -DGROUPED=1" : " -DGROUPED=0" : "");
 }
 
+// Arguments in the precision of cells: a value, and the weight of a star at a distance.
+inline KernelArg real_of(const Problem& problem, double value) {
+  return problem.wide() ? KernelArg(value) : KernelArg(static_cast<float>(value));
+}
+inline KernelArg weight_of(const Problem& problem, std::uint32_t d) {
+  return problem.wide() ? KernelArg(star_weight<double>(problem.radius, d))
+                        : KernelArg(star_weight<float>(problem.radius, d));
+}
+
 }  // namespace mgpu::stencil

@@ -1,7 +1,3 @@
-// The order of a round: the layers that others need are computed first and sent, then the rest,
-// then the device waits for theirs. States alternate, so that what comes for the next step lands
-// where nobody reads: after --depth steps of which only the last is exchanged, devices first tell
-// each other that they have done with it.
 #include "suites/stencil/stencil_program.hpp"
 
 #include <algorithm>
@@ -20,9 +16,8 @@ constexpr std::uint32_t kMostAtOnce =
 }  // namespace
 
 StencilProgram::StencilProgram(StencilWorkload& workload, DeviceResources& device, Mode mode)
-    : workload_(workload),
-      problem_(workload.problem()),
-      mode_(mode),
+    : HaloProgram(workload, mode,
+                  workload.shared() || workload.halos() != nullptr ? device.peer() : nullptr),
       halo_(problem_.halo()),
       grouped_(is_grouped(device.traits())),
       vector_(vector_of(problem_, device.traits())),
@@ -30,9 +25,9 @@ StencilProgram::StencilProgram(StencilWorkload& workload, DeviceResources& devic
       strip_(device.traits().cpu ? 32 : std::max(4U, 2 * problem_.radius)),
       series_(device.traits().nvidia ? kSeries : 1),
       local_(device.traits().cpu ? 1 : std::min<std::size_t>(device.traits().max_work_group, 256)),
-      peer_(workload.shared(0) != nullptr || workload.halos() != nullptr ? device.peer() : nullptr),
       kernel_(device.kernel("stencil.cl", name_of(problem_.kind),
-                            kernel_options(problem_, device.traits(), strip_))) {
+                            kernel_options(problem_, device.traits(), strip_))),
+      states_(workload.shared(), device, workload.state_bytes()) {
   const Bytes held = workload_.state_bytes();
   initial_ = device.allocate(mode_ == Mode::resident ? workload_.whole_bytes() : held);
   if (problem_.kind == Kind::star) sums_ = device.allocate(held);
@@ -53,8 +48,6 @@ StencilProgram::StencilProgram(StencilWorkload& workload, DeviceResources& devic
     by_kernels_ = std::make_unique<KernelExchange>(problem_, device, strip_, *workload_.halos());
     if (!persistent_) workload_.has_room(room_of(device.traits()));
   }
-  if (peer_ == nullptr || workload_.shared(0) == nullptr)
-    for (auto& state : own_) state = device.allocate(held);
   if (!by_kernels_ || !device.traits().cpu) return;
   // CPUs compile at the first launch, which nobody is to wait for: a step of no layers.
   const KernelExchange::Step nothing{.first = halo_, .end = halo_};
@@ -121,15 +114,9 @@ void StencilProgram::load(Stream& stream) {
   upload_share(workload_.initial(), {0, problem_.layers()}, *initial_, stream);
 }
 
-void StencilProgram::prepare(Stream&) {
-  neighbours_ = {};
-  others_.clear();
-}
-
 void StencilProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
-  sample_ = workload_.sample();
   moves_ = 0;
-  settle(slice);
+  take_share(slice);
   if (const std::uint32_t steps = workload_.begun_from(); steps > 0) {
     const StencilWorkload::Checkpoint kept = workload_.checkpoint(steps);
     upload_share(kept.cells, slice, state_after(steps), stream);
@@ -143,53 +130,34 @@ void StencilProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
   meet();  // nobody has layers of this device's states to read any more
 }
 
-void StencilProgram::settle(const Slice& slice) {
-  done_ = slice;
+void StencilProgram::take_share(const Slice& slice) {
   mailed_ = signalled_ = false;
-  neighbours_ = neighbours_of(workload_.owners(), slice, problem_.periodic());
-  others_ = neighbours_.devices();
+  settle_between_neighbours(slice, problem_.periodic());
 }
 
 // All layers that the new owners need of this device, halos included, go into their other states.
 void StencilProgram::move(const Slice& from, const Slice& to, std::uint32_t steps, Stream&) {
-  Buffer& state = state_after(steps);
-  SharedMemory& into = *workload_.shared(place_after(steps + 1));
   const Bytes layer = problem_.layer_bytes();
-  const auto n = static_cast<std::int64_t>(problem_.layers()), halo = std::int64_t{halo_};
-  const auto begin_of = [](const Slice& slice) { return static_cast<std::int64_t>(slice.begin); };
-  const auto end_of = [](const Slice& slice) { return static_cast<std::int64_t>(slice.end); };
-  std::vector<DeviceIndex> others;
-  for (const Owner& owner : workload_.owners()) {
-    const std::int64_t first = begin_of(owner.items) - halo;
-    for (const std::int64_t shift :
-         {-n, std::int64_t{0},
-          n}) {  // where it is periodic, a layer may be a halo on the other side
-      if (shift != 0 && !problem_.periodic()) continue;
-      const std::int64_t mine = begin_of(from) + shift, begin = std::max(mine, first),
-                         end = std::min(end_of(from) + shift, end_of(owner.items) + halo);
-      if (begin >= end) continue;
-      peer_->put(state, static_cast<Bytes>(begin - mine + halo) * layer, into, owner.device,
-                 static_cast<Bytes>(begin - first) * layer,
+  const auto at = [&](std::int64_t number, const Slice& share) {
+    return static_cast<Bytes>(number + halo_ - static_cast<std::int64_t>(share.begin)) * layer;
+  };
+  for (const Owner& owner : workload_.owners())
+    for (const auto& [begin, end, shift] :
+         strips_of(from, owner.items, halo_, problem_.periodic() ? problem_.layers() : 0))
+      peer_->put(state_after(steps), at(begin, from), workload_.shared()[turn_after(steps + 1)],
+                 owner.device, at(begin + shift, owner.items),
                  static_cast<Bytes>(end - begin) * layer);
-    }
-    if (owner.device != peer_->self()) others.push_back(owner.device);
-  }
-  peer_->sync(
-      others,
-      others);  // all: what comes next may land where somebody's layers are still being read
+  meet_all();  // what comes next may land where somebody's layers are still being read
   ++moves_;
-  settle(to);
+  take_share(to);
 }
 
 // By way of a copy, which the steps to come do not change.
 Completion StencilProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) {
   const StencilWorkload::Checkpoint kept = workload_.checkpoint(steps);
   const auto bring = [&](Buffer& from, Buffer& by_way_of, std::span<std::byte> host) {
-    const Bytes first = halo_ * problem_.layer_bytes(),
-                size = slice.size() * problem_.layer_bytes();
-    constexpr std::size_t each = 16, local = 8;  // bytes of a work-item
-    stream.launch(*copy_kernel_, {{(size / each + local - 1) / local * local, 1, 1}, {local, 1, 1}},
-                  {&from, &by_way_of, std::uint64_t{first / each}, std::uint64_t{size / each}});
+    const Bytes layer = problem_.layer_bytes();
+    copy_part(*copy_kernel_, from, by_way_of, halo_ * layer, slice.size() * layer, stream);
     download(by_way_of, slice, host, stream);
   };
   bring(state_after(steps), *copy_, kept.cells);
@@ -212,10 +180,6 @@ void StencilProgram::download_status(Stream& stream) {
   if (by_kernels_) by_kernels_->download_status(stream);
 }
 
-void StencilProgram::meet() {
-  if (!others_.empty()) peer_->sync(others_, others_);
-}
-
 // Steps by persistent kernels read what lies beside a share's own layers, where only puts bring it.
 bool StencilProgram::goes_by_kernels(const Slice& slice) const {
   return by_kernels_ && !others_.empty() &&
@@ -236,7 +200,7 @@ void StencilProgram::step_by_kernel(const Slice& slice, std::uint32_t round, boo
   exchange.sends = !last;
   exchange.signals = !last && hides_waiting;
   step(slice, round, {exchange.first, exchange.end}, stream, &exchange);
-  measure_change(slice, round, stream);
+  measure(slice, round, stream);
   if (!last && !hides_waiting) meet();
   mailed_ = true;
   signalled_ = hides_waiting;
@@ -246,39 +210,24 @@ void StencilProgram::step_by_kernel(const Slice& slice, std::uint32_t round, boo
 
 void StencilProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) {
   if (goes_by_kernels(slice)) return step_by_kernel(slice, round, false, stream);
-  const std::uint32_t size = u32(slice.size()), since = round % problem_.depth;
-  const bool last = round + 1 == problem_.steps,
-             exchange = since + 1 == problem_.depth && !last && !others_.empty();
-  // Layers of others that this device computes as well, as their owners' will only come later.
-  const std::uint32_t more = (problem_.depth - 1 - since) * problem_.radius;
-  Layers all{halo_, halo_ + size};
-  if (neighbours_.before != nullptr) all.first -= more;
-  if (neighbours_.after != nullptr) all.end += more;
-  if (!exchange) {
-    step(slice, round, all, stream);
-    measure_change(slice, round, stream);
-    if (since + 2 == problem_.depth && round + 2 < problem_.steps) meet();
-  } else if (!problem_.overlap || size <= 2 * halo_) {
-    step(slice, round, all, stream);
-    send(slice, round);
-    measure_change(slice, round, stream);
-    meet();
-  } else {
-    Layers inner = all;
-    if (neighbours_.before != nullptr) {
-      step(slice, round, {all.first, all.first + halo_}, stream);
-      inner.first += halo_;
-    }
-    if (neighbours_.after != nullptr) {
-      step(slice, round, {all.end - halo_, all.end}, stream);
-      inner.end -= halo_;
-    }
-    send(slice, round);
-    step(slice, round, inner, stream);
-    measure_change(slice, round, stream);
-    meet();
-  }
-  if (last && mode_ == Mode::end_to_end) bring_result(slice, stream);
+  HaloProgram::enqueue_round(slice, round, stream);
+}
+
+bool StencilProgram::step_edges(const Slice& slice, std::uint32_t round, Stream& stream) {
+  const std::uint32_t size = u32(slice.size());
+  if (size <= 2 * halo_) return false;
+  if (neighbours_.before != nullptr) step(slice, round, {halo_, 2 * halo_}, stream);
+  if (neighbours_.after != nullptr) step(slice, round, {size, size + halo_}, stream);
+  return true;
+}
+
+void StencilProgram::step_share(const Slice& slice, std::uint32_t round, std::int64_t more,
+                                Stream& stream) {
+  const auto wider = static_cast<std::uint32_t>(more * problem_.radius);
+  Layers layers{halo_, halo_ + u32(slice.size())};
+  if (neighbours_.before != nullptr) layers.first -= wider;
+  if (neighbours_.after != nullptr) layers.end += wider;
+  step(slice, round, layers, stream);
 }
 
 std::uint32_t StencilProgram::enqueue_rounds(const Slice& slice, std::uint32_t first,
@@ -290,7 +239,7 @@ std::uint32_t StencilProgram::enqueue_rounds(const Slice& slice, std::uint32_t f
   launch_persistent(slice, first, steps, stream);
   const bool last = first + steps == problem_.steps;
   if (!last && !others_.empty()) {
-    send(slice, first + steps - 1);
+    send(slice, first + steps - 1, stream);
     meet();
   }
   if (last && mode_ == Mode::end_to_end) bring_result(slice, stream);
@@ -345,12 +294,6 @@ void StencilProgram::step(const Slice& slice, std::uint32_t round, Layers layers
   // All of the initial state may be there, and not only that of the share.
   const std::uint32_t shift = reads_all(round) ? u32(slice.begin) : 0;
   const std::uint32_t n = u32(problem_.n), stride = u32(problem_.stride());
-  const auto groups = [&](std::uint64_t work, std::uint64_t each) {
-    return (work + each - 1) / each;
-  };
-  const auto real = [&](double value) {
-    return problem_.wide() ? KernelArg(value) : KernelArg(static_cast<float>(value));
-  };
   std::vector<KernelArg> args{&from, &to};
   const auto add = [&](std::initializer_list<KernelArg> more) { args.insert(args.end(), more); };
   if (problem_.kind == Kind::star) add({sums_.get()});
@@ -366,19 +309,17 @@ void StencilProgram::step(const Slice& slice, std::uint32_t round, Layers layers
     };
     add({place(problem_.radius), place(problem_.layers() - problem_.radius), n, stride,
          std::uint32_t{round == 0}});
-    for (std::uint32_t d = 1; d <= 4; ++d)
-      add({problem_.wide() ? KernelArg(star_weight<double>(problem_.radius, d))
-                           : KernelArg(star_weight<float>(problem_.radius, d))});
+    for (std::uint32_t d = 1; d <= 4; ++d) add({weight_of(problem_, d)});
   } else {
     const auto place =
         [&](std::uint64_t layer) {  // of a fixed plane; none: it is not among those of the share
           return layer >= slice.begin && layer < slice.end ? u32(halo_ + layer - slice.begin)
                                                            : kNone;
         };
-    add({place(0), place(problem_.layers() - 1), n, stride, real(problem_.rate)});
+    add({place(0), place(problem_.layers() - 1), n, stride, real_of(problem_, problem_.rate)});
   }
-  const std::size_t across = groups(groups(problem_.n, vector_), local_) * local_;
-  std::size_t strips = groups(layers.end - layers.first, strip_);
+  const std::size_t across = round_up(ceil_div(problem_.n, vector_), local_);
+  std::size_t strips = ceil_div(layers.end - layers.first, strip_);
   if (exchange != nullptr) {
     by_kernels_->add_arguments(*exchange, args);
     strips = by_kernels_->strips(*exchange);
@@ -389,7 +330,7 @@ void StencilProgram::step(const Slice& slice, std::uint32_t round, Layers layers
 }
 
 // How much this step changed each row of the share.
-void StencilProgram::measure_change(const Slice& slice, std::uint32_t round, Stream& stream) {
+void StencilProgram::measure(const Slice& slice, std::uint32_t round, Stream& stream) {
   if (!problem_.is_checked(round)) return;
   const std::uint64_t check = (round + 1) / problem_.check_every - 1;
   const std::size_t local = grouped_ ? kLanes : 1;
@@ -400,9 +341,9 @@ void StencilProgram::measure_change(const Slice& slice, std::uint32_t round, Str
 }
 
 // The outermost layers of the share into the halos of its neighbours.
-void StencilProgram::send(const Slice& slice, std::uint32_t round) {
+void StencilProgram::send(const Slice& slice, std::uint32_t round, Stream&) {
   const Bytes layer = problem_.layer_bytes(), size = halo_ * layer;
-  SharedMemory& into = *workload_.shared(place_after(round + 1));
+  SharedMemory& into = workload_.shared()[turn_after(round + 1)];
   Buffer& from = state_after(round + 1);
   if (const Owner* before = neighbours_.before)
     peer_->put(from, halo_ * layer, into, before->device, (halo_ + before->items.size()) * layer,

@@ -3,30 +3,24 @@
 // sums besides, which nobody else needs.
 #pragma once
 
-#include <optional>
-
 #include "suites/stencil/kernel_exchange.hpp"
 #include "suites/stencil/persistent.hpp"
 #include "suites/stencil/stencil_workload.hpp"
 
 namespace mgpu::stencil {
 
-class StencilProgram final : public DeviceProgram, public IterativeProgram, public MovableProgram {
+class StencilProgram final : public HaloProgram<StencilWorkload>, public MovableProgram {
  public:
   StencilProgram(StencilWorkload& workload, DeviceResources& device, Mode mode);
 
   ProgramInterfaces interfaces() override { return {.iterative = this, .movable = this}; }
   void load(Stream& stream) override;
-  void prepare(Stream&) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override;
   std::uint32_t enqueue_rounds(const Slice& slice, std::uint32_t first, std::uint32_t most,
                                Stream& stream) override;
   void move(const Slice& from, const Slice& to, std::uint32_t steps, Stream& stream) override;
   Completion checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) override;
-  Brings brings() const override {
-    return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
-  }
   void finished(const Slice& slice) override;
   Completion publish(Stream& stream) override;
 
@@ -43,18 +37,19 @@ class StencilProgram final : public DeviceProgram, public IterativeProgram, publ
   void download(Buffer& from, const Slice& slice, std::span<std::byte> host, Stream& stream);
   Rows changes_of(const Slice& slice)
       const;  // on the device by norm and layer of the share, on the host by norm and layer
-  void bring_result(const Slice& slice, Stream& stream);
+  void bring_result(const Slice& slice, Stream& stream) override;
+  bool step_edges(const Slice& slice, std::uint32_t round, Stream& stream) override;
+  void step_share(const Slice& slice, std::uint32_t round, std::int64_t more,
+                  Stream& stream) override;
+  void send(const Slice& slice, std::uint32_t round, Stream& stream) override;
+  void measure(const Slice& slice, std::uint32_t round, Stream& stream) override;
   // `exchange`: by its kernel; null: the kernel exchanges nothing.
   void step(const Slice& slice, std::uint32_t round, Layers layers, Stream& stream,
             const KernelExchange::Step* exchange = nullptr);
   bool goes_by_kernels(const Slice& slice) const;
-  bool is_last(std::uint32_t round) const { return round + 1 == problem_.steps; }
   std::uint32_t enqueue_series(const Slice& slice, std::uint32_t first, std::uint32_t most,
                                Stream& stream);
   void step_by_kernel(const Slice& slice, std::uint32_t round, bool hides_waiting, Stream& stream);
-  void measure_change(const Slice& slice, std::uint32_t round, Stream& stream);
-  void send(const Slice& slice, std::uint32_t round);
-  void meet();
   void make_persistent(DeviceResources& device);
   StencilWorkload::Room room_of(const DeviceTraits& traits) const;
   void launch_persistent(const Slice& slice, std::uint32_t first, std::uint32_t steps,
@@ -66,38 +61,27 @@ class StencilProgram final : public DeviceProgram, public IterativeProgram, publ
   }
   bool reads_all(std::uint32_t round) const { return round == 0 && mode_ == Mode::resident; }
   Buffer& before(std::uint32_t round) { return round == 0 ? *initial_ : state_after(round); }
-  void settle(const Slice& slice);  // its share from now on, and its neighbours
-  // Which of the two states is that after so many steps, at least one; and this device's piece of
-  // it.
-  unsigned place_after(std::uint32_t steps) const { return (steps + 1 + moves_) % 2; }
-  Buffer& state_after(std::uint32_t steps) {
-    const unsigned which = place_after(steps);
-    return own_[which] ? *own_[which] : workload_.shared(which)->piece(peer_->self());
-  }
+  void take_share(const Slice& slice);  // from now on, and between these neighbours
+  // Which of the two states is that after so many steps, at least one; and this device's of it.
+  std::uint32_t turn_after(std::uint32_t steps) const { return steps + 1 + moves_; }
+  Buffer& state_after(std::uint32_t steps) { return states_[turn_after(steps)]; }
 
-  StencilWorkload& workload_;
-  const Problem& problem_;
-  const Mode mode_;
   const std::uint32_t halo_;
   const bool grouped_;  // work-items of a group share local memory, to add up
   const unsigned vector_, strip_;
   const std::uint32_t series_;
   const std::size_t local_;
-  Peer* peer_;  // null: it exchanges nothing, and shares no sample
   std::unique_ptr<Kernel> kernel_, change_, copy_kernel_;
   std::unique_ptr<Persistent> persistent_;
   std::unique_ptr<KernelExchange> by_kernels_;
-  std::unique_ptr<Buffer> initial_, own_[2], sums_;
+  std::unique_ptr<Buffer> initial_, sums_;
   std::unique_ptr<Buffer> changes_;  // of each norm, of each layer of the share
   std::unique_ptr<Buffer> copy_,
       copy_of_sums_;  // of the last checkpoint, while it is brought to the host
-  Neighbours neighbours_;
-  std::vector<DeviceIndex> others_;  // of these
-  std::uint32_t moves_ = 0;          // of the sample, each from one state into the other
-  bool mailed_ = false;              // halos of the state, by kernels
-  bool signalled_ = false;           // and neighbours have signalled that theirs are
-  std::optional<Slice> done_;
-  std::uint64_t sample_ = 0;  // of that
+  const Ring states_;
+  std::uint32_t moves_ = 0;  // of the sample, each from one state into the other
+  bool mailed_ = false;      // halos of the state, by kernels
+  bool signalled_ = false;   // and neighbours have signalled that theirs are
 };
 
 }  // namespace mgpu::stencil

@@ -8,7 +8,6 @@
 #include "lib/base/error.hpp"
 #include "lib/workload/npy.hpp"
 #include "suites/common/finite.hpp"
-#include "suites/common/sha256_hex.hpp"
 #include "suites/stencil/blocks_program.hpp"
 #include "suites/stencil/kernel_exchange.hpp"
 #include "suites/stencil/persistent.hpp"
@@ -17,15 +16,11 @@
 
 namespace mgpu::stencil {
 
-StencilWorkload::StencilWorkload(const SuiteParams& params)
-    : problem_(problem_of(params)),
-      shape_(shape_of(problem_)),
-      held_(layers_of_piece(problem_, params.memory)),
-      host_threads_(params.host_threads),
-      pages_(host_bytes(problem_), "the cells"),
-      checkpoints_(problem_.layers(), problem_.checkpoint_rounds),
-      arrivals_(problem_.items(), host_threads_) {
+StencilWorkload::StencilWorkload(const Problem& problem, const SuiteParams& params)
+    : CheckpointedWorkload(problem, params, host_bytes(problem), "the cells"),
+      held_(layers_of_piece(problem_, params.memory)) {
   const std::span<std::byte> cells{pages_.data(), problem_.host_bytes()};
+  results_ = {pages_.data() + cells.size(), outcome_bytes(problem_)};
   if (params.input) {
     const NpyShape shape = read_npy_shape(*params.input);
     read_npy(*params.input, shape, cells);
@@ -55,7 +50,7 @@ Capacity StencilWorkload::capacity(const DeviceTraits& device, Mode mode) const 
   capacity.resident = first + (states(problem_) - 1) * state_bytes() + problem_.change_bytes();
   if (problem_.columns > 1) capacity.resident += 3 * most_landing(problem_) * problem_.element;
   if (std::max(first, state_bytes()) > device.max_allocation ||
-      capacity.resident > device.global_memory / 10 * 9) {
+      capacity.resident > device.usable_memory()) {
     capacity.reason = fmt::format("it has no memory for {} states of {} layers of {} bytes",
                                   states(problem_), held_, problem_.layer_bytes());
     if (first > state_bytes())
@@ -73,10 +68,6 @@ std::unique_ptr<DeviceProgram> StencilWorkload::program(DeviceResources& device,
   return std::make_unique<StencilProgram>(*this, device, mode);
 }
 
-std::span<const std::byte> StencilWorkload::transfer_memory() const {
-  return {pages_.data(), host_bytes(problem_)};
-}
-
 void StencilWorkload::connect(PeerGroup& group) {
   const bool cpus = group.peer({0}).path({1}) == PeerPath::host;
   if (problem_.halo_way == HaloWay::kernels || (problem_.halo_way == HaloWay::chosen && !cpus))
@@ -86,28 +77,25 @@ void StencilWorkload::connect(PeerGroup& group) {
                 "--exchange kernels: kernels of these devices reach no memory in common; accepted: "
                 "auto, puts");
   try {
-    for (auto& state : shared_) state = group.allocate(state_bytes());
+    shared_.allocate(group, state_bytes());
   } catch (const Error& error) {
     if (!halos_ || error.kind() != ErrorKind::unsupported) throw;
-    for (auto& state : shared_) state.reset();
   }
   if (problem_.launches != Launches::enqueued)
     mail_ = group.allocate(Persistent::mail_bytes(problem_));
   rooms_.clear();
-  if (problem_.columns == 1) return;
-  for (auto& landing : landing_)
-    landing = group.allocate(most_landing(problem_) * problem_.element);
+  if (problem_.columns > 1) landing_.allocate(group, most_landing(problem_) * problem_.element);
 }
 
 void StencilWorkload::disconnect() {
-  for (auto& state : shared_) state.reset();
-  for (auto& landing : landing_) landing.reset();
+  shared_.free();
+  landing_.free();
   mail_.reset();
   halos_.reset();
 }
 
 void StencilWorkload::set_partition(std::span<const Owner> owners) {
-  owners_.assign(owners.begin(), owners.end());
+  CheckpointedWorkload::set_partition(owners);
   transfers_.clear();
   persistent_ = decide_persistent();
   if (problem_.launches == Launches::persistent) check_persistent();
@@ -122,14 +110,7 @@ void StencilWorkload::set_partition(std::span<const Owner> owners) {
     transfers_ = transfers_among(problem_, owners);
     return;
   }
-  for (const Owner& owner : owners) {
-    if (owner.items.size() >= problem_.halo()) continue;
-    throw Error(
-        ErrorKind::unsupported,
-        fmt::format(
-            "a share of {} layers is less than the {} that its neighbours need of it (--{})",
-            owner.items.size(), problem_.halo(), problem_.kind == Kind::star ? "radius" : "depth"));
-  }
+  check_shares(owners, problem_.halo(), "layers", problem_.kind == Kind::star ? "radius" : "depth");
 }
 
 void StencilWorkload::has_room(const Room& room) {
@@ -140,7 +121,7 @@ void StencilWorkload::has_room(const Room& room) {
 // CPU devices that share cores run a part of their work-groups at a time, whatever each of them can
 // by itself.
 bool StencilWorkload::decide_persistent() const {
-  if (problem_.launches == Launches::enqueued || owners_.size() < 2 || !shared_[0]) return false;
+  if (problem_.launches == Launches::enqueued || owners_.size() < 2 || !shared_) return false;
   for (const Owner& owner : owners_) {
     const auto room = std::find_if(rooms_.begin(), rooms_.end(),
                                    [&](const Room& each) { return each.device == owner.device; });
@@ -180,40 +161,31 @@ bool StencilWorkload::is_persistent(const Slice& slice, std::uint64_t alone) con
 }
 
 bool StencilWorkload::repartition(std::span<const Owner> owners) {
-  if (problem_.kind == Kind::star || problem_.columns > 1 || problem_.checks() > 0 || !shared_[0])
+  if (problem_.kind == Kind::star || problem_.columns > 1 || problem_.checks() > 0 || !shared_)
     return false;
   for (const Owner& owner : owners)
     if (owner.items.size() < problem_.halo() || owner.items.size() > held_) return false;
-  owners_.assign(owners.begin(), owners.end());
+  CheckpointedWorkload::set_partition(owners);
   persistent_ = decide_persistent();
   return true;
 }
 
-StencilWorkload::Checkpoint StencilWorkload::checkpoint(std::uint32_t steps) {
-  std::byte* const at = pages_.data() + outcome_bytes(problem_) + problem_.host_bytes() +
-                        checkpoints_.place(steps) * checkpoint_bytes(problem_);
+StencilWorkload::Checkpoint StencilWorkload::checkpoint(std::uint32_t steps) const {
+  std::byte* const at =
+      results_.data() + results_.size() + place(steps) * checkpoint_bytes(problem_);
   const Bytes size = problem_.host_bytes(), sums = problem_.kind == Kind::star ? size : 0;
   return {{at, size}, {at + size, sums}, {at + size + sums, problem_.change_bytes()}};
 }
 
-void StencilWorkload::begin_sample() {
-  checkpoints_.begin_sample();
-  restart();
-}
-
 void StencilWorkload::restart() {
-  checkpoints_.forget_incomplete();
-  begun_from_ = checkpoints_.complete();
   first_number_ += problem_.steps + 1;
   was_persistent_ = was_by_kernels_ = false;
-  arrivals_.begin_sample({result().data(), outcome().size()});
+  CheckpointedWorkload::restart();
 }
-
-std::string StencilWorkload::digest() const { return sha256_hex(outcome()); }
 
 std::string StencilWorkload::told() const {
   if (problem_.checks() == 0) return {};
-  const std::byte* const sums = outcome().data() + problem_.host_bytes();
+  const std::byte* const sums = changes().data();
   const Bytes one = problem_.layers() * problem_.element;
   const std::string first = fmt::format("; norm of the change: {:.6g} in step {}",
                                         norm_of(problem_, sums), problem_.check_every);
@@ -277,8 +249,7 @@ std::string StencilWorkload::first_wrong_cell() {
 }
 
 void StencilWorkload::write_result(const std::filesystem::path& file) const {
-  write_npy(file, {problem_.cells() / problem_.n, problem_.n, problem_.element},
-            {pages_.data() + problem_.host_bytes(), problem_.host_bytes()});
+  write_npy(file, {problem_.cells() / problem_.n, problem_.n, problem_.element}, result());
 }
 
 }  // namespace mgpu::stencil

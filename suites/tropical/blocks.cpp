@@ -17,7 +17,7 @@ std::uint64_t edge_of(std::uint64_t vertices) {
 
 Blocks Blocks::of(std::uint64_t vertices) {
   Blocks blocks{vertices, edge_of(vertices), vertices >= 2048 ? 64u : 32u, {}, {}};
-  const auto count = static_cast<std::uint32_t>((vertices + blocks.edge - 1) / blocks.edge);
+  const auto count = static_cast<std::uint32_t>(ceil_div(vertices, blocks.edge));
   const unsigned bits = block_tree::ceil_log2(count);
   blocks.places.resize(count);
   for (std::uint32_t n = 0; n < std::uint32_t{1} << bits; ++n) {

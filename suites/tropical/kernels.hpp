@@ -39,8 +39,4 @@ constexpr double fp32_roof_share(bool three_at_once) { return three_at_once ? 1.
 Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates,
                        const Problem& problem, Purpose purpose);
 
-constexpr std::uint32_t u32(std::uint64_t n) {
-  return static_cast<std::uint32_t>(n);
-}  // an argument of a kernel
-
 }  // namespace mgpu::tropical

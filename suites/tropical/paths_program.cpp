@@ -10,20 +10,16 @@ namespace {
 
 constexpr std::size_t close_columns = 64;  // COLUMNS of tropical_close.cl
 
-std::uint64_t round_up(std::uint64_t n, std::uint64_t to) { return (n + to - 1) / to * to; }
-
 }  // namespace
 
 PathsProgram::PathsProgram(PathsWorkload& workload, DeviceResources& device, Mode mode,
                            Kernels kernels)
-    : workload_(workload),
-      problem_(workload.problem()),
+    : PartitionedProgram(workload, mode, device.peer()),
       blocks_(workload.blocks()),
-      mode_(mode),
       kernels_(std::move(kernels)),
-      peer_(device.peer()),
       group_(blocks_.inner == 64 ? 256 : 64),
-      parts_(blocks_.inner == 64 ? 4 : 1) {
+      parts_(blocks_.inner == 64 ? 4 : 1),
+      panel_(workload.panels(), device, blocks_.panel_bytes(), 1) {
   const std::string options = define("T", blocks_.inner) + define("GROUP", group_) +
                               define("PARTS", parts_) + define("PATHS", problem_.paths) +
                               define("INT32", problem_.integers) +
@@ -36,14 +32,12 @@ PathsProgram::PathsProgram(PathsWorkload& workload, DeviceResources& device, Mod
   copy_rows_ = kernel("copy_rows");
   close_block_ = kernel("close_block");
   close_rows_ = kernel("close_rows");
-  const Bytes state = blocks_.state_bytes(), panel = blocks_.panel_bytes();
+  const Bytes state = blocks_.state_bytes();
   if (mode_ == Mode::resident) initial_ = device.allocate(state);
   state_ = device.allocate(state);
   if (problem_.paths) paths_ = device.allocate(state);
-  if (peer_ == nullptr) {
-    own_panel_ = device.allocate(panel);
-    if (problem_.paths) own_panel_paths_ = device.allocate(panel);
-  }
+  if (problem_.paths)
+    panel_paths_.emplace(workload_.panel_paths(), device, blocks_.panel_bytes(), 1);
   for (const std::uint32_t block : blocks_.order)
     first_vertices_.push_back(u32(blocks_.first(block)));
   order_ = device.allocate(first_vertices_.size() * sizeof(std::uint32_t));
@@ -59,15 +53,6 @@ PathsProgram::PathsProgram(PathsWorkload& workload, DeviceResources& device, Mod
   const std::uint64_t columns = round_up(blocks_.stride(), variant.panel_columns);
   packed_panel_ = device.allocate(columns * blocks_.edge * 4);
   packed_inner_panel_ = device.allocate(columns * blocks_.inner * 4);
-}
-
-Buffer& PathsProgram::panel(std::uint64_t block) {
-  return peer_ != nullptr ? workload_.panel(block)->piece(peer_->self()) : *own_panel_;
-}
-
-Buffer& PathsProgram::panel_paths(std::uint64_t block) {
-  if (!problem_.paths) return panel(block);
-  return peer_ != nullptr ? workload_.panel_paths(block)->piece(peer_->self()) : *own_panel_paths_;
 }
 
 Rows PathsProgram::rows_of(std::uint64_t block) const {
@@ -87,14 +72,10 @@ void PathsProgram::upload_weights(Buffer& to, const Slice& slice, Stream& stream
 void PathsProgram::load(Stream& stream) { upload_weights(*initial_, {0, blocks_.count()}, stream); }
 
 void PathsProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
-  sample_ = workload_.sample();
-  done_ = slice;
-  panels_ = {};
-  const auto& owners = workload_.owners();
-  if (peer_ != nullptr && std::any_of(owners.begin(), owners.end(), [&](const Owner& owner) {
-        return owner.device == peer_->self() && owner.items == slice;
-      }))
-    panels_ = PanelOrder(blocks_, owners, peer_->self());
+  settle(slice);
+  const Owner* const self = owner_of(workload_.owners(), slice);
+  panels_ = self != nullptr ? PanelOrder(blocks_, workload_.owners(), self->device) : PanelOrder();
+  others_.assign(panels_.others().begin(), panels_.others().end());
   if (!order_is_there_) stream.upload(*order_, 0, std::as_bytes(std::span(first_vertices_)));
   order_is_there_ = true;
   if (mode_ == Mode::end_to_end) upload_weights(*state_, slice, stream);
@@ -102,9 +83,7 @@ void PathsProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
                 {mode_ == Mode::resident ? initial_.get() : state_.get(), state_.get(), &paths(),
                  order_.get(), u32(slice.begin * blocks_.edge), u32(blocks_.edge),
                  u32(blocks_.vertices), u32(blocks_.stride())});
-  const auto others = panels_.others();
-  if (!others.empty())
-    peer_->sync(others, others);  // nobody has panels of the sample before to read any more
+  meet();  // nobody has panels of the sample before to read any more
 }
 
 void PathsProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) {
@@ -118,21 +97,21 @@ void PathsProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream
     exchange(panels_.before_first_round());
   }
   Buffer& of_round =
-      packed_if_wanted(panel(round), blocks_.size(round), packed_panel_.get(), stream);
+      packed_if_wanted(panel_[round], blocks_.size(round), packed_panel_.get(), stream);
   pack(slice.begin * blocks_.edge, slice.size() * blocks_.edge, blocks_.first(round),
        blocks_.size(round), *packed_, stream);
   std::vector<std::uint64_t> done;
   if (owns(round)) done.push_back(round);  // it is closed
-  if (owns(next) && !panels_.others().empty()) {
+  if (owns(next) && !others_.empty()) {
     update(
         {blocks_.row(next), blocks_.edge, blocks_.size(round), blocks_.row(next) + blocks_.edge, 0},
         *packed_, of_round, panel_paths(round), stream);
     done.push_back(next);
     close(next, stream);
-    peer_->sync(panels_.others(), {});
+    peer_->sync(others_, {});
   }
   update_but(slice, std::move(done), round, of_round, stream);
-  if (owns(next) && panels_.others().empty()) close(next, stream);
+  if (owns(next) && others_.empty()) close(next, stream);
   exchange(panels_.after_round(round));
   if (next == blocks_.count() && mode_ == Mode::end_to_end) bring_result(slice, stream);
 }
@@ -187,7 +166,7 @@ void PathsProgram::update(const Product& product, Buffer& packed, Buffer& panel,
   const std::uint64_t each = round_up(stride, variant.tile_columns) / variant.tile_columns;
   if (tiles == 0) return;
   stream.launch(
-      *kernels_.multiply, {{tiles * each * variant.threads, 1, 1}, {variant.threads, 1, 1}},
+      *kernels_.multiply, grid_of(tiles * each * variant.threads, variant.threads),
       {&packed, &panel, state_.get(), &paths(), &panel_paths, u32(product.gap / tile), u32(gap),
        u32(product.first / tile), u32(tiles), u32(each), u32(blocks_.rows()), u32(stride),
        u32(product.size), 0u, 0u, u32(product.size), u32(stride), u32(stride)});
@@ -198,13 +177,13 @@ void PathsProgram::close(std::uint64_t block, Stream& stream) {
                       stride = blocks_.stride();
   const std::uint64_t row = blocks_.row(block);
   const bool at_once = blocks_.inner == blocks_.edge;  // its rows are the panel then
-  Buffer& rows = at_once ? panel(block) : *inner_panel_;
+  Buffer& rows = at_once ? panel_[block] : *inner_panel_;
   Buffer& rows_paths = !problem_.paths ? rows : at_once ? panel_paths(block) : *inner_paths_;
   for (std::uint64_t by = first; by < end; by += blocks_.inner) {
     const std::uint64_t size = std::min(blocks_.inner, end - by);
-    stream.launch(*close_block_, {{group_, 1, 1}, {group_, 1, 1}},
+    stream.launch(*close_block_, grid_of(group_, group_),
                   {state_.get(), &paths(), u32(row + by - first), u32(by), u32(size), u32(stride)});
-    stream.launch(*close_rows_, {{stride * parts_, 1, 1}, {close_columns * parts_, 1, 1}},
+    stream.launch(*close_rows_, grid_of(stride * parts_, close_columns * parts_),
                   {state_.get(), &paths(), &rows, &rows_paths, u32(row + by - first), u32(by),
                    u32(size), u32(stride)});
     if (at_once) break;
@@ -216,17 +195,17 @@ void PathsProgram::close(std::uint64_t block, Stream& stream) {
   if (!at_once) {
     stream.launch(
         *copy_rows_, {{round_up(stride / 4, 64), end - first, 1}, {64, 1, 1}},
-        {state_.get(), &paths(), &panel(block), &panel_paths(block), u32(row), u32(stride)});
+        {state_.get(), &paths(), &panel_[block], &panel_paths(block), u32(row), u32(stride)});
   }
   send(block);
 }
 
 void PathsProgram::send(std::uint64_t block) {
   const Bytes size = blocks_.size(block) * blocks_.stride() * 4;
-  for (const DeviceIndex other : panels_.others()) {
-    peer_->put(panel(block), 0, *workload_.panel(block), other, 0, size);
+  for (const DeviceIndex other : others_) {
+    peer_->put(panel_[block], 0, workload_.panels()[block], other, 0, size);
     if (problem_.paths)
-      peer_->put(panel_paths(block), 0, *workload_.panel_paths(block), other, 0, size);
+      peer_->put(panel_paths(block), 0, workload_.panel_paths()[block], other, 0, size);
   }
 }
 
@@ -248,12 +227,6 @@ void PathsProgram::bring_result(const Slice& slice, Stream& stream) {
     stream.download_rows(*state_, workload_.lengths().data() + at, rows);
     if (paths_) stream.download_rows(*paths_, workload_.before().data() + at, rows);
   }
-}
-
-Completion PathsProgram::publish(Stream& stream) {
-  if (mode_ == Mode::end_to_end || sample_ != workload_.sample() || !done_) return {};
-  bring_result(*done_, stream);
-  return [this] { workload_.arrived(*done_); };
 }
 
 }  // namespace mgpu::tropical

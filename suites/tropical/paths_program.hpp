@@ -16,21 +16,14 @@
 
 namespace mgpu::tropical {
 
-class PathsProgram final : public DeviceProgram, public IterativeProgram {
+class PathsProgram final : public PartitionedProgram<PathsWorkload> {
  public:
   PathsProgram(PathsWorkload& workload, DeviceResources& device, Mode mode, Kernels kernels);
 
-  ProgramInterfaces interfaces() override { return {.iterative = this}; }
   std::string kernel_variant() const override { return kernels_.variant.name(); }
   void load(Stream& stream) override;
-  void prepare(Stream&) override { panels_ = {}; }
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override;
-  Brings brings() const override {
-    return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
-  }
-  void finished(const Slice& slice) override { workload_.arrived(slice); }
-  Completion publish(Stream& stream) override;
 
  private:
   struct Product {  // rows of the state from `first` on become better by way of `size` vertices
@@ -48,32 +41,28 @@ class PathsProgram final : public DeviceProgram, public IterativeProgram {
   void exchange(const PanelOrder::Signals& signals);
   void update_but(const Slice& slice, std::vector<std::uint64_t> left_out, std::uint64_t round,
                   Buffer& panel, Stream& stream);
-  void bring_result(const Slice& slice, Stream& stream);
+  void bring_result(const Slice& slice, Stream& stream) override;
   Rows rows_of(std::uint64_t block) const;
   void upload_weights(Buffer& to, const Slice& slice, Stream& stream);
-  Buffer& panel(std::uint64_t block);
-  Buffer& panel_paths(std::uint64_t block);
+  Buffer& panel_paths(std::uint64_t block) const {
+    return problem_.paths ? (*panel_paths_)[block] : panel_[block];
+  }
   Buffer& paths() { return paths_ ? *paths_ : *state_; }  // of kernels that have none, any
 
-  PathsWorkload& workload_;
-  const Problem& problem_;
   const Blocks& blocks_;
-  const Mode mode_;
   const Kernels kernels_;
-  Peer* peer_;  // null: it exchanges nothing
   std::unique_ptr<Kernel> begin_, copy_rows_, close_block_, close_rows_;
   std::size_t group_;  // work-items of close_block
   std::size_t parts_;  // of the rows of a block, a work-item each
   std::unique_ptr<Buffer> initial_, state_, paths_;
-  std::unique_ptr<Buffer> order_;                        // the first vertex of each item
-  std::unique_ptr<Buffer> own_panel_, own_panel_paths_;  // where there is no group
-  std::unique_ptr<Buffer> inner_panel_, inner_paths_;    // rows that were closed at once
+  std::unique_ptr<Buffer> order_;  // the first vertex of each item
+  const Ring panel_;
+  std::optional<Ring> panel_paths_;
+  std::unique_ptr<Buffer> inner_panel_, inner_paths_;  // rows that were closed at once
   std::unique_ptr<Buffer> packed_, packed_inner_, packed_panel_, packed_inner_panel_;
   std::vector<std::uint32_t> first_vertices_;
   bool order_is_there_ = false;
   PanelOrder panels_;
-  std::optional<Slice> done_;
-  std::uint64_t sample_ = 0;
 };
 
 }  // namespace mgpu::tropical

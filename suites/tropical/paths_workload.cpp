@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "lib/base/quantity.hpp"
-#include "suites/common/sha256_hex.hpp"
 #include "suites/common/variants.hpp"
 #include "suites/tropical/graph_file.hpp"
 #include "suites/tropical/paths_program.hpp"
@@ -12,9 +11,9 @@
 
 namespace mgpu::tropical {
 
-Shape shape_of_paths(const Problem& problem) {
+Shape shape_of(const Problem& problem) {
   const Blocks blocks = Blocks::of(problem.rows);
-  const double n = static_cast<double>(problem.rows), items = static_cast<double>(blocks.count());
+  const double n = static_cast<double>(problem.rows);
   Shape shape;
   shape.items = blocks.count();
   shape.rounds = u32(blocks.count());
@@ -23,9 +22,7 @@ Shape shape_of_paths(const Problem& problem) {
   shape.rate_unit = "Op/s";
   shape.bytes_in = problem.sizes().c_bytes();
   shape.bytes_out = shape.bytes_in + problem.sizes().path_bytes();
-  shape.cost.ops = shape.ops / items;
-  shape.cost.in_bytes = static_cast<double>(shape.bytes_in) / items;
-  shape.cost.out_bytes = static_cast<double>(shape.bytes_out) / items;
+  shape.spread_cost();
   return shape;
 }
 
@@ -34,13 +31,10 @@ Bytes host_bytes_of_paths(const Problem& problem) {
 }
 
 PathsWorkload::PathsWorkload(const Problem& problem, const SuiteParams& params)
-    : problem_(problem),
-      blocks_(Blocks::of(problem.rows)),
-      shape_(shape_of_paths(problem)),
-      host_threads_(params.host_threads),
-      pages_(host_bytes_of_paths(problem),
-             "a graph of " + std::to_string(problem.rows) + " vertices"),
-      arrivals_(blocks_.count(), params.host_threads) {
+    : PartitionedWorkload(problem, params, host_bytes_of_paths(problem),
+                          "a graph of " + std::to_string(problem.rows) + " vertices"),
+      blocks_(Blocks::of(problem.rows)) {
+  results_ = {pages_.data() + one(), one() + problem.sizes().path_bytes()};
   check_route(problem_);
   problem_.integers ? fill<std::int32_t>(params) : fill<float>(params);
 }
@@ -74,8 +68,7 @@ Capacity PathsWorkload::capacity(const DeviceTraits& device, Mode mode) const {
       (panels_at_once + 1) * (problem_.paths ? 2 : 1) + 2;  // one closed in parts, and both packed
   capacity.resident = states * blocks_.state_bytes() + panels * blocks_.panel_bytes() +
                       2 * blocks_.count() * blocks_.edge * blocks_.edge * 4;
-  if (blocks_.state_bytes() > device.max_allocation ||
-      capacity.resident > device.global_memory / 10 * 9) {
+  if (blocks_.state_bytes() > device.max_allocation || capacity.resident > device.usable_memory()) {
     capacity.reason = "it has no memory for " + std::to_string(states) + " states of " +
                       format_bytes(static_cast<double>(blocks_.state_bytes()));
     if (mode == Mode::resident)
@@ -108,25 +101,15 @@ std::unique_ptr<DeviceProgram> PathsWorkload::program(DeviceResources& device, M
 }
 
 void PathsWorkload::connect(PeerGroup& group) {
-  for (auto& panel : panels_) panel = group.allocate(blocks_.panel_bytes());
-  if (!problem_.paths) return;
-  for (auto& panel : panel_paths_) panel = group.allocate(blocks_.panel_bytes());
-}
-
-void PathsWorkload::disconnect() {
-  for (auto& panel : panels_) panel.reset();
-  for (auto& panel : panel_paths_) panel.reset();
-}
-
-std::string PathsWorkload::digest() const {
-  return sha256_hex({lengths().data(), lengths().size() + before().size()});
+  panels_.allocate(group, blocks_.panel_bytes(), panels_at_once);
+  if (problem_.paths) panel_paths_.allocate(group, blocks_.panel_bytes(), panels_at_once);
 }
 
 template <class Number>
 Finding PathsWorkload::check(bool whole, std::uint64_t seed) {
   const Lengths<Number> found{as_numbers<Number>(weights()),
-                              as_numbers<Number>(std::as_const(*this).lengths()),
-                              as_numbers<std::int32_t>(std::as_const(*this).before())};
+                              as_numbers<Number>(std::span<const std::byte>(lengths())),
+                              as_numbers<std::int32_t>(std::span<const std::byte>(before()))};
   Finding finding = check_paths(problem_, found, potentials_, whole, seed, host_threads_);
   if (finding.message.empty()) finding.method += route_text(problem_, found);
   return finding;

@@ -46,8 +46,7 @@ class Example {
     const auto a = made(a_.size()), b = made(b_.size()), c = made(c_.size()),
                paths = made(c_.size()), of_b = made(b_.size());
     const auto listed = device.allocate(tiles.size() * sizeof(std::uint32_t));
-    const std::uint64_t panels =
-        (rows_ + variant.panel_rows - 1) / variant.panel_rows * variant.panel_rows;
+    const std::uint64_t panels = round_up(rows_, variant.panel_rows);
     const auto packed = made(panels * variant.packed_inner(inner));
     const std::uint32_t zero = 0, two = 2;
     const auto ran = device.try_out([&](Stream& stream) {
@@ -69,8 +68,8 @@ class Example {
                   {zero, two, two, rows_, columns_, inner, zero, zero, inner, columns_, columns_});
       stream.launch(*kernels.pack_rows, pack_rows_grid(variant, rows_, variant.packed_inner(inner)),
                     pack);
-      stream.launch(*kernels.multiply,
-                    {{4 * std::size_t{variant.threads}, 1, 1}, {variant.threads, 1, 1}}, args);
+      stream.launch(*kernels.multiply, grid_of(4 * std::size_t{variant.threads}, variant.threads),
+                    args);
       stream.download(*c, 0, std::as_writable_bytes(std::span(result_)));
       if (problem_.paths)
         stream.download(*paths, 0, std::as_writable_bytes(std::span(found_paths_)));

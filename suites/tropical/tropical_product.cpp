@@ -125,7 +125,7 @@ void TropicalProductProgram::pack_columns(const Grid& grid, Buffer& from, Buffer
 void TropicalProductProgram::multiply(const Part& part, const Buffers& of, Stream& stream) {
   const std::size_t threads = kernels_.variant.threads;
   const std::uint32_t inner = u32(sizes().inner), ldc = u32(part.ldc);
-  stream.launch(*kernels_.multiply, {{part.count() * threads, 1, 1}, {threads, 1, 1}},
+  stream.launch(*kernels_.multiply, grid_of(part.count() * threads, threads),
                 {of.a, of.b, of.c, of.paths != nullptr ? of.paths : of.c, part.tiles, part.first,
                  part.items, part.each, u32(part.rows), u32(part.columns), inner, u32(part.row0),
                  u32(part.column0), inner, ldc, ldc});

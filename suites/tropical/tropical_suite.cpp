@@ -34,7 +34,7 @@ std::uint64_t rows_of_input(SuiteParams& params) { return problem_of(params).row
 
 Shape shape(const SuiteParams& params) {
   const Problem problem = problem_of(params);
-  return problem.shortest_paths ? shape_of_paths(problem) : shape_of(problem.sizes(), 2, "Op/s");
+  return problem.shortest_paths ? shape_of(problem) : shape_of(problem.sizes(), 2, "Op/s");
 }
 
 std::unique_ptr<Workload> make(const SuiteParams& params) {

@@ -19,7 +19,7 @@ constexpr std::uint64_t at_once = std::uint64_t{1} << 18;
 // Calls body(begin, end) for parts of 0 .. n.
 template <class Body>
 void in_parts(std::uint64_t n, unsigned threads, const Body& body) {
-  parallel_for((n + at_once - 1) / at_once, threads, [&](std::uint64_t part) {
+  parallel_for(ceil_div(n, at_once), threads, [&](std::uint64_t part) {
     body(part * at_once, std::min(n, (part + 1) * at_once));
   });
 }

@@ -204,7 +204,7 @@ TEST_CASE(
   for (auto* const part :
        {&other.parameters, &other.before, &other.mean, &other.square, &other.gradient})
     part->assign(workload.network().count(), 0.5F);
-  workload.arrived(2, other);
+  workload.add_ending(2, other);
   CHECK(workload.digest() != digest);
   CHECK(has(workload.verify(VerifyLevel::full, 1).message, "seed 9"));
 }
@@ -219,7 +219,7 @@ TEST_CASE("pinn: parts of a domain are right, one whose neighbour was another is
                                            {"parts", "2"}}));
   testing::AsGpu as_gpu(device, " -DROLLED");
   DomainProgram program(workload, as_gpu, Mode::resident,
-                        ways(as_gpu.traits(), workload.part(0)).front(), 2);
+                        ways(as_gpu.traits(), workload.training(0)).front(), 2);
   const Slice all{0, 2};
   REQUIRE(device.try_out([&](Stream& stream) { program.load(stream); }));
   workload.set_partition({});
@@ -243,7 +243,7 @@ TEST_CASE("pinn: parts of a domain are right, one whose neighbour was another is
   Ending other = workload.ending(1);
   other.before.back() += 0.25F;
   other.parameters.back() += 0.25F;
-  workload.arrived(1, other);
+  workload.add_ending(1, other);
   CHECK(has(workload.verify(VerifyLevel::full, 1).message, "the last step"));
 }
 

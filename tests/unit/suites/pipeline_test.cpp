@@ -233,7 +233,7 @@ TEST_CASE("pipeline: every record is the host's, whoever has which stages, by an
           continue;
         INFO(shares.size(), " devices, first ", shares.front(), " ", to_string(mode));
         const SuiteParams params = params_with(21, kAll, "pipeline", "3");
-        ChainWorkload workload(problem_of(params), params);
+        PipelineWorkload workload(problem_of(params), params);
         check_right(FakeSample(workload, host_stages(workload.problem()), shares, mode, path,
                                with_local_memory()),
                     workload);
@@ -251,7 +251,7 @@ TEST_CASE("pipeline: one record, one batch, two and three of them, and ragged la
       const SuiteParams params =
           params_with(records, "reduction,hash,transform", "pipeline", batch);
       const Problem problem = problem_of(params);
-      ChainWorkload workload(problem, params);
+      PipelineWorkload workload(problem, params);
       FakeKernels kernels = host_stages(problem);
       Problem narrow = problem;
       narrow.stages.front().width = 8;  // what comes after the reduction
@@ -265,7 +265,7 @@ TEST_CASE("pipeline: one record, one batch, two and three of them, and ragged la
 
 TEST_CASE("pipeline: a device without local memory for a record, or memory for all, is told") {
   const SuiteParams params = params_with(21, kAll, "pipeline", "3", "4096");
-  ChainWorkload workload(problem_of(params), params);
+  PipelineWorkload workload(problem_of(params), params);
   DeviceTraits traits;
   traits.local_memory = 32767;
   traits.global_memory = traits.max_allocation = Bytes{1} << 30;
@@ -279,7 +279,7 @@ TEST_CASE("pipeline: a device without local memory for a record, or memory for a
 
 TEST_CASE("pipeline: a batch that is not put where the next device reads is found") {
   const SuiteParams params = params_with(21, kAll, "pipeline", "3");
-  ChainWorkload workload(problem_of(params), params);
+  PipelineWorkload workload(problem_of(params), params);
   Planted planted = with_local_memory();
   planted.forgotten[0] = {4};
   const FakeSample sample(workload, host_stages(workload.problem()), {2, 2}, Mode::resident,
@@ -330,7 +330,7 @@ TEST_CASE("pipeline: whenever a device is lost, the others begin its sample agai
 TEST_CASE("pipeline: auto measures every stage on every device, and takes what is faster") {
   const FakeKernels kernels = host_stages(small_problem(64));
   const auto settled = [&](double first, double second) {
-    FakeBackend backend({fake_device("0:0", 1e6), fake_device("0:1", 1e6)}, kernels);
+    FakeBackend backend(FakeSample::devices(2), kernels);
     std::vector<std::unique_ptr<OpenDevice>> open;
     std::vector<OpenDevice*> members;
     for (const Device& device : backend.enumerate().devices)

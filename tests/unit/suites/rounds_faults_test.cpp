@@ -3,7 +3,7 @@
 // devices that are slowed down on purpose.
 #include <doctest/doctest.h>
 
-#include "lib/workload/checkpoints.hpp"
+#include "suites/common/iterative.hpp"
 #include "tests/support/lbm_kernels.hpp"
 #include "tests/support/rounds_session.hpp"
 #include "tests/support/stencil_kernels.hpp"
@@ -98,22 +98,27 @@ TEST_CASE("rounds: two devices lost in one sample, the last begins it again; all
 
 TEST_CASE(
     "rounds: a checkpoint counts when all of it arrived, and keeps its place until the next") {
-  Checkpoints checkpoints(10, 4);
-  checkpoints.begin_sample();
-  CHECK(checkpoints.may_take(4));
-  checkpoints.arrived({0, 6}, 4);
-  CHECK(checkpoints.complete() == 0);
-  CHECK_FALSE(checkpoints.may_take(8));
-  checkpoints.arrived({6, 10}, 4);
-  CHECK(checkpoints.complete() == 4);
-  CHECK((checkpoints.may_take(8) && !checkpoints.may_take(12)));
+  struct Kept final : Checkpoints {
+    Kept() : Checkpoints(10, 4) {}
+    using Checkpoints::forget_checkpoints, Checkpoints::place;
+    bool repartition(std::span<const Owner>) override { return false; }
+  } checkpoints;
+  checkpoints.forget_checkpoints();
+  CHECK(checkpoints.may_checkpoint(4));
+  checkpoints.checkpointed({0, 6}, 4);
+  CHECK(checkpoints.checkpointed_rounds() == 0);
+  CHECK_FALSE(checkpoints.may_checkpoint(8));
+  checkpoints.checkpointed({6, 10}, 4);
+  CHECK(checkpoints.checkpointed_rounds() == 4);
+  CHECK((checkpoints.may_checkpoint(8) && !checkpoints.may_checkpoint(12)));
   CHECK(checkpoints.place(4) != checkpoints.place(8));
-  checkpoints.arrived({0, 9}, 8);
-  checkpoints.forget_incomplete();  // begun again: every item comes again
-  checkpoints.arrived({0, 9}, 8);
-  CHECK(checkpoints.complete() == 4);
-  checkpoints.arrived({9, 10}, 8);
-  CHECK(checkpoints.complete() == 8);
+  checkpoints.checkpointed({0, 9}, 8);
+  checkpoints.restart();  // every item comes again
+  CHECK(checkpoints.begun_from() == 4);
+  checkpoints.checkpointed({0, 9}, 8);
+  CHECK(checkpoints.checkpointed_rounds() == 4);
+  checkpoints.checkpointed({9, 10}, 8);
+  CHECK(checkpoints.checkpointed_rounds() == 8);
 }
 
 namespace {

@@ -167,7 +167,8 @@ TEST_CASE("stencil blocks: what is exchanged is all that lies around them, and h
         for (std::uint64_t x = patch.left; x < patch.right; ++x) known[device].insert({layer, x});
     };
     for (const Owner& owner : owners)
-      for (const Patch& patch : patches_of(problem, owner.items)) know(owner.device.value, patch);
+      for (const Patch& patch : patches_of(problem.pieces(), owner.items))
+        know(owner.device.value, patch);
     std::uint64_t owned = 0;
     for (const auto& [device, cells] : known) owned += cells.size();
     CHECK(owned == problem.n * problem.n);  // each cell once
@@ -176,12 +177,13 @@ TEST_CASE("stencil blocks: what is exchanged is all that lies around them, and h
       know(transfer.to.value, patch);
       const std::uint64_t cells =
           (patch.end - patch.first) * (patch.right - patch.left) * problem.unit();
-      CHECK((!transfer.packed || transfer.landing + cells <= most_landing(problem)));
+      CHECK((transfer.numbers == 0 || transfer.numbers == cells));
+      CHECK(transfer.landing + transfer.numbers <= most_landing(problem));
     }
     using Signed = std::int64_t;
     const auto reach = static_cast<Signed>(problem.halo()), n = static_cast<Signed>(problem.n);
     for (const Owner& owner : owners) {
-      for (const Patch& patch : patches_of(problem, owner.items)) {
+      for (const Patch& patch : patches_of(problem.pieces(), owner.items)) {
         const auto first = static_cast<Signed>(patch.first), end = static_cast<Signed>(patch.end);
         for (Signed layer = first - reach; layer < end + reach; ++layer) {
           if (!problem.periodic() && (layer < 0 || layer >= n)) continue;

@@ -1,0 +1,259 @@
+// Suites that iterate over a fixed partition: each device keeps a share of the items for a whole
+// sample, and after a round sends others what they need of it. Here is what they have in common:
+// who owns what, memory that takes turns, the order of a round, checkpoints. A suite adds how large
+// a layer is, how much of it others need, and its kernels.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/workload/pages.hpp"
+#include "lib/workload/workload.hpp"
+#include "suites/common/arrivals.hpp"
+#include "suites/common/sha256_hex.hpp"
+
+namespace mgpu {
+
+// The owner of this share among several, null where there are none.
+const Owner* owner_of(std::span<const Owner> owners, const Slice& share);
+
+// The devices of all owners but one.
+std::vector<DeviceIndex> other_owners(std::span<const Owner> owners, DeviceIndex self);
+
+// Who owns the layers before and after a share; null: nobody else. Periodic: the first one's lie
+// after the last one's.
+struct Neighbours {
+  const Owner *before = nullptr, *after = nullptr;
+  std::vector<DeviceIndex> devices() const;  // each once
+};
+Neighbours neighbours_of(std::span<const Owner> owners, const Slice& share, bool periodic);
+
+// Layers [begin, end) of a share that another one needs, which numbers them so much higher.
+struct Strip {
+  std::int64_t begin = 0, end = 0, shift = 0;
+};
+// What `theirs` with its halos, so many layers on either side, has of `mine`. `period` above 0:
+// layers go on over an end of so many.
+std::vector<Strip> strips_of(const Slice& mine, const Slice& theirs, std::uint32_t halo,
+                             Items period);
+
+// Throws Error(unsupported) that names --`option` where a share has fewer layers than others need
+// of it; `layers` says what they are.
+void check_shares(std::span<const Owner> owners, Items needed, const char* layers,
+                  const char* option);
+
+// Memory of a group, whose pieces take turns: what comes for the next round lands where nobody
+// reads.
+class SharedRing {
+ public:
+  // Throws what PeerGroup::allocate does, and is empty then.
+  void allocate(PeerGroup& group, Bytes size, unsigned turns = 2);
+  void free() { all_.clear(); }
+  explicit operator bool() const { return !all_.empty(); }
+  SharedMemory& operator[](std::uint64_t turn) const { return *all_[turn % all_.size()]; }
+  std::size_t turns() const { return all_.size(); }
+
+ private:
+  std::vector<std::unique_ptr<SharedMemory>> all_;
+};
+
+// One device's pieces of such memory; so many buffers of its own where it is empty, or the device
+// in no group.
+class Ring {
+ public:
+  Ring(const SharedRing& shared, DeviceResources& device, Bytes size, unsigned own = 2);
+  Buffer& operator[](std::uint64_t turn) const { return *all_[turn % all_.size()]; }
+
+ private:
+  std::vector<std::unique_ptr<Buffer>> own_;
+  std::vector<Buffer*> all_;
+};
+
+// The problem of a suite, with its results in host memory, and who owns what in a sample.
+template <class Problem_>
+class PartitionedWorkload : public Workload, public IterativeWorkload, public PeerExchange {
+ public:
+  const Shape& shape() const override { return shape_; }
+  std::span<const std::byte> transfer_memory() const override { return {pages_.data(), bytes_}; }
+  void set_partition(std::span<const Owner> owners) override {
+    owners_.assign(owners.begin(), owners.end());
+  }
+  void begin_sample() override { arrivals_.begin_sample(results_); }
+  void merge() override {}
+  std::string digest() const override { return sha256_hex(results_); }
+
+  // For the programs, which may call from several threads at once.
+  const Problem_& problem() const { return problem_; }
+  std::span<const Owner> owners() const { return owners_; }
+  std::uint64_t sample() const { return arrivals_.sample(); }
+  void arrived(const Slice& items) { arrivals_.arrived({&items, 1}); }  // these are on the host
+
+ protected:
+  // `host_bytes` of pages for `what`; `results` that arrive, 0: one of each item. Throws
+  // Error(out_of_memory).
+  PartitionedWorkload(const Problem_& problem, const SuiteParams& params, Bytes host_bytes,
+                      const std::string& what, Items results = 0)
+      : problem_(problem),
+        shape_(shape_of(problem_)),
+        host_threads_(params.host_threads),
+        bytes_(host_bytes),
+        pages_(host_bytes, what),
+        arrivals_(results > 0 ? results : shape_.items, host_threads_) {}
+
+  const Problem_ problem_;
+  Shape shape_;
+  const unsigned host_threads_;
+  const Bytes bytes_;
+  Pages pages_;
+  std::span<std::byte> results_;  // of the pages: what a digest is made of
+  std::vector<Owner> owners_;
+  Arrivals arrivals_;
+};
+
+// Which checkpoints of a sample are complete. Two of them have a place in host memory, by turns:
+// one is complete while the next one comes in. From several threads at once.
+class Checkpoints : public MovableWorkload {
+ public:
+  std::uint32_t checkpointed_rounds() const override;
+  void restart() override;
+  bool may_checkpoint(std::uint32_t rounds) const override;
+  // Of the one after so many rounds, these are on the host.
+  void checkpointed(const Slice& items, std::uint32_t rounds);
+  // Rounds done in the state that the sample begins with.
+  std::uint32_t begun_from() const { return begun_from_; }
+
+ protected:
+  // Of so many items, one after every `every` rounds; 0: none.
+  Checkpoints(Items items, std::uint32_t every) : items_(items), every_(every) {}
+  ~Checkpoints() = default;
+  void forget_checkpoints();
+  unsigned place(std::uint32_t rounds) const { return every_ == 0 ? 0 : rounds / every_ % 2; }
+
+ private:
+  const Items items_;
+  const std::uint32_t every_;
+  mutable std::mutex mutex_;
+  std::uint32_t complete_ = 0, begun_from_ = 0;
+  Items next_ = 0;  // items that have arrived of the one after `complete_`
+};
+
+template <class Problem_>
+class CheckpointedWorkload : public PartitionedWorkload<Problem_>, public Checkpoints {
+ public:
+  void begin_sample() override {
+    forget_checkpoints();
+    restart();
+  }
+  void restart() override {
+    Checkpoints::restart();
+    PartitionedWorkload<Problem_>::begin_sample();
+  }
+
+ protected:
+  CheckpointedWorkload(const Problem_& problem, const SuiteParams& params, Bytes host_bytes,
+                       const std::string& what)
+      : PartitionedWorkload<Problem_>(problem, params, host_bytes, what),
+        Checkpoints(this->shape_.items, problem.checkpoint_rounds) {}
+};
+
+// Copies a part of what rounds to come change (kernels/copy_part.cl), in multiples of 16 bytes.
+void copy_part(Kernel& copy, Buffer& from, Buffer& to, Bytes first, Bytes size, Stream& stream);
+
+// One device's part of a PartitionedWorkload.
+template <class Workload_>
+class PartitionedProgram : public DeviceProgram, public IterativeProgram {
+ public:
+  ProgramInterfaces interfaces() override { return {.iterative = this}; }
+  void prepare(Stream&) override {}
+  Brings brings() const override {
+    return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
+  }
+  void finished(const Slice& slice) override { workload_.arrived(slice); }
+  Completion publish(Stream& stream) override {
+    if (mode_ == Mode::end_to_end || sample_ != workload_.sample() || !done_) return {};
+    bring_result(*done_, stream);
+    return [this] { finished(*done_); };
+  }
+
+ protected:
+  // `peer` null: it exchanges nothing, and shares no sample.
+  PartitionedProgram(Workload_& workload, Mode mode, Peer* peer)
+      : workload_(workload), problem_(workload.problem()), mode_(mode), peer_(peer) {}
+  virtual void bring_result(const Slice& slice, Stream& stream) = 0;
+  // Takes a share, of the sample that is under way.
+  void settle(const Slice& slice) {
+    sample_ = workload_.sample();
+    done_ = slice;
+  }
+  void settle_between_neighbours(const Slice& slice, bool periodic) {
+    settle(slice);
+    neighbours_ = neighbours_of(workload_.owners(), slice, periodic);
+    others_ = neighbours_.devices();
+  }
+  // Waits until the others are as far, and have put what they had to.
+  void meet() {
+    if (!others_.empty()) peer_->sync(others_, others_);
+  }
+  // Likewise all who share the sample.
+  void meet_all() {
+    others_ = other_owners(workload_.owners(), peer_->self());
+    meet();
+  }
+  Completion checkpointed(const Slice& slice, std::uint32_t rounds) {
+    return [this, slice, rounds] { workload_.checkpointed(slice, rounds); };
+  }
+
+  Workload_& workload_;
+  decltype(std::declval<Workload_&>().problem()) problem_;
+  const Mode mode_;
+  Peer* const peer_;
+  Neighbours neighbours_;
+  std::vector<DeviceIndex> others_;  // that it exchanges with
+  std::optional<Slice> done_;
+  std::uint64_t sample_ = 0;  // of that
+};
+
+// Of a workload whose devices exchange halos after every `depth` of `steps`: what others need is
+// computed first and sent, then the rest, then the device waits for theirs. Memory takes turns, so
+// that what comes for the next step lands where nobody reads: after steps of which only the last is
+// exchanged, devices first tell each other that they have done with it.
+template <class Workload_>
+class HaloProgram : public PartitionedProgram<Workload_> {
+ public:
+  void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override {
+    const std::int64_t depth = this->problem_.depth, since = round % this->problem_.depth;
+    const bool alone = this->others_.empty(), last = is_last(round),
+               exchange = since + 1 == depth && !last && !alone,
+               ahead = exchange && this->problem_.overlap && step_edges(slice, round, stream);
+    if (ahead) send(slice, round, stream);
+    step_share(slice, round, ahead ? -depth : alone ? 0 : depth - 1 - since, stream);
+    if (exchange && !ahead) send(slice, round, stream);
+    measure(slice, round, stream);
+    if (exchange) {
+      this->meet();
+      take(slice, round, stream);
+    } else if (since + 2 == depth && round + 2 < this->problem_.steps) {
+      this->meet();
+    }
+    if (last && this->mode_ == Mode::end_to_end) this->bring_result(slice, stream);
+  }
+
+ protected:
+  using PartitionedProgram<Workload_>::PartitionedProgram;
+  bool is_last(std::uint32_t round) const { return round + 1 == this->problem_.steps; }
+  // Computes what others need; false: it is computed with the rest.
+  virtual bool step_edges(const Slice& slice, std::uint32_t round, Stream& stream) = 0;
+  // Computes the share and what others have of so many steps more, as theirs will only come later.
+  // Below 0: the edges of so many steps are there.
+  virtual void step_share(const Slice& slice, std::uint32_t round, std::int64_t more,
+                          Stream& stream) = 0;
+  virtual void send(const Slice& slice, std::uint32_t round, Stream& stream) = 0;
+  virtual void measure(const Slice&, std::uint32_t /*round*/, Stream&) {}  // what the step did
+  virtual void take(const Slice&, std::uint32_t /*round*/, Stream&) {}     // what others have put
+};
+
+}  // namespace mgpu

@@ -1,0 +1,55 @@
+// Networks as a Workload: what they begin with and end with. Items are the members of an ensemble
+// (ensemble_workload.hpp) or the parts of a domain (domain_workload.hpp), with a network each, or
+// the shards of one training (pinn_workload.hpp).
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "suites/common/iterative.hpp"
+#include "suites/common/variants.hpp"
+#include "suites/pinn/outcome.hpp"
+#include "suites/pinn/reference.hpp"
+#include "suites/pinn/solution.hpp"
+#include "suites/pinn/ways.hpp"
+
+namespace mgpu::pinn {
+
+class NetworksWorkload : public CheckpointedWorkload<Problem>, public Tunable {
+ public:
+  Demand demand(const DeviceTraits& device) const override;
+  std::vector<std::string> kernel_variants(const DeviceTraits& device) const override {
+    return names_of(ways(device, training(0)), &Way::name);
+  }
+  bool repartition(std::span<const Owner>) override { return false; }
+  void restart() override;
+  std::string digest() const override;  // SHA-256 of all parameters, moments and losses
+
+  // For the programs, which may call from several threads at once.
+  const Network& network() const { return network_; }
+  Problem training(std::uint64_t number) const {
+    return problem_.partition == Partition::domain ? problem_.part(number)
+                                                   : problem_.member(number);
+  }
+  std::span<const float> initial(std::uint64_t number) const;  // parameters, means, squares
+  // What the network of an item ends with; without gradients of its shards.
+  void add_ending(std::uint64_t number, Ending ending);
+  const Ending& ending(std::uint64_t number) const { return endings_[number]; }
+
+ protected:
+  // Throws Error(usage), Error(out_of_memory).
+  explicit NetworksWorkload(const SuiteParams& params);
+  Way way_on(const DeviceTraits& device) const {
+    return named_or_first(ways(device, training(0)), &Way::name, preferred(device));
+  }
+  const Solution& solution() const;
+
+  const Network network_;
+  std::vector<float> initial_;
+  std::vector<Ending> endings_;
+
+ private:
+  mutable std::optional<Solution> solution_;
+};
+
+}  // namespace mgpu::pinn
