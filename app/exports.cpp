@@ -83,7 +83,7 @@ bool write_exports(const Report& report, const std::vector<ExportFile>& exports,
   for (const ExportFile& one : exports) {
     try {
       OutputFile& file = outputs.at(one.file);
-      if (keeps_older(file, report, force))
+      if (missed.empty() && keeps_older(file, report, force))
         tell_kept(file);
       else
         file.write(exported(one.kind, report, missed));

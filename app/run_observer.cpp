@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "app/exports.hpp"
@@ -15,7 +13,6 @@
 #include "lib/base/quantity.hpp"
 #include "lib/report/fault_words.hpp"
 #include "lib/report/record_json.hpp"
-#include "lib/report/text_table.hpp"
 
 namespace mgpu {
 namespace {

@@ -27,6 +27,10 @@ unsigned error_width();
 // The last line of stderr, which is rewritten where it is a terminal, on one that allows that.
 class StatusLine {
  public:
+  StatusLine() = default;
+  StatusLine(const StatusLine&) = delete;
+  StatusLine& operator=(const StatusLine&) = delete;
+  ~StatusLine() { clear(); }
   // Shortened to fit `width`, escaped as by print().
   void show(std::string_view text, unsigned width);
   void clear();

@@ -45,17 +45,17 @@ void wait_until_written() {
 // What caused the signal happens again once this returns, and then ends the process. Several
 // threads may come here at once.
 extern "C" void on_crash(int number) {
-  is_written = current_note == nullptr && is_written;
+  if (current_note != nullptr) is_written = false;
   std::string* const line = current_note.exchange(nullptr);
-  if (line == nullptr) wait_until_written();
-  for (std::size_t i = 0; i < std::size(kCrashes); ++i) {
-    if (line != nullptr && kCrashes[i].number == number) {
-      line->append(kCrashes[i].name);
-      static_cast<void>(!::write(STDERR_FILENO, line->data(), line->size()));
-      is_written = true;
-    }
-    ::sigaction(kCrashes[i].number, &replaced_actions[i], nullptr);
+  if (line != nullptr) {
+    for (const Crash& crash : kCrashes)
+      if (crash.number == number) line->append(crash.name);
+    static_cast<void>(!::write(STDERR_FILENO, line->data(), line->size()));
+    is_written = true;
   }
+  wait_until_written();
+  for (std::size_t i = 0; i < std::size(kCrashes); ++i)
+    ::sigaction(kCrashes[i].number, &replaced_actions[i], nullptr);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ struct EmbeddedText {
 };
 
 std::span<const EmbeddedText> embedded_kernels();  // kernels/*.cl
-std::span<const EmbeddedText> embedded_schemas();  // lib/report/*.schema.json
+std::span<const EmbeddedText> embedded_schemas();  // lib/report/scenario.schema.json
 std::span<const EmbeddedText>
 embedded_texts();  // app/texts: the manual page and the completions, without what they list
 

@@ -1,5 +1,5 @@
 // Device: plain facts about one OpenCL device, constructible by hand in a test. How they were read
-// is in lib/exec.
+// is in lib/opencl/cl_describe.cpp.
 #pragma once
 
 #include <cstdint>

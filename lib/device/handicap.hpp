@@ -1,5 +1,5 @@
 // Handicap: a device made worse on purpose, so that balancing can be studied and tested on equal
-// devices. How a backend does it is in lib/exec.
+// devices. How a backend does it is in lib/exec/slow_down.hpp.
 #pragma once
 
 #include <optional>

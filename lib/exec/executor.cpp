@@ -16,7 +16,6 @@
 
 #include "lib/base/quantity.hpp"
 #include "lib/exec/driver_call.hpp"
-#include "lib/plan/rounds.hpp"
 
 namespace mgpu {
 namespace {

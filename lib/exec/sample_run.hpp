@@ -19,7 +19,7 @@ struct Member {
   DeviceProgram* program = nullptr;
 };
 
-// What a sample is of, and how long it may take.
+// Describes a sample: its work, its devices, its time-out.
 struct SampleRequest {
   Workload* workload = nullptr;
   SliceSource* source = nullptr;
@@ -116,26 +116,27 @@ class SampleRun {
 
   // The rest with the lock, but for those that say otherwise.
 
-  // A member has come to the meeting, as which it has done rounds that took it so long each.
+  // Notes that a member has come to the meeting, with its median time per round.
   void come_to_meeting(DeviceIndex member, Nanos busy);
-  // A member has nothing left to do at this version. Where no other has, its partials are merged
-  // next.
+  // Notes that a member has nothing left to do at this version. Where no other has, its partials
+  // are merged next.
   Ending finish(DeviceIndex member);
-  // A member has brought its part. Returns true for the last one: the host merges.
+  // Notes that a member's part is on the host. Returns true for the last one: the host merges.
   bool bring(DeviceIndex member);
   void end();                     // the sample, as it is
   void fail(const Error& error);  // the sample as a whole
-  // A device has failed: its work goes to the others. Returns true where nothing but the device is
-  // lost, which was to merge what is on the host: the caller merges there.
+  // Marks a device failed and gives its work to the others. Returns true if it was merging what is
+  // on the host: the caller merges there.
   bool lose(DeviceFault fault, bool caller_may_merge);
-  // The caller wants no result any more. Without the lock.
+  // Ends the sample, as the caller wants no result. Without the lock.
   void interrupt();
-  // Nobody is left: this one takes over what is to be done. Without the lock; no worker runs.
+  // Lets the member take over what is to be done, as nobody is left. Without the lock; no worker
+  // runs.
   DeviceIndex take_over(const Member& member);
   void notify_all();  // that `version` or the stage has changed; without the lock
 
  private:
-  // Who merges: merge_device, or whoever is left where the host cannot; none: the host.
+  // Returns who merges: merge_device, or whoever is left where the host cannot; none: the host.
   std::optional<DeviceIndex> merger() const;
   bool host_can_merge() const;
 

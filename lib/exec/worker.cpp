@@ -1,5 +1,5 @@
-// The worker of a device: enqueues, polls, gives work back when its device fails; goes from round to
-// round with checkpoints and meetings; and combines or merges partials at the end.
+// Drives a device: enqueues, polls, gives work back when it fails; iterates with checkpoints and
+// meetings; combines or merges partials at the end.
 #include "lib/exec/worker.hpp"
 
 #include <algorithm>
@@ -381,9 +381,6 @@ void DeviceWorker::leave() {
   stage_ = Stage::left;
 }
 
-// The worker of a device, where work goes in rounds: what it enqueues ahead, checkpoints, and
-// meetings after which borders move.
-
 namespace {
 
 // Of work that goes in rounds, batches that are enqueued ahead: enough for the device never to wait
@@ -494,9 +491,6 @@ std::optional<std::uint32_t> DeviceWorker::round_under_way() const {
   if (run_.workload.iterative() == nullptr) return std::nullopt;
   return rounds_done_;
 }
-
-// The end of a sample: partials are combined among the devices, on one of them or on the host, by
-// whoever is last.
 
 // The last worker with nothing left to do merges: all partials are on the host, and no other worker
 // acts any more.

@@ -21,7 +21,7 @@ class DeviceWorker {
 
   void start();  // the sample has begun
   // Does what can be done now. False: nothing until a device completes something or another worker
-  // acts. Throws Abandoned.
+  // acts.
   bool step();
   // For the thread that drives it, after a step() that did nothing: sleeps until the device
   // notifies, another worker has done something that matters, or a handicap's hold is over. Of a

@@ -17,7 +17,7 @@ constexpr Nanos kLongEnough = std::chrono::milliseconds(
     2);  // of a kernel: a launch is 0.3 % of it, a time slice of Linux 4 ms
 constexpr Nanos kWakeUp =
     std::chrono::milliseconds(60);  // a GPU that idled needs some milliseconds to reach its clock
-// A device that takes longer for a copy, or for tries of anything, is simulated.
+// Limit what is measured on a very slow device, such as a simulated one.
 constexpr Nanos kLongestCopy = std::chrono::milliseconds(500), kLongTries = std::chrono::seconds(1);
 constexpr unsigned kLaunches = 50, kTogether = 200;
 
@@ -92,7 +92,7 @@ class DeviceCalibration {
     return spent;
   }
 
-  // The least of several tries of `seconds_of`, in seconds; of one that takes seconds itself.
+  // Returns the least of several tries, in seconds; what takes a second or longer is tried once.
   double best(const std::function<double()>& seconds_of) {
     const Nanos begin = backend_.now(), enough = traits_.cpu ? kSampledCpu : kSampled;
     double least = seconds_of();

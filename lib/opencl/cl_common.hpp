@@ -1,5 +1,5 @@
-// The OpenCL headers, configured once, and how OpenCL failures become Error. Only lib/exec/cl_* may
-// include this.
+// The OpenCL headers, configured once, and how OpenCL failures become Error. Only lib/opencl/cl_*
+// may include this.
 #pragma once
 
 // Debian 12's opencl.hpp does not compile with a minimum of 120 and a target of 300.

@@ -7,9 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "lib/base/error.hpp"
 #include "lib/plan/exchange.hpp"
-#include "lib/plan/rounds.hpp"
 
 namespace mgpu {
 namespace {

@@ -19,7 +19,7 @@ constexpr double kSteeper = 1.3;       // than the average of the larger: noise 
 
 constexpr Nanos kLongest = std::chrono::seconds(10);  // of one execution of the whole problem
 
-// What the kernels of all items take by those of a part of them.
+// Returns how long the kernels of all items would take, extrapolated from a part of them.
 Nanos time_of_all(const Probe& part, const Shape& shape) {
   if (part.devices.empty() || part.items == 0) return {};
   return from_seconds(seconds(part.devices.front().kernels.at_large) /

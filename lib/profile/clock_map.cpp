@@ -1,6 +1,5 @@
 // Fitting a device's clock to the host's from probes that bracket it: interval arithmetic, no
-// regression, so that the uncertainty is a bound and not an estimate. Who takes the probes, and
-// when, is in lib/exec.
+// regression, so that the uncertainty is a bound and not an estimate.
 #include "lib/profile/clock_map.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // One device's clock on the host's: offset, drift and how sure we are. Pure functions of probes;
-// who takes the probes and when is in lib/exec. clGetDeviceAndHostTimer fails on NVIDIA and PoCL,
-// so the map is fitted from tiny commands.
+// lib/session takes the probes, before and after a group. clGetDeviceAndHostTimer fails on NVIDIA
+// and PoCL, so the map is fitted from tiny commands.
 #pragma once
 
 #include <cstdint>

@@ -16,9 +16,8 @@
 
 namespace mgpu {
 
-// Were two results measured on the same machine in the same state? A ratio between two machines is
-// not a regression.
-
+// Describes a difference between the machines of two results, or between their states: a ratio
+// between two machines is no regression.
 struct EnvironmentDifference {
   std::string what;         // "cpu", "device 0:1 driver_version"
   std::string base, fresh;  // "-": not there
@@ -84,7 +83,7 @@ struct ComparisonRow {
   std::string impossible;  // BASE or NEW where its speed-up cannot be; else empty
   std::vector<std::string> warnings;
   std::optional<Confirmation> confirmation;
-  // Which values each resample of `ratio` drew, by side; where that was asked for.
+  // Has the values that each resample of `ratio` drew, by side, if asked for.
   std::vector<std::map<std::string, std::vector<std::uint32_t>>> resamples;
 };
 

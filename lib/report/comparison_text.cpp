@@ -297,7 +297,7 @@ struct ComparisonDocument {
   Comparison comparison;
 };
 
-// By side: which values were drawn.
+// Maps a side to the values that were drawn.
 using DrawnValues = std::map<std::string, std::vector<std::uint32_t>>;
 
 std::vector<DrawnValues> drawn_for(const ComparisonRow& row, const Comparison& all) {

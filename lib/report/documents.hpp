@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "lib/device/capability.hpp"
@@ -23,7 +22,7 @@ struct ListedDevice {
   std::optional<Capability> capability;
 };
 
-// `capabilities`: one each.
+// Lists devices with their capabilities; both have the same length.
 std::vector<ListedDevice> listed(const std::vector<Device>& devices,
                                  const std::vector<std::optional<Capability>>& capabilities);
 
@@ -32,7 +31,7 @@ struct DevicesDocument {
   std::vector<std::string> warnings;
 };
 
-// Where a figure of a calibration came from; none: it failed, or nothing is cached.
+// Tells where a figure of a calibration came from; none: it failed, or nothing is cached.
 enum class CalibrationOrigin { none, cached, measured };
 const char* to_string(CalibrationOrigin origin);
 
@@ -112,7 +111,7 @@ struct ListedSuite {
   std::vector<ListedOption> options;
 };
 
-// One of the three has entries.
+// Has entries in one of its three lists.
 struct ListDocument {
   std::vector<ListedSuite> suites;
   std::vector<StrategyInfo> strategies;

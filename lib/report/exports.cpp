@@ -46,7 +46,7 @@ struct CsvColumn {
   std::function<std::string(const RunRecord&)> cell;
 };
 
-// One for each name that any of the runs has, in order.
+// Adds a column for each name that any of the runs has, in order.
 void add_params(const Report& report, const std::string& prefix, ParamMap RunRecord::*params,
                 std::vector<CsvColumn>& columns) {
   std::set<std::string> names;
@@ -230,12 +230,8 @@ std::string export_junit(const Report& report, const std::vector<Miss>& missed) 
       counts, cases, when);
 }
 
-}  // namespace
-
 // JSON for other tools. What each of them reads, and what it stumbles over, is said where it
 // matters.
-
-namespace {
 
 std::string fact(const Report& report, const std::string& name) {
   const auto found = report.environment.find(name);
@@ -347,9 +343,6 @@ std::vector<Measure> measures(const RunRecord& run) {
   return all;
 }
 
-}  // namespace
-
-// Google Benchmark writes the same with --benchmark_repetitions: every sample, then the median.
 std::string export_googlecpp(const Report& report) {
   JsonValue entries = json_list();
   std::size_t family = 0;
@@ -379,8 +372,6 @@ std::string export_bmf(const Report& report) {
   });
   return json_text(out);
 }
-
-namespace {
 
 struct ExportKind {
   std::string_view name;

@@ -2,7 +2,6 @@
 // junit: their zeros would be taken for figures. Nothing here is read back.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,10 +24,5 @@ std::vector<std::string_view> export_kinds();
 
 // Throws Error(internal) for a kind that export_kinds() does not have.
 std::string exported(std::string_view kind, const Report& report, const std::vector<Miss>& missed);
-
-// The JSON kinds of lib/report/exports.hpp. Internal to lib/report.
-
-std::string export_googlecpp(const Report& report);
-std::string export_bmf(const Report& report);
 
 }  // namespace mgpu

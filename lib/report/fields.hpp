@@ -327,7 +327,7 @@ auto spread() {
       });
 }
 
-// A row for what a document says of itself; reading refuses others.
+// Returns a row for the identity of a document; reading refuses others.
 template <typename Record, const DocumentId& Id>
 Field<Record> document_id() {
   return many<Record>(

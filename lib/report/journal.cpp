@@ -17,7 +17,6 @@
 #include "lib/report/json_build.hpp"
 #include "lib/report/json_file.hpp"
 #include "lib/report/record_fields.hpp"
-#include "lib/report/record_json.hpp"
 
 namespace mgpu {
 

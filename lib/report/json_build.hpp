@@ -137,10 +137,9 @@ struct LinksReport;
 JsonValue report_value(const Report& report);
 JsonValue links_value(const LinksReport& report);
 
-// JSON as text a person can scroll through: objects indented, lists of numbers on one line, tables
-// one row a line.
-
-// Invalid UTF-8 is replaced by U+FFFD; non-finite numbers are written as null.
+// Returns JSON as text a person can scroll through: objects indented, lists of numbers on one line,
+// tables one row a line. Invalid UTF-8 is replaced by U+FFFD; non-finite numbers are written as
+// null.
 std::string json_text(const nlohmann::ordered_json& json);
 // nlohmann's own layout, every value on its own line: for documents without tables, printed by
 // commands.

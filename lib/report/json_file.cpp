@@ -1,4 +1,3 @@
-
 #include "lib/report/json_file.hpp"
 
 #include <algorithm>

@@ -36,9 +36,7 @@ auto read_json_file(const std::filesystem::path& file, const char* kind, F read)
   }
 }
 
-// What `report` and `compare` are given to read: a result of `run` or a file of `links`, whichever
-// it says it is.
-
+// Has what `report` and `compare` read: a result of `run` or a file of `links`.
 using AnyResult = std::variant<Report, LinksReport>;
 
 // Reads the file once: it may be a pipe. Throws Error(input) that names the file and what is wrong

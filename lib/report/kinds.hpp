@@ -37,7 +37,7 @@ bool defines(const JsonValue& definitions, const char* name);
 JsonValue nullable(JsonValue schema);
 // Returns the schema with the description first and the members of `also` last; both may be empty.
 JsonValue described(JsonValue schema, const char* meaning, const char* also);
-// What a document says of itself in its first two members, "schema" and "schema_version".
+// Identifies a kind of document by its first two members, "schema" and "schema_version".
 struct DocumentId {
   const char* schema;  // "mgpu-bench/result"
   int version;

@@ -1,5 +1,5 @@
-// One problem in one mode on the session's devices: programs are made, samples of all cases are
-// taken interleaved, results are verified. lib/session/recorder.hpp makes records of the samples.
+// Has the request of a group (one problem in one mode on the session's devices), its cases and its
+// result; lib/session/group_run.hpp runs it, lib/session/recorder.hpp makes records of its samples.
 #pragma once
 
 #include <map>

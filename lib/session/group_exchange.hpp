@@ -26,13 +26,13 @@ class GroupExchange {
   // brings all it needs itself.
   std::optional<ExchangeEstimate> connect();
   bool any() const { return peers_ != nullptr; }
-  // It was broken up, and with it went what programs of iterative work are made with.
+  // Tells whether the group was broken up, and with it what iterative programs are made with.
   bool is_lost() const { return connected_ && !peers_; }
-  // `exchanging`: which of the devices do in this sample, by their positions.
+  // Adds the exchange to the request. `exchanging`: by position, which devices take part.
   void add_to(SampleRequest& request, std::vector<bool> exchanging,
               std::span<const std::size_t> devices) const;
-  // A device is lost: from now on each brings all it needs itself. What they share stays until the
-  // programs are gone.
+  // Stops all exchanging after a device failed: each device then uploads all it needs. What they
+  // share stays until the programs are gone.
   void break_up();
   void disconnect();
 

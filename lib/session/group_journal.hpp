@@ -18,13 +18,14 @@ class CaseJournal {
   void note_failure(const Case& the_case);
   void note_losses();  // since this was last asked
 
-  // Takes what earlier runs of this one had. After this run's own warming up, so that nothing is
-  // believed of an earlier run that this one would not find by itself: rates, whether results are
-  // right. Samples of devices that the case does not have now are no samples of it. `fail` closes a
-  // case whose result was wrong. Throws Error(input) when the journal is of another run.
+  // Takes what earlier runs of this one had. It is called after this run's own warm-up, so that
+  // nothing is believed of an earlier run that this one would not find by itself: rates, whether
+  // results are right. Samples of devices that the case does not have now are no samples of it.
+  // `fail` closes a case whose result was wrong. Throws Error(input) when the journal is of another
+  // run.
   void restore(const Predictor& predictor,
                const std::function<void(Case&, const std::string& reason)>& fail);
-  // Does a case have only those: what it has would be gone with the journal?
+  // Tells whether some case has samples of earlier runs only, which would be lost with the journal.
   bool has_samples_of_earlier_runs_only() const;
 
  private:

@@ -766,9 +766,6 @@ void Group::agree_on_digests() {
   }
 }
 
-// Iterative work, when a device is lost in the middle of a sample: its state is gone, those that
-// are left exchange data anew, and begin the sample again from the last checkpoint.
-
 void Group::connect() {
   if (const auto estimate = exchange_.connect()) predictor_.set_exchange(*estimate);
 }
@@ -803,7 +800,8 @@ void Group::connect_anew() {
   }
 }
 
-// By those that are left of its devices, or else by another; as long as some are lost. `devices`:
+// Begins an iterative sample again from the last checkpoint, as the state of a lost device is gone:
+// by those that are left of its devices, or else by another; as long as some are lost. `devices`:
 // of the sample, to which a device that steps in is added.
 RawSample Group::begin_again(const Case& the_case, const SampleRequest& first, RawSample sample,
                              std::vector<std::size_t>& devices) {

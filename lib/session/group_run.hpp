@@ -103,7 +103,6 @@ class Group {
   void agree_on_digests();
   void finish();
   void probe_clock_again(std::size_t index);
-  // Samples that the shortest open case has.
   std::size_t fewest_samples() const;
 
   const GroupRequest given_;

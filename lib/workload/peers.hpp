@@ -1,6 +1,6 @@
 // What lies between the devices of a set: memory that others may put data into, copies from one
-// device to another, and an order between them. lib/exec implements it for OpenCL and for the fake
-// backend; suites, strategies and collectives (lib/exchange) see no vendor. The model is one-sided,
+// device to another, and an order between them. lib/opencl implements it, and tests have a fake
+// one; suites, strategies and collectives (lib/exchange) see no vendor. The model is one-sided,
 // as in OpenSHMEM: a device puts data into another one's memory and then signals it; the other
 // waits for the signal. Everything is enqueued ahead, in order with the device's kernels, and
 // nothing blocks the host.

@@ -1,5 +1,5 @@
-// The abstract device a suite may use: buffers, kernels and a stream of commands. lib/exec
-// implements it for OpenCL and for the fake backend; suites never see either.
+// The abstract device a suite may use: buffers, kernels and a stream of commands. lib/opencl
+// implements it, and tests have a fake one; suites never see either.
 #pragma once
 
 #include <array>

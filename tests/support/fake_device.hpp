@@ -165,7 +165,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   SetupCost take_setup_cost() override { return {spec_.build, {}, *allocated_}; }
   Bytes free_memory() override { return spec_.facts.global_memory - *allocated_; }
 
-  // For the group that it is in (lib/exec/fake_peers.hpp).
+  // For the group that it is in (tests/support/fake_peers.hpp).
   // Runs what it is given when all that this device waits for has come; none: at once.
   using Order = std::function<void(std::function<void()>)>;
   void join(Peer* peer, Order order) {

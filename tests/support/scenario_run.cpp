@@ -7,11 +7,9 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <mutex>
 
 #include "lib/base/error.hpp"
-#include "lib/base/quantity.hpp"
 #include "lib/plan/exchange.hpp"
 #include "lib/plan/ledger.hpp"
 #include "lib/plan/tree_cuts.hpp"
