@@ -13,6 +13,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/fnv.hpp"
+#include "lib/base/output_file.hpp"
 #include "lib/base/text_file.hpp"
 #include "lib/report/json_build.hpp"
 #include "lib/report/json_file.hpp"
