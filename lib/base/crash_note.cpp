@@ -42,8 +42,8 @@ void wait_until_written() {
   for (int i = 0; i < 100 && !is_written; ++i) ::nanosleep(&millisecond, nullptr);
 }
 
-// What caused the signal happens again once this returns, and then ends the process. Several
-// threads may come here at once.
+// Writes the line once, though several threads may come here. What caused the signal happens again
+// when this returns, and then ends the process.
 extern "C" void on_crash(int number) {
   if (current_note != nullptr) is_written = false;
   std::string* const line = current_note.exchange(nullptr);

@@ -41,8 +41,8 @@ struct SampleRequest {
   std::function<std::optional<Member>()> reserve = {};
 };
 
-// What the workers of a sample share: its stage, and what becomes of it when devices fail. What
-// stands after `mutex` is guarded by it while workers run, unless it is atomic.
+// Holds what the workers of a sample share: its stage, and what becomes of it when devices fail.
+// Whatever stands after `mutex` is guarded by it while workers run, unless it is atomic.
 class SampleRun {
  public:
   // Only what is below changes it, under the lock. A loss leads from combining and merging back to

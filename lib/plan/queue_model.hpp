@@ -1,7 +1,7 @@
 // QueueModel: when commands start and end on devices of given speed. Each device has three in-order
 // queues (upload, compute, download), as Stream says in lib/workload/stream.hpp; transfers of all
-// devices share the host link. One model for the simulator and for the fake backend
-// of tests. Who enqueues what, and when, is theirs.
+// devices share the host link. One model for the simulator and for the fake
+// backend of tests. Who enqueues what, and when, is theirs.
 //
 // With a network (lib/plan/network.hpp) each node has a host link of its own, and all is enqueued
 // on node 0. A command of another node's device goes there in a message, and that it has ended

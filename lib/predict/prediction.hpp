@@ -11,7 +11,7 @@
 
 namespace mgpu {
 
-// What is predicted of a case. Everything is in the order of the case's devices.
+// Has what is predicted of a case. Everything is in the order of the case's devices.
 struct Prediction {
   SetEstimates estimates;  // rates are 0 where nothing is known; no devices: not estimated yet
   std::optional<PlanChoice> chosen;  // by `auto`, once: it knows no more before a later sample

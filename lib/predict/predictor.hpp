@@ -68,7 +68,7 @@ class Predictor {
 
   PlanRequest request(const SetEstimates& estimates) const;  // views them
 
-  // As the functions of lib/predict/prediction.hpp, by the prediction's estimates.
+  // Call the functions of lib/predict/prediction.hpp with the prediction's estimates.
   void choose(Prediction& prediction, const StrategyChoice& strategy) const {
     mgpu::choose(prediction, strategy, request(prediction.estimates));
   }

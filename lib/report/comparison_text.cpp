@@ -409,7 +409,8 @@ const Description<UncomparedCase>& description<UncomparedCase>() {
   using C = UncomparedCase;
   static const Description<C> kUncompared{
       {field<&C::name>("case"), field<&C::what>("what"),
-       field<&C::lost>("lost", "the base has figures of it, the new result has none")}};
+       field<&C::lost>("lost", "the base has figures of it, the new result has none"),
+       field<&C::without_base>("without_base", "the new result has figures of it, the base none")}};
   return kUncompared;
 }
 

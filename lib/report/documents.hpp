@@ -1,5 +1,5 @@
-// What commands print with --json: a record for each, from whose fields the JSON and its schema
-// follow (documents.cpp). Nothing reads them back.
+// Has the records of what commands print with --json: JSON and schemas follow from their fields
+// (documents.cpp). Nothing reads them back.
 #pragma once
 
 #include <optional>
@@ -118,7 +118,7 @@ struct ListDocument {
   std::vector<MetricInfo> metrics;
 };
 
-// What `auto` would do with a problem in one mode.
+// Has what `auto` would do with a problem in one mode.
 struct ListedPlan {
   std::string suite, size_name;
   std::uint64_t size = 0;

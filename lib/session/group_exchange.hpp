@@ -1,4 +1,4 @@
-// What the devices of a group share so that they can exchange data, and in which samples they do.
+// Holds what the devices of a group share to exchange data, and says in which samples they do.
 #pragma once
 
 #include <functional>

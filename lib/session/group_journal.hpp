@@ -1,4 +1,4 @@
-// What a group writes to the journal while it runs, and what it takes from that of an earlier run.
+// Writes the samples and losses of a group to the journal, and restores those of an earlier run.
 #pragma once
 
 #include <string>

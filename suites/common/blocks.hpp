@@ -25,12 +25,13 @@ struct Patch {
 // A range of items as patches, at most three.
 std::vector<Patch> patches_of(const PiecesOfLayers& pieces, const Slice& items);
 
-// As many columns as make equal shares of so many devices one block each, about as wide as high.
+// Returns how many columns make equal shares of so many devices one block each, about as wide as
+// high.
 std::uint64_t columns_for(std::size_t devices);
 
-// What one device needs of another one's share: of `which` kind is for the suite to say. So many
-// numbers of it are sent in one piece, which lands in memory of its own, so many numbers from its
-// beginning; 0: layer by layer, to where they are.
+// Describes what one device needs of another one's share: of `which` kind is for the suite to say.
+// So many numbers of it are sent in one piece, which lands in memory of its own, so many numbers
+// from its beginning; 0: layer by layer, to where they are.
 struct Transfer {
   DeviceIndex from, to;
   Patch patch;

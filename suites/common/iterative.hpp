@@ -36,8 +36,8 @@ Neighbours neighbours_of(std::span<const Owner> owners, const Slice& share, bool
 struct Strip {
   std::int64_t begin = 0, end = 0, shift = 0;
 };
-// What `theirs` with its halos, so many layers on either side, has of `mine`. `period` above 0:
-// layers go on over an end of so many.
+// Returns what `theirs`, with halos of so many layers on either side, has of `mine`. `period` above
+// 0: layers are periodic with it.
 std::vector<Strip> strips_of(const Slice& mine, const Slice& theirs, std::uint32_t halo,
                              Items period);
 
@@ -86,7 +86,7 @@ class PartitionedWorkload : public Workload, public IterativeWorkload, public Pe
   void merge() override {}
   std::string digest() const override { return sha256_hex(results_); }
 
-  // For the programs, which may call from several threads at once.
+  // Are called by programs, on several threads at once.
   const Problem_& problem() const { return problem_; }
   std::span<const Owner> owners() const { return owners_; }
   std::uint64_t sample() const { return arrivals_.sample(); }
@@ -121,13 +121,13 @@ class Checkpoints : public MovableWorkload {
   std::uint32_t checkpointed_rounds() const override;
   void restart() override;
   bool may_checkpoint(std::uint32_t rounds) const override;
-  // Of the one after so many rounds, these are on the host.
+  // Notes that these items of the checkpoint after so many rounds are on the host.
   void checkpointed(const Slice& items, std::uint32_t rounds);
   // Rounds done in the state that the sample begins with.
   std::uint32_t begun_from() const { return begun_from_; }
 
  protected:
-  // Of so many items, one after every `every` rounds; 0: none.
+  // Takes a checkpoint of the items after every `every` rounds; 0: none.
   Checkpoints(Items items, std::uint32_t every) : items_(items), every_(every) {}
   ~Checkpoints() = default;
   void forget_checkpoints();
@@ -198,7 +198,7 @@ class PartitionedProgram : public DeviceProgram, public IterativeProgram {
   void meet() {
     if (!others_.empty()) peer_->sync(others_, others_);
   }
-  // Likewise all who share the sample.
+  // Lets all who share the sample meet.
   void meet_all() {
     others_ = other_owners(workload_.owners(), peer_->self());
     meet();
@@ -217,10 +217,10 @@ class PartitionedProgram : public DeviceProgram, public IterativeProgram {
   std::uint64_t sample_ = 0;  // of that
 };
 
-// Of a workload whose devices exchange halos after every `depth` of `steps`: what others need is
-// computed first and sent, then the rest, then the device waits for theirs. Memory takes turns, so
-// that what comes for the next step lands where nobody reads: after steps of which only the last is
-// exchanged, devices first tell each other that they have done with it.
+// Computes a workload whose devices exchange halos after every `depth` of `steps`: what others need
+// is computed first and sent, then the rest, then the device waits for theirs. Memory takes turns,
+// so that what comes for the next step lands where nobody reads: after steps of which only the last
+// is exchanged, devices first tell each other that they have done with it.
 template <class Workload_>
 class HaloProgram : public PartitionedProgram<Workload_> {
  public:
