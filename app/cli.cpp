@@ -444,8 +444,8 @@ std::string no_option(const std::string& word, const CLI::App& app) {
                      letter == word ? "" : fmt::format(" (of {})", in_quotes(word)));
 }
 
-// What CLI11 says is wrong, reworded where that is clearer: the option, its value, what is
-// accepted.
+// Says what CLI11 found wrong, reworded where that is clearer: the option, its value, what is
+// expected.
 std::string explain(const CLI::ParseError& error, const CLI::App& app,
                     std::span<const std::string> argv) {
   const std::string what = error.what();
@@ -461,7 +461,7 @@ std::string explain(const CLI::ParseError& error, const CLI::App& app,
   // CLI11 took the value of an unknown option for one argument too many.
   if (!extra.empty() && extra.front().starts_with('-')) return no_option(extra.front(), app);
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && none_chosen) {
-    return "a command is required; accepted: " + joined(command_names(app));
+    return "a command is required; expected: " + joined(command_names(app));
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     if (what.find("missing") != std::string::npos) return name + ": its value is missing";
@@ -471,7 +471,7 @@ std::string explain(const CLI::ParseError& error, const CLI::App& app,
                              app.get_subcommands().front()->get_name(), name);
   }
   if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr)
-    return what + "; accepted: true, false";
+    return what + "; expected: true, false";
   return what;
 }
 
@@ -479,7 +479,7 @@ std::string explain(const CLI::ParseError& error, const CLI::App& app,
 
 std::string no_command(const std::string& name, const CLI::App& app) {
   const std::vector<std::string> known = command_names(app);
-  return fmt::format("there is no command {}; accepted: {}{}", in_quotes(name), joined(known),
+  return fmt::format("there is no command {}; expected: {}{}", in_quotes(name), joined(known),
                      did_you_mean(name, known));
 }
 

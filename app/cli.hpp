@@ -47,10 +47,7 @@ struct CommandLineText {
 };
 CommandLineText describe_command_line(std::span<const SuiteInfo> suites);
 
-// What is wrong with a command line, in one line: the option, its value, what is accepted, and what
-// may have been meant.
-
-// "there is no command "merkel"; accepted: ...; did you mean ...?"
+// Returns "there is no command "merkel"; expected: ...; did you mean ...?"
 std::string no_command(const std::string& name, const CLI::App& app);
 
 // Throws Error(usage) with what CLI11 says, reworded where that is clearer, and the help to read.
@@ -64,8 +61,7 @@ void refuse_unknown_command(const CLI::App& app, std::span<const std::string> wo
 // Throws Error(usage) for "-size 4", which would be read as "--strategy ize" and a suite "4".
 void refuse_long_names_behind_one_dash(const CLI::App& app, std::span<const std::string> words);
 
-// What help says after the options of a command: examples, and what its output means.
-
+// Follow the options of a command in help: examples, and what its output means.
 inline constexpr const char* kFooter =
     "First steps:\n"
     "  mgpu-bench devices               what there is\n"

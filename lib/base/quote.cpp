@@ -48,8 +48,6 @@ std::string first_few(std::span<const std::string> names) {
          (all ? names.back() : std::to_string(names.size() - named) + " more");
 }
 
-// By edit distance: few words are known, and a refusal may take its time.
-
 namespace {
 
 // The fewest letters to put in, take out, change, or swap with the next one (Damerau 1964; no

@@ -128,8 +128,7 @@ void SampleRun::interrupt() {
     stop_by = backend.now() + kStopGrace;
     fail(Error(ErrorKind::internal, "interrupted"));
   }
-  // What is under way may wait for what others would have sent in rounds that nobody begins any
-  // more.
+  // Commands under way may wait for data of rounds that nobody begins any more.
   if (request.peers != nullptr && !request.places.empty())
     request.peers->lose(request.places.front());
   notify_all();

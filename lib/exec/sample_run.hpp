@@ -30,8 +30,8 @@ struct SampleRequest {
   bool merges = true;          // false: a probe, whose source gives out a part of the items only
   PeerGroup* peers = nullptr;  // that the members exchange data in; none: they do not
   std::vector<DeviceIndex> places = {};  // of the members in it
-  // By member, as far as they have places: who exchanges in this sample, at least two of them,
-  // before its first slice or to combine partials.
+  // Tells by member, as far as they have places, who exchanges data in this sample, before its
+  // first slice or to combine partials: at least two of them.
   std::vector<bool> exchanging = {};
   std::uint32_t most_rounds = ~std::uint32_t{0};  // of iterative work: a probe does no more of them
   bool again = false;  // the sample before lost a device: MovableWorkload::restart
@@ -53,7 +53,7 @@ class SampleRun {
     merging,    // the worker of `merge_device` merges
     over        // merged, or failed
   };
-  // Who does what once a worker has nothing left to do.
+  // Says who acts once a worker has nothing left to do.
   enum class Ending { others_are_at_work, devices_merge, host_merges };
 
   SampleRun(Backend& backend, SampleRequest request);
@@ -90,8 +90,8 @@ class SampleRun {
   };
   std::vector<Seat> seats;
   bool none_left = false;  // every device was lost
-  // Of work whose borders may move (SliceSource::borders): what those who have come to the meeting
-  // under way say. Whoever comes last decides.
+  // Holds what the members say that have come to the meeting under way, at which borders may move
+  // (SliceSource::borders). Whoever comes last decides.
   struct Meeting {
     std::vector<Nanos> busy;     // with a round since the meeting before
     std::size_t missing = 0;     // members with a share who have not come

@@ -383,9 +383,8 @@ void DeviceWorker::leave() {
 
 namespace {
 
-// Of work that goes in rounds, batches that are enqueued ahead: enough for the device never to wait
-// for the host, which looks at it every few microseconds, and few enough for an error to be noticed
-// soon.
+// Limits how many batches of rounds are enqueued ahead: enough for the device never to wait for the
+// host, which looks at it every few microseconds, and few enough for an error to be noticed soon.
 constexpr std::size_t kRoundsAhead = 64;
 
 }  // namespace
@@ -413,8 +412,8 @@ bool DeviceWorker::enqueue_rounds() {
   return progress;
 }
 
-// Those on whose time borders move are looked at one by one; after a checkpoint's rounds the state
-// has to be in memory.
+// Returns how many rounds go into one batch. Borders move by the time of each, and after a
+// checkpoint's rounds the state has to be in memory.
 std::uint32_t DeviceWorker::rounds_at_once() const {
   if (run_.meets_at > 0) return 1;
   const std::uint32_t every = run_.request.merges ? run_.workload.shape().checkpoint_rounds : 0;

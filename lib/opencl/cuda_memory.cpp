@@ -2,7 +2,6 @@
 // (docs.nvidia.com/cuda/cuda-driver-api), which keeps them stable.
 #include "lib/opencl/cuda_memory.hpp"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/opencl/library.hpp"
 
 namespace mgpu {
 namespace {
@@ -45,7 +45,7 @@ FileDescriptor::~FileDescriptor() {
 }
 int FileDescriptor::duplicate() const { return ::fcntl(fd_, F_DUPFD_CLOEXEC, 0); }
 
-struct CudaMemory::Functions {
+struct CudaMemory::Functions : Library {
   // CUmemAllocationProp.
   struct AllocationProperties {
     int type = 1;          // CU_MEM_ALLOCATION_TYPE_PINNED
@@ -67,16 +67,6 @@ struct CudaMemory::Functions {
   int (*export_handle)(void*, Handle, int, unsigned long long) = nullptr;
   int (*release)(Handle) = nullptr;
   int (*error_name)(int, const char**) = nullptr;
-  void* library = nullptr;
-
-  ~Functions() {
-    if (library != nullptr) ::dlclose(library);
-  }
-  template <class F>
-  bool find(F& function, const char* name) {
-    function = reinterpret_cast<F>(::dlsym(library, name));
-    return function != nullptr;
-  }
   std::string name_of(int status) const {
     const char* name = nullptr;
     return error_name(status, &name) == 0 && name != nullptr ? name
@@ -94,8 +84,7 @@ CudaMemory::~CudaMemory() = default;
 CudaMemory::Loaded CudaMemory::load(const std::string& library) {
   auto functions = std::make_unique<Functions>();
   Functions& f = *functions;
-  f.library = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (f.library == nullptr) return {nullptr, library + " cannot be loaded"};
+  if (!f.load(library)) return {nullptr, library + " cannot be loaded"};
   const bool complete =
       f.find(f.init, "cuInit") && f.find(f.device_count, "cuDeviceGetCount") &&
       f.find(f.device_get, "cuDeviceGet") && f.find(f.device_uuid, "cuDeviceGetUuid") &&

@@ -2,13 +2,13 @@
 // keeps them stable.
 #include "lib/opencl/nvml.hpp"
 
-#include <dlfcn.h>
-
 #include <initializer_list>
+
+#include "lib/opencl/library.hpp"
 
 namespace mgpu {
 
-struct Nvml::Functions {
+struct Nvml::Functions : Library {
   struct Memory {
     unsigned long long total, free, used;
   };
@@ -40,16 +40,7 @@ struct Nvml::Functions {
   int (*ecc)(Handle, int*, int*) = nullptr;            // now, after the next start
   int (*mig)(Handle, unsigned*, unsigned*) = nullptr;  // likewise
   int (*persistence)(Handle, int*) = nullptr;
-  void* library = nullptr;
 
-  ~Functions() {
-    if (library != nullptr) ::dlclose(library);
-  }
-  template <class F>
-  bool find(F& function, const char* name) {
-    function = reinterpret_cast<F>(::dlsym(library, name));
-    return function != nullptr;
-  }
   void find_figures() {
     find(clock, "nvmlDeviceGetClockInfo");
     find(power, "nvmlDeviceGetPowerUsage");
@@ -121,8 +112,7 @@ Nvml::~Nvml() { functions_->shutdown(); }
 std::unique_ptr<Nvml> Nvml::load(const std::string& library) {
   auto functions = std::make_unique<Functions>();
   Functions& f = *functions;
-  f.library = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (f.library == nullptr) return nullptr;
+  if (!f.load(library)) return nullptr;
   const bool complete = f.find(f.init, "nvmlInit_v2") && f.find(f.shutdown, "nvmlShutdown") &&
                         f.find(f.by_pci, "nvmlDeviceGetHandleByPciBusId_v2") &&
                         f.find(f.by_uuid, "nvmlDeviceGetHandleByUUID") &&

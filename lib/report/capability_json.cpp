@@ -15,6 +15,19 @@
 
 namespace mgpu {
 
+template <>
+const Description<PeerLink>& description<PeerLink>() {
+  static const Description<PeerLink> kLink{
+      {field<&PeerLink::path>("path",
+                              "direct: into the other's memory; staged: by way of pinned host "
+                              "memory; host: both are CPUs"),
+       field_as<Real<0>, &PeerLink::bytes_per_s>(
+           "bytes_per_s", "of large copies each way, while both send; 0: without limit"),
+       field<&PeerLink::latency>("latency_ns",
+                                 "of an exchange of nothing, one of many enqueued together")}};
+  return kLink;
+}
+
 // Far beyond what hardware does: a figure above it is damage.
 constexpr double kMostRate = 1e18;
 
@@ -63,20 +76,14 @@ bool is_complete(const Capability& of) {
 
 namespace {
 
-void add_link(JsonValue& json, const PeerLink& link) {
-  put(json, "path", to_string(link.path));
-  put(json, "bytes_per_s", finite_json(link.bytes_per_s));
-  put(json, "latency_ns", link.latency);
-}
-
-// What is left out is as `standard`.
+// Reads a link; a member that is left out is as in `standard`.
 PeerLink read_link(const JsonReader& object, const PeerLink& standard) {
   PeerLink link = standard;
   if (object.has("path")) {
     const auto path = from_string<PeerPath>(object.at("path").string());
     if (!path)
       object.at("path").fail(in_quotes(object.at("path").string()) +
-                             " is unknown; accepted: direct, staged, host");
+                             " is unknown; expected: direct, staged, host");
     link.path = *path;
   }
   if (object.has("bytes_per_s"))
@@ -91,14 +98,14 @@ JsonValue peer_links_json(const PeerLinks& links) {
   if (links.devices() < 2) return {};
   const PeerLink& standard = links.of(0, 1);
   JsonValue json;
-  add_link(json, standard);
+  write_fields(description<PeerLink>().fields, standard, json);
   JsonValue pairs = json_list();
   bool differ = false;
   for (std::size_t from = 0; from < links.devices(); ++from) {
     for (std::size_t to = 0; to < links.devices(); ++to) {
       if (from == to || links.of(from, to) == standard) continue;
       JsonValue pair = json_object({{"from", from}, {"to", to}});
-      add_link(pair, links.of(from, to));
+      write_fields(description<PeerLink>().fields, links.of(from, to), pair);
       append(pairs, std::move(pair));
       differ = true;
     }
@@ -108,25 +115,16 @@ JsonValue peer_links_json(const PeerLinks& links) {
 }
 
 JsonValue peer_links_schema() {
-  return json_of_text(R"({
-    "description": "what all pairs of devices have, and those that differ, one way each; bytes_per_s: of large copies each way, 0: without limit; latency_ns: of an exchange of nothing",
-    "type": "object",
-    "required": ["path", "bytes_per_s", "latency_ns"],
-    "properties": {
-      "path": {"enum": ["direct", "staged", "host"]},
-      "bytes_per_s": {"type": "number", "minimum": 0},
-      "latency_ns": {"type": "integer", "minimum": 0},
-      "pairs": {"type": "array", "items": {
-        "type": "object",
-        "required": ["from", "to", "path", "bytes_per_s", "latency_ns"],
-        "properties": {
-          "from": {"description": "position in devices", "type": "integer", "minimum": 0},
-          "to": {"type": "integer", "minimum": 0},
-          "path": {"enum": ["direct", "staged", "host"]},
-          "bytes_per_s": {"type": "number", "minimum": 0},
-          "latency_ns": {"type": "integer", "minimum": 0}
-        }}}
-    }})");
+  JsonValue none = json_object();
+  const auto& fields = description<PeerLink>().fields;
+  JsonValue pair = object_schema("");
+  add_property(pair, "from", true, described(whole_schema(0), "position in devices", nullptr));
+  add_property(pair, "to", true, whole_schema(0));
+  add_properties(pair, schema_of_fields(fields, "", nullptr, none));
+  JsonValue links = schema_of_fields(
+      fields, "what all pairs of devices have, and those that differ, one way each", nullptr, none);
+  add_property(links, "pairs", false, list_schema(std::move(pair)));
+  return links;
 }
 
 PeerLinks read_peer_links(const JsonReader& json, std::size_t devices) {

@@ -34,13 +34,14 @@ bool is_complete(const Capability& capability);
 
 class JsonReader;
 
-// What pairs have, "path", "bytes_per_s", "latency_ns", and in "pairs" those that differ, with
-// "from" and "to", positions. Null: of nobody.
+// Writes what all pairs have, and in "pairs" those that differ, with "from" and "to", positions.
+// Null: of nobody.
 JsonValue peer_links_json(const PeerLinks& links);
 JsonValue peer_links_schema();
-// Of so many devices, two or more; what is left out of a pair is as of all, and there: direct,
-// without limit or latency. Throws Error(input) for an impossible figure, an unknown path, a pair
-// that is none, and one that is there twice. Unknown keys are skipped.
+// Reads the links of so many devices, two or more. A pair that leaves something out has what all
+// pairs have; left out there, too, it is direct, without limit or latency. Throws Error(input) for
+// an impossible figure, an unknown path, a pair that is none, and one that is there twice. Unknown
+// keys are skipped.
 PeerLinks read_peer_links(const JsonReader& json, std::size_t devices);
 
 }  // namespace mgpu

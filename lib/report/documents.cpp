@@ -28,7 +28,7 @@ struct PlanDocument {
   std::vector<ListedPlan> plans;
 };
 
-// All figures, or none.
+// Has all figures, or none.
 struct WholeCapability : KnownCapability {
   static JsonValue schema(JsonValue& definitions) {
     JsonValue choices = json_list();
@@ -120,14 +120,7 @@ template <>
 const Description<CalibratedPair>& description<CalibratedPair>() {
   using P = CalibratedPair;
   static const Description<P> kPair{
-      {field<&P::from>("from", "id"), field<&P::to>("to"),
-       field<&P::link, &PeerLink::path>("path",
-                                        "direct: into the other's memory; staged: by way of pinned "
-                                        "host memory; host: both are CPUs"),
-       field<&P::link, &PeerLink::bytes_per_s>("bytes_per_s",
-                                               "of large copies each way, while both send"),
-       field<&P::link, &PeerLink::latency>(
-           "latency_ns", "of an exchange of nothing, one of many enqueued together")}};
+      {field<&P::from>("from", "id"), field<&P::to>("to"), spread<&P::link>()}};
   return kPair;
 }
 

@@ -144,7 +144,7 @@ std::string json_text(const nlohmann::ordered_json& json);
 // nlohmann's own layout, every value on its own line: for documents without tables, printed by
 // commands.
 std::string indented_json(const nlohmann::ordered_json& json);
-// All on one line.
+// Returns JSON on one line.
 std::string flat_json(const nlohmann::ordered_json& json);
 // A string with quotes and escapes, appended to `out`.
 void append_json_string(std::string& out, std::string_view text);

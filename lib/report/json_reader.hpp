@@ -150,7 +150,7 @@ class StrictObject {
   Nanos nanos(const char* key) const {
     return Nanos{whole<std::int64_t>(key, 0, kMostGivenTime, 0)};
   }
-  // From `least`, or above 0 when that is 0 and zero makes no sense.
+  // Reads a number from `least`, or above 0 when that is 0 and zero makes no sense.
   double number(const char* key, double least, double most, std::optional<double> standard = {},
                 bool zero = true) const {
     return standard && !has(key) ? *standard : at(key).finite(least, most, zero);

@@ -57,6 +57,8 @@ const Description<DeviceRecord>& description<DeviceRecord>();
 template <>
 const Description<Capability>& description<Capability>();
 template <>
+const Description<PeerLink>& description<PeerLink>();
+template <>
 const Description<PlanRecord>& description<PlanRecord>();
 
 template <>

@@ -81,9 +81,7 @@ std::vector<SummaryLine> summary_of(const Report& report);
 // what that cost.
 std::string closing_words(const Report& report);
 
-// What is to be known of rows of a table, each thing once, with the rows it is about. Internal to
-// lib/report.
-
+// Collects notes on rows of a table, each once, with the rows it is about. Internal to lib/report.
 class RowNotes {
  public:
   void add(const std::string& what, const std::string& row) {

@@ -21,8 +21,8 @@ namespace mgpu {
 // "metadata".
 std::string to_chrome_trace(const Report& report);
 
-// Where each event of a report goes in a trace: which process, which thread, which lane of it.
-// Internal to lib/report.
+// Says where each event goes in a trace: which process, which thread, which lane of it. Internal to
+// lib/report.
 
 // Threads of a device's process: the host's worker, then one each for uploads, kernels, downloads
 // and exchanges with other devices.

@@ -17,7 +17,7 @@ namespace {
 constexpr unsigned kClockProbes = 100;  // before and after; the tightest counts
 // A device is hung after this many times the predicted duration of a sample.
 constexpr double kPatience = 20;
-// With as many samples a case keeps its figures when one of its devices is lost.
+// Lets a case keep its figures when one of its devices is lost: so many samples.
 constexpr std::size_t kEnoughToStand = 3;
 constexpr unsigned kMostFailures = 3;  // of a device, after which it is not opened again
 
@@ -123,8 +123,8 @@ void Group::warm_up(bool alone) {
   }
 }
 
-// Of work in thousands of rounds, such as a training of half a minute, the first ones do where the
-// whole takes a second or more.
+// Executes the case without counting it: only the first of thousands of rounds, such as those of a
+// training, if the whole takes a second or more.
 void Group::execute_uncounted(Case& the_case) {
   constexpr std::uint32_t kFirst = 256;
   constexpr Nanos kLong = std::chrono::seconds(1);
@@ -153,7 +153,7 @@ void Group::probe() {
     the_case.prediction.estimates = predictor_.estimate(the_case.devices);
 }
 
-// Of the devices first .. first + count - 1 those that are left.
+// Probes those of the devices first .. first + count - 1 that are left.
 void Group::probe_together(std::size_t first, std::size_t count) {
   connect_those_left();
   std::vector<Member> members;
@@ -248,8 +248,8 @@ Nanos Group::patience(const Case& the_case) const {
   return std::max(least, from_seconds(kPatience * seconds(expected->makespan)));
 }
 
-// Of no more than `most_rounds` rounds, if it goes in rounds: it has a result only if these are
-// all.
+// Takes a sample, if it is iterative of no more than `most_rounds` rounds: it has a result only if
+// these are all.
 void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) {
   connect_those_left();
   shrink_cases();  // devices may have been lost since
@@ -441,7 +441,8 @@ void Group::refuse(std::size_t index, const std::string& why) {
   release_program(index);
 }
 
-// For a case none of whose devices is left: another device of the set, or else the one in reserve.
+// Finds a device for a case none of whose devices is left: another one of the set, or else the one
+// in reserve.
 std::optional<std::size_t> Group::stand_in(const Case& the_case) {
   for (std::size_t i = 0; i < in_set_; ++i) {
     const bool has_it =

@@ -24,8 +24,8 @@ const Owner* owner_of(std::span<const Owner> owners, const Slice& share);
 // The devices of all owners but one.
 std::vector<DeviceIndex> other_owners(std::span<const Owner> owners, DeviceIndex self);
 
-// Who owns the layers before and after a share; null: nobody else. Periodic: the first one's lie
-// after the last one's.
+// Names who owns the layers before and after a share; null: nobody else. Periodic: the first one's
+// lie after the last one's.
 struct Neighbours {
   const Owner *before = nullptr, *after = nullptr;
   std::vector<DeviceIndex> devices() const;  // each once

@@ -57,7 +57,8 @@ class KernelWorkload final : public Workload,
   const std::byte* zeros(Bytes length) const;  // at least so many
   std::uint64_t sample() const { return sample_; }
   std::span<const Owner> owners() const { return owners_; }
-  // By swap, states that devices of the group put items into; empty ones: there is no group.
+  // Returns by swap the states that devices of the group put items into; empty ones: there is no
+  // group.
   std::span<const SharedRing> shared() const { return shared_; }
   // Guards, and what one device alone makes of all items, where that is not known. Throws
   // Error(input).

@@ -17,7 +17,7 @@ class States {
   // Before the first round of a slice; `upload`: what it begins with is not there yet.
   void begin(const Slice& slice, bool upload, Stream& stream);
   Buffer& given(std::size_t argument, std::uint32_t round);
-  // After a round: what others need goes to them, and what is needed of them comes.
+  // Sends what others need after a round, and waits for what is needed of them.
   void exchange(std::uint32_t round);
 
  private:

@@ -62,8 +62,8 @@ std::uint64_t most_of_share(const Problem& problem, const Lattice& lattice);
 // Numbers of all that comes to a device beside its blocks in one step, at most.
 std::uint64_t most_landing(const Problem& problem);
 
-// What devices send each other where shares are cut along two axes: `which` has a bit for each
-// population of a patch that goes to cells of another device in a step.
+// Returns what devices send each other where shares are cut along two axes: `which` has a bit for
+// each population of a patch that goes to cells of another device in a step.
 std::vector<Transfer> transfers_among(const Problem& problem, std::span<const Owner> owners);
 
 // Planes of a file that a device keeps: all, or those of a share with its halos.

@@ -1,8 +1,8 @@
-// What crosses a border lands in memory of its own, which is small: GPUs share pieces of a few
-// hundred MiB, not lattices. What a put overwrites is in use nowhere: with two lattices such memory
-// alternates as they do, and in place nobody sends before the other one has read. With --depth
-// whole planes are put into lattices. What is sent of blocks is packed, lands in memory that
-// alternates as lattices do, and is unpacked before the next round reads it.
+// Lets populations that cross a border land in memory of its own, which is small: GPUs share pieces
+// of a few hundred MiB, not lattices. What a put overwrites is in use nowhere: with two lattices
+// such memory alternates as they do, and in place nobody sends before the other one has read. With
+// --depth whole planes are put into lattices. What is sent of blocks is packed, lands in memory
+// that alternates as lattices do, and is unpacked before the next round reads it.
 #include "suites/lbm/lbm_program.hpp"
 
 #include <algorithm>
@@ -149,7 +149,7 @@ void LbmProgram::restore(const std::byte* host, const Planes& planes, std::uint3
                        {row, run.count * rows, run.slot.at * problem_.plane_bytes(), stride, row});
 }
 
-// Of blocks, what others need is computed once more with the rest.
+// Computes what others need; of blocks it is computed once more with the rest.
 bool LbmProgram::step_edges(const Slice& slice, std::uint32_t round, Stream& stream) {
   if (problem_.columns > 1) {
     for (const Transfer& transfer : exchange_->sends()) step_patch(transfer.patch, round, stream);

@@ -46,7 +46,7 @@ class LbmWorkload final : public CheckpointedWorkload<Problem>, public Tunable {
     return {pages_.data() + problem_.fields_bytes(),
             problem_.from_file ? problem_.fields_bytes() : 0};
   }
-  // Where it has its place: planes of populations of rows, without gaps.
+  // Returns the place of a checkpoint: planes of populations of rows, without gaps.
   std::byte* checkpoint(std::uint32_t steps) const;
   std::span<const Transfer> transfers() const { return transfers_; }
   // Pieces of the lattices that devices of the group put planes into, where they can; empty: they

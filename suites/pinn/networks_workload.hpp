@@ -25,14 +25,14 @@ class NetworksWorkload : public CheckpointedWorkload<Problem>, public Tunable {
   void restart() override;
   std::string digest() const override;  // SHA-256 of all parameters, moments and losses
 
-  // For the programs, which may call from several threads at once.
+  // Are called by programs, on several threads at once.
   const Network& network() const { return network_; }
   Problem training(std::uint64_t number) const {
     return problem_.partition == Partition::domain ? problem_.part(number)
                                                    : problem_.member(number);
   }
   std::span<const float> initial(std::uint64_t number) const;  // parameters, means, squares
-  // What the network of an item ends with; without gradients of its shards.
+  // Takes what the network of an item ends with; without gradients of its shards.
   void add_ending(std::uint64_t number, Ending ending);
   const Ending& ending(std::uint64_t number) const { return endings_[number]; }
 

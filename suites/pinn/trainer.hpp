@@ -24,7 +24,7 @@ inline constexpr std::uint32_t kSeries = 64;
 // shards of a probe.
 inline constexpr std::uint32_t kLookedAt = 256;
 
-// Of one network, on a device, each of whole units of 16 bytes.
+// Has what a device holds of one network, each of whole units of 16 bytes.
 struct Trained {
   std::unique_ptr<Buffer> parameters[2], mean, square, transposed, gradient, losses, points;
   Buffer& parameters_after(std::uint32_t steps) const { return *parameters[steps % 2]; }
@@ -32,8 +32,8 @@ struct Trained {
 
 class Trainer {
  public:
-  // Of so many networks with as many points and steps as `each`, and gradients of at most so many
-  // of its shards. Throws what DeviceResources does.
+  // Takes so many networks with as many points and steps as `each`, and gradients of at most so
+  // many of its shards. Throws what DeviceResources does.
   Trainer(const Problem& each, Way way, DeviceResources& device, std::uint64_t networks,
           std::uint64_t shards);
 
@@ -51,7 +51,7 @@ class Trainer {
   std::vector<float> own_layout(const float* from) const;  // of a network's numbers on the device
   Ending ending(const float* from) const;
 
-  // What these networks begin with, parameters and moments, to the device.
+  // Brings what these networks begin with, parameters and moments, to the device.
   using States = std::function<std::span<const float>(std::uint64_t network)>;
   void bring_states(const Slice& networks, const States& initial, Stream& stream);
   void begin(const Trained& trained, std::uint64_t network, Stream& stream) {

@@ -12,7 +12,7 @@ TrainingProgram::TrainingProgram(PinnWorkload& workload, DeviceResources& device
       count_(u32(trainer_.network().count())),
       in_series_(!device.traits().cpu && (trainer_.is_by_shard() || problem_.steps > kLookedAt)),
       add_(device.kernel("pinn_adam.cl", "add_shards", "")),
-      // Of a slice by itself, whose nodes need not make up the whole.
+      // Holds sums of a slice by itself, whose nodes need not make up the whole.
       own_sums_(device.allocate(std::uint64_t{problem_.shards} * trainer_.stride() * kNumber)),
       list_(device.allocate(std::uint64_t{problem_.shards} * 8)) {
   if (problem_.snapshots > 0)
@@ -154,7 +154,7 @@ Completion TrainingProgram::checkpoint(const Slice& slice, std::uint32_t steps, 
   return checkpointed(slice, steps);
 }
 
-// What Trainer::ending reads.
+// Brings what Trainer::ending reads.
 void TrainingProgram::bring_result(const Slice&, Stream& stream) {
   Buffer* const from[] = {&trained_.parameters_after(problem_.steps),
                           &trained_.parameters_after(problem_.steps - 1), trained_.mean.get(),

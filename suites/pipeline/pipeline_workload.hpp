@@ -49,7 +49,7 @@ class PipelineWorkload final : public PartitionedWorkload<Problem>,
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 
-  // For the programs, which may call from several threads at once.
+  // Are called by programs, on several threads at once.
   std::span<const std::byte> records() const { return {pages_.data(), problem_.in_bytes()}; }
   std::span<std::byte> results() const { return results_; }
   // On each device two batches that come from the one before; null: there is no group.
@@ -61,13 +61,14 @@ class PipelineWorkload final : public PartitionedWorkload<Problem>,
   const StageTimes* times_on(const std::string& device) const;
   bool has_local_memory(const DeviceTraits& device,
                         Capacity& capacity) const;  // false: `capacity` says why
-  // Of a device that keeps all records and results, and what lies between stages.
+  // Returns the capacity of a device that keeps all records and results, and what lies between
+  // stages.
   Capacity capacity_of_all(const DeviceTraits& device) const;
   void add_findings(Verdict& verdict) const;
   std::string placement_words() const;
 
   std::unique_ptr<SharedMemory> mail_;
-  // What stages take, by device, in the order of the set; noted when programs are made.
+  // Holds what stages take, by device, in the order of the set; noted when programs are made.
   std::vector<std::pair<std::string, StageTimes>> times_;
   std::map<std::pair<bool, std::string>, Verdict>
       verified_;  // by whether it was whole, and the digest

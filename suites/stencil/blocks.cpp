@@ -16,8 +16,8 @@ std::vector<Patch> extended(const Problem& problem, const Patch& patch, std::uin
   return all;
 }
 
-// What a patch needs for a step, or for --depth of them: these also need what lies around its
-// corners.
+// Returns what patches need for a step, or for --depth of them: these also need what lies around
+// their corners.
 std::vector<Transfer> transfers_among(const Problem& problem, std::span<const Owner> owners) {
   const std::uint64_t halo = problem.halo();
   const auto wanted = [&](const Patch& patch) {

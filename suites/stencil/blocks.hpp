@@ -1,5 +1,5 @@
-// What shares that are cut along two axes need of each other. Items are pieces of layers (rows of a
-// plane, planes of a box), of cells of rows or rows of planes.
+// Lists what shares that are cut along two axes need of each other. Items are pieces of layers
+// (rows of a plane, planes of a box), of cells of rows or rows of planes.
 #pragma once
 
 #include <span>

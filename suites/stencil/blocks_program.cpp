@@ -1,5 +1,5 @@
-// What is packed lands in memory that alternates as states do, and is unpacked before the next
-// round reads it.
+// Packs what others need. It lands in memory that alternates as states do, and is unpacked before
+// the next round reads it.
 #include "suites/stencil/blocks_program.hpp"
 
 #include <algorithm>
@@ -69,8 +69,7 @@ void BlocksProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
   meet();  // nobody has cells of this device's states to read any more
 }
 
-// What is sent is computed first, and once more with the rest; but not sums, which would gain
-// twice.
+// Computes what is sent first, and once more with the rest; but not sums, which would gain twice.
 bool BlocksProgram::step_edges(const Slice&, std::uint32_t round, Stream& stream) {
   if (problem_.kind == Kind::star) return false;
   for (const Transfer& transfer : exchange_->sends()) step(transfer.patch, round, stream);
