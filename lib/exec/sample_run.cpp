@@ -118,6 +118,9 @@ void SampleRun::fail(const Error& error) {
   if (over()) return;
   sample.failure = error;
   end();
+  // Commands under way may wait for data that nobody sends any more.
+  if (request.peers != nullptr && !request.places.empty())
+    request.peers->lose(request.places.front());
 }
 
 void SampleRun::interrupt() {
@@ -128,9 +131,6 @@ void SampleRun::interrupt() {
     stop_by = backend.now() + kStopGrace;
     fail(Error(ErrorKind::internal, "interrupted"));
   }
-  // Commands under way may wait for data of rounds that nobody begins any more.
-  if (request.peers != nullptr && !request.places.empty())
-    request.peers->lose(request.places.front());
   notify_all();
 }
 

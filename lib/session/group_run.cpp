@@ -287,7 +287,7 @@ void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) 
     return refuse(the_case,
                   "these devices cannot exchange data, which they have to after each round");
   exchange(request, the_case.prediction, the_case.devices);
-  RawSample sample = given_.executor.run(request);
+  RawSample sample = execute(request);
   if (goes_in_rounds()) sample = begin_again(the_case, request, std::move(sample), devices);
   if (sample.interrupted) return;  // stopped() comes next
   idle_tracker_.used(sample, devices);
@@ -409,8 +409,7 @@ void Group::lose(std::size_t index, ErrorKind kind, const std::string& what) {
 void Group::give_up(std::size_t index) {
   SessionDevice& device = given_.devices[index];
   device.lost = true;
-  if (exchange_.any()) predictor_.set_exchange({});
-  exchange_.break_up();
+  stop_exchanging();
   if (release_program(index))
     device.open.reset();
   else
@@ -777,6 +776,18 @@ void Group::exchange(SampleRequest& request, const Prediction& prediction,
     exchange_.add_to(request, predictor_.exchanging(prediction, *request.source), devices);
 }
 
+void Group::stop_exchanging() {
+  if (exchange_.any()) predictor_.set_exchange({});
+  exchange_.break_up();
+}
+
+// What devices still hold of a failed exchange is not known.
+RawSample Group::execute(const SampleRequest& request) {
+  RawSample sample = given_.executor.run(request);
+  if (request.peers != nullptr && (sample.failure || !sample.faults.empty())) stop_exchanging();
+  return sample;
+}
+
 bool Group::goes_in_rounds() const { return given_.workload.iterative() != nullptr; }
 
 // States are in memory that devices of a group share: once it is broken up, programs are of no use.
@@ -851,7 +862,7 @@ RawSample Group::begin_again(const Case& the_case, const SampleRequest& first, R
     exchange(request, prediction, left);
     MovableWorkload* const movable = given_.workload.movable();
     const std::uint32_t round = movable != nullptr ? movable->checkpointed_rounds() : 0;
-    sample = joined(std::move(sample), given_.executor.run(request), round, places);
+    sample = joined(std::move(sample), execute(request), round, places);
   }
   return sample;
 }

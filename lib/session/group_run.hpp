@@ -51,6 +51,8 @@ class Group {
   void prepare();
   void open_again();
   void connect();
+  void stop_exchanging();
+  RawSample execute(const SampleRequest& request);
   void exchange(SampleRequest& request, const Prediction& prediction,
                 std::span<const std::size_t> devices);
   void release();

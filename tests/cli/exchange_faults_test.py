@@ -221,6 +221,15 @@ class Runs(Failing):
                                   in run["disturbed_samples"]], ["passed"])
                 self.assertEqual(len(run["devices"]), len(self.ids(devices)) - 1)
 
+    def test_no_memory_in_the_middle_of_rounds_ends_the_sample_for_all_who_wait(self):
+        failing = self.ids(PARTS)[1]
+        _, document = self.faulty(
+                f"device={failing} call=clCreateUserEvent nth=5 do=error:-4", "run", "stencil",
+                "--size", 48, "--iterations", 2, "--mode", "resident", "-s", "equal,capability",
+                "-n", 5, "--warmup", 1, "--peer", "host", devices=PARTS, code=0)
+        self.assertEqual(sorted(run["status"] for run in document["runs"]), ["ok", "unsupported"])
+        self.assertEqual(document["faults"], [])
+
     @binary.thorough
     def test_a_training_is_begun_again_from_what_a_device_that_is_lost_had_brought_or_not(self):
         training = ("pinn", "--size", 64, "--layers", 2, "--width", 8, "--shards", 8,
