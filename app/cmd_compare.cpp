@@ -50,13 +50,13 @@ Sides read_sides(const CompareRequest& request, std::span<const SuiteInfo> suite
   if (base != fresh) {
     throw Error(
         ErrorKind::input,
-        fmt::format("{} was made by links, {} was not; accepted: two files of one kind",
+        fmt::format("{} was made by links, {} was not; expected: two files of one kind",
                     base ? request.base : request.fresh, base ? request.fresh : request.base));
   }
   if (base && request.confirm > 0)
     throw Error(
         ErrorKind::usage,
-        "--confirm: not with files of links, which run does not measure; accepted: results of run");
+        "--confirm: not with files of links, which run does not measure; expected: results of run");
   return {{cases_of(request.base, std::move(of_base), suites)},
           {cases_of(request.fresh, std::move(of_fresh), suites)}};
 }

@@ -117,7 +117,7 @@ ExitCode cmd_plan(const Context& context) {
   const std::size_t suites = context.invocation.arguments.size();
   if (suites == 0)
     throw Error(ErrorKind::usage,
-                "plan: SUITE is missing; accepted: one suite, or --scenario FILE");
+                "plan: SUITE is missing; expected: one suite, or --scenario FILE");
   if (suites > 1)
     throw Error(ErrorKind::usage, "plan: more than one SUITE is given, accepted is one");
   RunRequest request = read_run_request(context.invocation, context.suites, host_memory());

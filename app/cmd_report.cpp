@@ -41,7 +41,7 @@ ExitCode cmd_report(const Context& context) {
   AnyResult result = read_any_result(file);
   if (const auto* links = std::get_if<LinksReport>(&result)) {
     if (!requirements.empty())
-      throw Error(ErrorKind::usage, "--require: not of a file of links; accepted: a result of run");
+      throw Error(ErrorKind::usage, "--require: not of a file of links; expected: a result of run");
     return report_links(*links, exports, outputs, file, style);
   }
   Report& report = std::get<Report>(result);

@@ -52,7 +52,7 @@ NamedScenario read_named_scenario(const Invocation& invocation) {
   if ((from != nullptr) == !invocation.arguments.empty() || invocation.arguments.size() > 1) {
     throw Error(
         ErrorKind::usage,
-        "simulate: accepted: one scenario FILE, or --from RESULT; see mgpu-bench simulate --help");
+        "simulate: expected: one scenario FILE, or --from RESULT; see mgpu-bench simulate --help");
   }
   if (from != nullptr) return from_result(*from, invocation.settings);
   if (invocation.settings.has("case"))
@@ -73,7 +73,7 @@ void grow_as_asked(NamedScenario& named, const Settings& settings) {
   const std::size_t most = scenario.exchange.any() ? kMostLinkedDevices : kMostScenarioDevices;
   if (devices > most) {
     throw Error(ErrorKind::usage,
-                fmt::format("{}: {} is too many{}; accepted: {} to {}", asked->from,
+                fmt::format("{}: {} is too many{}; expected: {} to {}", asked->from,
                             in_quotes(asked->value),
                             scenario.exchange.any() ? " for devices that exchange data" : "",
                             before, most));
@@ -91,7 +91,7 @@ void make_nodes(NamedScenario& named) {
   if (devices > kMostScenarioDevices) {
     throw Error(ErrorKind::input,
                 fmt::format("{}: nodes.count: {} devices in all, each of which is a case of its "
-                            "own here; accepted: up to "
+                            "own here; expected: up to "
                             "{}, or --nodes {}, which simulates them together only",
                             named.source, devices, kMostScenarioDevices, scenario.nodes->count));
   }

@@ -33,7 +33,7 @@ double share_setting(const Settings& settings, std::string_view name, double lea
   if (text.empty() || error != std::errc() || end != last || !(value >= least) ||
       !(value <= most)) {
     throw Error(ErrorKind::usage,
-                fmt::format("{}: {} is not a share; accepted: {} to {}, or in percent: 2%",
+                fmt::format("{}: {} is not a share; expected: {} to {}, or in percent: 2%",
                             given->from, in_quotes(text), least, most));
   }
   return value;
@@ -48,7 +48,7 @@ std::vector<Compared> metrics_of(const Settings& settings) {
                                     [&](Compared m) { return name == info(m).name; });
     if (found == kAllCompared.end()) {
       throw Error(ErrorKind::usage,
-                  fmt::format("{}: {} is unknown; accepted: time, speedup, efficiency, imbalance",
+                  fmt::format("{}: {} is unknown; expected: time, speedup, efficiency, imbalance",
                               given->from, in_quotes(name)));
     }
     if (std::find(metrics.begin(), metrics.end(), *found) == metrics.end())
@@ -91,7 +91,7 @@ void read_rounds(const Settings& settings, CompareRequest& request) {
 CompareRequest read_compare_request(const Settings& settings,
                                     const std::vector<std::string>& arguments) {
   if (arguments.size() != 2) {
-    throw Error(ErrorKind::usage, fmt::format("compare: {} given; accepted: two results, BASE and "
+    throw Error(ErrorKind::usage, fmt::format("compare: {} given; expected: two results, BASE and "
                                               "NEW, saved by run; with --interleave "
                                               "two programs or settings",
                                               arguments.size()));
@@ -109,7 +109,7 @@ CompareRequest read_compare_request(const Settings& settings,
   if (resamples > kMostResamples) {
     throw Error(
         ErrorKind::usage,
-        fmt::format("{}: {} is too many; accepted: 100 to {}", settings.find("resamples")->from,
+        fmt::format("{}: {} is too many; expected: 100 to {}", settings.find("resamples")->from,
                     in_quotes(settings.find("resamples")->value), kMostResamples));
   }
   request.options.bootstrap.resamples = resamples;

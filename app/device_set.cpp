@@ -64,7 +64,7 @@ std::vector<Device> with_cpus_split(Backend& backend, const std::vector<Device>&
       throw Error(
           ErrorKind::usage,
           fmt::format(
-              "{}: \"{}\" does not suit {} ({}): {}; accepted: up to its number of cores ({})",
+              "{}: \"{}\" does not suit {} ({}): {}; expected: up to its number of cores ({})",
               from, parts, device.id, device.name, error.what(), device.compute_units));
     }
   }
@@ -195,7 +195,7 @@ DeviceSet choose_devices(Backend& backend, const Context& context) {
   if (parts > std::numeric_limits<unsigned>::max()) {
     throw Error(
         ErrorKind::usage,
-        fmt::format("{}: {} is too large; accepted: up to the number of cores", parts_from, parts));
+        fmt::format("{}: {} is too large; expected: up to the number of cores", parts_from, parts));
   }
   if (selector != nullptr)
     Selector::parse(selector->value);  // a malformed one is refused even where there is no device

@@ -19,7 +19,7 @@ constexpr double kMostFactor = 1000;
 [[noreturn]] void refuse(const std::string& option, std::string_view text, std::string_view why,
                          std::string_view accepted) {
   throw Error(ErrorKind::usage,
-              fmt::format("{}: {} {}; accepted: {}", option, in_quotes(text), why, accepted));
+              fmt::format("{}: {} {}; expected: {}", option, in_quotes(text), why, accepted));
 }
 
 // A plain decimal number, all of `text`: no sign, no exponent, no "nan".
@@ -125,7 +125,7 @@ std::vector<Handicap> handicaps_of(std::span<const HandicapTerm> terms,
       throw Error(
           ErrorKind::usage,
           fmt::format(
-              "{}: {} matches no device of the run; accepted: rank{}, or terms that match {}",
+              "{}: {} matches no device of the run; expected: rank{}, or terms that match {}",
               term.option, in_quotes(term.device),
               devices.size() == 1 ? " 0" : fmt::format("s 0 to {}", devices.size() - 1),
               joined(ids)));

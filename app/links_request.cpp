@@ -18,7 +18,7 @@ constexpr std::uint64_t kMostSizeFactor = 1024;
 
 [[noreturn]] void refuse_size(const Given& given, const std::string& text, const std::string& why) {
   throw Error(ErrorKind::usage,
-              fmt::format("{}: {} {}; accepted: 4KiB,1MiB, or 4KiB:1GiB, or 4KiB:1GiB:4",
+              fmt::format("{}: {} {}; expected: 4KiB,1MiB, or 4KiB:1GiB, or 4KiB:1GiB:4",
                           given.from, in_quotes(text), why));
 }
 

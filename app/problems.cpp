@@ -26,12 +26,12 @@ void parse_number(const std::string& from, const std::string& text) {
   if (text.empty() || error != std::errc() || end != text.data() + text.size() ||
       !std::isfinite(value))
     throw Error(ErrorKind::usage,
-                fmt::format("{}: {} is not a number; accepted: a finite number like 2, -0.5, 1e-3",
+                fmt::format("{}: {} is not a number; expected: a finite number like 2, -0.5, 1e-3",
                             from, in_quotes(text)));
   // Devices may take those for 0, each as it likes.
   if (std::fpclassify(value) == FP_SUBNORMAL)
     throw Error(ErrorKind::usage,
-                fmt::format("{}: {} is less than a double holds with all its digits; accepted: 0, "
+                fmt::format("{}: {} is less than a double holds with all its digits; expected: 0, "
                             "or a magnitude of {:.2g} or more",
                             from, in_quotes(text), std::numeric_limits<double>::min()));
 }
@@ -41,7 +41,7 @@ void check_readable(const std::string& from, const std::string& name) {
   const bool folder = std::filesystem::is_directory(name, ignored);
   if (!folder && std::ifstream(name)) return;
   throw Error(ErrorKind::input,
-              fmt::format("{}: {} {}; accepted: a readable file", from, in_quotes(name),
+              fmt::format("{}: {} {}; expected: a readable file", from, in_quotes(name),
                           folder ? "is a directory" : "cannot be read"));
 }
 
@@ -67,7 +67,7 @@ std::map<std::string, std::string> options_of(const SuiteInfo& suite, const Sett
       continue;  // its suite reads it
     } else {
       throw Error(ErrorKind::usage,
-                  fmt::format("{}: {} is unknown to suite {}; accepted: {}", given->from,
+                  fmt::format("{}: {} is unknown to suite {}; expected: {}", given->from,
                               in_quotes(given->value), suite.name, joined(option.values)));
     }
   }

@@ -23,7 +23,7 @@ bool is_there(const std::filesystem::path& file) {
 Earlier without_journal(const std::filesystem::path& file) {
   if (!is_there(file)) {
     refuse_to_resume(
-        fmt::format("there is neither {} nor its journal; accepted: the FILE of a run that did not "
+        fmt::format("there is neither {} nor its journal; expected: the FILE of a run that did not "
                     "end by itself, or last",
                     file.string()));
   }
@@ -72,7 +72,7 @@ void go_on(Earlier& earlier, const std::filesystem::path& file, const Configurat
     throw Error(
         ErrorKind::usage,
         fmt::format(
-            "--resume: {} was made with {} {}, now it is {}; accepted: the same configuration ({})",
+            "--resume: {} was made with {} {}, now it is {}; expected: the same configuration ({})",
             file.string(), change->name, words(change->was), words(change->is),
             fmt::join(header.argv, " ")));
   }

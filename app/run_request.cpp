@@ -61,7 +61,7 @@ std::optional<Bytes> memory_pool(const Settings& settings) {
   constexpr std::uint64_t most = std::uint64_t{1} << 40;  // MiB
   const std::uint64_t count = count_setting(settings, "memory-pool-size-mb", 1, 0);
   if (count > most)
-    throw Error(ErrorKind::usage, fmt::format("{}: {} is too large; accepted: 1 to {} MiB",
+    throw Error(ErrorKind::usage, fmt::format("{}: {} is too large; expected: 1 to {} MiB",
                                               given->from, in_quotes(given->value), most));
   if (settings.is_on("recalibrate")) {
     throw Error(
@@ -82,7 +82,7 @@ std::vector<Mode> modes(const Settings& settings, std::span<const SuiteInfo* con
     const std::string who =
         chosen.size() == 1 ? "suite " + chosen.front()->name + " has" : "these suites have";
     throw Error(ErrorKind::usage,
-                fmt::format("{}: {} no mode {}; accepted: {}{}", given->from, who, in_quotes(asked),
+                fmt::format("{}: {} no mode {}; expected: {}{}", given->from, who, in_quotes(asked),
                             fmt::join(words, ", "), did_you_mean(asked, words)));
   }
   if (asked == "both") return {Mode::resident, Mode::end_to_end};
@@ -122,7 +122,7 @@ std::vector<const SuiteInfo*> choose_suites(std::string_view command,
         std::vector<std::string> known;
         for (const SuiteInfo& suite : suites) known.push_back(suite.name);
         throw Error(ErrorKind::usage,
-                    fmt::format("{}: there is no suite {}; accepted: {}{}", command,
+                    fmt::format("{}: there is no suite {}; expected: {}{}", command,
                                 in_quotes(name), joined(known), did_you_mean(name, known)));
       }
       if (std::find(chosen.begin(), chosen.end(), &*found) == chosen.end())
@@ -182,7 +182,7 @@ void read_output_files(const Settings& settings, RunRequest& request) {
     if (request.result_file && plain(*request.result_file) != plain(resume->value)) {
       throw Error(
           ErrorKind::usage,
-          fmt::format("{}: {} is not the file of {}, {}; accepted: one of them, or the same file",
+          fmt::format("{}: {} is not the file of {}, {}; expected: one of them, or the same file",
                       resume->from, in_quotes(resume->value), settings.find("result")->from,
                       in_quotes(request.result_file->string())));
     }
@@ -195,7 +195,7 @@ void read_output_files(const Settings& settings, RunRequest& request) {
   if (request.session.result_file && names_gzip(*request.session.result_file)) {
     throw Error(
         ErrorKind::usage,
-        fmt::format("{}: {}: what was computed is not compressed; accepted: a name without .gz",
+        fmt::format("{}: {}: what was computed is not compressed; expected: a name without .gz",
                     settings.find("output")->from,
                     in_quotes(request.session.result_file->string())));
   }
@@ -258,7 +258,7 @@ std::vector<std::size_t> device_counts(const RunRequest& request, std::size_t av
   if (counts.empty())
     throw Error(
         ErrorKind::usage,
-        fmt::format("--device-counts: accepted: 1 to {}, the number of devices", available));
+        fmt::format("--device-counts: expected: 1 to {}, the number of devices", available));
   return counts;
 }
 

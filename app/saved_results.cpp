@@ -115,7 +115,7 @@ fs::path resolved(const std::string& from, const std::string& text, std::size_t 
                   const fs::path& folder, bool unfinished) {
   if (folder.empty()) {
     throw Error(ErrorKind::input, fmt::format("{}: {}: no results are kept, as neither "
-                                              "XDG_STATE_HOME nor HOME is set; accepted: a file",
+                                              "XDG_STATE_HOME nor HOME is set; expected: a file",
                                               from, text));
   }
   const std::vector<fs::path> all = saved_results(folder, unfinished);
@@ -130,10 +130,10 @@ fs::path resolved(const std::string& from, const std::string& text, std::size_t 
       ErrorKind::input,
       all.empty()
           ? fmt::format("{}: {}: {} has no result yet; run keeps one there unless it has -o; "
-                        "accepted: a file (./{} is "
+                        "expected: a file (./{} is "
                         "one too){}",
                         from, text, folder.string(), text, goes_on)
-          : fmt::format("{}: {}: there {} in {}; accepted: last{}, or a file{}", from, text,
+          : fmt::format("{}: {}: there {} in {}; expected: last{}, or a file{}", from, text,
                         all.size() == 1 ? "is 1 result" : fmt::format("are {} results", all.size()),
                         folder.string(),
                         all.size() == 1 ? "" : fmt::format(" to last~{}", all.size() - 1),
@@ -184,7 +184,7 @@ std::optional<std::size_t> saved_index(const std::string& from, const std::strin
     throw Error(
         ErrorKind::usage,
         fmt::format(
-            "{}: {} is not understood; accepted: a file, last, or last~N with N from 1 (a file of "
+            "{}: {} is not understood; expected: a file, last, or last~N with N from 1 (a file of "
             "such a name is ./{})",
             from, in_quotes(text), text));
   }
@@ -201,7 +201,7 @@ void resolve_saved_results(Invocation& invocation, const Environment& environmen
       if (std::exchange(standard_input, true))
         throw Error(
             ErrorKind::usage,
-            from + ": standard input (-) can be read only once; accepted: one of them, and a file");
+            from + ": standard input (-) can be read only once; expected: one of them, and a file");
       text = "/dev/stdin";
       return;
     }

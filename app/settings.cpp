@@ -64,14 +64,14 @@ bool read_flag(const Given& given) {
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (value == "true" || value == "on" || value == "yes" || value == "1") return true;
   if (value == "false" || value == "off" || value == "no" || value == "0") return false;
-  throw Error(ErrorKind::usage, fmt::format("{}: {} is not a boolean; accepted: true, false",
+  throw Error(ErrorKind::usage, fmt::format("{}: {} is not a boolean; expected: true, false",
                                             given.from, in_quotes(given.value)));
 }
 
 std::uint64_t read_count(const Given& given, std::uint64_t least) {
   const std::uint64_t count = parse_count(given.from, given.value);
   if (count >= least) return count;
-  throw Error(ErrorKind::usage, fmt::format("{}: {} is too small; accepted: {} or more", given.from,
+  throw Error(ErrorKind::usage, fmt::format("{}: {} is too small; expected: {} or more", given.from,
                                             in_quotes(given.value), least));
 }
 
@@ -95,7 +95,7 @@ std::size_t read_word(const Given& given, std::span<const std::string> accepted)
   const auto found = std::find(accepted.begin(), accepted.end(), given.value);
   if (found != accepted.end()) return static_cast<std::size_t>(found - accepted.begin());
   throw Error(ErrorKind::usage,
-              fmt::format("{}: {} is unknown; accepted: {}{}", given.from, in_quotes(given.value),
+              fmt::format("{}: {} is unknown; expected: {}{}", given.from, in_quotes(given.value),
                           joined(accepted), did_you_mean(given.value, accepted)));
 }
 

@@ -28,7 +28,7 @@ double bytes_per_second(const Given& given, std::string_view name, std::string_v
   if (amount.ends_with("/s")) amount.remove_suffix(2);
   const Bytes bytes = parse_bytes(fmt::format("{}: {}", given.from, name), amount);
   if (bytes == 0)
-    throw Error(ErrorKind::usage, fmt::format("{}: {} cannot be {}; accepted: above 0, as 10GB/s",
+    throw Error(ErrorKind::usage, fmt::format("{}: {} cannot be {}; expected: above 0, as 10GB/s",
                                               given.from, name, in_quotes(text)));
   return static_cast<double>(bytes);
 }
@@ -43,7 +43,7 @@ std::vector<std::size_t> read_nodes(const Given& given, const Scenario& scenario
     const std::uint64_t nodes = parse_count(given.from, text);
     if (nodes == 0 || nodes > most)
       throw Error(ErrorKind::usage,
-                  fmt::format("{}: {} nodes; accepted: 1 to {} of {} device{}", given.from, nodes,
+                  fmt::format("{}: {} nodes; expected: 1 to {} of {} device{}", given.from, nodes,
                               most, devices, devices == 1 ? "" : "s"));
     return static_cast<std::size_t>(nodes);
   };
@@ -54,7 +54,7 @@ std::vector<std::size_t> read_nodes(const Given& given, const Scenario& scenario
     const std::size_t last = dots == std::string::npos ? first : number(term.substr(dots + 2));
     if (last < first)
       throw Error(ErrorKind::usage,
-                  fmt::format("{}: {} counts down; accepted: the smaller one first", given.from,
+                  fmt::format("{}: {} counts down; expected: the smaller one first", given.from,
                               in_quotes(term)));
     for (std::size_t n = first; n < last; n *= 2) nodes.push_back(n);
     nodes.push_back(last);
@@ -83,7 +83,7 @@ void read_network(const Settings& settings, Scenario& scenario) {
                       value = equals == std::string::npos ? "" : term.substr(equals + 1);
     if (std::find(kNetworkWords.begin(), kNetworkWords.end(), name) == kNetworkWords.end()) {
       throw Error(ErrorKind::usage,
-                  fmt::format("{}: {} is unknown; accepted: {}, as latency=20us,bandwidth=10GB/s{}",
+                  fmt::format("{}: {} is unknown; expected: {}, as latency=20us,bandwidth=10GB/s{}",
                               given->from, in_quotes(name), fmt::join(kNetworkWords, ", "),
                               did_you_mean(name, kNetworkWords)));
     }

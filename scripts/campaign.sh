@@ -49,12 +49,12 @@ while (($#)); do
   shift
 done
 [[ -n $folder ]] || refuse "DIR is missing; see campaign.sh --help"
-[[ -x $program ]] || refuse "--program: \"$program\" cannot be run; accepted: a built mgpu-bench (cmake --build --preset release)"
-[[ $limit =~ ^([0-9]+)([smh]?)$ && ${BASH_REMATCH[1]} != 0 ]] || refuse "--limit: \"$limit\" is not a time; accepted: 90s, 8m, 1h"
+[[ -x $program ]] || refuse "--program: \"$program\" cannot be run; expected: a built mgpu-bench (cmake --build --preset release)"
+[[ $limit =~ ^([0-9]+)([smh]?)$ && ${BASH_REMATCH[1]} != 0 ]] || refuse "--limit: \"$limit\" is not a time; expected: 90s, 8m, 1h"
 case ${BASH_REMATCH[2]} in m) seconds=$((BASH_REMATCH[1] * 60)) ;; h) seconds=$((BASH_REMATCH[1] * 3600)) ;; *) seconds=${BASH_REMATCH[1]} ;; esac
 for name in ${parts//,/ }; do
   [[ ,calibrate,links,headline,strategies,scaling,slow, == *",$name,"* ]] ||
-    refuse "--parts: \"$name\" is none; accepted: calibrate, links, headline, strategies, scaling, slow"
+    refuse "--parts: \"$name\" is none; expected: calibrate, links, headline, strategies, scaling, slow"
 done
 mkdir -p "$folder"
 
@@ -68,7 +68,7 @@ fi
 most=${counts##*,}
 known=$("$program" list suites --json | python3 -c 'import json, sys; print(*(s["name"] for s in json.load(sys.stdin)["suites"]))')
 suites=${suites:-${known// /,}}
-for suite in ${suites//,/ }; do [[ " $known " == *" $suite "* ]] || refuse "--suites: there is no \"$suite\"; accepted: ${known// /, }"; done
+for suite in ${suites//,/ }; do [[ " $known " == *" $suite "* ]] || refuse "--suites: there is no \"$suite\"; expected: ${known// /, }"; done
 
 failed=0
 is_wanted() { [[ ,$parts, == *",$1,"* ]]; }

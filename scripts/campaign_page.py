@@ -176,7 +176,7 @@ def main():
         print(case_to_grow(given.case_to_grow))
         return
     if not given.folder or not given.output:
-        refuse("accepted: DIR -o PAGE.html, or --case-to-grow RESULT")
+        refuse("expected: DIR -o PAGE.html, or --case-to-grow RESULT")
     folder = Path(given.folder)
     if not folder.is_dir():
         refuse(f"{folder}: not a folder")

@@ -111,22 +111,22 @@ class Form:
         kinds = schema.get("type")
         kinds = [kinds] if isinstance(kinds, str) else kinds
         if kinds and not any(TYPES[kind](value) for kind in kinds):
-            return f"{where}: {shown(value)} is not accepted: {' or '.join(kinds)}"
+            return f"{where}: {shown(value)}; expected: {' or '.join(kinds)}"
         return self._rules(value, schema, where) or self._parts(value, schema, path)
 
     def _rules(self, value, schema, where):
         if self.holes:
             return None
         if "const" in schema and value != schema["const"] or "enum" in schema and value not in schema["enum"]:
-            return f"{where}: {shown(value)} is not accepted: {schema.get('const', schema.get('enum'))}"
+            return f"{where}: {shown(value)}; expected: {schema.get('const', schema.get('enum'))}"
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             for word, wrong in (("minimum", lambda v, m: v < m), ("maximum", lambda v, m: v > m), ("exclusiveMinimum", lambda v, m: v <= m)):
                 if word in schema and wrong(value, schema[word]):
-                    return f"{where}: {shown(value)} is not accepted: {word} {schema[word]}"
+                    return f"{where}: {shown(value)}; expected: {word} {schema[word]}"
         if isinstance(value, list) and not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
-            return f"{where}: a list of {len(value)} is not accepted: {schema.get('minItems', 0)} or more"
+            return f"{where}: a list of {len(value)}; expected: {schema.get('minItems', 0)} or more"
         if isinstance(value, str) and "pattern" in schema and not re.search(schema["pattern"], value):
-            return f"{where}: {shown(value)} is not accepted: {schema['pattern']}"
+            return f"{where}: {shown(value)}; expected: {schema['pattern']}"
         if "oneOf" in schema and sum(self._breach(value, one, where) is None for one in schema["oneOf"]) != 1:
             return f"{where}: {shown(value)} is not accepted"
         if "if" in schema:

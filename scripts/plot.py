@@ -50,7 +50,7 @@ def words(text, accepted, option):
     """A list with commas, of which every word must be one of those accepted."""
     chosen = [word for word in text.split(",") if word]
     for word in chosen:
-        if word not in accepted:
+        if word not in expected:
             json_input.refuse(f"{option}: '{word}' is not one of {', '.join(accepted)}")
     if not chosen:
         json_input.refuse(f"{option}: names none of {', '.join(accepted)}")

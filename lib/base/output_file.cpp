@@ -346,7 +346,7 @@ FileLock::FileLock(const fs::path& file) {
           ErrorKind::usage,
           "\"" + file.string() + "\": another run" +
               (known ? " (process " + std::string(process) + ")" : "") +
-              " is writing this file; accepted: another file, or the same when that run has ended");
+              " is writing this file; expected: another file, or the same when that run has ended");
     }
     // Its last holder may have removed it between the two calls.
     if (is_at(fd_, path_)) break;

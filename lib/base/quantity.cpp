@@ -38,7 +38,7 @@ struct Quantity {
   std::string_view option, text, kind, accepted;
 
   [[noreturn]] void refuse(std::string_view why) const {
-    throw Error(ErrorKind::usage, fmt::format("{}: {} is not {} ({}); accepted: {}", option,
+    throw Error(ErrorKind::usage, fmt::format("{}: {} is not {} ({}); expected: {}", option,
                                               in_quotes(text), kind, why, accepted));
   }
 };

@@ -120,7 +120,7 @@ struct Cluster::State {
       if (const std::string differs = difference(mine, print); !differs.empty())
         throw Error(ErrorKind::usage,
                     "ranks 0 and " + std::to_string(rank) + " differ: " + differs +
-                        "; accepted: the same build with the same arguments on all ranks");
+                        "; expected: the same build with the same arguments on all ranks");
       links[rank] = std::make_shared<NodeLink>(*post, rank, print.host);
     }
   }

@@ -65,7 +65,7 @@ Backend::Enumeration ClusterBackend::enumerate() {
     if (const std::string differs = driver_difference(ranks.front(), its); !differs.empty())
       throw Error(ErrorKind::usage,
                   "ranks 0 and " + std::to_string(rank) + " differ in " + differs +
-                      "; accepted: ranks with the same drivers, so that results mean the same");
+                      "; expected: ranks with the same drivers, so that results mean the same");
   }
   SharedOut shared = share_out(ranks);
   devices_ = shared.devices;

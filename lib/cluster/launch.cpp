@@ -36,7 +36,7 @@ std::optional<Launch> by_launcher(const Variable& variable) {
     return Launch{Launch::Mpi::mpich, *rank, *slurm_size, {}};
   if (slurm_size.value_or(1) > 1)
     throw Error(ErrorKind::usage,
-                fmt::format("srun started {} processes that no MPI can join; accepted: srun "
+                fmt::format("srun started {} processes that no MPI can join; expected: srun "
                             "--mpi=pmix (Open MPI), srun --mpi=pmi2 "
                             "(MPICH), or MGPU_MPI=none for runs that know nothing of each other",
                             *slurm_size));
@@ -51,7 +51,7 @@ std::optional<Launch> find_launch(const Variable& variable) {
   if (!asked.empty() && asked != "openmpi" && asked != "mpich")
     throw Error(
         ErrorKind::usage,
-        fmt::format("MGPU_MPI: unknown MPI {}; accepted: openmpi, mpich, none", in_quotes(asked)));
+        fmt::format("MGPU_MPI: unknown MPI {}; expected: openmpi, mpich, none", in_quotes(asked)));
   std::optional<Launch> launch = by_launcher(variable);
   if (!launch || launch->size < 2) return std::nullopt;
   if (!asked.empty()) launch->mpi = asked == "mpich" ? Launch::Mpi::mpich : Launch::Mpi::open_mpi;

@@ -24,7 +24,7 @@ constexpr std::string_view kAccepted =
     "pci=PREFIX, !TERM, separated by commas";
 
 [[noreturn]] void refuse(std::string_view option, std::string_view written, std::string_view why) {
-  throw Error(ErrorKind::usage, fmt::format("{}: bad term {}: {}; accepted: {}", option,
+  throw Error(ErrorKind::usage, fmt::format("{}: bad term {}: {}; expected: {}", option,
                                             in_quotes(written), why, kAccepted));
 }
 

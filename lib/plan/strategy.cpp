@@ -54,7 +54,7 @@ const StrategyInfo& find_strategy(std::string_view name) {
     if (info.name == name) return info;
     names.push_back(info.name);
   }
-  refuse(fmt::format("unknown strategy {}; accepted: {}{}", in_quotes(name), fmt::join(names, ", "),
+  refuse(fmt::format("unknown strategy {}; expected: {}{}", in_quotes(name), fmt::join(names, ", "),
                      did_you_mean(name, names)));
 }
 
@@ -69,7 +69,7 @@ void set_param(StrategyChoice& choice, std::string_view text, std::vector<std::s
   if (param == params.end()) {
     std::vector<std::string_view> names;
     for (const StrategyParam& p : params) names.push_back(p.name);
-    refuse(fmt::format("{} has no parameter {}; accepted: {}", strategy, in_quotes(name),
+    refuse(fmt::format("{} has no parameter {}; expected: {}", strategy, in_quotes(name),
                        names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
   }
   if (std::find(asked.begin(), asked.end(), name) != asked.end())
@@ -80,7 +80,7 @@ void set_param(StrategyChoice& choice, std::string_view text, std::vector<std::s
       equals == std::string_view::npos ? std::string_view() : text.substr(equals + 1);
   const std::optional<double> value = read_value(*param, written);
   if (!value)
-    refuse(fmt::format("{}: {} cannot be {}; accepted: {}", strategy, name, in_quotes(written),
+    refuse(fmt::format("{}: {} cannot be {}; expected: {}", strategy, name, in_quotes(written),
                        accepted(*param)));
   choice.params[name] = *value;
 }

@@ -57,7 +57,7 @@ LinkRate read_link_rate(const JsonReader& json) {
   const auto rate = [&](const JsonReader& one, bool zero) {
     const double read = one.number_or_nan();
     if (read >= 0 && read <= kMostRate && (zero || read > 0)) return read;
-    one.fail(fmt::format("{} is not accepted: a number {} 0, at most {:g}",
+    one.fail(fmt::format("{}; expected: a number {} 0, at most {:g}",
                          in_quotes(flat_json(one.json())), zero ? "from" : "above", kMostRate));
   };
   if (!json.is_list()) return rate(json, true);

@@ -125,7 +125,7 @@ void JsonReader::refuse(const std::string& accepted) const {
                             : json_->is_string()
                                 ? "the text " + in_quotes(json_->get_ref<const std::string&>())
                                 : in_quotes(json_->dump());
-  fail(value + " is not accepted: " + accepted);
+  fail(value + "; expected: " + accepted);
 }
 
 void JsonReader::refuse_whole(std::int64_t least, std::int64_t most) const {

@@ -24,7 +24,7 @@
 
 namespace mgpu {
 
-// Every reading function throws Error(input) 'runs[3].time_ns.median: "x" is not accepted: a whole
+// Every reading function throws Error(input) 'runs[3].time_ns.median: "x"; expected: a whole
 // number from 0 to 9'.
 class JsonReader {
  public:
@@ -135,7 +135,7 @@ class StrictObject {
     json_.members([&](const std::string& key, const JsonReader&) {
       if (std::find(known.begin(), known.end(), key) != known.end()) return;
       const std::vector<std::string> words(known.begin(), known.end());
-      json_.fail(fmt::format("unknown key {}; accepted: {}{}", in_quotes(key),
+      json_.fail(fmt::format("unknown key {}; expected: {}{}", in_quotes(key),
                              fmt::join(known, ", "), did_you_mean(key, words)));
     });
   }

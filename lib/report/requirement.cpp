@@ -27,7 +27,7 @@ std::string known_metrics() {
 
 [[noreturn]] void refuse(std::string_view from, std::string_view text,
                          const std::string& accepted) {
-  throw Error(ErrorKind::usage, fmt::format("{}: {} is not understood; accepted: {}", from,
+  throw Error(ErrorKind::usage, fmt::format("{}: {} is not understood; expected: {}", from,
                                             in_quotes(text), accepted));
 }
 

@@ -49,7 +49,7 @@ void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) 
   const auto known = from_string<DeviceType>(type);
   if (!known)
     object.at("type").fail(in_quotes(type) +
-                           " is unknown; accepted: gpu, cpu, accelerator, custom");
+                           " is unknown; expected: gpu, cpu, accelerator, custom");
   device.type = *known;
   device.slow = object.number("slow", 1, 1e6, 1.0);
   device.memory = object.whole<Bytes>("memory", 1, kMostGivenItems, Bytes{0});
@@ -73,7 +73,7 @@ void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) 
   if (object.has("reserve")) estimate.reserve = object.at("reserve").boolean();
   const auto count = object.whole<std::size_t>("count", 1, kMostScenarioDevices, std::size_t{1});
   if (devices.size() + count > kMostScenarioDevices) {
-    object.at("count").fail(fmt::format("makes {} devices in all; accepted: up to {}",
+    object.at("count").fail(fmt::format("makes {} devices in all; expected: up to {}",
                                         devices.size() + count, kMostScenarioDevices));
   }
   devices.insert(devices.end(), count, device);
@@ -113,7 +113,7 @@ ScenarioWork read_work(const JsonReader& json, ExchangeEstimate& exchange, std::
 ExchangeEstimate read_exchange(const JsonReader& json, std::size_t devices) {
   if (devices < 2) json.fail("links are between devices: at least two expected");
   if (devices > kMostLinkedDevices)
-    json.fail(fmt::format("between {} devices; accepted: up to {}", devices, kMostLinkedDevices));
+    json.fail(fmt::format("between {} devices; expected: up to {}", devices, kMostLinkedDevices));
   const StrictObject links(json, {"path", "bytes_per_s", "latency_ns", "pairs"});
   if (links.has("pairs")) {
     links.at("pairs").elements([](const JsonReader& pair) {
@@ -129,7 +129,7 @@ ScenarioNodes read_nodes(const JsonReader& json, const Scenario& scenario) {
   ScenarioNodes nodes;
   nodes.count = object.whole<std::size_t>("count", 1, kMostNodes);
   if (nodes.count * scenario.devices.size() > kMostNodeDevices) {
-    object.at("count").fail(fmt::format("nodes of {} devices make {}; accepted: up to {}",
+    object.at("count").fail(fmt::format("nodes of {} devices make {}; expected: up to {}",
                                         scenario.devices.size(),
                                         nodes.count * scenario.devices.size(), kMostNodeDevices));
   }
@@ -243,13 +243,13 @@ void check_extent(const Scenario& scenario) {
     };
     if (!(sum.seconds <= kMostSeconds)) {
       throw Error(ErrorKind::input,
-                  fmt::format("{} would take {:.3g} s for the work; accepted: up to {:g} s",
+                  fmt::format("{} would take {:.3g} s for the work; expected: up to {:g} s",
                               whose(!(mine.seconds <= kMostSeconds)),
                               std::max(mine.seconds, sum.seconds), kMostSeconds));
     }
     if (!(sum.slices <= kMostSlices)) {
       throw Error(ErrorKind::input,
-                  fmt::format("{} would take {} items in {:.3g} slices; accepted: up to {:g}, by "
+                  fmt::format("{} would take {} items in {:.3g} slices; expected: up to {:g}, by "
                               "larger pieces, more memory or fewer devices",
                               whose(!(mine.slices <= kMostSlices)), scenario.work.items, sum.slices,
                               kMostSlices));
@@ -354,7 +354,7 @@ Scenario read_scenario_value(const JsonReader& json) {
   const StrictObject object(json, {"schema", "devices", "link", "links", "nodes", "work"});
   constexpr const char* kName = "mgpu-bench/scenario";
   if (object.text("schema", kName) != kName)
-    object.at("schema").fail(std::string("accepted: ") + kName);
+    object.at("schema").fail(std::string("expected: ") + kName);
   Scenario scenario;
   object.at("devices").elements(
       [&](const JsonReader& device) { read_devices(device, scenario.devices); });
@@ -425,7 +425,7 @@ Scenario scenario_of(const Report& report, std::size_t index, Figures figures) {
   if (scenario.exchange.any() && scenario.exchange.links.of(0, 1).path != PeerPath::direct)
     scenario.peer = scenario.exchange.links.of(0, 1).path;  // that of all pairs was asked for
   if (run.devices.size() > kMostScenarioDevices) {
-    throw Error(ErrorKind::input, fmt::format("case {} has {} devices; accepted: up to {}", index,
+    throw Error(ErrorKind::input, fmt::format("case {} has {} devices; expected: up to {}", index,
                                               run.devices.size(), kMostScenarioDevices));
   }
   if (work.items == 0 || work.granularity == 0)

@@ -10,7 +10,7 @@
 
 namespace mgpu {
 
-// Throws Error(input) naming the file, the key and what is accepted: unknown keys too, since a
+// Throws Error(input) naming the file, the key and what is expected: unknown keys too, since a
 // misspelt one would change the question.
 Scenario read_scenario(const std::filesystem::path& file);
 

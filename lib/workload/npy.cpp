@@ -24,7 +24,7 @@ struct Named {
 Error bad(const Named& named, const std::string& why) {
   return Error(
       ErrorKind::input,
-      named.option + (" " + named.file.string()) + ": " + why + "; accepted: .npy of " +
+      named.option + (" " + named.file.string()) + ": " + why + "; expected: .npy of " +
           (named.least == 2 ? "two" : "one to three") + " dimensions, C order, " +
           (named.numbers == NpyNumbers::int32 ? "int32 (<i4)" : "float32 (<f4) or float64 (<f8)"));
 }

@@ -133,7 +133,7 @@ def main():
     given = parser.parse_args()
     unknown = set(given.ways.split(",")) - set(WAYS)
     if unknown:
-        parser.error(f"--ways: {', '.join(sorted(unknown))}; accepted: {', '.join(WAYS)}")
+        parser.error(f"--ways: {', '.join(sorted(unknown))}; expected: {', '.join(WAYS)}")
     signal.signal(signal.SIGALRM, give_up)
     begin = time.perf_counter()
     torch.backends.cuda.matmul.allow_tf32 = False

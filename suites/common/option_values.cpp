@@ -11,7 +11,7 @@ std::uint32_t count_of_option(const SuiteParams& params, const char* option, std
   std::uint64_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   if (value >= 1 && value <= most) return static_cast<std::uint32_t>(value);
-  throw refused_option(option, in_quotes(text) + "; accepted: 1 to " + std::to_string(most));
+  throw refused_option(option, in_quotes(text) + "; expected: 1 to " + std::to_string(most));
 }
 
 std::optional<double> number_in(const std::string& text) {

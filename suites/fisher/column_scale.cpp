@@ -81,7 +81,7 @@ class Scaling {
 
   std::string why_not(const std::vector<int>& exponents) const {
     const std::string precision = problem_.wide ? "fp64" : "fp32",
-                      or_wide = problem_.wide ? "" : "; accepted: --precision fp64";
+                      or_wide = problem_.wide ? "" : "; expected: --precision fp64";
     for (std::uint64_t k = 0; k < width_; ++k) {
       if (exponents[k] == 0) continue;
       const std::string column = "column " + std::to_string(k) + " of the input has numbers from " +

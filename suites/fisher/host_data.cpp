@@ -82,7 +82,7 @@ void check_points(const Problem& problem, const std::string& file,
       throw Error(ErrorKind::input, "--input: " + file + ", row " + std::to_string(row) +
                                         ", column " + std::to_string(column) + ": " +
                                         number_text(values[row * problem.width + column]) +
-                                        "; accepted: " + std::string(to_string(wanted)));
+                                        "; expected: " + std::string(to_string(wanted)));
     }
   }
 }

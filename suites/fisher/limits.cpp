@@ -64,7 +64,7 @@ class Points {
         if (theta[column] < least_[column])
           return said(row, ", column " + std::to_string(column) + ": " +
                                number_text(theta[column]) + " makes its matrix larger than " +
-                               precision() + " holds; accepted: " + number_text(least_[column]) +
+                               precision() + " holds; expected: " + number_text(least_[column]) +
                                " or more");
       }
       if (const std::string together = beyond_together(theta); !together.empty())
@@ -81,7 +81,7 @@ class Points {
       const long double a = theta[0], b = theta[1];
       if (a / b / b <= most) return "";
       return ": column 0 over the square of column 1 is more than " + precision() +
-             " holds; accepted: " + number_text(static_cast<Real>(most)) + " or less";
+             " holds; expected: " + number_text(static_cast<Real>(most)) + " or less";
     }
     if (problem_.family == Family::categorical_free) {
       const Real least =
@@ -91,7 +91,7 @@ class Points {
       if (left >= least) return "";
       return ": its probabilities leave " + number_text(static_cast<double>(left)) +
              " to the last outcome, less than the roundings of their sum in " + precision() +
-             "; accepted: " + number_text(least) + " or more";
+             "; expected: " + number_text(least) + " or more";
     }
     return "";
   }

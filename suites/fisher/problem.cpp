@@ -22,7 +22,7 @@ void limit(const std::string& option, std::uint64_t value, std::uint64_t least,
            std::uint64_t most) {
   if (value >= least && value <= most) return;
   throw usage("--" + option + ": " + in_quotes(std::to_string(value)) +
-              "; accepted: " + std::to_string(least) + " to " + std::to_string(most));
+              "; expected: " + std::to_string(least) + " to " + std::to_string(most));
 }
 
 void choose_model(const SuiteParams& params, Problem& problem) {
@@ -39,7 +39,7 @@ void choose_model(const SuiteParams& params, Problem& problem) {
   if (problem.model == (models ? Model::scores : Model::gaussian)) {
     throw usage(
         "--model: " + in_quotes(name) + " is not for --regime " + params.options.at("regime") +
-        "; accepted: " + (models ? "softmax, logistic, gaussian" : "scores, logistic, softmax"));
+        "; expected: " + (models ? "softmax, logistic, gaussian" : "scores, logistic, softmax"));
   }
 }
 
@@ -91,7 +91,7 @@ void sizes_of_params(const SuiteParams& params, Problem& problem) {
     const std::string rows = problem.model == Model::logistic ? "1" : other ? given : "(classes)";
     throw Error(ErrorKind::input,
                 "--params: " + file + " is " + std::to_string(shape.rows) + " x " +
-                    std::to_string(shape.columns) + "; accepted: " + rows + " x " +
+                    std::to_string(shape.columns) + "; expected: " + rows + " x " +
                     std::to_string(problem.width) + ", as many columns as the design matrix");
   }
   if (problem.model == Model::softmax) problem.classes = shape.rows;
@@ -119,7 +119,7 @@ void sizes_of_models(Problem& problem) {
     throw usage("--dim: " + in_quotes(std::to_string(problem.dim)) +
                 " is odd; accepted with --model gaussian: an even number, (mu, "
                 "sigma) for each coordinate");
-  if (problem.wide) throw usage("--precision: \"fp64\" is not for --regime models; accepted: fp32");
+  if (problem.wide) throw usage("--precision: \"fp64\" is not for --regime models; expected: fp32");
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ Signature signature_of(const std::string& text) {
   throw Error(
       ErrorKind::usage,
       "--algebra: " + in_quotes(text) +
-          "; accepted: P,Q,R, counts of vectors whose squares are 1, -1 and 0, at most 5 in all");
+          "; expected: P,Q,R, counts of vectors whose squares are 1, -1 and 0, at most 5 in all");
 }
 
 std::vector<std::vector<Term>> terms_of(const Signature& signature, Operation operation) {

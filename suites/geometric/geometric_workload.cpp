@@ -28,7 +28,7 @@ void check_range(const std::filesystem::path& file, std::span<const std::byte> b
     if (!(std::abs(values[i]) <= static_cast<Real>(most)))
       throw Error(ErrorKind::input, "--input: " + file.string() + ", entry " + std::to_string(i) +
                                         ": " + number_text(values[i]) +
-                                        "; accepted: magnitudes up to " + number_text(most) +
+                                        "; expected: magnitudes up to " + number_text(most) +
                                         ", so that no sum leaves the range");
 }
 

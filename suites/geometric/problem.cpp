@@ -21,7 +21,7 @@ std::uint64_t count_of_files(const SuiteParams& params, const Problem& problem) 
     return Error(ErrorKind::input, "--input: " + why);
   };
   if (params.more_inputs.size() != 1)
-    throw refuse(std::to_string(params.more_inputs.size() + 1) + " file(s); accepted: A.npy,B.npy");
+    throw refuse(std::to_string(params.more_inputs.size() + 1) + " file(s); expected: A.npy,B.npy");
   const std::filesystem::path* const files[] = {&*params.input, &params.more_inputs.front()};
   NpyShape shapes[2];
   for (std::size_t i = 0; i < 2; ++i) {
@@ -38,7 +38,7 @@ std::uint64_t count_of_files(const SuiteParams& params, const Problem& problem) 
   if (shapes[0].rows != shapes[1].rows)
     throw refuse(files[0]->string() + " has " + std::to_string(shapes[0].rows) + " rows, " +
                  files[1]->string() + " " + std::to_string(shapes[1].rows) +
-                 "; accepted: as many in both");
+                 "; expected: as many in both");
   return shapes[0].rows;
 }
 
@@ -54,7 +54,7 @@ Problem problem_of(const SuiteParams& params) {
   problem.count = params.input ? count_of_files(params, problem) : params.size;
   if (problem.count > most_multivectors)
     throw Error(ErrorKind::usage, "--size: " + std::to_string(problem.count) +
-                                      " is too many; accepted: 0 to " +
+                                      " is too many; expected: 0 to " +
                                       std::to_string(most_multivectors));
   return problem;
 }

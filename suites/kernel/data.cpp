@@ -47,7 +47,7 @@ void check_fill(const Argument& one) {
   if (fill.kind == FillKind::zero || fill.kind == FillKind::file) return;
   if (one.type.base == Base::none || one.type.base == Base::f16)
     throw Error(ErrorKind::input,
-                one.where + ".fill gives numbers to " + one.type.name + "; accepted: zero, file");
+                one.where + ".fill gives numbers to " + one.type.name + "; expected: zero, file");
   if (fill.kind == FillKind::constant && !fits_base(one.type.base, one.constant))
     throw Error(ErrorKind::input, fmt::format("{}.fill.value is {}, which is no {}", one.where,
                                               one.constant.real(), one.type.name));
@@ -67,7 +67,7 @@ void read_values(const std::string& where, const std::filesystem::path& file,
     const bool same = shape.bytes() == to.size() && type.is_float() && shape.element == type.lane();
     if (!same) {
       throw Error(ErrorKind::input,
-                  fmt::format("{}: {} has {} x {} values of {} bits; accepted: {} bytes of {}",
+                  fmt::format("{}: {} has {} x {} values of {} bits; expected: {} bytes of {}",
                               where, in_quotes(file.string()), shape.rows, shape.columns,
                               shape.element * 8, to.size(), type.name));
     }
@@ -79,7 +79,7 @@ void read_values(const std::string& where, const std::filesystem::path& file,
     throw Error(ErrorKind::input,
                 fmt::format("{}: {}: {}", where, in_quotes(file.string()), error.message()));
   if (size != to.size())
-    throw Error(ErrorKind::input, fmt::format("{}: {} has {} bytes; accepted: {}", where,
+    throw Error(ErrorKind::input, fmt::format("{}: {} has {} bytes; expected: {}", where,
                                               in_quotes(file.string()), size, to.size()));
   std::ifstream in(file, std::ios::binary);
   if (!in.read(reinterpret_cast<char*>(to.data()), static_cast<std::streamsize>(to.size())))

@@ -70,7 +70,7 @@ Fill read_fill(Table table, const ElementType& type, const std::filesystem::path
 void read_radius(Table& map, ArgumentText& argument) {
   const std::vector<std::string> radius = map.expressions("radius");
   if (radius.empty() || radius.size() > 2)
-    map.refuse("radius", "is missing; accepted: items on both sides, or [before, after]");
+    map.refuse("radius", "is missing; expected: items on both sides, or [before, after]");
   argument.before = radius.front();
   argument.after = radius.back();
 }
@@ -89,20 +89,20 @@ void read_combination(Table& map, ArgumentText& argument) {
         static_cast<Reduction>(map.choice("op", {"add", "min", "max", "xor", "or", "and"}, 0));
     if (argument.type.base == Base::none)
       map.refuse("op",
-                 "combines no struct; accepted: combine = \"KERNEL\", which makes one of two");
+                 "combines no struct; expected: combine = \"KERNEL\", which makes one of two");
     return;
   }
-  if (map.has("op")) map.refuse("combine", "is given together with op; accepted: one of them");
+  if (map.has("op")) map.refuse("combine", "is given together with op; expected: one of them");
   CombinationText& made = argument.combine;
   made.entry = map.text("combine");
   if (!is_identifier(made.entry))
-    map.refuse("combine", "is " + in_quotes(made.entry) + "; accepted: the name of a kernel");
+    map.refuse("combine", "is " + in_quotes(made.entry) + "; expected: the name of a kernel");
   auto tolerance = map.table("tolerance");
   if (!tolerance) return;
   made.tolerance = read_tolerance(*tolerance);
   if (argument.type.base == Base::none) {
     if (!tolerance->has("of"))
-      tolerance->refuse("of", "is missing; accepted: float or double, what the struct consists of");
+      tolerance->refuse("of", "is missing; expected: float or double, what the struct consists of");
     made.of = tolerance->choice("of", {"float", "double"}, 0) == 0 ? Base::f32 : Base::f64;
     const Bytes each = made.of == Base::f32 ? 4 : 8;
     if (argument.type.size % each != 0)
@@ -119,7 +119,7 @@ void read_map(Table& table, ArgumentText& argument) {
   const nlohmann::json* given = table.value("map");
   if (given == nullptr)
     table.refuse("map",
-                 "is missing; accepted: split, replicate, halo, slice, fixed, ragged, reduce, "
+                 "is missing; expected: split, replicate, halo, slice, fixed, ragged, reduce, "
                  "append, local");
   nlohmann::json object = *given;
   if (given->is_string()) object = {{"kind", *given}};
@@ -172,7 +172,7 @@ ElementType read_type(Table& table) {
   if (name == "struct") {
     const std::uint64_t bytes = table.count("bytes", 0);
     if (bytes == 0 || bytes > 65536)
-      table.refuse("bytes", "is needed with type struct; accepted: 1 to 65536");
+      table.refuse("bytes", "is needed with type struct; expected: 1 to 65536");
     return structure(bytes);
   }
   for (const char* unknown : {"image", "sampler", "svm", "pipe"}) {
@@ -183,7 +183,7 @@ ElementType read_type(Table& table) {
   const auto type = element_type(name);
   if (!type) {
     table.refuse("type", "is " + in_quotes(name) +
-                             "; accepted: char, short, int, long, half, float, double, the "
+                             "; expected: char, short, int, long, half, float, double, the "
                              "unsigned ones (uint), vectors of these "
                              "(float4), struct");
   }
@@ -195,7 +195,7 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
   argument.where = table.at("");
   argument.name = table.text("name");
   if (!is_identifier(argument.name))
-    table.refuse("name", "is " + in_quotes(argument.name) + "; accepted: a name of OpenCL C");
+    table.refuse("name", "is " + in_quotes(argument.name) + "; expected: a name of OpenCL C");
   if (table.has("scalar")) {
     argument.map = MapKind::scalar;
     argument.type = read_type(table);
@@ -283,7 +283,7 @@ RepeatText read_repeat(Table table) {
       return pair.is_array() && pair.size() == 2 && pair[0].is_string() && pair[1].is_string();
     };
     if (!pairs.is_array() || !std::all_of(pairs.begin(), pairs.end(), is_pair))
-      table.refuse("swap", "is no list of pairs; accepted: [[INPUT, OUTPUT], ..]");
+      table.refuse("swap", "is no list of pairs; expected: [[INPUT, OUTPUT], ..]");
     for (const nlohmann::json& pair : pairs)
       repeat.swap.emplace_back(pair[0].get<std::string>(), pair[1].get<std::string>());
   }
@@ -294,7 +294,7 @@ RepeatText read_repeat(Table table) {
 void read_kernels(Table& root, Descriptor& made) {
   std::vector<std::string> names = root.texts("kernel");
   if (names.empty())
-    root.refuse("kernel", "is missing; accepted: the kernel's file, or a list of files");
+    root.refuse("kernel", "is missing; expected: the kernel's file, or a list of files");
   for (const std::string& name : names) made.kernels.push_back(made.folder / name);
   for (const std::string& name : root.texts("include")) made.include.push_back(made.folder / name);
 }
@@ -309,15 +309,15 @@ Descriptor descriptor_of(const nlohmann::json& given, const std::string& name,
   made.folder = folder;
   Table root(tree, name + ": ");
   if (root.text("format", "mgpu-kernel/1") != "mgpu-kernel/1")
-    root.refuse("format", "is another one; accepted: mgpu-kernel/1");
+    root.refuse("format", "is another one; expected: mgpu-kernel/1");
   made.name = root.text("name", std::filesystem::path(name).stem().string());
   read_kernels(root, made);
   made.options = root.text("options", "");
   made.n = root.count("n", 0);
   if (made.n == 0 || made.n > kMostItems)
-    root.refuse("n", "is missing; accepted: the problem's size, 1 to 2^48, which --size replaces");
+    root.refuse("n", "is missing; expected: the problem's size, 1 to 2^48, which --size replaces");
   made.quick = root.count("quick", made.n);
-  if (made.quick == 0) root.refuse("quick", "is 0; accepted: a size of 1 or more");
+  if (made.quick == 0) root.refuse("quick", "is 0; expected: a size of 1 or more");
   if (auto params = root.table("params")) {
     for (const std::string& key : params->keys()) {
       if (!is_identifier(key) || key == "n" || key == "begin" || key == "count" || key == "end")

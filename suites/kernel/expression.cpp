@@ -100,7 +100,7 @@ class ExpressionParser {
     } else if (at_ < text_.size() && is_letter(text_[at_])) {
       name();
     } else {
-      refuse(text_.empty() ? "is empty; accepted: an arithmetic expression"
+      refuse(text_.empty() ? "is empty; expected: an arithmetic expression"
                            : "is no arithmetic expression");
     }
     if (minus % 2 == 1) add(Op::negate);
@@ -157,7 +157,7 @@ class ExpressionParser {
       if (!take(')')) refuse("lacks a closing parenthesis");
       return add(op);
     }
-    refuse("calls " + in_quotes(word) + "; accepted: min, max, ceil_div, round_up");
+    refuse("calls " + in_quotes(word) + "; expected: min, max, ceil_div, round_up");
   }
 
   Expression& into_;
@@ -289,7 +289,7 @@ std::uint64_t Expression::count(const SliceNumbers& slice) const {
   if (!(real >= 0) || real > most || real != std::floor(real))
     refuse(where_, text_,
            "is " + (value.integer ? std::to_string(value.i) : std::to_string(real)) +
-               "; accepted: an integer from 0 to 2^53");
+               "; expected: an integer from 0 to 2^53");
   return value.integer ? static_cast<std::uint64_t>(value.i) : static_cast<std::uint64_t>(real);
 }
 

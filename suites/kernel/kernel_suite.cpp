@@ -59,7 +59,7 @@ Bytes host_bytes(const SuiteParams& params) {
 
 void check(const SuiteParams& params) {
   if (params.size == 0)
-    throw Error(ErrorKind::usage, "--size: \"0\" is too small; accepted: 1 or more");
+    throw Error(ErrorKind::usage, "--size: \"0\" is too small; expected: 1 or more");
   problem_of(params);
 }
 
@@ -81,7 +81,7 @@ std::uint64_t size_of_input(SuiteParams& params) {
       if (bytes == 0 || bytes % one.item() != 0) {
         throw Error(ErrorKind::input,
                     "--input: " + params.input->string() + " has " + std::to_string(bytes) +
-                        " bytes; accepted: a multiple of " + std::to_string(one.item()) +
+                        " bytes; expected: a multiple of " + std::to_string(one.item()) +
                         ", of one item of argument " + one.name);
       }
       return bytes / one.item();
@@ -112,7 +112,7 @@ std::vector<std::map<std::string, std::string>> swept(
     const std::string word = text.substr(begin, end - begin);
     const std::size_t value = word.find('=') + 1;  // 0: another value of the parameter before
     if (value == word.size() || (value == 0 && parameters.empty()) || value == 1)
-      throw Error(ErrorKind::usage, "--set: " + in_quotes(text) + "; accepted: NAME=VALUE,..");
+      throw Error(ErrorKind::usage, "--set: " + in_quotes(text) + "; expected: NAME=VALUE,..");
     if (value > 0) parameters.emplace_back(word.substr(0, value), std::vector<std::string>{});
     parameters.back().second.push_back(word.substr(value));
     begin = end + 1;

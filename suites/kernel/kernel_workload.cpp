@@ -462,7 +462,7 @@ void KernelWorkload::write_result(const std::filesystem::path& file) const {
     throw Error(
         ErrorKind::output,
         fmt::format(
-            "--output: {}: .npy holds one output of float or double; accepted: another name, for "
+            "--output: {}: .npy holds one output of float or double; expected: another name, for "
             "the bytes of all outputs",
             in_quotes(file.string())));
   }

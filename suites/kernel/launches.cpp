@@ -121,7 +121,7 @@ void Launches::check_combination(const Argument& one,
     throw Error(
         ErrorKind::input,
         fmt::format(
-            "{}.map.combine: kernel {} {} on device {}; accepted: (__global {}* into, __global "
+            "{}.map.combine: kernel {} {} on device {}; expected: (__global {}* into, __global "
             "const {}* from)",
             one.where, one.combine, why, device, type, type));
   };

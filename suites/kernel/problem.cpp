@@ -26,11 +26,11 @@ std::map<std::string, std::string> settings_of(const std::string& text,
     const std::size_t end = std::min(text.find(',', begin), text.size()),
                       equals = text.find('=', begin);
     if (equals >= end)
-      throw Error(ErrorKind::usage, "--set: " + in_quotes(text) + "; accepted: NAME=VALUE,..");
+      throw Error(ErrorKind::usage, "--set: " + in_quotes(text) + "; expected: NAME=VALUE,..");
     const std::string name = text.substr(begin, equals - begin);
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       throw Error(ErrorKind::usage,
-                  fmt::format("--set: {} has no parameter {}{}; accepted: {}", descriptor.file,
+                  fmt::format("--set: {} has no parameter {}{}; expected: {}", descriptor.file,
                               in_quotes(name), did_you_mean(name, known),
                               known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
     }
@@ -72,11 +72,11 @@ class Reader {
   void read() {
     const Descriptor& from = problem_.descriptor;
     problem_.items = count(from.file + ": items.count", from.items);
-    if (problem_.items == 0) refuse(from.file + ": items.count", "is 0; accepted: an item or more");
+    if (problem_.items == 0) refuse(from.file + ": items.count", "is 0; expected: an item or more");
     names_["items"] = Number::of(static_cast<std::int64_t>(problem_.items));
     problem_.granularity = count(from.file + ": items.granularity", from.granularity);
     if (problem_.granularity == 0)
-      refuse(from.file + ": items.granularity", "is 0; accepted: 1 or more");
+      refuse(from.file + ": items.granularity", "is 0; expected: 1 or more");
     problem_.offset = from.address == Address::whole;
     problem_.options = filled_in(from.options);
     for (const ArgumentText& text : from.args) problem_.args.push_back(argument(text));
@@ -128,7 +128,7 @@ class Reader {
   }
 
   std::uint64_t elements_of(const Argument& one, std::uint64_t items, std::uint64_t each) const {
-    if (each == 0) refuse(one.where + ".map.per_item", "is 0; accepted: 1 or more");
+    if (each == 0) refuse(one.where + ".map.per_item", "is 0; expected: 1 or more");
     if (items > kMostBytes / each / one.type.size) refuse(one.where, "is larger than any memory");
     return items * each;
   }
@@ -168,7 +168,7 @@ class Reader {
         return one;
       case MapKind::local:
         one.local = Expression(one.where + ".bytes", text.size, names_, false);
-        if (one.local.count() == 0) refuse(one.where + ".bytes", "is 0; accepted: 1 or more");
+        if (one.local.count() == 0) refuse(one.where + ".bytes", "is 0; expected: 1 or more");
         return one;
       case MapKind::halo:
         one.before = count(one.where + ".map.radius", text.before);
@@ -191,7 +191,7 @@ class Reader {
         break;
       default:
         one.elements = elements_of(one, count(one.where + ".size", text.size), 1);
-        if (one.elements == 0) refuse(one.where + ".size", "is 0; accepted: 1 or more");
+        if (one.elements == 0) refuse(one.where + ".size", "is 0; expected: 1 or more");
     }
     if (one.map == MapKind::fixed) {
       one.start = Expression(one.where + ".map.start", text.start, names_, true);
@@ -213,7 +213,7 @@ class Reader {
     if (one.address == Address::whole && one.edge != Edge::none && !wraps)
       refuse(one.where + ".map.edge",
              "puts items beside the array, which an index from its beginning does not reach; "
-             "accepted: none");
+             "expected: none");
     return one;
   }
 
@@ -231,7 +231,7 @@ class Reader {
         refuse(
             one.where + ".map.offsets",
             fmt::format(
-                "is {}; accepted: the name of an input of integers, one more than there are items",
+                "is {}; expected: the name of an input of integers, one more than there are items",
                 in_quotes(name)));
       }
       one.offsets = static_cast<std::size_t>(found - problem_.args.begin());
@@ -251,7 +251,7 @@ class Reader {
                           found->elements == 1 && found->type.lanes == 1;
       if (!counts) {
         refuse(one.where + ".map.counter",
-               fmt::format("is {}; accepted: the name of an argument of type uint or int with size "
+               fmt::format("is {}; expected: the name of an argument of type uint or int with size "
                            "= 1 and map = {{ kind = "
                            "\"reduce\", op = \"add\" }}",
                            in_quotes(name)));
@@ -282,7 +282,7 @@ class Reader {
     });
     if (!splits && !told)
       refuse(text.where + ".global",
-             "does not depend on the slice; accepted: one that uses count, or a scalar that does");
+             "does not depend on the slice; expected: one that uses count, or a scalar that does");
     return made;
   }
 
@@ -300,7 +300,7 @@ class Reader {
     constexpr std::uint64_t kMostRounds = 1'000'000;
     const std::uint64_t rounds = count(text.where + ".rounds", text.rounds);
     if (rounds == 0 || rounds > kMostRounds)
-      refuse(text.where + ".rounds", fmt::format("is {}; accepted: 1 to {}", rounds, kMostRounds));
+      refuse(text.where + ".rounds", fmt::format("is {}; expected: 1 to {}", rounds, kMostRounds));
     problem_.rounds = static_cast<std::uint32_t>(rounds);
     for (const auto& [from, to] : text.swap) {
       const Swap swap{swapped(text, from), swapped(text, to)};
@@ -322,7 +322,7 @@ class Reader {
         refuse_pair("needs the same type and per_item of both");
       if (in.rebased() || out.rebased()) {
         refuse_pair(
-            "needs both to be indexed from the array's beginning; accepted: launch.offset = "
+            "needs both to be indexed from the array's beginning; expected: launch.offset = "
             "\"global_work_offset\", or address = "
             "\"whole\" in their maps");
       }
@@ -350,7 +350,7 @@ class Reader {
     for (const Stage& one : problem_.stages) {
       for (std::size_t d = 0; d < one.local.size(); ++d) {
         const std::uint64_t local = one.local[d].count();
-        if (local == 0) refuse(problem_.descriptor.file + ": local", "is 0; accepted: 1 or more");
+        if (local == 0) refuse(problem_.descriptor.file + ": local", "is 0; expected: 1 or more");
         if (!one.global[d].depends_on_slice()) continue;
         const auto g = static_cast<std::int64_t>(problem_.granularity);
         if (one.global[d].count({0, g, g}) % local != 0) grow(local);

@@ -31,7 +31,7 @@ Grid Problem::grid(const Stage& stage, const Slice& slice) const {
       if (made.global[d] % made.local[d] != 0) {
         refuse_grid(descriptor.file + ": global",
                     fmt::format("is {} in dimension {} for a slice of {} items, no multiple of "
-                                "local, {}; accepted: round_up(.., {})",
+                                "local, {}; expected: round_up(.., {})",
                                 made.global[d], d, slice.size(), made.local[d], made.local[d]));
       }
     }

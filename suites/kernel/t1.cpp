@@ -74,7 +74,7 @@ Json from_t1(const Json& t1, const std::string& name) {
   Table root(t1, name + ": ");
   Table kernel = *root.table("KernelSpecification");
   if (const std::string language = kernel.text("Language", "OpenCL"); language != "OpenCL")
-    kernel.refuse("Language", "is " + in_quotes(language) + "; accepted: OpenCL");
+    kernel.refuse("Language", "is " + in_quotes(language) + "; expected: OpenCL");
   Json made{{"format", "mgpu-kernel/1"},
             {"kernel", kernel.text("KernelFile")},
             {"entry", kernel.text("KernelName")}};
@@ -116,7 +116,7 @@ Json from_t1(const Json& t1, const std::string& name) {
     n = Expression(name + ": GlobalSize", items, {}, false).count();
   } catch (const Error&) {
     global->refuse("X",
-                   "depends on tuning parameters, so what is split is not known; accepted: a "
+                   "depends on tuning parameters, so what is split is not known; expected: a "
                    "number on the last axis");
   }
   made["n"] = n;

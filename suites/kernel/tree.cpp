@@ -99,7 +99,7 @@ Json read_tree(const std::filesystem::path& file) {
 
 Table::Table(const Json& value, std::string where) : value_(&value), where_(std::move(where)) {
   if (!value.is_object())
-    throw Error(ErrorKind::input, where_ + " is " + kind_of(value) + "; accepted: a table");
+    throw Error(ErrorKind::input, where_ + " is " + kind_of(value) + "; expected: a table");
 }
 
 void Table::refuse(const char* key, const std::string& why) const {
@@ -117,7 +117,7 @@ bool Table::has(const char* key) { return value(key) != nullptr; }
 std::string Table::text(const char* key, const std::string& otherwise) {
   const Json* found = value(key);
   if (found == nullptr) return otherwise;
-  if (!found->is_string()) refuse(key, "is " + kind_of(*found) + "; accepted: a text");
+  if (!found->is_string()) refuse(key, "is " + kind_of(*found) + "; expected: a text");
   return found->get<std::string>();
 }
 
@@ -140,7 +140,7 @@ std::string Table::expression(const char* key, const std::string& otherwise) {
   const Json* found = value(key);
   if (found == nullptr) return otherwise;
   const auto read = as_expression(*found);
-  if (!read) refuse(key, "is " + kind_of(*found) + "; accepted: a number or an expression");
+  if (!read) refuse(key, "is " + kind_of(*found) + "; expected: a number or an expression");
   return *read;
 }
 
@@ -152,14 +152,14 @@ std::string Table::expression(const char* key) {
 bool Table::flag(const char* key) {
   const Json* found = value(key);
   if (found == nullptr) return false;
-  if (!found->is_boolean()) refuse(key, "is " + kind_of(*found) + "; accepted: true, false");
+  if (!found->is_boolean()) refuse(key, "is " + kind_of(*found) + "; expected: true, false");
   return found->get<bool>();
 }
 
 double Table::number(const char* key, double otherwise) {
   const Json* found = value(key);
   if (found == nullptr) return otherwise;
-  if (!found->is_number()) refuse(key, "is " + kind_of(*found) + "; accepted: a number");
+  if (!found->is_number()) refuse(key, "is " + kind_of(*found) + "; expected: a number");
   return found->get<double>();
 }
 
@@ -168,7 +168,7 @@ std::uint64_t Table::count(const char* key, std::uint64_t otherwise) {
   if (found == nullptr) return otherwise;
   const bool count = found->is_number_integer() &&
                      (found->is_number_unsigned() || found->get<std::int64_t>() >= 0);
-  if (!count) refuse(key, "is " + kind_of(*found) + "; accepted: a count");
+  if (!count) refuse(key, "is " + kind_of(*found) + "; expected: a count");
   return found->get<std::uint64_t>();
 }
 
@@ -179,7 +179,7 @@ std::vector<std::string> Table::texts(const char* key) {
   const bool texts =
       found->is_array() &&
       std::all_of(found->begin(), found->end(), [](const Json& one) { return one.is_string(); });
-  if (!texts) refuse(key, "is " + kind_of(*found) + "; accepted: a text, or a list of texts");
+  if (!texts) refuse(key, "is " + kind_of(*found) + "; expected: a text, or a list of texts");
   return found->get<std::vector<std::string>>();
 }
 
@@ -189,7 +189,7 @@ std::vector<std::string> Table::expressions(const char* key) {
   std::vector<std::string> all;
   for (const Json& one : found->is_array() ? *found : Json::array({*found})) {
     const auto read = as_expression(one);
-    if (!read) refuse(key, "has " + kind_of(one) + "; accepted: numbers and expressions");
+    if (!read) refuse(key, "has " + kind_of(one) + "; expected: numbers and expressions");
     all.push_back(*read);
   }
   return all;
@@ -205,7 +205,7 @@ std::vector<Table> Table::tables(const char* key) {
   const Json* found = value(key);
   std::vector<Table> all;
   if (found == nullptr) return all;
-  if (!found->is_array()) refuse(key, "is " + kind_of(*found) + "; accepted: a list of tables");
+  if (!found->is_array()) refuse(key, "is " + kind_of(*found) + "; expected: a list of tables");
   for (std::size_t i = 0; i < found->size(); ++i)
     all.emplace_back((*found)[i], at(key) + "[" + std::to_string(i) + "]");
   return all;
@@ -219,7 +219,7 @@ std::size_t Table::choice(const char* key, const std::vector<std::string>& accep
   if (found != accepted.end()) return static_cast<std::size_t>(found - accepted.begin());
   std::string list;
   for (const std::string& one : accepted) list += (list.empty() ? "" : ", ") + one;
-  refuse(key, "is " + in_quotes(given) + "; accepted: " + list + did_you_mean(given, accepted));
+  refuse(key, "is " + in_quotes(given) + "; expected: " + list + did_you_mean(given, accepted));
 }
 
 std::vector<std::string> Table::keys() const {
@@ -241,7 +241,7 @@ void Table::finish() const {
     for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
     throw Error(ErrorKind::input, at("") + (where_.ends_with(": ") ? "" : ": ") +
                                       "there is no key " + in_quotes(key) +
-                                      did_you_mean(key, known) + "; accepted: " + list);
+                                      did_you_mean(key, known) + "; expected: " + list);
   }
 }
 

@@ -354,7 +354,7 @@ void Trial::compare_runs(const Results& with_ones, const Results& with_zeros) {
         if (!one.sparse) {
           throw Error(ErrorKind::input,
                       fmt::format("{}: argument {}: element {} (item {}) is not written when "
-                                  "device {} computes all items; accepted: a map of "
+                                  "device {} computes all items; expected: a map of "
                                   "what is written, or sparse = true{}",
                                   problem_.descriptor.file, in_quotes(one.name), at / one.type.size,
                                   item_of(problem_, one, whole,

@@ -45,7 +45,7 @@ std::vector<std::byte> Trial::combined(std::size_t argument,
   const auto place = differs.first - before.begin() - static_cast<std::ptrdiff_t>(room);
   const auto from = place < 0 ? 0 : static_cast<Bytes>(place) % apart;
   throw Error(ErrorKind::input, fmt::format("{}.map.combine: kernel {} writes {} on device {}; "
-                                            "accepted: elements 0 to {} of its first argument, as "
+                                            "expected: elements 0 to {} of its first argument, as "
                                             "it is launched with so many work-items",
                                             one.where, one.combine,
                                             place >= 0 && from < size

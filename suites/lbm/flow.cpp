@@ -265,7 +265,7 @@ Physics compare_physics(const Problem& problem, const Beginning& beginning,
   physics.told += fmt::format("; and with {}: {:.2g} away, {:.2g} accepted", deviation->what,
                               deviation->found, deviation->most);
   if (!(deviation->found <= deviation->most))
-    physics.wrong = fmt::format("{} differs by {:.3g}; accepted: {:.3g}", deviation->what,
+    physics.wrong = fmt::format("{} differs by {:.3g}; expected: {:.3g}", deviation->what,
                                 deviation->found, deviation->most);
   return physics;
 }

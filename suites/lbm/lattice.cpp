@@ -108,7 +108,7 @@ void check_devices(const Problem& problem, const std::vector<DeviceMemory>& devi
         fmt::format("{} planes or more with --depth {}", count * problem.depth, problem.depth);
     throw refused_option(
         problem.depth > 1 ? "depth" : planes_by,
-        fmt::format("{} planes are fewer than {} devices need, {} each; accepted: {}",
+        fmt::format("{} planes are fewer than {} devices need, {} each; expected: {}",
                     problem.planes, count, problem.depth, accepted));
   }
   std::uint64_t most = 0, least = problem.planes;
@@ -124,7 +124,7 @@ void check_devices(const Problem& problem, const std::vector<DeviceMemory>& devi
                                                       : "smaller sizes";
   throw refused_option(
       "size", fmt::format("{} planes of {} bytes in {} lattice{} do not fit: {} of them per "
-                          "device, on {} device{}; accepted: {}",
+                          "device, on {} device{}; expected: {}",
                           problem.planes, problem.plane_bytes(), problem.lattices,
                           problem.lattices == 1 ? "" : "s", problem.columns > 1 ? most : share,
                           count, count == 1 ? "" : "s", smaller));

@@ -21,7 +21,7 @@ double number(const SuiteParams& params, const char* option, double above, doubl
   if (const std::optional<double> value = number_in(text);
       value && *value > above && *value <= most)
     return *value;
-  throw refused_option(option, fmt::format("{} {}; accepted: above {:.2g}, up to {}",
+  throw refused_option(option, fmt::format("{} {}; expected: above {:.2g}, up to {}",
                                            in_quotes(text), why, above, most));
 }
 
@@ -41,14 +41,14 @@ void set_rates(const SuiteParams& params, Problem& problem) {
       throw refused_option(
           "reynolds",
           in_quotes(reynolds) +
-              " and --relaxation-time both say how viscous it is; accepted: one of them");
+              " and --relaxation-time both say how viscous it is; expected: one of them");
     constexpr double most = 1e6;
     const double asked = number(params, "reynolds", least_float, most, "is no Reynolds number");
     relaxation =
         3 * static_cast<double>(problem.speed) * static_cast<double>(problem.n) / asked + 0.5;
     if (static_cast<float>(relaxation) <= 0.5F || relaxation > kMostRelaxation) {
       throw refused_option("reynolds", fmt::format("{} makes the relaxation time {:.6g} with "
-                                                   "--size {} --speed {}; accepted: one that makes "
+                                                   "--size {} --speed {}; expected: one that makes "
                                                    "it above 0.5, up to {}",
                                                    in_quotes(reynolds), relaxation, problem.n,
                                                    params.options.at("speed"), kMostRelaxation));
@@ -87,16 +87,16 @@ void set_split(const SuiteParams& params, Problem& problem) {
 
 void check_size(const SuiteParams& params, const Problem& problem) {
   if (problem.n < least_side || problem.n > most_side)
-    throw refused_option("size", fmt::format("{} cells along a side; accepted: {} to {}", problem.n,
+    throw refused_option("size", fmt::format("{} cells along a side; expected: {} to {}", problem.n,
                                              least_side, most_side));
   if (problem.planes > most_planes)
     throw refused_option(
         params.has_flag("weak") ? "weak" : "planes",
-        fmt::format("{} planes in all; accepted: up to {}", problem.planes, most_planes));
+        fmt::format("{} planes in all; expected: up to {}", problem.planes, most_planes));
   if (problem.depth > problem.planes)
     throw refused_option(
         "depth",
-        fmt::format("{} planes are more than the {} there are; accepted: 1 to {}", problem.depth,
+        fmt::format("{} planes are more than the {} there are; expected: 1 to {}", problem.depth,
                     problem.planes, std::min<std::uint64_t>(problem.planes, kMostDepth)));
 }
 
@@ -104,7 +104,7 @@ void check_input(const SuiteParams& params, const Problem& problem) {
   const NpyShape shape = read_npy_shape(*params.input);
   if (shape.element == sizeof(float) && shape.columns == 4 && shape.rows == problem.cells()) return;
   throw Error(ErrorKind::input,
-              fmt::format("--input: {} is {} x {} of float{}; accepted: {} x 4 of float32, a row "
+              fmt::format("--input: {} is {} x {} of float{}; expected: {} x 4 of float32, a row "
                           "for each of {} x {} x {} "
                           "cells (--planes says how many planes)",
                           params.input->string(), shape.rows, shape.columns, shape.element * 8,

@@ -33,7 +33,7 @@ double factor(const SuiteParams& params, const char* name, Precision precision) 
   throw Error(ErrorKind::usage, std::string("--") + name + ": " + in_quotes(text) +
                                     " is not a number that --precision " +
                                     params.options.at("precision") +
-                                    " holds; accepted: 0, or a magnitude from " +
+                                    " holds; expected: 0, or a magnitude from " +
                                     (wide ? "2.3e-308 to 1.7e308" : "1.2e-38 to 3.4e38"));
 }
 
@@ -50,7 +50,7 @@ void sizes_of_files(const SuiteParams& params, Problem& problem) {
   const std::size_t wanted = problem.reads_c() ? 3 : 2;
   if (files.size() != wanted) {
     throw refuse(std::to_string(files.size()) + (files.size() == 1 ? " file" : " files") +
-                 "; accepted: " +
+                 "; expected: " +
                  (problem.reads_c() ? "A.npy,B.npy,C.npy, as --beta is not 0"
                                     : "A.npy,B.npy, as --beta is 0"));
   }
@@ -69,9 +69,9 @@ void sizes_of_files(const SuiteParams& params, Problem& problem) {
            std::to_string(shapes[i].columns);
   };
   if (shapes[0].columns != shapes[1].rows)
-    throw refuse(text(0) + ", " + text(1) + "; accepted: as many columns in A as rows in B");
+    throw refuse(text(0) + ", " + text(1) + "; expected: as many columns in A as rows in B");
   if (wanted == 3 && (shapes[2].rows != shapes[0].rows || shapes[2].columns != shapes[1].columns))
-    throw refuse(text(2) + "; accepted: the rows of A and the columns of B, " +
+    throw refuse(text(2) + "; expected: the rows of A and the columns of B, " +
                  std::to_string(shapes[0].rows) + " x " + std::to_string(shapes[1].columns));
   problem.rows = shapes[0].rows;
   problem.columns = shapes[1].columns;
@@ -126,7 +126,7 @@ Problem problem_of(const SuiteParams& params) {
   const auto limit = [](const char* what, std::uint64_t value, std::uint64_t most) {
     if (value <= most) return;
     throw Error(ErrorKind::usage, std::string(what) + ": " + std::to_string(value) +
-                                      " is too many; accepted: 0 to " + std::to_string(most));
+                                      " is too many; expected: 0 to " + std::to_string(most));
   };
   limit("--size (rows)", problem.rows, most_rows);
   limit("--cols", problem.columns, most_rows);

@@ -30,7 +30,7 @@ std::uint64_t leaves_in(const std::filesystem::path& file, Bytes size, Remainder
   if (rest != 0 && remainder == Remainder::refuse) {
     throw cannot_read(file, "its size of " + std::to_string(size) +
                                 " B is no multiple of the 32 of a leaf, " + std::to_string(rest) +
-                                " are left over; accepted: whole leaves, --pad to fill up the last "
+                                " are left over; expected: whole leaves, --pad to fill up the last "
                                 "one with zeros, or --tree "
                                 "rfc6962, where it may be shorter");
   }

@@ -25,7 +25,7 @@ void check(const SuiteParams& params) {
                                ? "--input: " + in_quotes(params.input->string()) + " is empty"
                                : "--size: \"0\" is too small";
   throw Error(ErrorKind::usage, what +
-                                    ": a plain tree without leaves has no root; accepted: one leaf "
+                                    ": a plain tree without leaves has no root; expected: one leaf "
                                     "or more, or --tree rfc6962");
 }
 

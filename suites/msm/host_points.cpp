@@ -69,7 +69,7 @@ class CurvePoints final : public HostPoints {
       const auto value = parse_number<C::limbs>(text);
       if (!value) {
         return std::string(i == 0 ? "x " : "y ") + in_quotes(text) + " is not a number of up to " +
-               std::to_string(8 * field_size) + " bits; accepted: decimal, or hexadecimal with 0x";
+               std::to_string(8 * field_size) + " bits; expected: decimal, or hexadecimal with 0x";
       }
       values[i] = *value;
     }

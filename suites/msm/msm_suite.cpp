@@ -72,7 +72,7 @@ void check(const SuiteParams& params) {
     return;
   throw Error(ErrorKind::usage, "--scalars: \"" + scalars->second +
                                     "\" is for seeded terms, the file of --input has its own; " +
-                                    "accepted: --scalars without --input");
+                                    "expected: --scalars without --input");
 }
 
 // The record must not say of a file what its scalars are like.

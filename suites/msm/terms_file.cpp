@@ -45,7 +45,7 @@ class TermsFile {
 
   Terms read(Trust trust, unsigned threads) const {
     const Source source = open();
-    if (source.count == 0) refuse("holds no terms; accepted: one or more");
+    if (source.count == 0) refuse("holds no terms; expected: one or more");
     Terms terms(curve_, source.count);
     std::vector<Scalar> scalars(source.count);
     check_all(source, threads, [&](std::uint64_t i) {
@@ -93,7 +93,7 @@ class TermsFile {
       const auto value = parse_number<4>(digits);
       if (!value)
         return "scalar " + in_quotes(digits) +
-               " is not a number of up to 256 bits; accepted: decimal, or hexadecimal with 0x";
+               " is not a number of up to 256 bits; expected: decimal, or hexadecimal with 0x";
       scalar = *value;
       return std::nullopt;
     };
@@ -195,7 +195,7 @@ class TermsFile {
       if (!outside) return;
       refuse(source.name(*outside) + "the point is on " + curve_name() +
              ", but not in its subgroup of order " + order +
-             "; accepted: points of the subgroup, or any on the curve with --trust-input");
+             "; expected: points of the subgroup, or any on the curve with --trust-input");
     }
     check_all(source, threads, [&](std::uint64_t i) -> Wrong {
       if (less(scalars[i], order_of(curve_))) return std::nullopt;

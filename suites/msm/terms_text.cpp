@@ -59,13 +59,13 @@ class JsonReader final : public nlohmann::json_sax<Json> {
     if (place_ == Place::term) {
       const auto found = std::find(term_keys.begin(), term_keys.end(), name);
       if (found == term_keys.end())
-        refuse(where() + in_quotes(name) + " is unknown; accepted: scalar, x, y");
+        refuse(where() + in_quotes(name) + " is unknown; expected: scalar, x, y");
       bool& seen = seen_[static_cast<std::size_t>(found - term_keys.begin())];
       if (seen) refuse(where() + in_quotes(name) + " is given twice");
       seen = true;
     } else {
       if (name != "curve" && name != "terms")
-        refuse(in_quotes(name) + " is unknown; accepted: curve, terms");
+        refuse(in_quotes(name) + " is unknown; expected: curve, terms");
       if (name == "curve" ? text_.curve.has_value() : terms_seen_)
         refuse(in_quotes(name) + " is given twice");
       terms_seen_ = terms_seen_ || name == "terms";
@@ -107,7 +107,7 @@ class JsonReader final : public nlohmann::json_sax<Json> {
   [[noreturn]] void refuse_value() const {
     if (place_ == Place::term)
       refuse(where() + "\"" + key_ +
-             "\" is not text; accepted: numbers in quotes, \"5\" or \"0x1f\"");
+             "\" is not text; expected: numbers in quotes, \"5\" or \"0x1f\"");
     if (place_ == Place::list)
       refuse(json_term(text_.terms.size()) + "is not an object with scalar, x and y");
     if (place_ == Place::document)
@@ -157,7 +157,7 @@ TermsText read_json_terms(std::istream& in, const std::filesystem::path& file) {
 
 TermsText read_csv_terms(std::istream& in, const std::filesystem::path& file) {
   const std::string accepted =
-      "; accepted: JSON {\"curve\": .., \"terms\": [..]}, CSV whose first line names scalar, x, y "
+      "; expected: JSON {\"curve\": .., \"terms\": [..]}, CSV whose first line names scalar, x, y "
       "and perhaps curve, or files "
       "named "
       ".bin or .hex";
@@ -170,7 +170,7 @@ TermsText read_csv_terms(std::istream& in, const std::filesystem::path& file) {
       refuse_terms(
           file,
           where +
-              "the line does not end, as if the file was cut short; accepted: lines that all end");
+              "the line does not end, as if the file was cut short; expected: lines that all end");
     if (line.ends_with('\r')) line.pop_back();
     if (line.empty()) refuse_terms(file, where + "the line is empty");
     return true;

@@ -16,7 +16,7 @@ namespace {
 
 Error refused(const std::string& option, const std::string& value, const std::string& accepted) {
   return Error(ErrorKind::usage,
-               "--" + option + ": " + in_quotes(value) + "; accepted: " + accepted);
+               "--" + option + ": " + in_quotes(value) + "; expected: " + accepted);
 }
 
 // Whole text as a number.
@@ -125,7 +125,7 @@ void read_extent(Problem& problem, const SuiteParams& params) {
   const std::string from = params.input ? "--input " + params.input->string() : "--length";
   if (problem.samples < least_samples || problem.samples > most_samples)
     throw Error(params.input ? ErrorKind::input : ErrorKind::usage,
-                from + ": " + std::to_string(problem.samples) + " samples; accepted: series of " +
+                from + ": " + std::to_string(problem.samples) + " samples; expected: series of " +
                     std::to_string(least_samples) + " to " + std::to_string(most_samples));
   if (problem.channels < 1 || problem.channels > most_series)
     throw refused("channels", std::to_string(problem.channels),

@@ -25,7 +25,7 @@ void check_same(const std::filesystem::path& file, const SuiteParams& params,
   if (given == "auto" || given == std::to_string(count)) return;
   throw bad(file, "its " + option + (option == "channels" ? " are " : " is ") +
                       std::to_string(count) + ", not the " + given + " of --" + option +
-                      "; accepted: the file's, or --" + option + " auto");
+                      "; expected: the file's, or --" + option + " auto");
 }
 
 SeriesShape shape_of_raw(const std::filesystem::path& file, const SuiteParams& params) {
@@ -35,7 +35,7 @@ SeriesShape shape_of_raw(const std::filesystem::path& file, const SuiteParams& p
     const std::string& text = params.options.at(option);
     if (text == "auto" || text == "0")
       throw bad(file, std::string("raw numbers do not say their --") + option +
-                          "; accepted: --channels and --length, or a .npy file");
+                          "; expected: --channels and --length, or a .npy file");
     *to = std::stoull(text);
   }
   std::error_code error;
@@ -45,7 +45,7 @@ SeriesShape shape_of_raw(const std::filesystem::path& file, const SuiteParams& p
                           ? 0
                           : shape.channels * shape.samples * sizeof(float);
   if (error || entry == 0 || size == 0 || size % entry != 0)
-    throw bad(file, "it has " + std::to_string(size) + " bytes; accepted: a multiple of " +
+    throw bad(file, "it has " + std::to_string(size) + " bytes; expected: a multiple of " +
                         std::to_string(entry) + ", float32 of " + std::to_string(shape.channels) +
                         " channels of " + std::to_string(shape.samples) + " samples");
   shape.batch = size / entry;
@@ -100,7 +100,7 @@ SeriesShape shape_of_series(const std::filesystem::path& file, const SuiteParams
   shape.samples = array.extents[n - 1];
   if (n > 1) shape.channels = array.extents[n - 2];
   if (n > 2) shape.batch = array.extents[0];
-  if (shape.series() == 0) throw bad(file, "it has no series; accepted: one or more");
+  if (shape.series() == 0) throw bad(file, "it has no series; expected: one or more");
   check_same(file, params, "channels", shape.channels);
   check_same(file, params, "length", shape.samples);
   return shape;
@@ -120,7 +120,7 @@ void read_series(const std::filesystem::path& file, const SeriesShape& shape, st
     if (!(wide.empty() ? all_finite(series.data(), series.size())
                        : all_finite(doubles, series.size())))
       throw bad(file, "series " + std::to_string(i) +
-                          " has a number that is not finite; accepted: finite numbers below 1e300");
+                          " has a number that is not finite; expected: finite numbers below 1e300");
     if (wide.empty()) {
       copy_centred(series.data(), series);
     } else {

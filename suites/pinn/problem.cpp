@@ -45,7 +45,7 @@ std::uint32_t count(const SuiteParams& params, const char* name, std::uint64_t l
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most)
     return static_cast<std::uint32_t>(value);
-  throw refused(name, in_quotes(text) + "; accepted: " + std::to_string(least) + " to " +
+  throw refused(name, in_quotes(text) + "; expected: " + std::to_string(least) + " to " +
                           std::to_string(most));
 }
 
@@ -57,7 +57,7 @@ double number(const SuiteParams& params, const char* name, double most, double u
   if (error == std::errc() && end == text.data() + text.size() && value > least_float &&
       value <= most)
     return value;
-  throw refused(name, fmt::format("{}; accepted: above {:.2g}, up to {}", in_quotes(text),
+  throw refused(name, fmt::format("{}; expected: above {:.2g}, up to {}", in_quotes(text),
                                   least_float, most));
 }
 
@@ -65,11 +65,11 @@ std::uint32_t shards(const SuiteParams& params) {
   const std::uint32_t value = count(params, "shards", 1, 256, 128);
   if ((value & (value - 1)) != 0)
     throw refused("shards",
-                  std::to_string(value) + " is no power of two; accepted: 1, 2, 4 .. 256");
+                  std::to_string(value) + " is no power of two; expected: 1, 2, 4 .. 256");
   if (value >= params.devices || params.options.at("partition") != "data") return value;
   throw refused("shards", std::to_string(value) + " cannot be shared by " +
                               std::to_string(params.devices) +
-                              " devices; accepted: at least as many as devices");
+                              " devices; expected: at least as many as devices");
 }
 
 Equation equation(const std::string& text) {
@@ -122,7 +122,7 @@ void read_partition(const SuiteParams& params, Problem& problem) {
   if (problem.parts < params.devices)
     throw refused("parts", std::to_string(problem.parts) + " cannot be shared by " +
                                std::to_string(params.devices) +
-                               " devices; accepted: at least as many as devices");
+                               " devices; expected: at least as many as devices");
   if (problem.hard)
     throw refused("constraints",
                   "hard with --partition domain, whose parts have ends where no value is known; "
@@ -224,7 +224,7 @@ Problem problem_of(const SuiteParams& params) {
   problem.width = count(params, "width", 2, 1024, preset->width);
   problem.shards = shards(params);
   if (params.size == 0 || params.size > most_points)
-    throw refused("size", std::to_string(params.size) + " points; accepted: 1 to " +
+    throw refused("size", std::to_string(params.size) + " points; expected: 1 to " +
                               std::to_string(most_points));
   problem.points = u32(params.size);
   // 8192 points with 128 of both kinds are two full waves of the tiled products on a GPU of 132
@@ -242,7 +242,7 @@ Problem problem_of(const SuiteParams& params) {
       if (params.options.at(option) != "auto")
         throw refused(option,
                       in_quotes(params.options.at(option)) +
-                          " with --constraints hard, which needs no such points; accepted: auto");
+                          " with --constraints hard, which needs no such points; expected: auto");
     problem.boundary = problem.initial = 0;
   }
   problem.steps = count(params, "iterations", 1, 1'000'000, preset->steps);

@@ -25,11 +25,11 @@ std::vector<float> read(const std::filesystem::path& file) {
       shape.rows > most_rows)
     throw refused(file, "is " + std::to_string(shape.rows) + " x " + std::to_string(shape.columns) +
                             " of float" + std::to_string(shape.element * 8) +
-                            "; accepted: what run pinn --output wrote, n x 3 of float32");
+                            "; expected: what run pinn --output wrote, n x 3 of float32");
   std::vector<float> values(shape.rows * columns);
   read_npy(file, shape, std::as_writable_bytes(std::span(values)));
   if (values[0] != format)
-    throw refused(file, "does not begin with 1; accepted: what run pinn --output wrote");
+    throw refused(file, "does not begin with 1; expected: what run pinn --output wrote");
   return values;
 }
 
@@ -37,7 +37,7 @@ std::uint64_t whole(const std::filesystem::path& file, float value, const char* 
   if (value >= 0 && value <= 0x1p24F && value == std::floor(value))
     return static_cast<std::uint64_t>(value);
   throw refused(
-      file, std::string("has no count for ") + what + "; accepted: what run pinn --output wrote");
+      file, std::string("has no count for ") + what + "; expected: what run pinn --output wrote");
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ std::uint32_t check_state_file(const std::filesystem::path& file, const Problem&
   for (std::size_t i = header_rows * columns; i < values.size(); ++i)
     if (!std::isfinite(values[i]))
       throw refused(file, "has a value that is no finite number in row " +
-                              std::to_string(i / columns) + "; accepted: finite ones");
+                              std::to_string(i / columns) + "; expected: finite ones");
   return u32(whole(file, values[4], "the steps"));
 }
 

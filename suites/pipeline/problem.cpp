@@ -24,7 +24,7 @@ constexpr std::uint64_t batches_of_all = 32, most_by_itself = 65536;
 Error refused_stages(const std::string& text, const std::string& why) {
   return refused_option(
       "stages", in_quotes(text) + ": " + why +
-                    "; accepted: up to 16 of hash, transform, product and reduction, separated by "
+                    "; expected: up to 16 of hash, transform, product and reduction, separated by "
                     "commas, each with a "
                     "number of passes from 1 to 1024 if it likes: hash:8,transform,reduction");
 }
@@ -48,7 +48,7 @@ std::uint32_t width_of(const SuiteParams& params) {
   const std::uint32_t width = count_of_option(params, "width", most_width);
   if (width < least_width || !std::has_single_bit(width))
     throw refused_option("width", in_quotes(params.options.at("width")) +
-                                      "; accepted: a power of two from 8 to 4096");
+                                      "; expected: a power of two from 8 to 4096");
   return width;
 }
 
@@ -105,7 +105,7 @@ Problem problem_of(const SuiteParams& params) {
   if (problem.records < 1 || problem.records > most_records)
     throw Error(params.input ? ErrorKind::input : ErrorKind::usage,
                 (params.input ? "--input: " : "--size: ") + std::to_string(problem.records) +
-                    " records; accepted: 1 to " + std::to_string(most_records));
+                    " records; expected: 1 to " + std::to_string(most_records));
   const std::uint64_t widest = most_of_batch / 4 / width;
   if (params.options.at("batch") == "auto") {
     const std::uint64_t wanted = ceil_div(problem.records, batches_of_all);

@@ -92,7 +92,7 @@ void KernelExchange::download_status(Stream& stream) {
 void KernelExchange::check() const {
   if (failed_ == 0) return;
   throw Error(ErrorKind::device,
-              "kernels waited in vain for what others compute; accepted: --exchange puts");
+              "kernels waited in vain for what others compute; expected: --exchange puts");
 }
 
 }  // namespace mgpu::stencil

@@ -185,7 +185,7 @@ void Persistent::download_status(Stream& stream) {
 void Persistent::check() const {
   if (failed_ == 0) return;
   throw Error(ErrorKind::device,
-              "work-groups of a persistent kernel waited in vain for each other; accepted: --steps "
+              "work-groups of a persistent kernel waited in vain for each other; expected: --steps "
               "enqueued");
 }
 

@@ -20,7 +20,7 @@ Launches launches(const SuiteParams& params, const Problem& problem) {
                                                    : nullptr;
   if (why == nullptr) return text == "persistent" ? Launches::persistent : Launches::chosen;
   if (text == "persistent")
-    throw refused_option("steps", in_quotes(text) + ' ' + why + "; accepted: auto, enqueued");
+    throw refused_option("steps", in_quotes(text) + ' ' + why + "; expected: auto, enqueued");
   return Launches::enqueued;
 }
 
@@ -33,7 +33,7 @@ HaloWay halo_way(const SuiteParams& params, const Problem& problem) {
                                         : nullptr;
   if (why == nullptr) return text == "kernels" ? HaloWay::kernels : HaloWay::chosen;
   if (text == "kernels")
-    throw refused_option("exchange", in_quotes(text) + ' ' + why + "; accepted: auto, puts");
+    throw refused_option("exchange", in_quotes(text) + ' ' + why + "; expected: auto, puts");
   return HaloWay::puts;
 }
 
@@ -55,7 +55,7 @@ double rate(const SuiteParams& params, bool wide) {
     return wide ? *value : static_cast<double>(static_cast<float>(*value));
   throw refused_option(
       "rate",
-      in_quotes(text) + " is no stable step; accepted: above 1.2e-38, up to 1/6 (0.166666)");
+      in_quotes(text) + " is no stable step; expected: above 1.2e-38, up to 1/6 (0.166666)");
 }
 
 // Options of one kind are refused with another, where they are given another value than the one
@@ -74,7 +74,7 @@ void check_kind(const SuiteParams& params, const Problem& problem) {
     throw refused_option("depth",
                          in_quotes(params.options.at("depth")) +
                              " saves nothing with --kind star, whose steps do not build on "
-                             "each other; accepted: 1");
+                             "each other; expected: 1");
   }
 }
 
@@ -85,7 +85,7 @@ std::uint64_t columns(const SuiteParams& params, Kind kind) {
   if (split == "auto" || split == layers) return 1;
   if (split != "blocks")
     throw refused_option("split", in_quotes(split) + " is not for --kind " +
-                                      params.options.at("kind") + "; accepted: " + layers +
+                                      params.options.at("kind") + "; expected: " + layers +
                                       ", blocks");
   if (params.options.at("check-every") != "never")
     throw refused_option("check-every",
@@ -99,7 +99,7 @@ Initial initial(const SuiteParams& params, Kind kind) {
   if (params.input) {
     if (text == "auto") return Initial::file;
     throw refused_option(
-        "initial", in_quotes(text) + " and --input are two initial states; accepted: one of them");
+        "initial", in_quotes(text) + " and --input are two initial states; expected: one of them");
   }
   if (text == "auto") return kind == Kind::star ? Initial::ramp : Initial::uniform;
   if (text == "uniform") return Initial::uniform;
@@ -137,7 +137,7 @@ void check_norms(const Problem& problem) {
       "check-every",
       std::to_string(problem.check_every) + " makes " + std::to_string(problem.checks()) +
           " norms of " + std::to_string(problem.layers()) +
-          " rows; accepted: " + std::to_string(problem.steps / (fits + 1) + 1) + " or more");
+          " rows; expected: " + std::to_string(problem.steps / (fits + 1) + 1) + " or more");
 }
 
 }  // namespace

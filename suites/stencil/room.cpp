@@ -47,7 +47,7 @@ void check_devices(const Problem& problem, const std::vector<DeviceMemory>& devi
   const char* const layers = problem.kind == Kind::heat3d ? "planes" : "rows";
   if (count > 1 && most == 0) {
     throw Error(ErrorKind::usage,
-                fmt::format("--size: {} {} are fewer than the {} devices; accepted: {} or more",
+                fmt::format("--size: {} {} are fewer than the {} devices; expected: {} or more",
                             problem.layers(), layers, count, count * problem.halo()));
   }
   if (count > 1 && most < problem.halo() && problem.columns == 1) {
@@ -55,7 +55,7 @@ void check_devices(const Problem& problem, const std::vector<DeviceMemory>& devi
     throw Error(
         ErrorKind::usage,
         fmt::format(
-            "--{}: {} {} are more than the {} that each of {} devices has of {}; accepted: 1 to {}",
+            "--{}: {} {} are more than the {} that each of {} devices has of {}; expected: 1 to {}",
             star ? "radius" : "depth", problem.halo(), layers, most, count, problem.layers(),
             most));
   }
@@ -66,13 +66,13 @@ void check_devices(const Problem& problem, const std::vector<DeviceMemory>& devi
   if (problem.columns > 1) {
     throw Error(ErrorKind::usage, fmt::format("--split: blocks keeps {} states of the whole size "
                                               "on each device, and {} of {} {} fit; "
-                                              "accepted: smaller sizes, or --split {}",
+                                              "expected: smaller sizes, or --split {}",
                                               states(problem), room.most, problem.layers(), layers,
                                               problem.kind == Kind::heat3d ? "slabs" : "rows"));
   }
   throw Error(ErrorKind::usage,
               fmt::format("--size: {} states of {} {} of {} bytes do not fit: {} of them per "
-                          "device, on {} device{}; accepted: smaller "
+                          "device, on {} device{}; expected: smaller "
                           "sizes",
                           states(problem), problem.layers(), layers, problem.layer_bytes(),
                           room.least, count, count == 1 ? "" : "s"));

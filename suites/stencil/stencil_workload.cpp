@@ -74,7 +74,7 @@ void StencilWorkload::connect(PeerGroup& group) {
     halos_ = group.allocate_reachable(KernelExchange::mail_bytes(problem_));
   if (problem_.halo_way == HaloWay::kernels && !halos_)
     throw Error(ErrorKind::unsupported,
-                "--exchange kernels: kernels of these devices reach no memory in common; accepted: "
+                "--exchange kernels: kernels of these devices reach no memory in common; expected: "
                 "auto, puts");
   try {
     shared_.allocate(group, state_bytes());
@@ -103,7 +103,7 @@ void StencilWorkload::set_partition(std::span<const Owner> owners) {
   if (halos_ && !have_cores())
     throw Error(ErrorKind::unsupported,
                 "--exchange kernels: CPU devices that share cores cannot wait for each other; "
-                "accepted: auto, puts");
+                "expected: auto, puts");
   hides_waiting_ = problem_.overlap && std::none_of(rooms_.begin(), rooms_.end(),
                                                     [](const Room& room) { return room.held; });
   if (problem_.columns > 1) {
@@ -147,9 +147,9 @@ void StencilWorkload::check_persistent() const {
   throw Error(ErrorKind::unsupported, owners_.size() > 1
                                           ? "--steps persistent: not all work-groups stay on these "
                                             "devices together and reach each other's "
-                                            "memory; accepted: auto, enqueued"
+                                            "memory; expected: auto, enqueued"
                                           : "--steps persistent: not all work-groups stay on the "
-                                            "device together; accepted: auto, enqueued");
+                                            "device together; expected: auto, enqueued");
 }
 
 // All who exchange layers go the same way. A slice without an owner tells what items of a share

@@ -24,7 +24,7 @@ class Lines {
   explicit Lines(const std::filesystem::path& file) : file_(file), in_(file) {
     if (!in_)
       throw Error(ErrorKind::input, "--input: " + file.string() +
-                                        ": cannot be read; accepted: a .gr, .mtx or .npy file");
+                                        ": cannot be read; expected: a .gr, .mtx or .npy file");
   }
   // The words of the next line that has some; false at the end.
   bool next(std::vector<std::string>& words) {
@@ -41,7 +41,7 @@ class Lines {
   [[noreturn]] void refuse(const std::string& what, const std::string& accepted) const {
     throw Error(ErrorKind::input, "--input: " + file_.string() + ", line " +
                                       std::to_string(number_) + ": " + what +
-                                      "; accepted: " + accepted);
+                                      "; expected: " + accepted);
   }
   [[noreturn]] void refuse_word(const std::string& word, const std::string& accepted) const {
     refuse(in_quotes(word), accepted);

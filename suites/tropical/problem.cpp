@@ -15,7 +15,7 @@ namespace {
 [[noreturn]] void refuse(const std::string& option, const std::string& value,
                          const std::string& accepted) {
   throw Error(ErrorKind::usage,
-              "--" + option + ": " + in_quotes(value) + "; accepted: " + accepted);
+              "--" + option + ": " + in_quotes(value) + "; expected: " + accepted);
 }
 
 NpyNumbers numbers_of(const Problem& problem) {
@@ -71,7 +71,7 @@ void sizes_of_matrices(const SuiteParams& params, Problem& problem) {
     throw Error(ErrorKind::input,
                 "--input: " + params.input->string() + " has " + std::to_string(a.columns) +
                     " columns, " + params.more_inputs.front().string() + " " +
-                    std::to_string(b.rows) + " rows; accepted: as many columns in A as rows in B");
+                    std::to_string(b.rows) + " rows; expected: as many columns in A as rows in B");
   }
   problem.rows = a.rows;
   problem.columns = b.columns;
@@ -111,7 +111,7 @@ void sizes(const SuiteParams& params, Problem& problem) {
   const auto limit = [](const char* what, std::uint64_t value, std::uint64_t most) {
     if (value > most)
       throw Error(ErrorKind::usage, std::string(what) + ": " + std::to_string(value) +
-                                        "; accepted: 0 to " + std::to_string(most));
+                                        "; expected: 0 to " + std::to_string(most));
   };
   limit("--size (rows)", problem.rows, most_rows);
   limit("--cols", problem.columns, most_rows);

@@ -58,7 +58,7 @@ template <class Number>
                                     " (vertices from 0) has length " + shown(problem, length) +
                                     ", so that paths get " +
                                     (problem.maximum ? "longer" : "shorter") +
-                                    " without end; accepted: graphs whose cycles are all at " +
+                                    " without end; expected: graphs whose cycles are all at " +
                                     (problem.maximum ? "most" : "least") + " 0 long");
 }
 

@@ -101,7 +101,7 @@ void take_from_file(const std::filesystem::path& file, const Problem& problem, s
     } else {
       throw Error(ErrorKind::input,
                   "--input: " + file.string() + ", entry " + std::to_string(i) + ": " + text_of(x) +
-                      "; accepted: magnitudes up to " + number_text(largest) +
+                      "; expected: magnitudes up to " + number_text(largest) +
                       ", so that no sum leaves the range, or " + text_of(foreign) +
                       " where there is none in " + problem.semiring());
     }

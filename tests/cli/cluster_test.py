@@ -215,7 +215,7 @@ class Ranks(RanksCase):
                     self.assertEqual(result.code, 2, str(result))
                     self.assertEqual(len(own_lines(result)), 1, str(result))
                     self.assertIn(what, own_lines(result)[0])
-                    self.assertIn("accepted:", own_lines(result)[0])
+                    self.assertIn("expected:", own_lines(result)[0])
 
     def test_the_launcher_of_another_mpi_is_refused(self):
         """To the library of another MPI each process is alone."""

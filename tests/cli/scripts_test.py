@@ -103,7 +103,7 @@ class BadFiles(unittest.TestCase):
                  json.dumps({**document, "runs": 7}): "list of objects",
                  json.dumps({**document,
                              "runs": [{**document["runs"][0], "per_device": 7}]}):
-                             "runs[0].per_device: 7 is not accepted: array",
+                             "runs[0].per_device: 7; expected: array",
                  json.dumps({**document,
                              "runs": [{**document["runs"][0], "samples_ns": ["x\x1b[2J"]}]}):
                              "samples_ns[0]"}

@@ -185,7 +185,7 @@ class Completions(Case):
                                                  else [])
             refused = mgpu(*arguments)
             self.assertEqual(refused.code, 2, refused)
-            accepted = set(re.split(r",\s*", refused.err.split("accepted: ")[1].strip()))
+            accepted = set(re.split(r",\s*", refused.err.split("expected: ")[1].strip()))
             self.assertEqual(set(self.bash(f"mgpu-bench {command} --{option} ")[0]), accepted,
                              option)
 

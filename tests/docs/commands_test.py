@@ -7,7 +7,7 @@ What is run is what is written, made small enough for two cores (small() below):
 samples. A missed --require counts as well: times of so small problems are noise. The quick tier
 runs of `run` only those of merkle, and what is kept of stencil, and measures nothing else; of the
 others it looks whether they are accepted, as below. A comment above a block changes that:
-  <!-- test: parse -->      only looks whether all options and values are accepted: run by
+  <!-- test: parse -->      only looks whether all options and values are expected: run by
                             --dump-config, others by exit code 7 (no device), of theirs or of a run
                             that they start, where there is no OpenCL platform. For what takes long
 Of other programs: scripts must be there, executable, and know the options; presets and targets of

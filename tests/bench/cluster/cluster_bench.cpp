@@ -194,12 +194,12 @@ int main(int argc, char** argv) {
       else if (word == "--json" && i + 1 < argc)
         file = argv[++i];
       else
-        throw Error(ErrorKind::usage, word + " is not an option; accepted: --quick, --json FILE");
+        throw Error(ErrorKind::usage, word + " is not an option; expected: --quick, --json FILE");
     }
     const std::optional<Launch> launch = find_launch(variable);
     if (!launch)
       throw Error(ErrorKind::usage,
-                  "this is one process; accepted: two ranks under a launcher of MPI");
+                  "this is one process; expected: two ranks under a launcher of MPI");
     auto cluster = Cluster::join(*launch, make_cl_backend({embedded_kernels(), {}}),
                                  {host_name(), "1", "cluster_bench", arguments},
                                  std::filesystem::read_symlink("/proc/self/exe"));

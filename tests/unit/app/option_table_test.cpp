@@ -64,11 +64,11 @@ TEST_CASE("values that a field cannot have are refused with what is accepted") {
     }
     return std::string();
   };
-  CHECK(refusal("samples", "0") == "--samples: \"0\" is too small; accepted: 1 or more");
+  CHECK(refusal("samples", "0") == "--samples: \"0\" is too small; expected: 1 or more");
   CHECK(refusal("time-limit", "0s") == "--time-limit: \"0s\" is no time at all");
-  CHECK(refusal("verify", "much") == "--verify: \"much\" is unknown; accepted: full, sample, off");
+  CHECK(refusal("verify", "much") == "--verify: \"much\" is unknown; expected: full, sample, off");
   CHECK(refusal("strict", "perhaps") ==
-        "--strict: \"perhaps\" is not a boolean; accepted: true, false");
+        "--strict: \"perhaps\" is not a boolean; expected: true, false");
 }
 
 TEST_CASE("recorded are options that have a value, given or by default") {

@@ -65,7 +65,7 @@ TEST_CASE("what is not a quantity is refused, with the option, the text and what
          {quantity_refusal(parse_count, text), quantity_refusal(parse_bytes, text),
           quantity_refusal(parse_duration, text)}) {
       CHECK(has(message, "--option: " + in_quotes(text)));
-      CHECK(has(message, "accepted: "));
+      CHECK(has(message, "expected: "));
       CHECK_FALSE(has(message, "\n"));
     }
   }

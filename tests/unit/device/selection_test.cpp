@@ -147,7 +147,7 @@ TEST_CASE("a malformed term is an error that names it and says in one line what 
     CAPTURE(term);
     const std::string message = refused_selector(term);
     CHECK(test::has(message, "--devices: bad term"));
-    CHECK(test::has(message, "accepted: RANK"));
+    CHECK(test::has(message, "expected: RANK"));
     CHECK_FALSE(test::has(message, "\n"));
   }
   CHECK(test::has(refused_selector("gpu,gpus,cpu"), "\"gpus\""));

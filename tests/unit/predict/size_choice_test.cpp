@@ -26,7 +26,7 @@ SuiteInfo countable() {
   suite.host_bytes = [](const SuiteParams& params) { return params.size * 16; };
   suite.check = [](const SuiteParams& params) {
     if (params.size < 4 || params.size > 1 << 30)
-      throw Error(ErrorKind::usage, "--size: accepted: 4 to 2^30");
+      throw Error(ErrorKind::usage, "--size: expected: 4 to 2^30");
   };
   return suite;
 }
