@@ -106,7 +106,8 @@ std::optional<DeviceIndex> SampleRun::merger() const {
   const DeviceIndex best = merge_device;
   const bool on_host = host_can_merge();
   if (seats[best.value].alive &&
-      (!on_host || merge->merge_on_device(members[best.value].device->resources().traits())))
+      (!on_host || merge->merge_on_device(members[best.value].device->resources().traits(),
+                                          request.merge_per_part)))
     return best;
   for (std::uint32_t i = 0; i < seats.size() && !on_host; ++i) {
     if (seats[i].alive) return DeviceIndex{i};

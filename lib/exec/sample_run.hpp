@@ -39,6 +39,7 @@ struct SampleRequest {
   std::function<bool()> stop = {};
   // Asked when no member is left, on that thread too: who goes on instead, if anybody.
   std::function<std::optional<Member>()> reserve = {};
+  Nanos merge_per_part{};  // time that the host takes to merge; 0: not known
 };
 
 // Holds what the workers of a sample share: its stage, and what becomes of it when devices fail.

@@ -68,7 +68,30 @@ Predictor::Predictor(Workload& workload, Mode mode, std::vector<KnownDevice> dev
       devices_(std::move(devices)),
       set_(set),
       link_(link),
-      given_(given) {}
+      given_(given),
+      merge_(workload.shape().merge) {}
+
+void Predictor::time_merge(Backend& backend) {
+  constexpr std::size_t kParts = 8;
+  constexpr int kTimes = 4;  // the first wakes threads and warms caches
+  constexpr Nanos kEnough = std::chrono::milliseconds(20);
+  TimedMerge* const timed = workload_.timed_merge();
+  if (timed == nullptr || given_ != nullptr) return;
+  const auto shortest = [&](std::size_t parts) {
+    Nanos least = Nanos::max(), all{};
+    for (int i = 0; i < kTimes && all < kEnough; ++i) {
+      const Nanos begin = backend.now();
+      timed->rehearse_merge(parts);
+      const Nanos took = backend.now() - begin;
+      least = std::min(least, took);
+      all += took;
+    }
+    return least;
+  };
+  merge_.fixed = shortest(0);
+  merge_.per_slice =
+      std::max(Nanos{}, shortest(kParts) - merge_.fixed) / static_cast<std::int64_t>(kParts);
+}
 
 void Predictor::set_capacity(std::size_t device, const Capacity& capacity, Bytes free_memory) {
   devices_[device].capacity = capacity;
@@ -102,7 +125,7 @@ const Probe& Predictor::probe_of(std::span<const std::size_t> devices) const {
 
 SetEstimates Predictor::estimate(std::span<const std::size_t> devices) const {
   SetEstimates set;
-  set.merge = given_ ? given_->merge : workload_.shape().merge;
+  set.merge = given_ ? given_->merge : merge_;
   set.exchange = exchange_among(devices);
   double together_up = 0, together_down = 0;
   std::vector<double> own_up, own_down;
@@ -188,7 +211,7 @@ Predictor::Seen Predictor::seen_of(std::span<const std::size_t> devices, std::si
 
 SetEstimates Predictor::estimate_from_calibration() const {
   SetEstimates set;
-  set.merge = workload_.shape().merge;
+  set.merge = merge_;
   set.exchange = exchange_;
   bool cpus = true;
   for (std::size_t i = 0; i < set_; ++i) {

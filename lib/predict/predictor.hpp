@@ -48,6 +48,10 @@ class Predictor {
   // What the device can be given, once that is known; before, it counts as nothing.
   void set_capacity(std::size_t device, const Capacity& capacity, Bytes free_memory);
 
+  // Times what the host takes to merge, where strategies weigh that; before, it is as the shape of
+  // the work says.
+  void time_merge(Backend& backend);
+
   // Enough for a probe: see ProbeSize.
   void set_most_turns(std::size_t turns) { most_turns_ = turns; }
 
@@ -101,6 +105,7 @@ class Predictor {
   const SetEstimates* given_;
   std::size_t most_turns_ = 0;
   ExchangeEstimate exchange_;
+  MergeEstimate merge_;
   std::map<std::vector<std::size_t>, Probe> probes_;  // by who was at work
 };
 

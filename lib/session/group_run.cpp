@@ -141,6 +141,7 @@ void Group::execute_uncounted(Case& the_case) {
 // down, GPUs share the host link.
 void Group::probe() {
   predictor_.set_most_turns(given_.options.stop.probe_turns());
+  predictor_.time_merge(given_.backend);
   if (!given_.options.given_estimates) {
     for (std::size_t i = 0; i < in_set_; ++i) probe_together(i, 1);
     const std::set<std::size_t> counts(given_.options.device_counts.begin(),
@@ -261,6 +262,7 @@ void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) 
   if (estimates.devices.empty())
     estimates = predictor_.estimate(the_case.devices);  // before the probes
   request.merge_device = fastest_of(estimates.devices);
+  request.merge_per_part = estimates.merge.per_slice;
   request.workload = &given_.workload;
   request.timeout = patience(the_case);
   request.most_rounds = most_rounds;

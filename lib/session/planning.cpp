@@ -46,6 +46,7 @@ std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& op
     }
     Predictor predictor(*workload, mode, std::move(known), open.size(), link ? &*link : nullptr,
                         nullptr);
+    predictor.time_merge(backend);
     const PeerLinks& links = options.calibration.peers;
     PeerExchange* const exchange = workload->exchange();
     const Exchanged exchanged = exchange != nullptr ? exchange->exchanged(mode) : Exchanged{};

@@ -110,14 +110,26 @@ class PeerExchange {
 // Devices can combine the partials that were given to the workload (MergingProgram).
 class DeviceMerge {
  public:
-  // Returns whether the device would be faster than the host, now that all partials are here.
-  virtual bool merge_on_device(const DeviceTraits&) const { return false; }
+  // Returns whether the device would be faster than the host, which takes `per_part` for each part
+  // (0: not known), now that all partials are here.
+  virtual bool merge_on_device(const DeviceTraits&, Nanos /*per_part*/) const { return false; }
   // False: Workload::merge is never called, as only devices know how partials combine. Whichever is
   // left then merges, whatever merge_on_device() says of it.
   virtual bool merges_on_host() const { return true; }
 
  protected:
   ~DeviceMerge() = default;
+};
+
+// The host takes long enough to merge for strategies to weigh it. It is timed before they plan.
+class TimedMerge {
+ public:
+  // Combines `parts` made-up partial results as merge() would; 0: only does what each merge takes
+  // besides. Not during a sample; the next one begins as if it had not been called.
+  virtual void rehearse_merge(std::size_t parts) = 0;
+
+ protected:
+  ~TimedMerge() = default;
 };
 
 // Several kernels, tiles or settings compute the same on a device. `calibrate --tune` measures them
@@ -168,6 +180,7 @@ struct WorkloadInterfaces {
   StagedWorkload* staged = nullptr;
   PeerExchange* exchange = nullptr;
   DeviceMerge* device_merge = nullptr;
+  TimedMerge* timed_merge = nullptr;
   Tunable* tunable = nullptr;
   SizedByDevices* sized_by_devices = nullptr;
 };

@@ -155,6 +155,7 @@ class Workload {
   StagedWorkload* staged() { return interfaces().staged; }
   PeerExchange* exchange() { return interfaces().exchange; }
   DeviceMerge* device_merge() { return interfaces().device_merge; }
+  TimedMerge* timed_merge() { return interfaces().timed_merge; }
   Tunable* tunable() { return interfaces().tunable; }
   SizedByDevices* sized_by_devices() { return interfaces().sized_by_devices; }
 

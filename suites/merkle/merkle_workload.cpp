@@ -34,8 +34,7 @@ MerkleWorkload::MerkleWorkload(TreeKind kind, Leaves leaves, unsigned host_threa
       shape_(shape_of(geometry_)),
       partials_(geometry_.items),
       item_roots_(geometry_.items) {
-  // 0.7 to 1.4 us a node that a device leaves, beside H200s as beside PoCL's cores.
-  shape_.merge = {Nanos{}, std::chrono::nanoseconds(1100), true};
+  shape_.merge.tree = true;
 }
 
 Capacity MerkleWorkload::capacity(const DeviceTraits& device, Mode mode) const {
@@ -84,11 +83,18 @@ std::vector<Partial> MerkleWorkload::frontier() const {
   return partials;
 }
 
-bool MerkleWorkload::merge_on_device(const DeviceTraits& best) const {
+void MerkleWorkload::rehearse_merge(std::size_t parts) {
+  if (parts == 0) return;
+  PartialTree tree(parts);
+  for (std::size_t i = 0; i < parts; ++i) tree.set({0, i}, {});
+  combine(kind_, tree);
+}
+
+bool MerkleWorkload::merge_on_device(const DeviceTraits& best, Nanos per_part) const {
   if (best.cpu || geometry_.leaves == 0) return false;
-  // Measured beside an H200: a node takes the host 0.45 us, and a level the device 2.3 us, its
-  // latency, besides about 200 us for upload, launch and download.
-  const double host_us = 0.45 * static_cast<double>(frontier().size() - 1);
+  // A level takes an H200 2.3 us, its latency, in addition to 200 us for upload, launch and
+  // download.
+  const double host_us = 1e6 * seconds(per_part) * static_cast<double>(frontier().size() - 1);
   return host_us > 200 + 2.3 * ceil_log2(geometry_.items);
 }
 

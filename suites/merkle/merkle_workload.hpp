@@ -13,11 +13,11 @@ namespace mgpu::merkle {
 
 Shape shape_of(const Geometry& geometry);
 
-class MerkleWorkload : public Workload, public DeviceMerge {
+class MerkleWorkload : public Workload, public DeviceMerge, public TimedMerge {
  public:
   MerkleWorkload(TreeKind kind, Leaves leaves, unsigned host_threads);
 
-  WorkloadInterfaces interfaces() override { return {.device_merge = this}; }
+  WorkloadInterfaces interfaces() override { return {.device_merge = this, .timed_merge = this}; }
   const Shape& shape() const override { return shape_; }
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
@@ -25,7 +25,8 @@ class MerkleWorkload : public Workload, public DeviceMerge {
                                          const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override { return leaves_.bytes(); }
   void begin_sample() override;
-  bool merge_on_device(const DeviceTraits& best) const override;
+  bool merge_on_device(const DeviceTraits& best, Nanos per_part) const override;
+  void rehearse_merge(std::size_t parts) override;
   void merge() override;
   std::string digest() const override;
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;

@@ -100,9 +100,6 @@ MsmWorkload::MsmWorkload(std::shared_ptr<Terms> terms, const MsmOptions& options
   const BitLengths lengths = bit_lengths(terms_->curve(), fold_, terms_->scalars());
   multiply_adds_ = least_multiply_adds(terms_->curve(), fold_, lengths, false);
   multiply_adds_with_table_ = least_multiply_adds(terms_->curve(), fold_, lengths, true);
-  // Making the sum affine, an inversion by 380 or 590 multiplications: measured beside an H200. The
-  // sums of a device are weighted in its own collect.
-  shape_.merge = {std::chrono::microseconds(terms_->curve() == Curve::bn254 ? 11 : 36), Nanos{}};
 }
 
 // As `calibrate` counts them: a multiply-add is two operations. At least, in whichever mode: where

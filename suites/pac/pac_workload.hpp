@@ -11,12 +11,14 @@
 
 namespace mgpu::pac {
 
-class PacWorkload : public Workload, public Tunable {
+class PacWorkload : public Workload, public TimedMerge, public Tunable {
  public:
   // Throws Error(input), Error(usage), Error(out_of_memory).
   explicit PacWorkload(const SuiteParams& params);
 
-  WorkloadInterfaces interfaces() override { return {.tunable = this}; }
+  WorkloadInterfaces interfaces() override {
+    return {.timed_merge = problem_.axis == Axis::permutation ? this : nullptr, .tunable = this};
+  }
   const Shape& shape() const override { return shape_; }
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   Demand demand(const DeviceTraits& device) const override;
@@ -26,6 +28,7 @@ class PacWorkload : public Workload, public Tunable {
   std::span<const std::byte> transfer_memory() const override { return data_.all(); }
   void begin_sample() override;
   void merge() override;
+  void rehearse_merge(std::size_t parts) override;
   std::string digest() const override;  // SHA-256 of the moments of all pairs
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   // A row for each pair of bands of each series: batch, channel, Hz of the phase and of the

@@ -69,10 +69,7 @@ struct SumFaults {
   std::vector<Slice>* given = nullptr;          // notes what is enqueued, on a virtual clock
 };
 
-class SumWorkload final : public Workload,
-                          public SizedByDevices,
-                          public DeviceMerge,
-                          public Tunable {
+class SumWorkload : public Workload, public SizedByDevices, public DeviceMerge, public Tunable {
  public:
   WorkloadInterfaces interfaces() override {
     return {.device_merge = this, .tunable = this, .sized_by_devices = this};
@@ -131,7 +128,9 @@ class SumWorkload final : public Workload,
   }
   ItemCost cost(Mode) const override { return shape_.cost; }
   void set_device_count(std::size_t devices) override { expected_ = devices; }
-  bool merge_on_device(const DeviceTraits&) const override { return faults_.at_merge != nullptr; }
+  bool merge_on_device(const DeviceTraits&, Nanos) const override {
+    return faults_.at_merge != nullptr;
+  }
   bool merges_on_host() const override { return !faults_.only_devices_merge; }
   void merge() override {
     if (faults_.at_host_merge) faults_.at_host_merge();

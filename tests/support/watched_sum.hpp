@@ -79,7 +79,7 @@ class WatchedSum final : public SquaresSum, public SizedByDevices, public Device
     partials_.clear();
     total_.reset();
   }
-  bool merge_on_device(const DeviceTraits&) const override {
+  bool merge_on_device(const DeviceTraits&, Nanos) const override {
     watched_.merged[watched_.samples] = true;
     return true;
   }

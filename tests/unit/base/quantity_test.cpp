@@ -78,7 +78,7 @@ TEST_CASE("units of another kind, fractions of the smallest and overflow are ref
     const char* part;
   };
   for (const Known& known :
-       {Known{{"1KiB", "1ms"}, {"1k", "1Ki", "2^20"}, {"1M"}, "accepted"},
+       {Known{{"1KiB", "1ms"}, {"1k", "1Ki", "2^20"}, {"1M"}, "expected"},
         {{}, {}, {"5", "0"}, "a unit is required"},
         {{"1.5", "1.0001k"}, {"0.1KiB"}, {"0.5ns", "1.0000000001s"}, "not a whole number"},
         {{"18446744073709551616", "18446744073709551620", "2^64", "2^18446744073709551616",

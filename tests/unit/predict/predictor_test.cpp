@@ -95,6 +95,43 @@ TEST_CASE("a prediction needs a probe of exactly the devices of the case") {
   CHECK(seconds(prediction.expected->makespan) == doctest::Approx((1 << 15) / 0.5e6).epsilon(0.02));
 }
 
+namespace {
+
+// A sum whose merges take 5 us, and 100 ns for each part; the first one twice as long.
+class TimedSum : public SumWorkload, public TimedMerge {
+ public:
+  TimedSum(FakeBackend& backend, Items items) : SumWorkload(items), backend_(backend) {}
+  WorkloadInterfaces interfaces() override { return {.timed_merge = this}; }
+  void rehearse_merge(std::size_t parts) override {
+    const Nanos takes{5000 + 100 * static_cast<std::int64_t>(parts)};
+    backend_.advance(backend_.now() + (calls++ == 0 ? 2 : 1) * takes);
+  }
+  int calls = 0;
+
+ private:
+  FakeBackend& backend_;
+};
+
+}  // namespace
+
+TEST_CASE("merges that count are timed on this host, unless estimates are given") {
+  TwoGpus gpus;
+  TimedSum timed(gpus.backend, 1 << 16);
+  Predictor predictor(timed, Mode::resident, gpus.known, 2, nullptr, nullptr);
+  CHECK(predictor.estimate(kBoth).merge.per_slice == timed.shape().merge.per_slice);
+  predictor.time_merge(gpus.backend);
+  CHECK(predictor.estimate(kBoth).merge.fixed == Nanos{5000});
+  CHECK(predictor.estimate(kBoth).merge.per_slice == Nanos{100});
+
+  SetEstimates given;
+  given.merge.fixed = Nanos{7};
+  const int before = timed.calls;
+  Predictor told(timed, Mode::resident, gpus.known, 2, nullptr, &given);
+  told.time_merge(gpus.backend);
+  CHECK(timed.calls == before);
+  CHECK(told.estimate(kBoth).merge.fixed == Nanos{7});
+}
+
 TEST_CASE("kernels of a GPU take as long beside a CPU as alone, beside a GPU as was seen") {
   TwoGpus alone, together(0.25e6);
   Predictor predictor = alone.predictor();

@@ -208,14 +208,17 @@ TEST_CASE(
     const Partial partial{{9, half}, any};
     workload.add_partials({&partial, 1});
   }
-  CHECK_FALSE(workload.merge_on_device(gpu));
+  constexpr Nanos kPerPart{450};
+  CHECK_FALSE(workload.merge_on_device(gpu, kPerPart));
   workload.begin_sample();
   for (Items i = 0; i < 1024; ++i) {
     const Partial partial{{0, i}, any};
     workload.add_partials({&partial, 1});
   }
-  CHECK(workload.merge_on_device(gpu));
-  CHECK_FALSE(workload.merge_on_device(cpu));
+  CHECK(workload.merge_on_device(gpu, kPerPart));
+  CHECK_FALSE(workload.merge_on_device(gpu, Nanos{100}));
+  CHECK_FALSE(workload.merge_on_device(gpu, Nanos{}));
+  CHECK_FALSE(workload.merge_on_device(cpu, kPerPart));
 }
 
 TEST_CASE("merkle: the reference hashes a short last leaf as it is") {
