@@ -228,7 +228,7 @@ struct SuiteInfo {
   std::string size_name;           // unit of --size: "leaves"
   std::uint64_t default_size = 0;  // used if no rate is known to choose a size by
   std::uint64_t quick_size = 0;    // size with --quick
-  // Density of the grid of sizes to choose from; 1: 1, 2, 4, ...; 2: 2, 3, 4, 6, ...
+  // Density of the grid of sizes to choose from; 1: 1, 2, 4, ...; 2: 1, 2, 3, 4, 6, ...
   unsigned sizes_per_doubling = 1;
   // Size that fills any GPU, so that its rate is the device's; 0: default_size.
   std::uint64_t full_size = 0;
