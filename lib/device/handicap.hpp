@@ -21,9 +21,8 @@ struct Handicap {
   std::optional<Bytes> memory_cap;  // upper bound of its memory
 
   bool slows() const { return slow > 1; }
-  bool slows_always() const {
-    return slows() && slow_from_fraction <= 0 && !slow_from_time;
-  }                                                          // in samples and outside
+  // Returns whether it slows in samples and outside, from the begin.
+  bool slows_always() const { return slows() && slow_from_fraction <= 0 && !slow_from_time; }
   bool holds() const { return slows() || delay > Nanos{}; }  // it stops between kernels
   bool any() const { return holds() || memory_cap.has_value(); }
 };

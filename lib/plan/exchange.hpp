@@ -52,8 +52,8 @@ class ExchangeModel {
   // all of it.
   std::size_t share_of(std::size_t device) const;
 
-  // For gathering: the bytes that a member uploads in piece `piece`, the time it takes to put them
-  // to all others, one after the other, and the time to signal all of them.
+  // Return, for gathering, the bytes that a member uploads in piece `piece`, the time it takes to
+  // put them to all others, one after the other, and the time to signal all of them.
   Bytes piece(std::size_t device, std::size_t piece) const;
   Nanos put_of_piece(std::size_t device, std::size_t piece) const;
   Nanos signal(std::size_t device) const;

@@ -6,8 +6,8 @@
 
 namespace mgpu {
 
-// What a sample includes. Suites list their modes (SuiteInfo::modes): all have these two, and some
-// have further ones in which other data are resident. A mode is identified by its name.
+// Mode of a sample. Suites list their modes (SuiteInfo::modes): all have these two, and some have
+// further ones in which other data are resident. A mode is identified by its name.
 struct Mode {
   // Words of small letters with underscores between; valid until the process ends.
   std::string_view name;

@@ -185,9 +185,9 @@ Items QueueSource::own_piece(DeviceIndex device) const {
 
 // Work in flight cannot be moved any more, even if the device turns out to be slower. Without
 // transfers a second slice in flight only saves the gap between two, 20 us on an H200. So pieces
-// that are long relative to the gap are issued one at a time: trees of 2^30 leaves then took 1.3 %
-// longer than equal shares instead of 0.9, but 74 ms instead of 83 when one device slowed down to
-// half speed in mid-run. CPUs are excluded, as their gap costs more than that gains.
+// that are long relative to the gap are issued one at a time: trees of 2^30 leaves on two H200 then
+// took 1.3 % longer than equal shares instead of 0.9, but 74 ms instead of 83 when one device
+// slowed down to half speed in mid-run. CPUs are excluded, as their gap costs more than that gains.
 bool QueueSource::keeps_in_reach(DeviceIndex device, Items piece) const {
   const bool singly = device.value < singly_.size() && singly_[device.value];
   return singly && ledger_.flights(device) > 0 && observed_.timed() &&

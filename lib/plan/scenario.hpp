@@ -15,7 +15,7 @@ namespace mgpu {
 struct ScenarioDevice {
   std::string name;
   DeviceType type = DeviceType::gpu;
-  // What strategies are given. `fits`, `pipeline` 0: as its memory and the work allow.
+  // Estimate that strategies are given. `fits`, `pipeline` 0: as its memory and the work allow.
   DeviceEstimate estimate;
   double slow = 1;      // factor by which its kernels take longer than `estimate` says
   Bytes memory = 0;     // 0: enough for any work
@@ -39,8 +39,8 @@ struct ScenarioWork {
   // Piece in which a static share is handed out; 0: an eighth of an equal share.
   Items pipeline = 0;
   // Number of iterations of iterative work; 0: not iterative. The cost of an item is that of all
-  // iterations. Devices exchange ExchangeEstimate::halo every ExchangeEstimate::rounds iterations,
-  // but not after the last.
+  // iterations. Devices exchange ExchangeEstimate::halo ExchangeEstimate::rounds times, but not
+  // after the last iteration.
   std::uint32_t rounds = 0;
   MergeEstimate merge;
 };
@@ -65,10 +65,10 @@ struct Scenario {
   // Host link that all devices share; with a network, that of each node.
   LinkRate link_up, link_down;
   ScenarioWork work;
-  // What devices exchange if their paths are direct, or as `peer` says.
+  // Exchanges of the devices if their paths are direct, or as `peer` says.
   ExchangeEstimate exchange;
   std::optional<PeerPath> peer;
-  // What strategies are given; none: the devices' estimates, without `slow`.
+  // Estimates that strategies are given; none: the devices' estimates, without `slow`.
   std::optional<SetEstimates> given;
   // Nodes that on_nodes() makes of the devices; none: one machine.
   std::optional<ScenarioNodes> nodes;

@@ -16,7 +16,7 @@ enum class ChunkRule {
   // Batches of p equal chunks, each batch 1/K of the remaining work: c = ceil(R / K p) (Hummel,
   // Schonberg, Flynn, 1992: K = 2).
   factoring,
-  // As factoring, with each chunk multiplied by the device's share of the total speed over an even
+  // Factoring, with each chunk multiplied by the device's share of the total speed over an even
   // share (Hummel, Schmidt, Uma, Wein, 1996).
   weighted_factoring,
   // From f = ceil(N / K p) in even steps down to the minimum (Tzen and Ni, 1993: K = 2, minimum 1).

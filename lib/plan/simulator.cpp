@@ -467,7 +467,7 @@ class Simulator {
 
   struct Round {
     std::uint32_t number = 0;
-    Bytes exchanges = 0;  // bytes exchanged after it
+    Bytes exchanges = 0;  // number of exchanges after it
     Nanos begin{}, ended{}, next{};
   };
   // Logs a round: the member sends to its two neighbours and waits for the later one, `last`.

@@ -38,8 +38,8 @@ struct SimulatedBatch {
 struct Simulation {
   Nanos makespan{};  // includes the merge
   Nanos merge{};
-  // With a network: times in which node 0's link was in use, and time that node 0 took for
-  // messages.
+  // Times in which node 0's link was in use, each way, and time that node 0 took for messages; 0
+  // without a network.
   Nanos sending{}, receiving{}, handing_out{};
   std::vector<SimulatedDevice> devices;
 };

@@ -31,8 +31,8 @@ struct ItemCost {
   Bytes replicated = 0;  // bytes that every device that takes part needs: sent whole, or gathered
 };
 
-// What a strategy is given about one device. A slice of k items takes transfer + k * in_bytes / up
-// in its upload queue; launch + k / items_per_s, but at least `minimum_slice`, in its compute
+// Estimate of one device, as given to a strategy. A slice of k items takes transfer + k * in_bytes
+// / up in its upload queue; launch + k / items_per_s, but at least `minimum_slice`, in its compute
 // queue, and `first_slice_discount` less for the first slice of a sample; and transfer + k *
 // out_bytes / down in its download queue. Resident samples only compute. Rates are those of the
 // device while the others of the set also work. 0: not known.
@@ -75,7 +75,7 @@ struct MergeEstimate {
   }
 };
 
-// What devices exchange in a sample, over the links between them. Devices that are given work take
+// Exchanges of devices in a sample, over the links between them. Devices that are given work take
 // part (lib/plan/exchange.hpp).
 struct ExchangeEstimate {
   PeerLinks links{};  // links between the devices of the request; empty: nothing is exchanged
@@ -84,7 +84,7 @@ struct ExchangeEstimate {
   // Size of a part of the result, if parts are combined among the devices and not on the host; 0:
   // they are not.
   Bytes combines = 0;
-  // Number of iterations after which devices wait for what others send them.
+  // Number of exchanges between iterations, in which devices wait for what others send them.
   std::uint32_t rounds = 0;
   Bytes halo = 0;  // bytes to each neighbour
   bool any() const { return !links.empty() && (gathers || combines > 0 || rounds > 0); }
@@ -152,7 +152,7 @@ struct Wait {  // nothing now; ask again after any finished, rejected, lost or j
   bool likely_last = false;
   constexpr bool operator==(const Wait&) const = default;
 };
-struct Done {  // every item is finished
+struct Done {  // answered once every item is finished
   constexpr bool operator==(const Done&) const = default;
 };
 using Answer = std::variant<Slice, Wait, Done>;

@@ -56,7 +56,7 @@ struct StrategyTraits {
   // Everything goes to the device that is fastest alone: the base of every speed-up. Exactly one
   // strategy has this trait.
   bool single_device = false;
-  // What a program without this tool would do: others are compared with it, and noise is measured
+  // The split of a program without this tool: others are compared with it, and noise is measured
   // with it. Exactly one strategy has this trait.
   bool equal_shares = false;
   bool by_rate = false;  // shares follow measured rates; of a chain of stages, those of chain.hpp

@@ -72,7 +72,7 @@ class StagedWorkload {
   ~StagedWorkload() = default;
 };
 
-// What devices exchange in samples of a workload.
+// Exchanges of devices in samples of a workload.
 struct Exchanged {
   // Each device uploads a part of `cost.replicated`, and they gather the rest
   // (lib/exchange/replicated_input.hpp).
@@ -80,8 +80,8 @@ struct Exchanged {
   // Size of the parts of the result that are combined among the devices; 0: they are not
   // combined.
   Bytes part = 0;
-  // Number of iterations between exchanges, and the bytes that each device then sends to its
-  // neighbours. Without the exchange devices cannot share a sample.
+  // Number of exchanges between the iterations of a sample, and the bytes that each device sends to
+  // each neighbour in one. Without them devices cannot share a sample.
   std::uint32_t rounds = 0;
   Bytes halo = 0;
   // Whether, if all paths are direct, kernels of the iterations send the halos themselves and

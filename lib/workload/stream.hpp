@@ -122,7 +122,7 @@ class Stream {
   }
 };
 
-// What a suite may know about the device it makes a program for.
+// Properties of a device that a suite may use when it makes a program for it.
 struct DeviceTraits {
   std::string id;       // distinguishes it from devices of the same kind
   bool cpu = false;     // kernels for CPUs want explicit vectors and one work-item per work-group

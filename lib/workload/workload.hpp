@@ -122,7 +122,7 @@ enum class VerifyLevel { full, sample, off };
 
 struct Verdict {
   enum class Status { passed, failed, off } status = Status::off;
-  // What the result was compared with, for people; off: why it was not compared.
+  // Reference that the result was compared with, for people; off: why it was not compared.
   std::string method;
   std::string message;  // difference found, if failed
   Findings found{};     // if passed; its times are filled in by the caller that records it

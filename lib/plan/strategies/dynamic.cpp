@@ -73,7 +73,7 @@ double worthwhile_chunk(const PlanRequest& request, double granules, double devi
     auto chunk = static_cast<Items>(
         std::round(items / std::round(most * (1 - 0.5 * candidate / kCandidates))));
     if (request.merge.tree)
-      // As the ledger cuts them.
+      // The ledger cuts chunks like this.
       chunk = even_end(0, chunk, chunk + chunk / 3, request.granularity);
     if (chunk == 0) continue;
     per_second.clear();
