@@ -12,7 +12,7 @@
 
 namespace mgpu {
 
-// Of one device, alone. 0: not measured (no fp64, say).
+// Measured speed of one device on its own. 0: not measured (no fp64, say).
 struct Capability {
   double fp32_flops = 0, fp64_flops = 0;  // multiply-adds counted as two
   double int32_ops = 0;                   // multiply-adds of 32-bit integers, counted as two
@@ -23,47 +23,50 @@ struct Capability {
   Nanos next_launch{};       // one of many launches enqueued together
 };
 
-// What the kernels of a suite reach on one device, its data there already.
+// Speed of a suite's kernels on one device whose data are on it already.
 struct SuiteRate {
   double ops_per_s = 0;  // operations as the suite counts them: nodes, FLOP, terms
   Nanos slice{};         // marginal cost of a slice
-  Nanos fixed{};         // what a sample costs besides
-  std::string unit{};    // of an operation per second: nodes/s
-  // Of superlinear work (lib/workload, Shape): a smaller problem, through which the line of `slice`
-  // and `ops_per_s` goes too.
+  Nanos fixed{};         // cost of a sample that does not depend on its operations
+  std::string unit{};    // unit of `ops_per_s`: nodes/s
+  // Time of a smaller problem, which superlinear work (lib/workload, Shape) has in addition: the
+  // line of `slice` and `ops_per_s` also goes through it.
   double fewer_ops = 0;  // 0: none was measured
   Nanos fewer{};         // its kernels
-  // Of the same work, operations/s that this host prepares and verifies, one after the other; 0:
+  // Operations/s of the same work that this host prepares and verifies, one after the other; 0:
   // not measured.
   double host_ops_per_s = 0;
-  // Not cached: of CPUs, which are measured in every run.
-  double ops = 0;          // of the problem that was measured
-  Nanos whole{};           // its kernels
-  double contended = 1;    // times as long they take beside all other CPUs of the set
-  double fixed_grows = 0;  // exponent: of a problem of x times the operations, `fixed` is
-                           // x^fixed_grows times as long
-  bool in_part = false;    // all of it would take too long: nothing is verified
-  // Other programs used most of the cores meanwhile: good for a first estimate, until it is
-  // measured again.
+  // Figures that are not cached: CPUs are measured in every run.
+  double ops = 0;  // operations of the measured problem
+  Nanos whole{};   // time of its kernels
+  // Factor by which its kernels take longer while all other CPUs of the set work.
+  double contended = 1;
+  // Exponent: a problem of x times the operations has x^fixed_grows times as long a `fixed`.
+  double fixed_grows = 0;
+  bool in_part = false;  // all of it would take too long: nothing is verified
+  // Other programs used most of the cores during the measurement. The rate serves as a first
+  // estimate until it is measured again.
   bool busy = false;
 };
 
-// Of several devices at once: what they carry together.
+// Bandwidth of several devices that copy at the same time.
 struct LinkCapability {
   std::vector<std::string> devices;  // ids, in the order of the set
-  LinkRate up, down;  // in all, pinned, of the first one, two and so on where that was measured
-  // Is it known what the first `count` of them carry? Of one among several its own link says that.
+  LinkRate up, down;                 // total, pinned; by number of devices where that was measured
+  // Returns whether the bandwidth of the first `count` devices is known. For one among several
+  // devices, its own Capability has it.
   bool knows(std::size_t count) const {
     return count == devices.size() || (count > 1 && up.by_count().size() >= count);
   }
 };
 
-// What is known of the devices of a set.
+// Measured capabilities of the devices of a set.
 struct Calibration {
   std::vector<std::optional<Capability>>
-      devices;                         // in the order of the set; empty: nothing is known of any
-  std::optional<LinkCapability> link;  // of all of them together
-  PeerLinks peers;                     // between them, in the order of the set; empty: not known
+      devices;                         // in the order of the set; empty: no device is calibrated
+  std::optional<LinkCapability> link;  // bandwidth of all of them together
+  // Links between them, in the order of the set; empty: not known.
+  PeerLinks peers;
 };
 
 }  // namespace mgpu

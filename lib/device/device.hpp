@@ -14,15 +14,15 @@ namespace mgpu {
 
 enum class DeviceType { gpu, cpu, accelerator, custom };
 
-// Where a device is, in a run on several machines.
+// Node of a device, in a run on several machines.
 struct DeviceNode {
-  std::uint32_t number = 0;  // the rank that it belongs to
+  std::uint32_t number = 0;  // its rank
   std::string host;
 };
 
 struct Device {
-  // "platform:device", and ".k" after it for sub-device k: "0:0", "0:0.1"; of another node than 0
-  // its number before it: "2/0:0.1".
+  // "platform:device", with ".k" for sub-device k: "0:0", "0:0.1". Devices of other nodes than 0
+  // have the node's number as a prefix: "2/0:0.1".
   std::string id;
   std::string name, vendor, driver_version, device_version;
   std::string platform, platform_vendor, platform_version;
@@ -33,18 +33,19 @@ struct Device {
   std::size_t max_work_group = 0;
   std::optional<std::uint32_t> compute_capability;  // NVIDIA: major * 10 + minor
   bool host_unified_memory = false, fp64 = false, virtualised = false;
-  bool fp32_denormals = true;       // not recorded: only what verifies results asks
+  bool fp32_denormals = true;       // not recorded: only verification uses it
   std::optional<std::string> pci;   // "0000:1a:00.0"
   std::optional<std::string> uuid;  // lower-case hex with dashes, no prefix
   std::vector<std::string> extensions;
-  std::optional<DeviceNode> node;  // none: there is but one
+  std::optional<DeviceNode> node;  // none: the run has one node
   double score = 0;                // static score 0-100: lib/device/selection.hpp
 
   bool is_cpu() const { return type == DeviceType::cpu; }
   bool is_elsewhere() const { return node && node->number != 0; }  // on another machine, as a rule
 };
 
-// "gpu", "cpu", "accelerator", "custom": as printed, as in JSON and as a selector term.
+// Returns "gpu", "cpu", "accelerator" or "custom", the names in print, in JSON and as a selector
+// term.
 std::string_view to_string(DeviceType type);
 
 }  // namespace mgpu

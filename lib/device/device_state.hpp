@@ -34,19 +34,19 @@ inline constexpr std::size_t kSettings = 14;
 using SettingValue = std::variant<double, bool, std::string>;
 
 struct SettingInfo {
-  // What a difference between two results means: they are not compared unless asked to, it is
-  // said, nothing (the value is of one moment).
+  // How a difference between two results matters. decisive: they are not compared unless asked
+  // to; noted: the difference is reported; never: ignored, as the value is of one moment.
   enum class Matters { decisive, noted, never };
   Setting setting;
   const char* name;   // with the unit, as in files
-  const char* label;  // in words
+  const char* label;  // for people
   const char* unit;   // "W"; empty: none
   std::size_t type;   // the index of its SettingValue
   Matters matters;
 };
 
-// By Setting. The current PCIe generation and width are not settings, as links of GPUs that idle
-// are slowed down: telemetry reads them while samples run.
+// Table of settings, indexed by Setting. The current PCIe generation and width are not in it,
+// because idle GPUs slow their links down; telemetry reads them while samples run.
 inline constexpr std::array<SettingInfo, kSettings> kSettingTable = {{
     {Setting::power_limit, "power_limit_w", "power limit", "W", 0, SettingInfo::Matters::decisive},
     {Setting::clock_max, "clock_max_mhz", "highest clock", "MHz", 0,
@@ -72,7 +72,7 @@ inline constexpr std::array<SettingInfo, kSettings> kSettingTable = {{
      SettingInfo::Matters::never},
 }};
 
-// What is not known has no value.
+// Values of a device's settings. A setting that is not known has no value.
 struct DeviceState {
   std::array<std::optional<SettingValue>, kSettings> values;
 
@@ -83,14 +83,14 @@ struct DeviceState {
   bool operator==(const DeviceState&) const = default;
 };
 
-// "500 W", "on", "performance".
+// Returns the value for people: "500 W", "on", "performance".
 std::string in_words(const SettingInfo& info, const SettingValue& value);
 
 struct SettingChange {
   const SettingInfo* info = nullptr;
-  std::string before, after;  // in words
+  std::string before, after;  // as in_words() has them
 };
-// Returns the settings that matter, are known of both and differ.
+// Returns the settings that matter, are known in both states and differ.
 std::vector<SettingChange> setting_changes(const DeviceState& before, const DeviceState& after);
 
 }  // namespace mgpu

@@ -1,4 +1,4 @@
-// What a handicap makes of a device's facts, and its words for tables.
+// Applies a handicap to a device's facts, and describes it for tables.
 #include "lib/device/handicap.hpp"
 
 #include <fmt/format.h>

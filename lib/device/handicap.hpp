@@ -1,4 +1,4 @@
-// Handicap: a device made worse on purpose, so that balancing can be studied and tested on equal
+// Handicap: throttles a device on purpose, so that balancing can be studied and tested on equal
 // devices. How a backend does it is in lib/exec/slow_down.hpp.
 #pragma once
 
@@ -11,26 +11,27 @@
 namespace mgpu {
 
 struct Handicap {
-  double slow = 1;                // its kernels take this many times as long; >= 1
-  double slow_from_fraction = 0;  // from when this share of the sample's items is finished by all,
-                                  // or of rounds by itself ...
-  std::optional<Nanos> slow_from_time;  // ... or from this time after the sample's begin
-  Nanos delay{};                        // every slice starts computing this much later
-  std::optional<Bytes> memory_cap;      // it has no more memory than this
+  double slow = 1;  // factor by which its kernels take longer; >= 1
+  // Fraction of the work from which it is slow: of the sample's items, finished by all devices,
+  // or of an iterative sample's iterations, finished by this one ...
+  double slow_from_fraction = 0;
+  // ... or time after the sample's begin from which it is slow.
+  std::optional<Nanos> slow_from_time;
+  Nanos delay{};                    // delay before every slice starts computing
+  std::optional<Bytes> memory_cap;  // upper bound of its memory
 
   bool slows() const { return slow > 1; }
-  bool slows_always() const {
-    return slows() && slow_from_fraction <= 0 && !slow_from_time;
-  }                                                          // in samples and outside
+  // Returns whether it slows in samples and outside, from the begin.
+  bool slows_always() const { return slows() && slow_from_fraction <= 0 && !slow_from_time; }
   bool holds() const { return slows() || delay > Nanos{}; }  // it stops between kernels
   bool any() const { return holds() || memory_cap.has_value(); }
 };
 
-// What the device says of itself under a handicap: no more memory than the cap.
+// Returns what the device reports under a handicap: at most the capped memory.
 Device limited(Device device, const Handicap& handicap);
 
-// "kernels 2.5 times as long from 50 % of the work on, slices 1.00 ms late, memory 512 MiB"; empty
-// when there is none.
+// Returns a description such as "kernels 2.5 times as long from 50 % of the work on, slices 1.00 ms
+// late, memory 512 MiB"; empty if there is no handicap.
 std::string in_words(const Handicap& handicap);
 
 }  // namespace mgpu

@@ -1,8 +1,7 @@
-// LinkRate: what devices carry together over the host link they share, by how many of them copy at
-// the same time. It is not a fixed sum that any of them could have: of four H200 on one host one
-// carried 54 GB/s up, two 102, three 132, four 154 (timelines of
-// results/h200/latency-4-before.json), so that three take 1.17 times as long as four for the same
-// bytes.
+// LinkRate: total bandwidth of the host link that devices share, by the number of devices that copy
+// at the same time. It is not one fixed sum: on a host with four H200, one carried 54 GB/s up, two
+// 102, three 132, four 154 (timelines of results/h200/latency-4-before.json), so that three take
+// 1.17 times as long as four for the same bytes.
 #pragma once
 
 #include <algorithm>
@@ -14,19 +13,20 @@ namespace mgpu {
 
 class LinkRate {
  public:
-  // bytes/s, however many they are; 0: no limit.
+  // Makes a rate in bytes/s that does not depend on the number of devices; 0: no limit.
   LinkRate(double bytes_per_s = 0) {  // NOLINT: a number is such a rate
     if (bytes_per_s > 0) by_count_.push_back(bytes_per_s);
   }
-  // Of one, two and so on at once, each above 0; the last holds for more.
+  // Makes a rate from the totals of one, two and so on devices at once, each above 0. The last
+  // one also applies to more devices.
   explicit LinkRate(std::vector<double> by_count) : by_count_(std::move(by_count)) {}
 
   bool limited() const { return !by_count_.empty(); }
-  // bytes/s of `count` devices at once; 0: no limit.
+  // Returns the total bytes/s of `count` devices at once; 0: no limit.
   double of(std::size_t count) const {
     return limited() ? by_count_[std::clamp<std::size_t>(count, 1, by_count_.size()) - 1] : 0;
   }
-  // Of as many as something is known of.
+  // Returns the total of the largest number of devices that is known.
   double all() const { return of(by_count_.size()); }
   const std::vector<double>& by_count() const { return by_count_; }
 

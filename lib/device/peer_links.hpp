@@ -1,4 +1,4 @@
-// PeerLinks: what each ordered pair of devices of a set carries when devices exchange data.
+// PeerLinks: path, bandwidth and latency of each ordered pair of devices that exchange data.
 #pragma once
 
 #include <cstddef>
@@ -13,27 +13,27 @@ namespace mgpu {
 // PeerPath: how data gets from one device to another.
 
 enum class PeerPath {
-  direct,  // a device's kernels and copies write into the other's memory, over the link between
-           // them
+  // Kernels and copies of a device write into the other's memory over the link between them.
+  direct,
   staged,  // down into pinned host memory and up again, in pieces, both ways at once
-  host,    // both work in host memory: a copy there
+  host,    // both devices work in host memory, where the data are copied
 };
 
-// "direct", "staged", "host": as options name them, as printed and as in JSON.
+// Returns "direct", "staged" or "host", the names in options, in print and in JSON.
 constexpr std::string_view to_string(PeerPath path) {
   return path == PeerPath::direct ? "direct" : path == PeerPath::staged ? "staged" : "host";
 }
 
 struct PeerLink {
   PeerPath path = PeerPath::direct;
-  double bytes_per_s = 0;  // of large copies, while as much goes the other way; 0: no limit
-  Nanos latency{};         // of an exchange of nothing, and of each copy
+  double bytes_per_s = 0;  // of large copies, each way while both are in use; 0: no limit
+  Nanos latency{};         // time of an empty exchange, and added to each copy
   bool operator==(const PeerLink&) const = default;
 };
 
 class PeerLinks {
  public:
-  PeerLinks() = default;  // of nobody
+  PeerLinks() = default;
   explicit PeerLinks(std::size_t devices, const PeerLink& each = {})
       : devices_(devices), links_(devices * devices, each) {
     for (std::size_t i = 0; i < devices; ++i) of(i, i) = {};
@@ -46,7 +46,7 @@ class PeerLinks {
   }
   PeerLink& of(std::size_t from, std::size_t to) { return links_[from * devices_ + to]; }
 
-  // Of some of the devices, in that order.
+  // Returns the links among some of the devices, in the order of `some`.
   PeerLinks among(std::span<const std::size_t> some) const {
     PeerLinks links(some.size());
     for (std::size_t i = 0; i < some.size(); ++i)
@@ -58,7 +58,7 @@ class PeerLinks {
 
  private:
   std::size_t devices_ = 0;
-  std::vector<PeerLink> links_;  // of a device with itself: without limit
+  std::vector<PeerLink> links_;  // row-major, from x to; no limit from a device to itself
 };
 
 }  // namespace mgpu

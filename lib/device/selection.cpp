@@ -1,4 +1,4 @@
-// The selector language, and the set that is taken when nothing is asked for.
+// Implements the selector language and the default set of devices.
 #include "lib/device/selection.hpp"
 
 #include <fmt/format.h>
@@ -42,8 +42,8 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-// All of `text` as a number. Rank, platform and device numbers are 32 bits; nothing has more
-// devices.
+// Returns the number that `text` is as a whole. Rank, platform and device numbers are 32 bits:
+// nothing has more devices.
 std::optional<std::uint32_t> to_number(std::string_view text) {
   std::uint32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -51,8 +51,8 @@ std::optional<std::uint32_t> to_number(std::string_view text) {
   return value;
 }
 
-// "0:1", "0:1.2" or "0:*", and each with "2/" before it, with leading zeros dropped; nothing when
-// it is none of these. Devices of node 0 have none of it.
+// Returns the id that `text` names: "0:1", "0:1.2" or "0:*", each with an optional prefix such as
+// "2/", without leading zeros. Ids of node 0 have no prefix. Returns nothing if `text` is no id.
 std::optional<std::string> to_id(std::string_view text) {
   if (const std::size_t slash = text.find('/'); slash != std::string_view::npos) {
     const auto node = to_number(text.substr(0, slash));
@@ -81,7 +81,8 @@ std::string_view platform_of(const Device& device) {
   return std::string_view(device.id).substr(0, device.id.find(':'));
 }
 
-// "0" of "2/0:1": platforms of the same number are the same on all nodes, where drivers are.
+// Returns the platform without its node: "0" of "2/0:1". Platforms of the same number are the same
+// on all nodes that have the same drivers.
 std::string_view platform_anywhere(const Device& device) {
   const std::string_view platform = platform_of(device);
   return platform.substr(platform.find('/') + 1);
@@ -131,7 +132,7 @@ Selector::Term Selector::parse_term(std::string_view written, std::string_view o
     term.kind = kind;
     term.text = lower(body.substr(prefix.size()));
     if (kind == Term::Kind::uuid && term.text.compare(0, 4, "gpu-") == 0)
-      term.text.erase(0, 4);  // as nvidia-smi prints it
+      term.text.erase(0, 4);  // nvidia-smi prints this prefix
     if (term.text.empty()) refuse(option, written, "nothing to look for");
     return term;
   }
@@ -226,8 +227,8 @@ std::vector<std::size_t> default_selection(std::span<const Device> devices) {
     return devices[a].score > devices[b].score;
   });
 
-  // Within one platform, equal identifiers are clones or parts of one device that were asked for:
-  // only another platform's are doubles.
+  // Within one platform, devices with equal identifiers are clones, or parts of one device, that
+  // were asked for. Only a device of another platform is a duplicate.
   std::vector<std::size_t> chosen;
   for (const std::size_t i : by_score) {
     const Device& device = devices[i];
@@ -265,15 +266,15 @@ std::string no_device_message(std::string_view selector, std::span<const Device>
                      in_quotes(selector), fmt::join(seen, ", "));
 }
 
-// The static score. Vendors and platforms are known by the names their drivers report; nothing is
-// measured here.
+// Computes the static score. Vendors and platforms are known by the names that their drivers
+// report; nothing is measured here.
 
 namespace {
 
 bool is_word_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-// Does one of the words (lower case) stand in `text` as a word of its own? "Intel(R)" has intel,
-// "intelligent" has not.
+// Returns whether `text` has one of the words (lower case) as a word of its own: "Intel(R)" has
+// intel, "intelligent" has not.
 bool has_word(std::string_view text, std::initializer_list<std::string_view> words) {
   const std::string low = lower(text);
   for (const std::string_view word : words) {
@@ -296,8 +297,8 @@ double type_points(const Device& device) {
 }
 
 double backend_points(const Device& device) {
-  // The platform decides, not the device: PoCL shows NVIDIA and Intel devices too, and names them
-  // in its device fields only.
+  // The platform decides, not the device: PoCL shows NVIDIA and Intel devices too, and names
+  // their vendors only in its device fields.
   const auto portable = {std::string_view("portable computing language"), std::string_view("pocl"),
                          std::string_view("rusticl"), std::string_view("clvk"),
                          std::string_view("oclgrind")};
@@ -310,7 +311,7 @@ double lanes_of_unit(const Device& device) {
   if (!device.is_cpu()) {
     if (has_word(device.vendor, {kNvidia})) {
       const std::uint32_t capability =
-          device.compute_capability.value_or(86);  // unknown: as the current ones
+          device.compute_capability.value_or(86);  // unknown: assumed to be a current one
       return capability < 86 && capability != 61 ? 64 : 128;
     }
     if (has_word(device.vendor, {kAmd, kAmdLong})) return 64;

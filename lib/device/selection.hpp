@@ -1,5 +1,5 @@
-// The selector language of -d/--devices: text -> terms -> indices into a list of devices. Pure;
-// knows no platform API.
+// Selector language of -d/--devices: text -> terms -> indices into a list of devices. Pure; knows
+// no platform API.
 #pragma once
 
 #include <span>
@@ -12,27 +12,31 @@
 namespace mgpu {
 
 // Comma-separated terms; their order is the order of the devices:
-//   3            rank in the list, best first        0:1          platform:device (also 0:0.1, a
-//   sub-device; 0:* a platform) 2/0:1  2/0:* the same of node 2, in a run on several nodes; without
-//   a node they are node 0's gpu cpu all  by kind                             gpu:2        the
-//   first two of a kind name~H200    case-insensitive part of the name   uuid=, pci=  prefix of the
-//   identifier, case-insensitive !TERM        takes away what TERM matches, wherever it stands:
-//   "!0,gpu" and "gpu,!0" are the same
-// A selector of only !terms starts from all devices. gpu:2 counts along the list, before anything
-// is taken away. Throws Error(usage) naming `option`, the malformed term and what is accepted.
+//   3                rank in the list, best first
+//   0:1  0:0.1  0:*  platform:device, a sub-device, all devices of a platform
+//   2/0:1  2/0:*     the same of node 2, in a run on several nodes; without a node: node 0
+//   gpu cpu all      all devices of a kind
+//   gpu:2            the first two of a kind
+//   name~H200        case-insensitive part of the name
+//   uuid=  pci=      case-insensitive prefix of the identifier
+//   !TERM            removes what TERM matches, anywhere in the list: "!0,gpu" and "gpu,!0" are the
+//   same
+// A selector of only !terms starts from all devices. gpu:2 counts along the list before anything is
+// removed. Throws Error(usage) naming `option`, the malformed term and the expected form.
 class Selector {
  public:
   static Selector parse(std::string_view text, std::string_view option = "--devices");
 
-  struct Short {  // a term with a number that is larger than what it matches
+  struct Short {  // a term whose number is larger than the number of devices it matches
     std::string written;
     std::size_t matched = 0;
   };
   struct Result {
     std::vector<std::size_t> chosen;  // indices into the list, no repeats, in order of the terms
     std::vector<std::string>
-        unmatched;               // terms that matched nothing: a warning, an error under --strict
-    std::vector<Short> shorter;  // likewise
+        unmatched;  // terms that matched nothing: a warning, an error under --strict
+    // Terms that matched fewer devices than they name: also a warning or an error.
+    std::vector<Short> shorter;
   };
   Result apply(std::span<const Device> devices) const;
 
@@ -41,9 +45,9 @@ class Selector {
     enum class Kind { rank, id, type, all, name, uuid, pci };
     Kind kind = Kind::all;
     bool remove = false;
-    std::string text;       // what to match, in lower case; numbers without leading zeros
+    std::string text;       // pattern in lower case; numbers without leading zeros
     std::string written;    // as the user wrote it
-    std::size_t limit = 0;  // for gpu:2; 0 means no limit
+    std::size_t limit = 0;  // number of devices in gpu:2; 0: no limit
   };
   static Term parse_term(std::string_view written, std::string_view option);
   static bool matches(const Term& term, const Device& device, std::size_t rank);
@@ -51,25 +55,27 @@ class Selector {
   std::vector<Term> terms_;
 };
 
-// The default set: all GPUs, else all CPUs. A device that appears through two platforms (same PCI
-// address or UUID, or both a CPU on the same host) is used once, through the vendor's own platform
-// where there is one.
+// Returns the default set: all GPUs, else all CPUs. A device that appears through two platforms
+// (same PCI address or UUID, or both a CPU on the same host) is used once, through the vendor's own
+// platform if there is one.
 std::vector<std::size_t> default_selection(std::span<const Device> devices);
 
-// Why there is nothing to run on, in one line that names all that was looked at. `selector` is
-// empty for the default selection; `platforms` are the names of all platforms, also of those
-// without a device.
+// Returns one line that says why there is no device to run on and names everything that was looked
+// at. `selector` is empty for the default selection; `platforms` are the names of all platforms,
+// including those without a device.
 std::string no_device_message(std::string_view selector, std::span<const Device> devices,
                               std::span<const std::string> platforms);
 
-// The static performance score of a device: a rank of kinds before anything was measured. Pure.
+// Returns the static performance score of a device: a ranking by kind, before any measurement.
+// Pure.
 
-// 0-100: 0.4 * type + 0.2 * backend + 0.2 * memory + 0.2 * compute, where
+// The score is 0-100: 0.4 * type + 0.2 * backend + 0.2 * memory + 0.2 * compute, where
 //   type     discrete GPU 100, integrated GPU 50, accelerator or virtual device 30, CPU 10
-//   backend  a vendor's own OpenCL (NVIDIA, AMD, Intel) 100, portable ones (PoCL, rusticl, clvk,
-//   Oclgrind) 50 memory   10 per GiB, at most 100 compute  lanes / 20, at most 100; lanes = compute
-//   units x lanes of one unit (NVIDIA 128, but 64 before compute
-//            capability 8.6 except 6.1; AMD 64; otherwise the native float width)
+//   backend  a vendor's own OpenCL (NVIDIA, AMD, Intel) 100,
+//            portable ones (PoCL, rusticl, clvk, Oclgrind) 50
+//   memory   10 per GiB, at most 100
+//   compute  lanes / 20, at most 100; lanes = compute units x lanes of one unit (NVIDIA 128, but 64
+//            before compute capability 8.6 except 6.1; AMD 64; otherwise the native float width)
 double static_score(const Device& device);
 
 }  // namespace mgpu

@@ -13,7 +13,7 @@ constexpr std::array kCollectives{Collective::barrier,    Collective::broadcast,
 constexpr std::array kElements{Element::u32, Element::u64, Element::f32, Element::f64};
 constexpr std::array kReductions{Reduction::sum, Reduction::min, Reduction::max};
 
-constexpr Bytes kGranule = 16;  // of parts: kernels load as much at once
+constexpr Bytes kGranule = 16;  // alignment of parts: kernels load this many bytes at once
 
 template <class Each>
 Bytes largest(std::size_t devices, const Each& each) {
@@ -57,7 +57,8 @@ bool reduces(Collective collective) {
 Part part_of(std::uint64_t count, Element element, std::size_t parts, std::size_t i) {
   const std::uint64_t granule = kGranule / bytes_of(element), granules = count / granule;
   const auto begin = [&](std::uint64_t k) {
-    if (k == parts) return count;  // the last has what is less than a granule, too
+    // The last part also has the elements that are less than a granule.
+    if (k == parts) return count;
     return (granules / parts * k + std::min<std::uint64_t>(k, granules % parts)) * granule;
   };
   return {begin(i), begin(i + 1)};

@@ -1,7 +1,7 @@
-// Small reductions send everything to everybody, who combine it all (one exchange); others scatter
-// what they combine and gather it again (two, of 2 (n - 1) / n of the bytes): Rabenseifner's
-// algorithm on fully connected devices, as in vLLM's custom all-reduce
-// (github.com/vllm-project/vllm, csrc/custom_all_reduce.cuh).
+// Small reductions send all inputs to all devices, and each device combines everything (one
+// exchange). Others scatter what they combine and gather it again (two exchanges, of 2 (n - 1) / n
+// of the bytes): Rabenseifner's algorithm on fully connected devices, as in vLLM's custom
+// all-reduce (github.com/vllm-project/vllm, csrc/custom_all_reduce.cuh).
 #include "lib/exchange/collectives.hpp"
 
 #include <algorithm>
@@ -12,17 +12,17 @@
 namespace mgpu {
 namespace {
 
-// Up to so many bytes one exchange of everything is faster than two of a part: on two devices both
-// move the same, so that only local memory's rate counts; on eight the second exchange costs less
-// than seven times the bytes from here on.
+// Largest size for which one exchange of everything is faster than two exchanges of a part. On two
+// devices both move the same bytes, so that only the rate of local memory counts; on eight the
+// second exchange costs less than seven times the bytes from this size on.
 constexpr Bytes kAtOnce = Bytes{256} << 10;
-// From here on the root of a broadcast to several gives each a part, which they pass on.
+// Size from which the root of a broadcast to several devices sends each a part, which they pass on.
 constexpr Bytes kScattered = Bytes{256} << 10;
 constexpr Bytes kLine = 128;
-// What a kernel of collectives.cl takes as arguments: the memory of so many devices.
+// Number of devices whose memory a kernel of collectives.cl takes as arguments.
 constexpr std::size_t kMost = 8;
-// Work-groups of the kernel that exchanges and combines at once, all of them resident on any GPU
-// that has a direct path.
+// Work-groups of the kernel that exchanges and combines at once. All of them are resident at the
+// same time on any GPU that has a direct path.
 constexpr std::size_t kPacketGroups = 64, kPacketGroup = 256;
 
 Bytes in_lines(Bytes size) { return (size + kLine - 1) / kLine * kLine; }
@@ -51,8 +51,9 @@ struct Collectives::Member {
   DeviceResources* device = nullptr;
   std::map<std::pair<Element, Reduction>, std::unique_ptr<Kernel>> combining, exchanging;
   std::uint32_t by_one_kernel = 0;  // calls so far
-  // May others put into its landing memory without asking? Not after it combined what was there,
-  // until all have met since. The same on every device, as all enqueue the same calls.
+  // Whether others may put into its landing memory without asking. It is false from when the
+  // device combined the data there until all devices have synchronised. It is the same on every
+  // device, as all enqueue the same calls.
   bool landing_free = true;
 };
 
@@ -124,7 +125,7 @@ void Collectives::enqueue(DeviceIndex device, const CollectiveCall& call, const 
     case Collective::broadcast:
       return broadcast(device, call, in, out);
     case Collective::all_gather:
-      sync_all(device);  // everybody's output may be written
+      sync_all(device);  // wait until every device's output may be written
       return gather(device, call, in, out);
     case Collective::all_to_all:
       return all_to_all(device, call, in, out);
@@ -151,7 +152,7 @@ void Collectives::enter_landing(DeviceIndex device) {
   if (!members_[device.value]->landing_free) sync_all(device);
 }
 
-// Of what is in `part`, to everybody's output, which may be written.
+// Sends the data of `part` to the output of every device; all outputs may be written already.
 void Collectives::gather(DeviceIndex device, const CollectiveCall& call, const InBuffer& part,
                          const InShared& out) {
   const Bytes size = bytes_of(call.element);
@@ -173,7 +174,8 @@ void Collectives::broadcast(DeviceIndex device, const CollectiveCall& call, cons
   Peer& peer = group_.peer(device);
   sync_all(device);
   const bool scattered = n > 2 && bytes > kScattered;
-  // Of the devices but the root, in order: the part that each is given and passes on.
+  // Returns the part that the root gives to a device, which passes it on; parts go to the devices
+  // other than the root in order.
   const auto part = [&](DeviceIndex of) {
     return part_of(call.count, call.element, n - 1, of.value - (of > call.root ? 1u : 0u));
   };
@@ -224,8 +226,8 @@ void Collectives::neighbours(DeviceIndex device, const CollectiveCall& call, con
   if (beside.empty()) return;
   peer.sync(beside, beside);
   for (const DeviceIndex to : beside) {
-    // What goes to the one before is the first half here, and arrives there as what comes from the
-    // one after: the second half.
+    // The first half of the input goes to the device before, where it arrives in the second
+    // half of the output, as coming from the device after; and vice versa.
     const bool before = to < device;
     peer.put(*in.buffer, in.offset + (before ? 0 : bytes), *out.memory, to,
              out.offset + (before ? bytes : 0), bytes);
@@ -249,14 +251,14 @@ void Collectives::all_reduce(DeviceIndex device, const CollectiveCall& call, con
   const Bytes at =
       out.offset + part_of(call.count, call.element, group_.size(), device.value).begin * size;
   if (const std::vector<Buffer*> all = everywhere(device, *out.memory); !all.empty()) {
-    reduce_parts(device, call, in, all, at, stream);  // which gives them to everybody
+    reduce_parts(device, call, in, all, at, stream);  // writes every device's output, too
     return sync_all(device);
   }
   reduce_parts(device, call, in, std::array{&here}, at, stream);
   gather(device, call, {&here, at}, out);
 }
 
-// The memory of all devices as this one's kernels reach it; empty where they do not.
+// Returns the memory of all devices as this one's kernels reach it; empty if they do not reach all.
 std::vector<Buffer*> Collectives::everywhere(DeviceIndex device, SharedMemory& memory) const {
   std::vector<Buffer*> all;
   if (group_.size() > kMost) return all;
@@ -277,7 +279,7 @@ void Collectives::reduce_by_one_kernel(DeviceIndex device, const CollectiveCall&
   const Bytes size = bytes_of(call.element);
   Member& member = *members_[device.value];
   const auto wait = *group_.peer(device).flag_wait();
-  // The same on every device: work-groups wait for those of their number.
+  // The number is the same on every device: a work-group waits for those of the same number.
   const std::size_t groups = std::clamp<std::size_t>(
       (call.count * size / 16 + kPacketGroup - 1) / kPacketGroup, 1, kPacketGroups);
   const bool aligned = in.offset % 16 == 0 && out.offset % 16 == 0;
@@ -319,7 +321,7 @@ void Collectives::reduce_by_one_kernel(DeviceIndex device, const CollectiveCall&
                  flags[7]});
 }
 
-// Combines the device's part into each memory of `to`.
+// Combines the device's part and writes it to each memory of `to`.
 void Collectives::reduce_parts(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
                                std::span<Buffer* const> to, Bytes to_offset, Stream& stream) {
   const std::size_t n = group_.size();
@@ -349,7 +351,7 @@ void Collectives::reduce(DeviceIndex device, const CollectiveCall& call, const I
     return;
   }
   Buffer* reached = out.memory->remote(device, call.root);
-  const Bytes own_slot = slot_ * device.value;  // which is nobody's
+  const Bytes own_slot = slot_ * device.value;  // no device sends into it
   if (reached != nullptr) {
     reduce_parts(device, call, in, std::array{reached}, at, stream);
   } else {

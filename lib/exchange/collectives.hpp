@@ -1,6 +1,6 @@
-// Collectives over the devices of a group. Each is written once, of puts, signals and a kernel that
-// combines, and runs over every path. The order of a combination is that of the devices, element by
-// element, so that all hold the same bits, run after run, on every path.
+// Collectives over the devices of a group. Each is written once, in terms of puts, signals and a
+// kernel that combines, and runs over every path. Elements are combined in the order of the
+// devices, so that all devices have the same bits, in every run and on every path.
 #pragma once
 
 #include <map>
@@ -17,38 +17,39 @@ namespace mgpu {
 
 inline constexpr std::string_view kCollectiveKernels = "collectives.cl";  // the file in kernels/
 
-// Where a device's input or output of a call begins.
+// Position of a device's input or output of a call.
 struct InBuffer {
   Buffer* buffer = nullptr;
   Bytes offset = 0;
 };
-struct InShared {  // at the same offset on every device
+struct InShared {  // the same offset on every device
   SharedMemory* memory = nullptr;
   Bytes offset = 0;
 };
 
 // Landing memory and kernels for a group's collectives. All devices must enqueue the same calls in
-// the same order; each on its own thread, if that is how they are driven.
+// the same order; each may do so on its own thread.
 class Collectives {
  public:
-  // `devices` by position in the group. `largest` is the most bytes that the elements of a call
-  // have. The group must outlive this. Throws Error(out_of_memory), Error(device), Error(timeout).
+  // `devices` are in the order of the group. `largest` is the largest size of a call's elements
+  // in bytes. The group must outlive this. Throws Error(out_of_memory), Error(device),
+  // Error(timeout).
   Collectives(PeerGroup& group, std::vector<DeviceResources*> devices, Bytes largest);
   ~Collectives();
 
-  // Builds the kernels that such calls need, which enqueue() would do otherwise.
+  // Builds the kernels that such calls need, which enqueue() would otherwise build.
   void build(const CollectiveCall& call);
 
-  // Enqueues the device's part of a call, after what it has enqueued before; nothing blocks. `in`
-  // has input_bytes(), aligned to elements; `out` has output_bytes(). `out` may be `in`, of
-  // broadcast, reduce and all-reduce. The elements of `out` that a call does not write are left
-  // alone. What is in `out` may be used by what the device enqueues later, and `in` may be changed
-  // by it. Throws what Stream does, Error(internal) for memory too small.
+  // Enqueues the device's part of a call, after what it has enqueued before; does not block. `in`
+  // has input_bytes(), aligned to elements; `out` has output_bytes(). `out` may be `in` for
+  // broadcast, reduce and all-reduce. Elements of `out` that the call does not write stay
+  // unchanged. Commands that the device enqueues later may use `out` and change `in`. Throws what
+  // Stream throws, and Error(internal) for memory that is too small.
   void enqueue(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
                const InShared& out, Stream& stream);
 
  private:
-  struct Member;  // a device's own: kernels, what is known of its landing memory
+  struct Member;  // kernels of a device, and the state of its landing memory
 
   void sync_all(DeviceIndex device);
   void enter_landing(DeviceIndex device);
@@ -76,12 +77,13 @@ class Collectives {
 
   PeerGroup& group_;
   std::vector<std::unique_ptr<Member>> members_;
-  std::vector<DeviceIndex> all_;                  // of the group
-  std::vector<std::vector<DeviceIndex>> others_;  // of each device, in the order of others_of()
-  Bytes slot_ = 0;  // of the landing memory: what one device sends to another at most
-  std::unique_ptr<SharedMemory> landing_;  // a slot a sender
+  std::vector<DeviceIndex> all_;                  // all devices of the group
+  std::vector<std::vector<DeviceIndex>> others_;  // by device, in the order of others_of()
+  // Size of a slot of the landing memory: the most that one device sends to another.
+  Bytes slot_ = 0;
+  std::unique_ptr<SharedMemory> landing_;  // one slot per sender
   std::unique_ptr<SharedMemory> packets_,
-      flags_;  // of reductions by one kernel; null: not every path is direct
+      flags_;  // for reductions by one kernel; null: not every path is direct
 };
 
 }  // namespace mgpu

@@ -1,5 +1,5 @@
-// An input that every device needs whole: each brings a part of it over the host link, and the
-// devices gather it among themselves.
+// Input that every device needs whole: each device uploads a part of it over the host link, and the
+// devices gather the parts among themselves.
 #pragma once
 
 #include <memory>
@@ -12,24 +12,25 @@ namespace mgpu {
 
 class ReplicatedInput {
  public:
-  // `size` bytes on every device of the group. Throws what PeerGroup::allocate does.
+  // Allocates `size` bytes on every device of the group. Throws what PeerGroup::allocate throws.
   ReplicatedInput(PeerGroup& group, Bytes size);
 
-  // The device's copy. It stays what it is when the group is gone, but then nothing can be gathered
-  // any more: among({}).
+  // Returns the device's copy. It keeps its contents after the group is destroyed, but nothing
+  // can be gathered any more then: call among({}).
   Buffer& piece(DeviceIndex device) { return memory_->piece(device); }
 
-  // Who brings the next copies: all of them have to call bring() once. None or one: whoever does
-  // brings it all alone. Nobody may be reading or bringing when this is called.
+  // Sets the devices that share the next upload; all of them have to call bring() once. With
+  // fewer than two, a device that calls bring() uploads everything itself. No device may be
+  // reading the input or in bring() meanwhile.
   void among(std::span<const DeviceIndex> members);
 
-  // Enqueues what makes the copy of this device whole; what is launched afterwards finds it so.
-  // `data` is of the memory's size, and stays valid and unchanged until the commands are complete.
-  // Throws what Stream does.
+  // Enqueues the commands that make the copy of this device complete for later launches. `data`
+  // has the size of the memory, and must stay valid and unchanged until the commands are
+  // complete. Throws what Stream throws.
   void bring(DeviceIndex device, std::span<const std::byte> data, Stream& stream) const;
 
  private:
-  PeerGroup& group_;  // used while there are members
+  PeerGroup& group_;  // used only while there are members
   std::unique_ptr<SharedMemory> memory_;
   std::vector<DeviceIndex> members_;
 };

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint32_t kGolden =
     0x9e3779b9;  // 2^32 / golden ratio: consecutive multiples spread evenly
 
-// Below 256. The upper bits of a product, which depend on all lower ones.
+// Returns a number below 256: the upper bits of a product, which depend on all lower ones.
 std::uint32_t small_number(std::uint32_t device, std::uint64_t element, std::uint64_t seed) {
   std::uint64_t x = element + (std::uint64_t{device} << 40) + (seed << 52);
   x *= 0x9e3779b97f4a7c15;
@@ -20,7 +20,7 @@ std::uint32_t small_number(std::uint32_t device, std::uint64_t element, std::uin
   return static_cast<std::uint32_t>(x >> 56);
 }
 
-// f(T{}) for the type of the elements.
+// Returns f(T{}), where T is the C++ type of the elements.
 template <class F>
 auto of_type(Element element, const F& f) {
   switch (element) {
@@ -41,7 +41,7 @@ struct Origin {  // an element of some device's input
   std::uint64_t element = 0;
 };
 
-// The combination of everybody's element.
+// Returns the combination of all devices' values of an element.
 std::uint32_t combined(Reduction reduction, std::size_t devices, std::uint64_t element,
                        std::uint64_t seed) {
   std::uint32_t all = small_number(0, element, seed);
@@ -54,8 +54,8 @@ std::uint32_t combined(Reduction reduction, std::size_t devices, std::uint64_t e
   return all;
 }
 
-// Where element `i` of the device's output comes from, of a call that copies; none: it is not
-// written.
+// Returns the source of element `i` of the device's output, for a call that only copies; none: the
+// call does not write the element.
 std::optional<Origin> origin(const CollectiveCall& call, std::size_t devices, DeviceIndex device,
                              std::uint64_t i) {
   const auto part = [&](std::size_t k) { return part_of(call.count, call.element, devices, k); };

@@ -1,4 +1,4 @@
-// Largest remainder apportionment of granules.
+// Implements largest remainder apportionment of granules.
 #include "lib/plan/apportion.hpp"
 
 #include <algorithm>
@@ -10,18 +10,18 @@
 namespace mgpu {
 namespace {
 
-using Real = long double;  // 64 bits of mantissa where the machine has them: quotas of very large
-                           // ranges stay exact to a granule
+// Has 64 bits of mantissa on machines that support it: quotas of very large ranges stay exact to a
+// granule.
+using Real = long double;
 
-// Gives `granules` out by quota: the whole part of each, and one more to those with the largest
-// remainders.
+// Distributes `granules` by quota: the whole part of each quota, and one more to those with the
+// largest remainders.
 std::vector<Items> largest_remainder(Items granules, const std::vector<Real>& quotas) {
   std::vector<Items> shares(quotas.size());
   std::vector<Real> remainders(quotas.size());
   Items given = 0;
   for (std::size_t i = 0; i < quotas.size(); ++i) {
-    // Rounding of the quotas may make them add up to a hair more than there is: never give what is
-    // not there.
+    // Rounded quotas may add up to slightly more than there are granules: never give out more.
     shares[i] = std::min(static_cast<Items>(std::floor(quotas[i])), granules - given);
     remainders[i] = quotas[i] - std::floor(quotas[i]);
     given += shares[i];
@@ -30,7 +30,7 @@ std::vector<Items> largest_remainder(Items granules, const std::vector<Real>& qu
   for (std::size_t i = 0; i < quotas.size(); ++i) {
     if (quotas[i] > 0) order.push_back(i);
   }
-  // Only which ones have the largest matters, not their order: a sort of 1,024 took as long as
+  // Only the set with the largest remainders matters, not its order: sorting 1,024 took as long as
   // everything else here.
   const auto missing = static_cast<std::ptrdiff_t>(std::min<Items>(granules - given, order.size()));
   std::nth_element(order.begin(), order.begin() + missing, order.end(),
@@ -52,7 +52,7 @@ std::vector<Items> apportion(Items items, Items granularity, std::span<const dou
                 "apportion: needs a granularity and weights, none negative and not all zero");
   }
   const Items granules = items / granularity, remainder = items % granularity;
-  if (granules == 0) {  // one piece that cannot be cut: where most of it belongs
+  if (granules == 0) {  // a piece that cannot be cut goes to the largest weight
     std::vector<Items> shares(weights.size());
     shares[static_cast<std::size_t>(std::max_element(weights.begin(), weights.end()) -
                                     weights.begin())] = items;
@@ -67,8 +67,8 @@ std::vector<Items> apportion(Items items, Items granularity, std::span<const dou
     quotas.push_back(static_cast<Real>(items) / granularity * (Real{weights[i]} / heaviest / sum));
     if (weights[i] > 0) last = i;
   }
-  // The last device gets the remainder whatever happens, so it takes part in the rest with what it
-  // is owed beyond that. Without this it could end up almost two granules above its ideal.
+  // The last device gets the remainder anyway, so it competes for granules only with the rest of
+  // its quota. Otherwise it could end up almost two granules above its ideal.
   quotas[last] = std::max(Real{0}, quotas[last] - static_cast<Real>(remainder) / granularity);
 
   std::vector<Items> shares = largest_remainder(granules, quotas);
@@ -79,7 +79,8 @@ std::vector<Items> apportion(Items items, Items granularity, std::span<const dou
 
 std::vector<Items> apportion_within(Items items, Items granularity, std::span<const double> weights,
                                     std::span<const Items> caps) {
-  // In granules, of which the last may be a short one: then nobody is above a cap whoever gets it.
+  // Counts in granules, of which the last may be a short one, so that its receiver is not above its
+  // cap either.
   const Items granules = items / granularity + (items % granularity != 0 ? 1 : 0);
   std::vector<Items> room;
   for (const Items cap : caps) room.push_back(cap >= items ? granules : cap / granularity);
@@ -94,8 +95,8 @@ std::vector<Items> apportion_within(Items items, Items granularity, std::span<co
       for (std::size_t i = 0; i < open.size(); ++i) open[i] = static_cast<double>(room[i]);
     }
     const std::vector<Items> wanted = apportion(left, 1, open);
-    // Those that would be above their caps are filled first: what they leave over changes everybody
-    // else's share.
+    // Devices that would exceed their caps are filled first: what they cannot take changes the
+    // shares of all others.
     const bool over = !std::equal(wanted.begin(), wanted.end(), room.begin(),
                                   [](Items want, Items most) { return want <= most; });
     for (std::size_t i = 0; i < wanted.size(); ++i) {

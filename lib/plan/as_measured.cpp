@@ -11,8 +11,8 @@ namespace mgpu {
 namespace {
 
 constexpr int kTimesOver = 6;
-constexpr double kMostOff =
-    100;  // at once: beyond that a time is not a measurement of what was estimated
+// Limit of the correction in one step: a larger factor is no measurement of what was estimated.
+constexpr double kMostOff = 100;
 constexpr double kMostSeconds = 1e6;
 
 // Gives every device the slices it had, in their order.
@@ -35,8 +35,8 @@ class Replay final : public SliceSource {
   void rejected(DeviceIndex, const Slice&, Items) override {}
   void lost(DeviceIndex, std::span<const Slice>) override {}
   void joined(DeviceIndex) override {}
-  std::vector<Items> first_shares()
-      const override {  // whoever had none did not exchange data either
+  // A device without a share did not exchange data either.
+  std::vector<Items> first_shares() const override {
     std::vector<Items> shares;
     for (const MeasuredDevice& device : sample_.devices) {
       Items& share = shares.emplace_back(0);
@@ -47,7 +47,7 @@ class Replay final : public SliceSource {
 
  private:
   struct State {
-    std::size_t given = 0, finished = 0;  // slices
+    std::size_t given = 0, finished = 0;  // numbers of slices
   };
   const MeasuredSample& sample_;
   std::vector<State> devices_;
@@ -140,8 +140,8 @@ SetEstimates as_measured(const PlanRequest& request, const MeasuredSample& sampl
   for (const MeasuredDevice& device : sample.devices) last = std::max(last, device.finish);
   const Nanos most_of_a_part =
       from_seconds(kMostSeconds / static_cast<double>(std::max<std::size_t>(1, slices_of(sample))));
-  const Nanos between = std::max(
-      Nanos{}, sample.makespan - sample.merge - last);  // the host sees an end later than it was
+  // The host sees an end later than it was.
+  const Nanos between = std::max(Nanos{}, sample.makespan - sample.merge - last);
   for (int n = 0; n < kTimesOver; ++n) {
     PlanRequest corrected = request;
     corrected.devices = now.devices;

@@ -1,5 +1,5 @@
-// Estimates corrected by a sample that was measured: whoever asks afterwards what another split
-// would have taken asks about the devices as they then were, not as short probes saw them before.
+// Corrects estimates by a measured sample. Predictions of how long another split would have taken
+// then describe the devices as they were in the sample, not as short probes saw them before.
 #pragma once
 
 #include <vector>
@@ -10,31 +10,31 @@ namespace mgpu {
 
 struct MeasuredSlice {
   Slice slice;
-  bool held_back = false;  // the device was given it when it had nothing else in flight
+  bool held_back = false;  // the device had nothing else in flight when it was given the slice
 };
 
 struct MeasuredDevice {
-  std::vector<MeasuredSlice> slices;  // in the order it was given them
-  Nanos busy{};    // without what it exchanged and waited for others; 0: not known
-  Nanos finish{};  // when its last result was on the host, since the sample began; 0 where it had
-                   // no slice
+  std::vector<MeasuredSlice> slices;  // in the order they were given
+  Nanos busy{};  // busy time without exchanges and waits for others; 0: not known
+  // Time from the sample's begin until its last result was on the host; 0 if it had no slice.
+  Nanos finish{};
 };
 
 struct MeasuredSample {
-  std::vector<MeasuredDevice> devices;  // of the request, in its order
-  Nanos merge{}, makespan{};            // makespan: merge included, and what is between
+  std::vector<MeasuredDevice> devices;  // in the order of the request
+  Nanos merge{}, makespan{};            // `makespan` includes the merge and all gaps
 };
 
-// The sample is simulated as it was split. What a device takes is multiplied by how much longer its
-// part took in truth; of work that goes in rounds, in which devices wait for each other, by how
-// much longer all of it did, and that differs by how busy each was. The link's share and devices
-// without a part by how much longer all of it did, the merge by how much longer the merge did; a
-// few times over, as devices share the link. Throws Error(usage) where the slices are not every
-// item once, or a rate is not known.
+// Returns the estimates, corrected so that a simulation of the sample as it was split takes the
+// measured times. A device's times are multiplied by measured / simulated time of its part. For
+// iterative work, in which devices wait for each other, the factor is that of the whole sample,
+// adjusted by how busy each device was. The link and devices without a part get the factor of the
+// whole sample, the merge its own. The correction is repeated a few times, as devices share the
+// link. Throws Error(usage) if the slices are not a partition of all items, or a rate is not known.
 SetEstimates as_measured(const PlanRequest& request, const MeasuredSample& sample);
 
-// Corrects the one device of the request by how long it took for the work alone. Throws also as
-// begin_strategy().
+// Corrects the estimate of the request's only device by the time it took for the work alone. Also
+// throws what begin_strategy() throws.
 DeviceEstimate as_measured_alone(const PlanRequest& request, Nanos time);
 
 }  // namespace mgpu

@@ -11,12 +11,12 @@
 namespace mgpu {
 namespace {
 
-constexpr double kWorthMoving = 0.02;  // of a round: a smaller gain is noise
-// Where no link is known: a copy by way of the host, which is the slowest.
+constexpr double kWorthMoving = 0.02;  // fraction of an iteration; a smaller gain is noise
+// Rate in bytes/s if no link is known: a copy through the host, which is the slowest path.
 constexpr double kSlowestLink = 1e9;
 
-// What devices put into each other's memory; where nothing is known of the paths between them, by
-// way of the host.
+// Returns the time to move `bytes` to device `to` from the others' memory, or through the host if
+// the paths between devices are not known.
 double seconds_to_move(double bytes, const PlanRequest& request, const std::vector<Items>& shares,
                        std::size_t to) {
   const PeerLinks& links = request.exchange.links;
@@ -40,7 +40,8 @@ Borders::Borders(const PlanRequest& request, std::vector<Items> shares)
       granularity_(request.granularity),
       rounds_(request.rounds),
       shares_(std::move(shares)) {
-  const double item = std::max(request.cost.in_bytes, request.cost.out_bytes);  // its state
+  // Bytes of an item's state.
+  const double item = std::max(request.cost.in_bytes, request.cost.out_bytes);
   for (std::size_t i = 0; i < shares_.size(); ++i) {
     fits_.push_back(shares_[i] > 0 ? request.devices[i].fits : 0);
     seconds_per_item_.push_back(seconds_to_move(item, request, shares_, i));
@@ -73,7 +74,7 @@ std::optional<std::vector<Items>> Borders::meet(std::span<const Nanos> busy) {
   double then = 0, moved = 0;
   Items begin = 0, begin_then = 0;
   for (std::size_t i = 0; i < shares_.size(); ++i) {
-    if (shares_[i] > 0 && shares[i] == 0) return std::nullopt;  // who has a state keeps some
+    if (shares_[i] > 0 && shares[i] == 0) return std::nullopt;  // a device with state keeps some
     const Items end = begin + shares_[i], end_then = begin_then + shares[i];
     const Items kept =
         std::min(end, end_then) - std::min(std::min(end, end_then), std::max(begin, begin_then));

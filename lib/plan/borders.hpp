@@ -1,6 +1,5 @@
-// Borders between the shares of a sample that goes in rounds, which follow what its rounds showed:
-// devices meet now and then, and where the rounds to come gain more than moving their state costs,
-// shares become those of the rates that were measured. Pure.
+// Rebalances an iterative sample: at rebalancing points, if the remaining iterations gain more than
+// moving state costs, the partition changes to the measured rates. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +13,16 @@ namespace mgpu {
 
 class Borders {
  public:
-  // `shares`: that the sample begins with. Who has none is given none.
+  // `shares`: the shares that the sample begins with. A device without a share is never given one.
   Borders(const PlanRequest& request, std::vector<Items> shares);
 
-  // Those with a share meet when so many rounds are done: 4, 8, 16 and so on, but not before more
-  // than `after`. None: never again.
+  // Returns the number of completed iterations at the next rebalancing point after `after`: 4, 8,
+  // 16 and so on. None: there are no further ones.
   std::optional<std::uint32_t> next_meeting(std::uint32_t after);
-  // They met: how long each was busy with a round since the meeting before, in the median, zero
-  // where it has no share. The shares from now on; none: as they are.
+  // Rebalances. `busy`: each device's median busy time of an iteration since the last rebalancing
+  // point; zero if it has no share. Returns the new shares; none: they stay as they are.
   std::optional<std::vector<Items>> meet(std::span<const Nanos> busy);
-  // They cannot be moved there: they are as they were, and nobody meets again.
+  // Reverts the last change, as the partition cannot be changed, and ends rebalancing.
   void keep();
   const std::vector<Items>& shares() const { return shares_; }
 
@@ -31,7 +30,7 @@ class Borders {
   Items items_, granularity_;
   std::uint32_t rounds_;
   std::vector<Items> fits_, shares_, before_;
-  std::vector<double> seconds_per_item_;  // to move one to the device
+  std::vector<double> seconds_per_item_;  // time to move an item to the device
   std::uint32_t meeting_ = 4;
 };
 

@@ -13,7 +13,8 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-// Parts of the chain by who does them: all that dynamic programming goes by.
+// Possible parts of the chain, with the time that each device takes for each of them: the input of
+// the dynamic programming.
 class Parts {
  public:
   explicit Parts(const PlanRequest& request)
@@ -55,7 +56,7 @@ class Parts {
 
   const PlanRequest& request_;
   std::size_t stages_;
-  std::vector<std::size_t> devices_;  // that may have stages
+  std::vector<std::size_t> devices_;  // those that may have stages
   std::vector<double> times_;
 };
 
@@ -64,7 +65,7 @@ struct Partition {
   double sum = never, longest = 0;
 };
 
-// The least sum where no device takes longer than `most`.
+// Returns the partition of the least sum in which no device takes longer than `most`.
 Partition least_sum(const Parts& parts, double most) {
   const std::size_t stages = parts.stages(), devices = parts.devices();
   std::vector<std::vector<double>> sum(devices + 1, std::vector<double>(stages + 1, never));
@@ -72,7 +73,7 @@ Partition least_sum(const Parts& parts, double most) {
   sum[0][0] = 0;
   for (std::size_t k = 0; k < devices; ++k) {
     for (std::size_t end = 0; end <= stages; ++end) {
-      sum[k + 1][end] = sum[k][end];  // it has none
+      sum[k + 1][end] = sum[k][end];  // the device has no stage
       from[k + 1][end] = end;
       for (std::size_t begin = 0; begin < end; ++begin) {
         const double time = parts.of(k, begin, end);
@@ -94,7 +95,7 @@ Partition least_sum(const Parts& parts, double most) {
   return found;
 }
 
-// The next device that has a stage.
+// Returns the next device that has a stage.
 std::optional<std::size_t> next_of(const std::vector<Items>& shares, std::size_t device) {
   for (std::size_t i = device + 1; i < shares.size(); ++i)
     if (shares[i] > 0) return i;
@@ -136,11 +137,12 @@ double seconds_of_batches(std::span<const double> each, std::uint64_t batches) {
 
 std::vector<Items> balanced_chain(const PlanRequest& request) {
   const Parts parts(request);
-  const double later = static_cast<double>(std::max(request.rounds, 1u) - 1);  // batches
+  // Number of batches after the first.
+  const double later = static_cast<double>(std::max(request.rounds, 1u) - 1);
   Partition best;
   double time = never;
   for (const double most : parts.all()) {
-    if (later * most >= time) break;  // a sum is above 0
+    if (later * most >= time) break;  // every sum is above 0
     Partition found = least_sum(parts, most);
     if (!(found.sum + later * found.longest < time)) continue;
     time = found.sum + later * found.longest;
@@ -170,8 +172,8 @@ Simulation simulate_chain(const PlanRequest& request, const std::vector<Items>& 
     device.items = shares[i];
     device.slices = 1;
     device.busy = from_seconds(each.back() * request.rounds);
-    device.finish =
-        from_seconds(seconds_of_batches(each, request.rounds));  // nobody waits for who comes later
+    // No device waits for a later one.
+    device.finish = from_seconds(seconds_of_batches(each, request.rounds));
     fixed = std::max(fixed, request.devices[i].fixed);
   }
   result.makespan = from_seconds(seconds_of_batches(each, request.rounds)) + fixed;

@@ -17,16 +17,16 @@
 namespace mgpu {
 namespace {
 
-constexpr double kSame =
-    0.03;  // predictions closer than this are taken as equal: about as good as they are
+// Predictions closer than this count as equal: they are about this accurate.
+constexpr double kSame = 0.03;
 constexpr const char* kWithin = "; within 3 %, the one that `list strategies` has first is taken";
-// But not of fewer devices, whose predictions are made of what all at once were seen to do: of five
-// cases within 3 % on two and four H200 four took 4 to 13 % longer on fewer
+// Limit for choosing fewer devices, whose predictions use what was measured with all devices at
+// work: of five cases within 3 % on two and four H200, four took 4 to 13 % longer on fewer
 // (results/h200/predict-4-*.json of commit 1563308).
 constexpr double kNoLonger = 0.001;
-constexpr double kNoDifference = 0.01;  // not worth mentioning
-// More than these are not simulated: of 1,024 a sample takes 40 ms where shares are fixed, and
-// seconds elsewhere.
+constexpr double kNoDifference = 0.01;  // smaller differences are not mentioned
+// Largest number of devices that is simulated: a sample of 1,024 takes 40 ms if shares are fixed,
+// and seconds otherwise.
 constexpr std::size_t kManyDevices = 64;
 
 StrategyParams defaults(const StrategyInfo& info) {
@@ -43,7 +43,7 @@ std::vector<DeviceEstimate> usable(const PlanRequest& request, const std::vector
   return devices;
 }
 
-// The request as seen by a strategy that may use only some devices: the others can take nothing.
+// The request for a strategy that may use only some devices: the others can take nothing.
 struct Restricted {
   Restricted(const PlanRequest& request, const std::vector<bool>& uses)
       : devices(usable(request, uses)), restricted(request) {
@@ -102,8 +102,8 @@ class Chooser {
   }
 
  private:
-  // How many of the fastest devices the closed forms would use; all of them where a rate is not
-  // known, as simulate() will say.
+  // Returns how many of the fastest devices the closed forms would use; all devices if a rate is
+  // not known, which simulate() will report.
   std::size_t enough_devices() const {
     const Restricted view(request_, uses(order_.size()));
     std::vector<DeviceEstimate> devices;
@@ -128,7 +128,7 @@ class Chooser {
       const Restricted view(request_, uses(count));
       considered_.push_back({&strategy, count, predict(strategy, view.restricted)});
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::unsupported) throw;  // cannot place the work: no candidate
+      if (error.kind() != ErrorKind::unsupported) throw;  // it cannot place the work: no candidate
     }
   }
 
@@ -139,15 +139,15 @@ class Chooser {
     const bool closed = order_.size() > kManyDevices && request.network == nullptr &&
                         std::all_of(request.devices.begin(), request.devices.end(), known) &&
                         std::accumulate(shares.begin(), shares.end(), Items{0}) == request.items;
-    if (!closed) return simulate(request, *source).makespan;  // which also says why a plan is none
+    if (!closed) return simulate(request, *source).makespan;  // throws if the plan is impossible
     const std::vector<double> rates = estimated_speeds(request).rates;
     if (strategy.traits.seconds != nullptr)
       return from_seconds(strategy.traits.seconds(request, rates));
     return from_seconds(seconds_of_shares(request, rates, shares));
   }
 
-  // The least number of devices that none is predicted to beat, and the simplest strategy that is
-  // as good on these.
+  // Returns the least number of devices that no other number is predicted to beat, with the
+  // simplest strategy that is as good on them.
   Candidate simplest() const {
     const auto table = all_strategies();
     const auto within = [&](const Candidate& c, double share) {
@@ -210,7 +210,7 @@ class Chooser {
               : "what each adds costs more than it gains"));
       if (count == order_.size()) break;
     }
-    for (const Candidate& other : considered_) {  // the runner-up of the same device count
+    for (const Candidate& other : considered_) {  // the runner-up on the same number of devices
       if (other.devices != chosen.devices || other.strategy == chosen.strategy) continue;
       all.push_back(fmt::format("{} on as many would take {} ({}){}", other.strategy->name,
                                 format_duration(other.predicted), against(other, chosen),
@@ -220,7 +220,7 @@ class Chooser {
     return all;
   }
 
-  // When all bytes over the shared link take most of the predicted time, that is what decides.
+  // Names the host link as the bottleneck if all bytes over it take most of the predicted time.
   std::string link_words() const {
     if (!request_.mode.transfers() || !request_.link_up.limited()) return "";
     const double bytes = request_.cost.in_bytes * static_cast<double>(request_.items);
@@ -232,7 +232,7 @@ class Chooser {
                        format_duration(from_seconds(time)));
   }
 
-  // What the chosen devices exchange.
+  // Describes what the chosen devices exchange.
   std::string exchange_words(std::size_t count) const {
     std::vector<std::size_t> members(order_.begin(),
                                      order_.begin() + static_cast<std::ptrdiff_t>(count));

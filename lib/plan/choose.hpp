@@ -1,6 +1,6 @@
-// The automatic choice: which strategy, on how many of the devices. Every candidate is simulated
-// with the estimates; nothing runs.
-// `-s auto` is a strategy that begins the chosen one; `mgpu-bench plan` prints the choice.
+// Chooses a strategy and the number of devices automatically. Every candidate is simulated with the
+// estimates; nothing runs. `-s auto` is a strategy that begins the chosen one; `mgpu-bench plan`
+// prints the choice.
 #pragma once
 
 #include <string>
@@ -11,38 +11,40 @@
 namespace mgpu {
 
 struct Candidate {
-  const StrategyInfo* strategy = nullptr;  // with its default parameters
-  std::size_t devices = 0;                 // the fastest so many of the set
+  const StrategyInfo* strategy = nullptr;  // with default parameters
+  std::size_t devices = 0;                 // number of devices: the fastest of the set
   Nanos predicted{};
 };
 
 struct PlanChoice {
   Candidate chosen;
-  std::vector<bool> uses;             // per device of the request
+  std::vector<bool> uses;             // by device of the request
   std::vector<Candidate> considered;  // best first
-  std::vector<std::string> reasons;   // for a person, one sentence each
+  std::vector<std::string> reasons;   // for people, one sentence each
 };
 
-// How many of the fastest devices are worth their start, the closed forms of
-// lib/plan/completion.hpp say. Candidates: the fastest device alone, every strategy of the table on
-// that many, and on one fewer, one more and all of them `latency` and `equal`, which bracket what
-// the others could reach. Of more than 64 devices only strategies with fixed shares are candidates,
-// on that many and all, and closed forms predict them: to simulate 1,024 takes from 40 ms to
-// seconds. The least predicted time wins; of strategies within 3 % of it (predictions are no better
-// than that) on as many devices the one that comes first in the table. On fewer devices only where
-// that is predicted to take no longer. Devices with `reserve` are left out unless they are all
-// there is. Throws Error(usage) when a device's rate is not known, Error(unsupported) when no
-// candidate can place the work.
+// Chooses the candidate of least predicted time. The closed forms of lib/plan/completion.hpp say
+// how many of the fastest devices are worth their start, N. Candidates are the fastest device
+// alone, every strategy of the table on N devices, and `latency` and `equal`, which bracket what
+// the others could reach, on N - 1, N + 1 and all devices. Of more than 64 devices only strategies
+// with fixed shares are candidates, on N and all devices, and closed forms predict them: simulating
+// 1,024 takes from 40 ms to seconds. Of strategies within 3 % of the least time (predictions are no
+// more accurate) on the same number of devices, the first one in the table is chosen. Fewer devices
+// are chosen only if they are predicted to take no longer. Devices with `reserve` are left out
+// unless there are no others. Throws Error(usage) if a device's rate is not known,
+// Error(unsupported) if no candidate can place the work.
 PlanChoice choose_plan(const PlanRequest& request);
 
-// What was chosen, begun for the request that it was chosen for. Throws as Strategy::begin.
+// Begins the chosen strategy for the request that it was chosen for. Throws what Strategy::begin
+// throws.
 std::unique_ptr<SliceSource> begin_chosen(const PlanChoice& choice, const PlanRequest& request,
                                           const History& history);
 
-// The devices as that plan sees them: those that it does not use can be given nothing.
+// Returns the devices as the chosen plan sees them: those that it does not use can be given
+// nothing.
 std::vector<DeviceEstimate> devices_of_choice(const PlanChoice& choice, const PlanRequest& request);
 
-// The strategy `auto`: not in the table, as it would choose itself.
+// Returns the strategy `auto`. It is not in the table, as it would choose itself.
 const StrategyInfo& auto_strategy();
 
 }  // namespace mgpu

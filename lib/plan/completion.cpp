@@ -1,4 +1,4 @@
-// The closed form, and the search for the number of devices.
+// Implements the closed form, and the search for the number of devices.
 #include "lib/plan/completion.hpp"
 
 #include <algorithm>
@@ -18,38 +18,40 @@ namespace mgpu {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-constexpr double kAsGood =
-    0.01;  // more devices for less than this are not worth it: they only queue
+// A smaller gain does not justify more devices, which would only queue.
+constexpr double kAsGood = 0.01;
 constexpr std::size_t kTryAll = 16;   // devices
-constexpr double kMostPieces = 4096;  // of a device
-constexpr std::size_t kFewCuts =
-    128;  // devices: to say where each share would be cut takes a microsecond
+constexpr double kMostPieces = 4096;  // per device
+// Number of devices up to which cuts along a tree are computed: a share's cuts take a microsecond.
+constexpr std::size_t kFewCuts = 128;
 
-struct Model {  // of a device; seconds, bytes/s
+struct Model {  // of a device; in seconds and bytes/s
   std::size_t index = 0;
   double fixed = 0, per_peer_contention = 0, fixed_shared = 0, launch = 0, first_slice_discount = 0,
          transfer_up = 0, transfer_down = 0;
   double compute = 0;                       // per item
-  double up = kInfinite, down = kInfinite;  // its own link
+  double up = kInfinite, down = kInfinite;  // bandwidth of its own link
   double rate = 0;                          // items/s, pipelined, on its own link
-  double pipeline = kInfinite;              // items a slice
-  double fits = kInfinite;                  // items a slice at most
-  double fills = 0;                         // items; a smaller slice takes no less time
-  double even = 0;                          // seconds for an even share, all that is fixed included
+  double pipeline = kInfinite;              // items per slice
+  double fits = kInfinite;                  // most items per slice
+  double fills = 0;                         // items; a smaller slice takes the same time
+  double even = 0;                          // seconds for an even share, including all fixed times
 };
 
-// What a device does in a set: seconds a slice and seconds an item of its stages.
+// Costs of a device within a set: seconds per slice and seconds per item of its stages.
 struct Stages {
-  double first = 0, per_slice = 0;  // per item: of the first slice (sigma), of each further one (b)
-  double once = 0, slice = 0;  // per device: fixed, and the stages' own times of the first slice;
-                               // per further slice (o)
+  // Per item: of the first slice (sigma), and of each further one (b).
+  double first = 0, per_slice = 0;
+  // Per device: `fixed` and the stages' own times of the first slice; per further slice (o).
+  double once = 0, slice = 0;
 };
 
 class Completion {
  public:
   Completion(const PlanRequest& request, const std::vector<double>& rates);
   CompletionPlan best();
-  double seconds_of(std::span<const Items> shares) const;  // of all devices with a rate
+  // Needs a rate of every device with a share.
+  double seconds_of(std::span<const Items> shares) const;
 
  private:
   CompletionPlan with(std::size_t count) const;
@@ -66,9 +68,9 @@ class Completion {
   double bound(std::size_t count) const;
 
   const PlanRequest& request_;
-  double in_ = 0, out_ = 0;    // bytes per item that are moved
+  double in_ = 0, out_ = 0;    // transferred bytes per item
   std::vector<Model> models_;  // best first
-  std::vector<double> rates_;  // of that one and those before, together
+  std::vector<double> rates_;  // total rate of this device and those before it
 };
 
 Completion::Completion(const PlanRequest& request, const std::vector<double>& rates)
@@ -98,7 +100,7 @@ Completion::Completion(const PlanRequest& request, const std::vector<double>& ra
     model.fills = items_that_fill(device);
     models_.push_back(model);
   }
-  // Best first: those that would do an even share soonest, which weighs what is fixed as well.
+  // Best first: the device that would finish an even share soonest, which includes fixed times.
   const double share = static_cast<double>(request.items) /
                        static_cast<double>(std::max<std::size_t>(models_.size(), 1));
   for (Model& m : models_)
@@ -110,16 +112,16 @@ Completion::Completion(const PlanRequest& request, const std::vector<double>& ra
     rates_.push_back(model.rate + (rates_.empty() ? 0 : rates_.back()));
 }
 
-// The fair part of a link that nobody gets more of while `count` devices ask for `demand(model)`
-// bytes/s each; infinite while it feeds all of them.
+// Returns the fair part of a link: no device gets more of it while `count` devices ask for
+// `demand(model)` bytes/s each. Infinite if the link serves all of them.
 template <typename Demand>
 double Completion::level(const LinkRate& rate, std::size_t count, Demand demand) const {
   const double link = rate.of(count);
   if (!(link > 0)) return kInfinite;
   double fair = 0;
   std::size_t fed = 0;
-  for (;;) {  // those that ask for less than their part leave the rest to the others; the level
-              // only rises
+  // Devices that ask for less than their part leave the rest to the others; the level only rises.
+  for (;;) {
     double left = link;
     std::size_t content = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -129,8 +131,8 @@ double Completion::level(const LinkRate& rate, std::size_t count, Demand demand)
       ++content;
     }
     if (content == count) return kInfinite;
-    if (fair > 0 && content <= fed)
-      return fair;  // fewer: one asks for exactly its part, and the level was rounded below it
+    // Fewer: a device asks for exactly its part, and the level was rounded below it.
+    if (fair > 0 && content <= fed) return fair;
     fed = content;
     fair = left / static_cast<double>(count - content);
   }
@@ -169,7 +171,7 @@ double Completion::pieces(const Model& model, const Stages& stages, double items
   return std::max(fewest, std::min({best, granules, most, kMostPieces}));
 }
 
-// Among the first `count` devices.
+// Returns the exchange among the first `count` devices.
 ExchangeModel Completion::exchange(std::size_t count) const {
   std::vector<std::size_t> members;
   for (std::size_t i = 0; i < count; ++i) members.push_back(models_[i].index);
@@ -177,7 +179,7 @@ ExchangeModel Completion::exchange(std::size_t count) const {
   return ExchangeModel(request_, std::move(members));
 }
 
-// Of the first `count` devices, while these take part.
+// Returns the costs of the first `count` devices while exactly these take part.
 std::vector<Stages> Completion::stages_of(std::size_t count) const {
   const double burst_up = level(request_.link_up, count, [](const Model& m) { return m.up; });
   const double burst_down = level(request_.link_down, count, [](const Model& m) { return m.down; });
@@ -213,7 +215,8 @@ CompletionPlan Completion::with(std::size_t count) const {
   std::vector<double> slices(count, 1);
   std::vector<WaterTerm> terms(count);
   bool changed = true;
-  for (int round = 0; round < 3 && changed; ++round) {  // pieces from shares, shares from pieces
+  // Alternately pieces from shares and shares from pieces.
+  for (int round = 0; round < 3 && changed; ++round) {
     changed = round == 0;
     for (std::size_t i = 0; i < count; ++i) {
       const Stages& s = costs[i];
@@ -254,8 +257,8 @@ double Completion::seconds_of(std::span<const Items> shares) const {
   return end + merging({shares.begin(), shares.end()}, exchange(models_.size()));
 }
 
-// Each device's pieces are neighbours, so that shares are what is left; along a tree, as the nodes
-// that cover each.
+// Counts the parts that shares leave to merge. Each device's pieces are adjacent, so that its share
+// is one part, or along a tree the nodes that cover the share.
 double Completion::merging(const std::vector<double>& items, const ExchangeModel& exchange) const {
   std::vector<std::size_t> parts(items.size(), 0);
   if (!request_.merge.tree || items.size() > kFewCuts) {
@@ -274,15 +277,15 @@ double Completion::merging(const std::vector<double>& items, const ExchangeModel
   return seconds(request_.merge.of(std::accumulate(parts.begin(), parts.end(), std::size_t{0})));
 }
 
-// Without a link to share, an exchange or a merge that grows, water-filling itself leaves out
-// whoever would come too late.
+// Returns whether more devices may take longer. Without a shared link, an exchange or a merge that
+// grows, water-filling itself leaves out devices that would begin too late.
 bool Completion::more_may_hurt() const {
   const bool sends = in_ > 0 || (request_.mode.transfers() && request_.cost.replicated > 0);
   return request_.merge.per_slice > Nanos{} || request_.exchange.any() ||
          (sends && request_.link_up.limited()) || (out_ > 0 && request_.link_down.limited());
 }
 
-// No plan for the first `count` devices ends sooner: each at its own rate all the time.
+// Returns a lower bound for the first `count` devices: each works at its own rate all the time.
 double Completion::bound(std::size_t count) const {
   return static_cast<double>(request_.items) / rates_[count - 1];
 }
@@ -291,11 +294,11 @@ CompletionPlan Completion::best() {
   const std::size_t all = models_.size();
   CompletionPlan least = with(all);
   if (!more_may_hurt()) return least;
-  // From all of them down; what cannot be as good is not worked out.
+  // Counts down from all devices; numbers that cannot be as good are skipped.
   double best = least.seconds;
   std::vector<std::pair<std::size_t, CompletionPlan>> tried;  // most devices first
   tried.emplace_back(all, std::move(least));
-  std::size_t low = 0;  // the most devices known to be too few
+  std::size_t low = 0;  // largest number of devices known to be too few
   for (std::size_t k = all; k > 1 && low == 0;) {
     k = all <= kTryAll ? k - 1 : std::bit_floor(k - 1);
     if (bound(k) > best * (1 + kAsGood)) {
@@ -308,8 +311,8 @@ CompletionPlan Completion::best() {
   const double enough = best * (1 + kAsGood);
   std::size_t at = tried.size() - 1;
   for (; at > 0 && tried[at].second.seconds > enough; --at) low = tried[at].first;
-  // More devices than are tried one by one: the least number between that and the one before, to a
-  // sixteenth.
+  // With many devices, not every number was tried: search for the least good number between this
+  // one and the one before, to a sixteenth.
   std::size_t high = tried[at].first;
   least = std::move(tried[at].second);
   while (high - low > std::max<std::size_t>(1, high / kTryAll)) {

@@ -1,4 +1,4 @@
-// Closed forms over estimates.
+// Implements closed forms over estimates.
 #include "lib/plan/cost_model.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace mgpu {
 namespace {
 
-// Items per second of a link; infinite when it is not known or has nothing to carry.
+// Returns the items per second of a link; infinite if it is not known or has nothing to carry.
 double link_rate(double bytes_per_s, double bytes_per_item) {
   return bytes_per_s > 0 && bytes_per_item > 0 ? bytes_per_s / bytes_per_item
                                                : std::numeric_limits<double>::infinity();
@@ -36,7 +36,7 @@ Speeds estimated_speeds(const PlanRequest& request) {
   const std::vector<bool> takes_part = taking_part(request);
   Speeds speeds;
   double rates = 0, scores = 0,
-         slowest = std::numeric_limits<double>::infinity();  // of those whose rate is known
+         slowest = std::numeric_limits<double>::infinity();  // of the devices with a known rate
   double least_score = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < request.devices.size(); ++i) {
     const DeviceEstimate& device = request.devices[i];

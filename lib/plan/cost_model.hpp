@@ -1,5 +1,5 @@
-// What the estimates of a device say about time. Closed forms for strategies that weigh devices;
-// what a source of slices makes of them is in lib/plan/simulator.hpp, and what a run shows in
+// Closed forms that turn the estimates of a device into times, for strategies that weigh devices.
+// The simulation of a source is in lib/plan/simulator.hpp, rates observed in a run are in
 // lib/plan/observed_rates.hpp.
 #pragma once
 
@@ -10,52 +10,53 @@
 
 namespace mgpu {
 
-// Items per second once slices overlap: the slowest of upload, compute and download decides
-// (resident: compute alone), on the device's own link. 0 when its compute rate is not known; an
-// unknown link counts as free.
+// Returns the items per second once slices overlap: the slowest of upload, compute and download
+// decides (resident: compute alone), on the device's own link. 0 if its compute rate is not known;
+// an unknown link counts as free.
 double pipelined_rate(const PlanRequest& request, const DeviceEstimate& device);
 
-// How fast the devices are beside each other, whatever is known of them.
+// Speeds of the devices relative to each other, from whatever is known of them.
 struct Speeds {
-  std::vector<double> rates;  // per device, >= 0; items/s when `timed`, else relative only
+  std::vector<double> rates;  // per device, >= 0; items/s if `timed`, else only relative
   bool timed = false;         // at least one rate is known
 };
-// Pipelined rates. A device whose rate is not known is put beside the others by its static score,
-// at what a point of score is worth on the devices whose rate is known; without a score either it
-// counts as the slowest of them. With no rate at all: scores, one without as the least of them;
-// with no scores either, all alike. Devices that a plan gives no work to (lib/plan/ledger.hpp,
-// taking_part) have rate 0.
+// Returns the pipelined rates. A device whose rate is not known gets one from its static score, at
+// the rate per point of score of the devices whose rate is known; without a score it counts as the
+// slowest of them. If no rate is known, the rates are the scores, and a device without one has the
+// least of them; without any score all are equal. Devices that a plan gives no work to
+// (lib/plan/ledger.hpp, taking_part) have rate 0.
 Speeds estimated_speeds(const PlanRequest& request);
 
-// What one more slice costs the queue that decides the device's rate; 0 when not known.
+// Returns the time that one more slice costs the queue that decides the device's rate; 0 if not
+// known.
 Nanos slice_overhead(const PlanRequest& request, const DeviceEstimate& device);
 
-// The largest slice that takes the device no longer than a smaller one: it leaves part of it idle.
-// 0 or less: none is known.
+// Returns the size of the largest slice that leaves part of the device idle and so takes no longer
+// than a smaller one. 0 or less: not known.
 double items_that_fill(const DeviceEstimate& device);
 
-// Of pieces of `items` items in all, how many at most (1 to `most`) are large enough to keep the
-// device busy: smaller ones take no less time. `most` when that is not known.
+// Returns the largest number of pieces, 1 to `most`, of `items` items in all that are large enough
+// to keep the device busy: smaller pieces take the same time. `most` if that is not known.
 double pieces_that_fill(const DeviceEstimate& device, double items, double most);
 
-// What launches may cost a run, as a part of its time: 2 % on devices all alike, where pieces gain
-// nothing, and `per_difference` for each time that the fastest is faster than the slowest, up to
-// `most`: there the last piece costs more than launches do. Rates of 0 are left out. The defaults
-// are for pieces that shrink or may be moved.
+// Returns the fraction of a run's time that launches may cost: `per_difference` times (fastest /
+// slowest rate - 1), from 2 %, which applies to equal devices, where pieces gain nothing, up to
+// `most`. The more the rates differ, the more the last piece costs relative to launches. Rates of 0
+// are left out. The defaults are for pieces that shrink or may be moved.
 double launch_share(std::span<const double> rates, double per_difference = 0.025,
                     double most = 0.04);
 
-// Of those above 0; 0 when there is none. A launch costs the run rate / average of what it costs
-// the device.
+// Returns the average of the rates above 0; 0 if there is none. A launch costs the run rate /
+// average of what it costs the device.
 double average_rate(std::span<const double> rates);
 
-// How many pieces the work of a device should come in, at most `most`: as many as cost no more than
-// `share` of `time` (seconds, the whole run) in overhead beyond that of one, which there always is.
-// `most` when the overhead is not known.
+// Returns the number of pieces, at most `most`, that a device's work should have: the most whose
+// overhead, beyond that of the first, is at most `share` of `time` (seconds of the whole run).
+// `most` if the overhead is not known.
 double pieces_worth(double overhead, double time, double share, double most);
 
-// Items a device's memory holds: `fits`, or what its free memory holds of inputs and outputs when
-// that is less; whole granules.
+// Returns the items that the device's memory has room for: `fits`, or the number whose inputs and
+// outputs fit into its free memory if that is less; whole granules.
 Items memory_holds(const PlanRequest& request, const DeviceEstimate& device);
 
 }  // namespace mgpu

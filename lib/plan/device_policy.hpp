@@ -1,6 +1,7 @@
-// When a device of a sample asks its source for work, how much it keeps in flight, and when it
-// brings its results to the host. The executor's workers and the simulator drive the same object,
-// so that what is predicted is what is done. Pure: no clock, no thread.
+// DevicePolicy: decides when a device of a sample asks its source for work, how many slices it
+// keeps in flight, and when it collects its results. The executor's workers and the simulator drive
+// the same object, so that predictions follow the same rules as execution. Pure: no clock, no
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +18,21 @@ class DevicePolicy {
       2;  // slices in flight: one transfers while the other computes
 
   enum class Action { ask, collect, none };
-  // What to do now. `version` counts the events after which the source may answer otherwise
-  // (SliceSource); the caller acts, says so below, and asks again.
+  // Returns the next action. `version` counts the events after which the source may answer
+  // differently (SliceSource). The caller performs the action, reports it below, and calls next()
+  // again.
   Action next(std::uint64_t version) const {
     if (collecting_) return Action::none;
     if (in_flight_ < kDepth && asked_at_ != version) return Action::ask;
-    // Collecting waits for nothing if no more work is likely: the queues are in order, and asking
-    // the device whether the last slice is finished before enqueueing what comes after it would
-    // leave it idle for 50 us on an H200.
+    // If no more work is likely, collecting need not wait for the last slice: the queues are in
+    // order. Checking that the slice is finished before enqueueing what follows would leave the
+    // device idle for 50 us on an H200.
     const bool behind_the_last = answer_ != Coming::more && !rejected_last_;
     if (uncollected_ && (in_flight_ == 0 || behind_the_last)) return Action::collect;
     return Action::none;
   }
 
-  // The source's answer to this device at `version`.
+  // Reports the source's answer to this device at `version`.
   void answered(const Answer& answer, std::uint64_t version) {
     if (std::holds_alternative<Slice>(answer)) {
       answer_ = Coming::more;
@@ -43,9 +45,9 @@ class DevicePolicy {
                                   : Coming::more;
   }
 
-  // Batches of commands that were enqueued, and that ended. Other: what precedes a sample's first
-  // slice, and merging. Rejected: a slice that was enqueued in part only, for want of memory.
-  // Collected: its result is brought to the host by collecting.
+  // The following report batches of commands that were enqueued or that ended. Other: what precedes
+  // a sample's first slice, and merging. Rejected: a slice that was only partly enqueued, for lack
+  // of memory. `collected`: the slice's result is downloaded by collecting.
   void enqueued_other() { ++in_flight_; }
   void enqueued_slice(bool collected = true) {
     ++in_flight_;
@@ -65,26 +67,27 @@ class DevicePolicy {
     --in_flight_;
     collecting_ = uncollected_ = false;
   }
-  // Everyone waits: it shall ask once more though nothing has happened.
+  // Makes the device ask once more although nothing has happened, since all devices wait.
   void ask_again() { asked_at_ = 0; }
 
   bool collecting() const { return collecting_; }
-  bool done() const { return answer_ == Coming::nothing; }  // the source said so, last
-  // Nothing is in flight and all results are on the host.
+  bool done() const { return answer_ == Coming::nothing; }  // the source's last answer was Done
+  // Returns whether nothing is in flight and all results are on the host.
   bool idle() const { return in_flight_ == 0 && !uncollected_; }
-  // It would ask the source now if there were anything new.
+  // Returns whether it would ask the source now if the version were new.
   bool would_ask() const { return !collecting_ && in_flight_ < kDepth; }
 
  private:
-  enum class Coming { more, likely_nothing, nothing };  // by the source's last answer
+  // Expected work, by the source's last answer.
+  enum class Coming { more, likely_nothing, nothing };
 
-  std::size_t in_flight_ = 0;  // batches
-  bool uncollected_ = false;   // slices enqueued since the last collect
+  std::size_t in_flight_ = 0;  // number of batches
+  bool uncollected_ = false;   // slices were enqueued since the last collect
   bool collecting_ = false;
-  bool rejected_last_ = false;  // the last slice enqueued
+  bool rejected_last_ = false;  // the slice enqueued last was rejected
   Coming answer_ = Coming::more;
-  std::uint64_t asked_at_ =
-      0;  // version of the last answer that was no slice; versions begin with 1
+  // Version of the last answer that was no slice; versions begin with 1.
+  std::uint64_t asked_at_ = 0;
 };
 
 }  // namespace mgpu

@@ -1,6 +1,6 @@
-// How work that is more than a device wants at once is cut: into pieces all alike, as many as its
-// `pipeline` asks for, but none for a small remainder at the end, which would cost a launch and
-// overlap nothing. The others are then that much longer.
+// Cuts work that is more than a device wants at once into equal pieces, as many as its `pipeline`
+// asks for. A small remainder at the end would cost a launch and overlap nothing, so the other
+// pieces are longer instead.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,14 @@
 
 namespace mgpu {
 
-constexpr Items kRemainder = 16;  // less than this part of a piece is not a piece of its own
+constexpr Items kRemainder = 16;  // a remainder below 1/16 of a piece is not a piece of its own
 
 constexpr Items pieces_of(Items items, Items piece) {
   return std::max<Items>(1, ceil_div(items - std::min(items, piece / kRemainder), piece));
 }
 
-// Of a device that can take a granule: more than that where its limit is reached otherwise.
+// Returns the number of pieces for a device that can take a granule: more than the above if pieces
+// would otherwise exceed its limit.
 inline Items pieces_of(const Ledger& ledger, DeviceIndex device, Items items) {
   const Items granule = ledger.granularity();
   const auto whole = [granule](Items most) { return std::max(round_down(most, granule), granule); };
@@ -23,7 +24,7 @@ inline Items pieces_of(const Ledger& ledger, DeviceIndex device, Items items) {
                   ceil_div(items, whole(ledger.limit(device))));
 }
 
-// The first of them.
+// Returns the size of the first piece.
 inline Items even_piece(const Ledger& ledger, DeviceIndex device, Items items) {
   if (items <= ledger.piece(device)) return items;
   const Items pieces = pieces_of(ledger, device, items);

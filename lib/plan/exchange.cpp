@@ -18,7 +18,7 @@ constexpr Bytes kSmallestGathered = Bytes{4} << 20;
 ByteRange part_of_bytes(ByteRange whole, std::size_t parts, std::size_t i) {
   const Bytes granules = whole.size() / kGranule;
   const auto begin = [&](std::size_t k) {
-    if (k == parts) return whole.end;  // the last has what is less than a granule, too
+    if (k == parts) return whole.end;  // the last part also has what is less than a granule
     return whole.begin + (granules / parts * k + std::min<Bytes>(k, granules % parts)) * kGranule;
   };
   return {begin(i), begin(i + 1)};
@@ -74,8 +74,8 @@ std::size_t ExchangeModel::share_of(std::size_t device) const {
   return (gathers() || combines()) && is_member(device) ? members_.size() : 1;
 }
 
-// size_for(to): bytes that go to that member. Each put is whole nanoseconds, as everywhere; what
-// takes for ever stays a time.
+// Returns the time to put to all other members; size_for(to) is the bytes for a member. Each put
+// takes whole nanoseconds, as everywhere; the sum saturates.
 Nanos ExchangeModel::put_to_all(std::size_t device, const auto& size_for) const {
   double time = 0;
   for (const std::size_t to : members_)
@@ -139,8 +139,8 @@ Nanos ExchangeModel::after_round(std::size_t device) const {
   return longest;
 }
 
-// Each puts the others' elements of its parts into their memory; what follows waits for all of
-// them.
+// Each member puts the others' elements of its parts into their memory; the next step waits for all
+// of them.
 Nanos ExchangeModel::time_to_combine(std::span<const std::size_t> parts) const {
   Nanos all{};
   for (const std::size_t device : members_) {

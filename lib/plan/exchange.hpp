@@ -1,6 +1,6 @@
-// What devices exchange in a sample, and what that takes: who takes part, in which pieces an input
-// is gathered, how long puts last. What is done (lib/exchange, suites) and what is predicted go by
-// the same pieces. Pure.
+// Models what devices exchange in a sample: which devices take part, the pieces in which an input
+// is gathered, and how long puts take. Execution (lib/exchange, suites) and prediction use the same
+// pieces. Pure.
 #pragma once
 
 #include <optional>
@@ -15,61 +15,64 @@ struct ByteRange {
   Bytes begin = 0, end = 0;
   Bytes size() const { return end - begin; }
 };
-// Part `i` of `parts`: equal to 16 bytes, in order, all of them together everything.
+// Returns part `i` of `parts`. The parts are in order, cover everything, and have equal sizes up to
+// 16 bytes.
 ByteRange part_of_bytes(ByteRange whole, std::size_t parts, std::size_t i);
 
-// Of a part of a gathered input: one is on its way to the others while the next comes up.
+// Number of pieces of a member's part of a gathered input: one is sent to the others while the next
+// is uploaded.
 inline constexpr std::size_t kGatherPieces = 4;
-// Does each member upload a part of an input of `size` bytes and send it to the others? Where paths
-// are direct, not of a small one: half of 4 MiB takes 40 us over a link of 50 GB/s, about what
-// signals and launches cost.
+// Returns whether each member uploads a part of an input of `size` bytes and sends it to the
+// others. On direct paths small inputs are not gathered: half of 4 MiB takes 40 us over a link of
+// 50 GB/s, about what signals and launches cost.
 bool is_gathered(Bytes size, bool direct);
 
-// Is it worth exchanging data over these paths, those of all pairs? By default only where devices
-// reach each other's memory: by way of the host nothing is gained that each could not have from
-// there itself. What was asked for is done; staged, that is nothing.
+// Returns whether exchanging data over these paths, those of all pairs, is worthwhile. By default
+// only if devices reach each other's memory: through the host nothing is gained over uploading from
+// the host directly. An explicit request is followed, except for staged paths.
 bool is_worth_exchanging(std::span<const PeerPath> paths, const std::optional<PeerPath>& asked);
 std::vector<PeerPath> paths_of(const PeerLinks& links);
 
-// By device: is it among those that exchange data in a sample of this source? Those that have a
-// share; where none are set apart, those that may be given work. With fewer than two nobody
-// exchanges anything.
+// Returns, by device, whether it exchanges data in a sample of this source: devices that have a
+// share, or, if no shares are fixed, devices that may be given work. With fewer than two such
+// devices none exchanges anything.
 std::vector<bool> exchanging(const PlanRequest& request, const SliceSource& source);
 
-// What is predicted of an exchange among `members`, devices of the request, ascending; fewer than
-// two exchange nothing, and then nobody is a member. Views the request.
+// Prediction of an exchange among `members`, devices of the request, ascending. Fewer than two
+// exchange nothing, and there are no members then. Views the request.
 class ExchangeModel {
  public:
   ExchangeModel(const PlanRequest& request, std::vector<std::size_t> members);
 
   const std::vector<std::size_t>& members() const { return members_; }
   bool is_member(std::size_t device) const;
-  bool gathers() const { return gathers_; }        // replicated inputs
-  bool combines() const { return combines_ > 0; }  // parts of the result
-  // So many do together what is `fixed_shared` of this device; 1: it does that alone.
+  bool gathers() const { return gathers_; }        // whether replicated inputs are gathered
+  bool combines() const { return combines_ > 0; }  // whether parts of the result are combined
+  // Returns the number of devices that share the work of `fixed_shared` of this device; 1: it does
+  // all of it.
   std::size_t share_of(std::size_t device) const;
 
-  // Gathering: what a member uploads in piece `piece`, how long it takes to put that to all others,
-  // one after the other, and how long to signal all of them.
+  // Return, for gathering, the bytes that a member uploads in piece `piece`, the time it takes to
+  // put them to all others, one after the other, and the time to signal all of them.
   Bytes piece(std::size_t device, std::size_t piece) const;
   Nanos put_of_piece(std::size_t device, std::size_t piece) const;
   Nanos signal(std::size_t device) const;
-  // Until everybody has everything, where all upload at the same time, no faster than `fair`
-  // bytes/s each.
+  // Returns the seconds until all members have the whole input, if all upload at the same time, at
+  // no more than `fair` bytes/s each.
   double seconds_to_gather(double fair) const;
-  // Returns how long so many bytes take to another member.
+  // Returns the time to put `size` bytes to another member.
   Nanos put(std::size_t device, std::size_t to, Bytes size) const;
-  // Returns how long a member waits, after a round, for what the slowest link to it brings, if
-  // nothing of that is hidden.
+  // Returns how long a member waits, after an iteration, for the data from the slowest link to it,
+  // if none of that is hidden.
   Nanos after_round(std::size_t device) const;
-  // Until parts of the result, so many on each device of the request, are put where they are added
-  // up.
+  // Returns the time until the parts of the result, `parts` of each device of the request, are put
+  // where they are combined.
   Nanos time_to_combine(std::span<const std::size_t> parts) const;
-  // Returns how many bytes of a part each of the others puts to a member, which combines them.
+  // Returns how many bytes of a part each other member puts to a member, which combines them.
   Bytes combined_by(std::size_t device) const;
 
  private:
-  std::size_t place_of(std::size_t device) const;  // among the members
+  std::size_t place_of(std::size_t device) const;  // position among the members
   Nanos put_to_all(std::size_t device, const auto& size_for) const;
 
   const PlanRequest& request_;
@@ -78,8 +81,8 @@ class ExchangeModel {
   Bytes combines_ = 0;
 };
 
-// What a part of the result adds to the time of a sample, where its merge grows with them: on the
-// host, or on the devices that combine it, which do so at the same time.
+// Returns the time that one more part of the result adds to a sample whose merge grows with their
+// number: on the host, or on the devices that combine it, which do so at the same time.
 Nanos merge_per_part(const PlanRequest& request);
 
 }  // namespace mgpu

@@ -1,4 +1,4 @@
-// Merged ranges in order of their begin.
+// Implements a set as ranges in order of their begin.
 #include "lib/plan/interval_set.hpp"
 
 #include <algorithm>

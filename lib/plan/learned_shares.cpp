@@ -1,4 +1,4 @@
-// The controller between samples.
+// Implements the controller between samples.
 #include "lib/plan/learned_shares.hpp"
 
 #include <algorithm>
@@ -8,12 +8,12 @@
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kWindow = 8;    // samples: what was seen longer ago is not asked
-constexpr double kWorthwhile = 0.02;  // a gain, or a loss, that is more than noise
-constexpr double kGap = 0.3;          // of the makespan
-constexpr double kSameShares = 0.01;  // of all items: shares that differ less are the same
+constexpr std::size_t kWindow = 8;    // number of samples considered; older ones are ignored
+constexpr double kWorthwhile = 0.02;  // smaller gains and losses are noise
+constexpr double kGap = 0.3;          // fraction of the makespan
+constexpr double kSameShares = 0.01;  // fraction of all items: shares that differ less are equal
 
-using Window = std::vector<const SampleShare*>;  // the latest first
+using Window = std::vector<const SampleShare*>;  // latest first
 
 Window usable(const PlanRequest& request, const History& history) {
   Window window;
@@ -36,14 +36,14 @@ bool same_shares(const PlanRequest& request, const std::vector<Items>& a,
   });
 }
 
-// The shares that a sample was begun with, which is what makespans are compared by: what a device
-// did in the end is the same with good shares and with bad ones of which enough was moved.
+// Returns the shares that the sample began with. Makespans are compared by these: what devices did
+// in the end can be the same with good shares and with bad ones that were corrected by moving work.
 const std::vector<Items>& begun_with(const SampleShare& sample) {
   return sample.first.size() == sample.items.size() ? sample.first : sample.items;
 }
 
-// Items/s, the middle of the last three samples in which the device worked; for one that never did,
-// the estimate as far off as those of the others are.
+// Returns items/s by device: the median of the last three samples in which the device worked. A
+// device that never did gets its estimate, scaled as the estimates of the others are off.
 std::vector<double> measured_rates(const Window& window, const std::vector<double>& speeds) {
   std::vector<double> rates(speeds.size(), 0);
   double measured = 0, estimated = 0;
@@ -67,7 +67,7 @@ std::vector<double> measured_rates(const Window& window, const std::vector<doubl
   return rates;
 }
 
-// Of the devices that were busy for longest and least.
+// Returns the difference in utilisation between the most and the least busy device.
 double gap(const SampleShare& sample, const std::vector<double>& speeds) {
   double longest = 0, least = 1;
   for (std::size_t i = 0; i < speeds.size(); ++i) {
@@ -100,7 +100,7 @@ std::optional<std::vector<double>> learned_shares(const PlanRequest& request,
   if (window.empty()) return std::nullopt;
   const SampleShare& last = *window.front();
 
-  Window tried;  // different shares, each as last tried
+  Window tried;  // different shares, each with the latest sample that used them
   for (const SampleShare* sample : window) {
     const auto same = [&](const SampleShare* other) {
       return same_shares(request, begun_with(*sample), begun_with(*other));
@@ -115,7 +115,7 @@ std::optional<std::vector<double>> learned_shares(const PlanRequest& request,
 
   const std::vector<double> rates = measured_rates(window, speeds);
   const double all = std::accumulate(rates.begin(), rates.end(), 0.0);
-  double now = 0;  // what the last shares take at these rates
+  double now = 0;  // predicted time of the last shares at these rates
   for (std::size_t i = 0; i < rates.size(); ++i) {
     if (last.items[i] > 0) now = std::max(now, static_cast<double>(last.items[i]) / rates[i]);
   }

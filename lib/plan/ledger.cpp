@@ -1,4 +1,4 @@
-// Bookkeeping of shared, owned, flying and finished items.
+// Implements the bookkeeping of shared, owned, in-flight and finished items.
 #include "lib/plan/ledger.hpp"
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ Ledger::Ledger(const PlanRequest& request)
   if (granularity_ == 0 || request.devices.empty()) {
     throw Error(ErrorKind::internal, "a plan needs a granularity above 0 and at least one device");
   }
-  // So that rounding up to a granule cannot overflow.
+  // This limit keeps rounding up to a granule from overflowing.
   constexpr Items most = Items{1} << 62;
   if (items_ > most || granularity_ > most)
     throw Error(ErrorKind::unsupported, "more than 2^62 items cannot be planned");
@@ -75,7 +75,7 @@ void Ledger::update(Account& account, bool present, Items limit) {
   account.present = present;
   account.limit = limit;
   if (account.can()) ++awake_[account.reserve];
-  // One that is not in reserve is back: what those in reserve were still to be given is for it.
+  // A device that is not in reserve is back: it gets the work still assigned to those in reserve.
   if (!first || awake_[false] == 0 || awake_[true] == 0) return;
   for (Account& other : accounts_) {
     if (other.reserve) shared_.absorb(other.own);
@@ -108,8 +108,8 @@ std::optional<Slice> Ledger::issue(DeviceIndex device, IntervalSet& from, Items 
   if (!may_work(to)) return std::nullopt;
   const std::optional<Slice> first = from.first();
   if (!first) return std::nullopt;
-  // A range that fits goes whole: the odd items at the end of everything must not become a slice of
-  // their own.
+  // A range that fits is issued whole: the odd items at its end must not become a slice of their
+  // own.
   const Items most = std::min(at_most, to.limit);
   Items size = first->size() <= most ? first->size()
                                      : std::max(round_down(most, granularity_), granularity_);
@@ -125,8 +125,8 @@ std::optional<Slice> Ledger::issue(DeviceIndex device, IntervalSet& from, Items 
   return slice;
 }
 
-// Near the end what a piece is longer, or leaves to others, is time lost: by no more than that
-// saves of the merge.
+// Near the end, extra items in a piece, or items left to other devices, cost time: returns the size
+// whose cost is at most what it saves of the merge.
 Items Ledger::size_worth_its_merge(const Account& to, const Slice& range, Items size,
                                    Items largest) const {
   const Items near = range.begin + size;
@@ -181,7 +181,7 @@ void Ledger::finished(DeviceIndex device, const Slice& slice) {
 void Ledger::rejected(DeviceIndex device, const Slice& slice, Items at_most) {
   Account& by = account(device);
   const Flight flight = take_flight(by, slice);
-  // It did not fit, whatever `at_most` says: offering the same again would go on for ever.
+  // The slice did not fit, whatever `at_most` says: offering the same size again would never end.
   const Items limit = std::min({by.limit, at_most, slice.size() - 1});
   update(by, by.present, limit < std::min(granularity_, items_) ? 0 : limit);
   (flight.own && may_work(by) ? by.own : shared_).add(slice);
@@ -194,7 +194,7 @@ void Ledger::lost(DeviceIndex device, std::span<const Slice> not_on_host) {
   for (const Slice& slice : not_on_host) {
     const auto at = std::find_if(by.flights.begin(), by.flights.end(),
                                  [&](const Flight& f) { return f.slice == slice; });
-    if (at != by.flights.end()) continue;  // below, with all that is in flight
+    if (at != by.flights.end()) continue;  // released below, with all that is in flight
     if (!by.finished.remove(slice)) {
       throw Error(ErrorKind::internal, fmt::format("the lost slice {}..{} was not this device's",
                                                    slice.begin, slice.end));
@@ -211,8 +211,8 @@ void Ledger::lost(DeviceIndex device, std::span<const Slice> not_on_host) {
 void Ledger::joined(DeviceIndex device) {
   if (device.value == accounts_.size()) {
     Account newcomer;
-    for (const Account& other :
-         accounts_) {  // a size that suited all others is the best guess; `rejected` corrects it
+    // The smallest limit of the others is the best guess; `rejected` corrects it.
+    for (const Account& other : accounts_) {
       if (other.first_limit == 0 ||
           (newcomer.first_limit != 0 && other.first_limit >= newcomer.first_limit))
         continue;
@@ -246,7 +246,8 @@ bool Ledger::holds_back(DeviceIndex device, Items piece) const {
 
 Items Ledger::piece(DeviceIndex device) const {
   const Account& of = account(device);
-  if (of.limit == 0 || of.pipeline == 0) return of.limit;  // no pipeline named: as much as it takes
+  // Without `pipeline`: the largest possible piece.
+  if (of.limit == 0 || of.pipeline == 0) return of.limit;
   return std::min(of.limit, std::max(of.pipeline, granularity_));
 }
 

@@ -1,4 +1,4 @@
-// How modes are written.
+// Implements the written forms of modes.
 #include "lib/plan/mode.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ Mode mode_named(std::string_view name) {
     if (mode.name == name) return mode;
   }
   const auto in_a_name = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
-  constexpr std::size_t most = 64;  // names are kept for as long as the process lives
+  constexpr std::size_t most = 64;  // names are kept until the process ends
   if (name.empty() || name.size() > most || !std::all_of(name.begin(), name.end(), in_a_name))
     throw Error(ErrorKind::input,
                 "a mode's name is up to 64 small letters, with underscores between words");

@@ -1,4 +1,4 @@
-// What a sample includes besides computing.
+// Mode: the transfers that a sample includes besides computing.
 #pragma once
 
 #include <string>
@@ -6,15 +6,15 @@
 
 namespace mgpu {
 
-// Suites list the modes they have (SuiteInfo::modes): all have these two, and may have others of
-// their own, for what else stays where. A mode is known by its name.
+// Mode of a sample. Suites list their modes (SuiteInfo::modes): all have these two, and some have
+// further ones in which other data are resident. A mode is identified by its name.
 struct Mode {
-  std::string_view
-      name;  // words of small letters with underscores between; lives as long as the process
-  bool inputs_resident =
-      true;  // all of them are on every device before a sample; else it uploads some, or all
-  bool outputs_resident =
-      true;  // they stay on the devices, but for what is merged; else a sample downloads them
+  // Words of small letters with underscores between; valid until the process ends.
+  std::string_view name;
+  // Whether all inputs are on every device before a sample; else it uploads some or all of them.
+  bool inputs_resident = true;
+  // Whether outputs stay on the devices, except for what is merged; else a sample downloads them.
+  bool outputs_resident = true;
 
   static const Mode resident, end_to_end;
 
@@ -23,15 +23,16 @@ struct Mode {
 };
 
 inline constexpr Mode Mode::resident{"resident", true, true};
-inline constexpr Mode Mode::end_to_end{"end_to_end", false,
-                                       false};  // data is in host memory before and after
+// Data are in host memory before and after.
+inline constexpr Mode Mode::end_to_end{"end_to_end", false, false};
 
-std::string to_string(const Mode& mode);     // "end_to_end", as files say it
-std::string words_of(const Mode& mode);      // "end to end", as tables and messages do
+std::string to_string(const Mode& mode);     // "end_to_end", as in files
+std::string words_of(const Mode& mode);      // "end to end", as in tables and messages
 std::string option_value(const Mode& mode);  // "end-to-end", as --mode takes it
 
-// Of a name in a file, where the suite is not asked: of a mode of its own only the name, and that
-// samples transfer something, are to be used. Throws Error(input) for what is not a name.
+// Returns the mode with this name, read from a file without asking its suite. Of modes other than
+// the two above only the name, and the fact that samples transfer something, may be used. Throws
+// Error(input) for what is not a name.
 Mode mode_named(std::string_view name);
 
 }  // namespace mgpu

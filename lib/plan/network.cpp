@@ -8,7 +8,7 @@
 namespace mgpu {
 namespace {
 
-// Bytes per second of one of `devices` that share it; infinite: no limit.
+// Returns the bytes per second of one of `devices` that share a link; infinite: no limit.
 double part(double bytes_per_s, std::size_t devices) {
   return bytes_per_s > 0 ? bytes_per_s / static_cast<double>(std::max<std::size_t>(devices, 1))
                          : std::numeric_limits<double>::infinity();

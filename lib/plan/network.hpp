@@ -1,7 +1,7 @@
-// NodeNetwork: what lies between nodes, as lib/cluster uses it. Node 0 plans for all and holds all
-// inputs and results. What it has a device of another node do is a message to that node, what has
-// ended there is one back; inputs and results are in these messages, which are one more link in
-// series with the node's own. Which messages move when is in lib/plan/queue_model.hpp.
+// NodeNetwork: the network between nodes, as lib/cluster uses it. Node 0 plans for all and has all
+// inputs and results. A command for a device of another node is a message to that node, and its end
+// is a message back; inputs and results travel in these messages, over one more link in series with
+// the node's own. The order of messages is modelled in lib/plan/queue_model.hpp.
 #pragma once
 
 #include <cstdint>
@@ -17,28 +17,31 @@ struct PlanRequest;
 
 struct NetworkNode {
   std::size_t devices = 0;
-  double bytes_per_s = 0;  // of its link to the network, each way; 0: no limit
+  double bytes_per_s = 0;  // bandwidth of its link to the network, each way; 0: no limit
 };
 
 struct NodeNetwork {
-  std::vector<NetworkNode>
-      nodes;  // the devices of a request belong to them in order; up to one: there is no network
-  Nanos latency{};   // of a message, one way
-  Nanos hand_out{};  // of node 0 for each slice and each collection elsewhere: one after the other
-  double root_bytes_per_s =
-      0;  // of node 0's link: all that goes elsewhere, and all that comes back; 0: no limit
+  // The devices of a request belong to them in order; at most one: there is no network.
+  std::vector<NetworkNode> nodes;
+  Nanos latency{};  // time of a message, one way
+  // Time of node 0 for each slice and each collection of another node, which it handles one by one.
+  Nanos hand_out{};
+  // Bandwidth of node 0's link for all traffic to other nodes, and for all traffic back; 0: no
+  // limit.
+  double root_bytes_per_s = 0;
 
   bool any() const { return nodes.size() > 1; }
   std::size_t devices() const;
   std::vector<std::uint32_t> node_of_devices() const;
-  NodeNetwork among(
-      std::span<const std::size_t> devices) const;  // the same nodes, with these of their devices
+  // The same nodes, with these of their devices.
+  NodeNetwork among(std::span<const std::size_t> devices) const;
 };
 
-// The request without its network: what strategies weigh, whose closed forms know of one host link.
-// A device of another node has in its own link what the network leaves it while all are at work,
-// and each device what its node's host link does; a message each way counts once a sample, as it is
-// hidden under the slice before. `devices` holds its estimates.
+// Returns the request without its network, for strategies, whose closed forms know only one host
+// link. A device's own link gets the bandwidth that its node's host link, and for other nodes the
+// network, leave it while all devices are at work. A message each way counts once per sample, as
+// later ones overlap with the previous slice. `devices` stores the estimates of the returned
+// request.
 PlanRequest without_network(const PlanRequest& request, std::vector<DeviceEstimate>& devices);
 
 }  // namespace mgpu

@@ -1,4 +1,4 @@
-// Rates from finished slices.
+// Computes rates from finished slices.
 #include "lib/plan/observed_rates.hpp"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ ObservedRates::ObservedRates(const PlanRequest& request) {
     DeviceRate& own = devices_.emplace_back();
     own.estimate = speeds.rates[i];
     own.overhead = seconds(slice_overhead(request, request.devices[i]));
-    // One that has no part in the plan may still get one, when the others are lost: without a rate
-    // it counts as the slowest.
+    // A device without a part in the plan may get one when the others are lost: without a rate it
+    // counts as the slowest.
     if (!(own.estimate > 0) && timed_) own.estimate = pipelined_rate(request, request.devices[i]);
     if (!(own.estimate > 0)) own.estimate = std::isfinite(slowest) ? slowest : 1;
     best_estimate_ = std::max(best_estimate_, own.estimate);
@@ -38,8 +38,8 @@ void ObservedRates::finished(DeviceIndex device, const Slice& slice, Nanos busy)
     shown_sum_ -= shown(own);
     estimate_sum_ -= own.estimate;
   }
-  // A slice of which most was overhead tells little about the rate; then the overhead is taken for
-  // a part of it.
+  // A slice that was mostly overhead shows little about the rate; the overhead is then counted as
+  // part of it.
   const double working = took > 2 * own.overhead ? took - own.overhead : took;
   const double rate = static_cast<double>(slice.size()) / working;
   own.recent[own.seen++ % 3] = rate;
@@ -52,7 +52,7 @@ void ObservedRates::finished(DeviceIndex device, const Slice& slice, Nanos busy)
 
 void ObservedRates::joined(DeviceIndex device) {
   if (device.value < devices_.size()) return;
-  DeviceRate newcomer;  // the average of the others
+  DeviceRate newcomer;  // gets the average of the others
   newcomer.estimate = 0;
   for (const DeviceRate& other : devices_) {
     newcomer.estimate += other.estimate / static_cast<double>(devices_.size());
@@ -61,8 +61,8 @@ void ObservedRates::joined(DeviceIndex device) {
   devices_.resize(device.value + 1, newcomer);
 }
 
-// The middle of the last three; of two the faster, as the first slice of a sample bears what only
-// happens once.
+// Returns the median of the last three; of two the faster, as the first slice of a sample includes
+// one-time costs.
 double ObservedRates::shown(const DeviceRate& own) const {
   const auto& [a, b, c] = own.recent;
   if (own.seen == 1) return a;

@@ -1,4 +1,4 @@
-// Everything happens at whole nanoseconds, so that what ends together is seen together.
+// Simulates queues in whole nanoseconds, so that events at the same time are handled together.
 #include "lib/plan/queue_model.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace mgpu {
 namespace {
 
-// A time from now saturates at 9.0e18 ns (from_seconds): added to this, it is still one.
+// Limit of the clock. Durations saturate at 9.0e18 ns (from_seconds): the sum does not overflow.
 constexpr Nanos kEndOfTime{200'000'000'000'000'000};
 
 }  // namespace
@@ -30,9 +30,8 @@ QueueModel::QueueModel(const LinkRate& link_up, const LinkRate& link_down,
 
 DeviceIndex QueueModel::add_device(double up, double down, std::uint32_t node) {
   Unit& unit = devices_.emplace_back();
-  unit.node = network_.any()
-                  ? node
-                  : 0;  // of measured nodes the figures of the devices hold what the network costs
+  // Measured nodes need no network here: the figures of their devices include its cost.
+  unit.node = network_.any() ? node : 0;
   unit.classes = {links_[link_of(unit.node, upload)].shared.class_for(up),
                   links_[link_of(unit.node, download)].shared.class_for(down)};
   return {static_cast<std::uint32_t>(devices_.size() - 1)};
@@ -128,7 +127,7 @@ void QueueModel::start_flow(std::size_t link, std::size_t flow_class, double byt
                             std::uint32_t id) {
   SharedLink& shared = links_[link].shared;
   arrived_.clear();
-  shared.advance(now_, arrived_);  // it begins at the time the link has reached
+  shared.advance(now_, arrived_);  // the flow begins at the time that the link has reached
   for (const std::uint32_t ends : arrived_) due_.emplace_back(link, ends);
   shared.start(flow_class, bytes, id);
   look_at(link);
@@ -162,7 +161,7 @@ void QueueModel::send(std::uint32_t node, Queue way, Message message, std::vecto
   if (!route.busy) send_more(node, way, ended);
 }
 
-// What has no bytes is on its way at once; what has some takes the route for as long as they move.
+// A message without bytes is on its way at once; one with bytes occupies the route while they move.
 void QueueModel::send_more(std::uint32_t node, Queue way, std::vector<Ended>* ended) {
   Direction& direction = direction_of(way);
   Route& route = direction.routes[node];

@@ -1,13 +1,13 @@
-// QueueModel: when commands start and end on devices of given speed. Each device has three in-order
-// queues (upload, compute, download), as Stream says in lib/workload/stream.hpp; transfers of all
-// devices share the host link. One model for the simulator and for the fake
-// backend of tests. Who enqueues what, and when, is theirs.
+// QueueModel: computes when commands start and end on devices of given speed. Each device has three
+// in-order queues (upload, compute, download), as Stream in lib/workload/stream.hpp; transfers of
+// all devices share the host link. The simulator and the fake backend of tests use the same model,
+// and decide which commands to enqueue, and when.
 //
-// With a network (lib/plan/network.hpp) each node has a host link of its own, and all is enqueued
-// on node 0. A command of another node's device goes there in a message, and that it has ended
-// comes back in one; messages of a node arrive in order, each way, those of different nodes share
-// node 0's link. An upload's bytes are in the message there, a download's in the one back: neither
-// starts on the next link before all of it is there.
+// With a network (lib/plan/network.hpp) each node has its own host link, and all commands are
+// enqueued on node 0. A command for another node's device goes there in a message, and a message
+// comes back when it has ended. Messages of a node arrive in order, each way; those of different
+// nodes share node 0's link. An upload's bytes are in the message to the node, a download's in the
+// one back: neither starts on the next link before it has arrived completely.
 #pragma once
 
 #include <array>
@@ -36,38 +36,39 @@ class QueueModel {
     double bytes = 0;
   };
 
-  // Of all uploads, of all downloads; with a network, of each node's. Null: there is none.
+  // `link_up` and `link_down` are the rates of all uploads and all downloads; with a network, those
+  // of each node. `network` may be null: there is none.
   QueueModel(const LinkRate& link_up, const LinkRate& link_down,
              const NodeNetwork* network = nullptr);
 
-  // bytes/s of the device's own link; 0: no limit. Without a network all share one link, of
-  // whichever node they are.
+  // Adds a device; `up` and `down` are bytes/s of its own link; 0: no limit. Without a network all
+  // devices share one link, whatever their node.
   DeviceIndex add_device(double up, double down, std::uint32_t node = 0);
 
-  // At now(). It starts once everything enqueued before it on this device in the same and in
-  // earlier queues has ended; then it takes `duration` (kForever: it never ends), and after that
-  // moves its bytes over the link of its queue; compute has none. Of a device elsewhere it waits
-  // for its message as well.
+  // Enqueues a command at now(). It starts once everything enqueued before it on this device in the
+  // same and in earlier queues has ended, and, on another node, once its message has arrived. Then
+  // it takes `duration` (kForever: it never ends), and after that moves its bytes over the link of
+  // its queue; compute has none.
   void enqueue(DeviceIndex device, Queue queue, Nanos duration, double bytes, std::uint64_t tag);
 
-  // The command `tag`, enqueued with kForever, takes `duration` from its start after all, and ends
-  // now if that is over. False: it is not the one that runs.
+  // Sets the duration, from its start, of the running command `tag`, which was enqueued with
+  // kForever; it ends now if that time is over. Returns false if the command is not running.
   bool set_duration(DeviceIndex device, Queue queue, std::uint64_t tag, Nanos duration);
-  // Returns since when that command runs; none: it does not.
+  // Returns the start of that command; none: it is not running.
   std::optional<Nanos> running_since(DeviceIndex device, Queue queue, std::uint64_t tag) const;
 
   Nanos now() const { return now_; }
-  // When something happens next, if nothing is enqueued: not always the end of a command.
-  // Nanos::max(): never.
+  // Returns the time of the next event if nothing is enqueued, which is not always the end of a
+  // command. Nanos::max(): there is none.
   Nanos next();
-  // Moves to `to`, not before now(), and appends the commands that node 0 hears have ended, in
+  // Advances to `to`, not before now(), and appends the commands that node 0 learns have ended, in
   // order. Throws Error(usage) beyond six years, where sums of times begin to overflow.
   void advance(Nanos to, std::vector<Ended>& ended);
 
-  // The time during which any command of the device was running, up to the last end.
+  // Returns the time during which any command of the device was running, up to the last end.
   Nanos busy(DeviceIndex device) const { return devices_[device.value].busy; }
-  // The time during which node 0's link to other nodes carried something, and back; and that it
-  // took to hand out.
+  // Return the time during which node 0's link carried something to other nodes, and back, and the
+  // time that node 0 took to hand out commands.
   Nanos sending() const { return sending_.busy; }
   Nanos receiving() const { return receiving_.busy; }
   Nanos handing_out() const { return handing_out_; }
@@ -77,32 +78,31 @@ class QueueModel {
     Nanos duration{};
     double bytes = 0;
     std::uint64_t tag = 0;
-    std::array<std::uint32_t, 2>
-        after{};  // it waits for this many commands of the queues before its own
+    // Number of commands of each earlier queue that it waits for.
+    std::array<std::uint32_t, 2> after{};
   };
   struct Line {
-    std::vector<Command> commands;  // those before `head` have ended
+    std::vector<Command> commands;  // commands before `head` have ended
     std::size_t head = 0;
     std::uint32_t enqueued = 0, ended = 0;
-    std::uint32_t arrived = 0;  // of another node: commands whose messages have
+    std::uint32_t arrived = 0;  // number of commands whose messages have arrived, on another node
     bool running = false;
     Nanos started{};
   };
   struct Unit {
     std::array<Line, 3> lines;
-    std::array<std::size_t, 2> classes{};  // of its uploads, of its downloads
+    std::array<std::size_t, 2> classes{};  // flow classes of uploads and of downloads
     std::uint32_t node = 0;
     unsigned running = 0;
     Nanos busy_since{}, busy{};
   };
-  // What a link is for, by its position: one up and one down of each node, then node 0's to others,
-  // and back.
+  // A link, by position: one up and one down per node, then node 0's to the others, and back.
   struct Link {
     SharedLink shared;
-    std::uint64_t looked = 0;  // how often its next end was put into link_events_: the last counts
+    std::uint64_t looked = 0;  // number of ends pushed to link_events_; only the last one is valid
     explicit Link(const LinkRate& rate) : shared(rate) {}
   };
-  struct LinkEvent {  // a flow of a link ends
+  struct LinkEvent {  // end of a flow on a link
     Nanos at{};
     std::size_t link = 0;
     std::uint64_t looked = 0;
@@ -112,27 +112,28 @@ class QueueModel {
   };
   struct Message {
     double bytes = 0;
-    Nanos leaves{};  // not before
+    Nanos leaves{};  // earliest time
     std::uint32_t device = 0;
-    Queue queue = upload;  // of the command that it brings
-    Ended ended;           // what it tells
+    Queue queue = upload;  // queue of the command that it carries
+    Ended ended;           // end of a command that it reports
   };
   struct Route {  // messages to a node, or from it
-    std::deque<Message> waiting,
-        moving;  // the first of `waiting` may be under way; moving: they arrive after the latency
-    bool busy = false;  // with the first that waits
+    // `waiting`: the first may be under way; `moving`: they arrive after the latency.
+    std::deque<Message> waiting, moving;
+    bool busy = false;  // the first of `waiting` is under way
     std::size_t flow_class = 0;
   };
-  struct Direction {            // node 0's link
+  struct Direction {            // one direction of node 0's link
     std::vector<Route> routes;  // by node
-    unsigned carrying = 0;      // messages
+    unsigned carrying = 0;      // number of messages
     Nanos since{}, busy{};
   };
   enum class What : std::uint8_t { duration, leaves, arrives };
-  struct Event {  // `duration`: that of the command at the head of a queue is over. Of messages:
-                  // `device` is the node, `queue` the way
+  // `duration`: the duration of the command at the head of a queue is over. For messages `device`
+  // is the node, and `queue` the direction.
+  struct Event {
     Nanos at{};
-    std::uint64_t number = 0;  // events of one moment in the order they were made
+    std::uint64_t number = 0;  // order of events of the same time
     std::uint32_t device = 0;
     Queue queue = upload;
     What what = What::duration;
@@ -168,8 +169,8 @@ class QueueModel {
   Direction sending_, receiving_;
   Nanos hands_out_until_{}, handing_out_{};
   std::vector<std::uint32_t> arrived_;  // scratch of advance()
-  std::vector<std::pair<std::size_t, std::uint32_t>>
-      due_;  // flows that ended as another began on their link
+  // Flows that ended while another began on their link.
+  std::vector<std::pair<std::size_t, std::uint32_t>> due_;
 };
 
 }  // namespace mgpu

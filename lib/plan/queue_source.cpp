@@ -1,4 +1,4 @@
-// Queues of the devices.
+// Implements the queues of the devices.
 #include "lib/plan/queue_source.hpp"
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 namespace mgpu {
 namespace {
 
-constexpr double kShrink =
-    6;  // a piece is this part of what is left of the queue, while that is not too little
-constexpr double kLong = 2e-3;  // seconds of a piece: a hundred times the moment between two
+// A piece is 1/6 of the rest of the queue, if that is large enough.
+constexpr double kShrink = 6;
+constexpr double kLong = 2e-3;  // in seconds; a piece of a hundred times the gap between two
 
 }  // namespace
 
@@ -46,8 +46,8 @@ QueueSource::QueueSource(const PlanRequest& request, double most_pieces,
   }
 }
 
-// What ends together: items / rate + pieces * overhead is the same for all. A device that its
-// pieces would cost more than half of that is given half.
+// Returns weights with which all end together: items / rate + pieces * overhead is equal for all.
+// The overhead counts as at most half of the end.
 std::vector<double> QueueSource::weights_with_pieces(std::vector<double> rates) const {
   if (!observed_.timed()) return rates;
   const double all = std::accumulate(rates.begin(), rates.end(), 0.0);
@@ -55,8 +55,8 @@ std::vector<double> QueueSource::weights_with_pieces(std::vector<double> rates) 
   double paid = 0;                             // items
   for (std::uint32_t i = 0; i < rates.size(); ++i) {
     if (!(rates[i] > 0)) continue;
-    const double least =
-        items_ * rates[i] / all / least_[i];  // so many of the least would be a fair share
+    // Pieces of least size in a fair share.
+    const double least = items_ * rates[i] / all / least_[i];
     const double pieces =
         least <= kShrink ? least : kShrink + std::log(least / kShrink) / -std::log1p(-1 / kShrink);
     costs[i] = observed_.overhead({i}) * pieces;
@@ -74,7 +74,7 @@ void QueueSource::set_least_pieces() {
   const double all = std::accumulate(rates.begin(), rates.end(), 0.0),
                average = average_rate(rates);
   const double share = launch_share(rates);
-  const double time = all > 0 ? items_ / all : 0;  // of a perfect split
+  const double time = all > 0 ? items_ / all : 0;  // time of a perfect split
   least_.resize(ledger_.size());
   for (std::uint32_t i = 0; i < least_.size(); ++i) {
     const double most = i < most_.size() ? most_[i] : most_pieces_;
@@ -109,7 +109,7 @@ void QueueSource::finished(DeviceIndex device, const Slice& slice, Nanos busy) {
   ledger_.finished(device, slice);
   observed_.finished(device, slice, busy);
   common_end_.reset();
-  if (first) set_least_pieces();  // only now is it known what a launch is beside them
+  if (first) set_least_pieces();  // only now is the cost of a launch known relative to the rates
 }
 
 void QueueSource::rejected(DeviceIndex device, const Slice& slice, Items at_most) {
@@ -141,8 +141,8 @@ double QueueSource::queue_end(DeviceIndex device) const {
 
 void QueueSource::steal_if_idle(DeviceIndex thief) {
   if (ledger_.owned(thief) > 0 || ledger_.shared() > 0 || !ledger_.is_able(thief)) return;
-  // Largest estimated remaining time, not largest count: a slow device with little left is the one
-  // to help.
+  // The victim is the device with the largest estimated remaining time, not the largest number of
+  // items: a slow device with few items needs help most.
   DeviceIndex victim = thief;
   double last = 0;
   for (std::uint32_t i = 0; i < ledger_.size(); ++i) {
@@ -155,8 +155,9 @@ void QueueSource::steal_if_idle(DeviceIndex thief) {
   if (victim != thief) steal(thief, victim, last);
 }
 
-// As much as lets both end together: a share r_thief / (r_thief + r_victim) of what the victim has
-// left when both are free now, less by what the thief still has in flight and the launch it pays.
+// Moves the amount that lets both end together: r_thief / (r_thief + r_victim) of the victim's
+// remaining items if both are free now, less what the thief still has in flight and the launch it
+// pays for.
 void QueueSource::steal(DeviceIndex thief, DeviceIndex victim, double before) {
   const double mine = observed_.rate(thief), theirs = observed_.rate(victim),
                cost = move_cost(thief);
@@ -174,28 +175,28 @@ Items QueueSource::own_piece(DeviceIndex device) const {
   const auto left = static_cast<double>(ledger_.owned(device));
   if (left == 0) return 0;
   const double size = std::max(left / kShrink, least_[device.value]);
-  const double pieces = std::max(
-      1.0, std::round(left / size));  // all alike: a small remainder at the end would cost a launch
+  // Equal pieces: a small remainder at the end would cost a launch.
+  const double pieces = std::max(1.0, std::round(left / size));
   const Items items =
       round_up(static_cast<Items>(std::ceil(left / pieces - 1e-6)), ledger_.granularity());
   return items <= ledger_.piece(device) ? items
                                         : even_piece(ledger_, device, ledger_.owned(device));
 }
 
-// What is in flight cannot be moved any more, also when the device turns out slower. Where nothing
-// is transferred a second slice gains the moment between two, 20 us on an H200. So pieces that take
-// long beside that come singly: trees of 2^30 leaves took two of them 1.3 % longer than equal
-// shares instead of 0.9, but 74 ms instead of 83 when one slowed down to half in mid-run. On CPUs
-// the moment is longer than that gains.
+// Work in flight cannot be moved any more, even if the device turns out to be slower. Without
+// transfers a second slice in flight only saves the gap between two, 20 us on an H200. So pieces
+// that are long relative to the gap are issued one at a time: trees of 2^30 leaves on two H200 then
+// took 1.3 % longer than equal shares instead of 0.9, but 74 ms instead of 83 when one device
+// slowed down to half speed in mid-run. CPUs are excluded, as their gap costs more than that gains.
 bool QueueSource::keeps_in_reach(DeviceIndex device, Items piece) const {
   const bool singly = device.value < singly_.size() && singly_[device.value];
   return singly && ledger_.flights(device) > 0 && observed_.timed() &&
          static_cast<double>(piece) / observed_.rate(device) > kLong;
 }
 
-// A second slice in flight is out of the reach of others. So near the end, a device that is behind
-// them holds one only: its next would end after the time at which all together could have finished
-// everything. A quarter of a piece is no reason.
+// Other devices cannot take over a second slice in flight. So near the end a late device has only
+// one: its next would end after the time at which all devices together could have finished
+// everything, by more than a quarter of a piece.
 bool QueueSource::ends_late(DeviceIndex device, Items piece) {
   if (ledger_.flights(device) == 0 || ledger_.able() < 2) return false;
   if (!common_end_) {

@@ -1,7 +1,7 @@
-// QueueSource: every device has a queue of its own, one contiguous range that it is given from the
-// front in shrinking pieces; what is not yet issued may move to another's queue, from the tail.
-// When it moves is what strategies on top of it decide. Work of lost devices, and what a device
-// turns out not to take, is shared by all others, as in lib/plan/static_source.hpp.
+// QueueSource: every device has its own queue, one contiguous range that is issued from the front
+// in shrinking pieces. Work that is not yet issued may move to another's queue, from the tail;
+// strategies derived from this class decide when. Work of lost devices, and work that a device
+// turns out not to be able to take, is shared by all others, as in lib/plan/static_source.hpp.
 #pragma once
 
 #include <optional>
@@ -15,10 +15,11 @@ namespace mgpu {
 
 class QueueSource : public SliceSource {
  public:
-  // A piece is a sixth of what is left of a queue, but at least 1/most_pieces of a fair share, and
-  // more where launches would cost over 2 % of the run, or 4 % where one device is three times as
-  // fast; pieces of that least size are all alike. Shares are in proportion to `weights`, one per
-  // device; without any, as estimates say that all end together, each with what its pieces cost.
+  // A piece is a sixth of the rest of a queue, but at least 1/most_pieces of a fair share, and more
+  // if launches would cost over 2 % of the run, or 4 % if one device is three times as fast; pieces
+  // of that least size are equal. Shares are proportional to `weights`, one per device. Without
+  // weights they are such that, by the estimates, all devices end together, including the cost of
+  // their pieces.
   QueueSource(const PlanRequest& request, double most_pieces,
               const std::optional<std::vector<double>>& weights = std::nullopt);
 
@@ -30,21 +31,21 @@ class QueueSource : public SliceSource {
   std::vector<Items> first_shares() const override { return shares_; }
 
  protected:
-  // Before a device is answered: the moment to move work.
+  // Moves work between queues; called before a device is answered.
   virtual void balance(DeviceIndex asking) = 0;
 
   Ledger& ledger() { return ledger_; }
   const Ledger& ledger() const { return ledger_; }
   const ObservedRates& observed() const { return observed_; }
-  // Seconds that a slice which a device would not have had costs: its kernels at least, transfers,
-  // and what it leaves to merge. 0 while nothing is timed.
+  // Returns the seconds that an additional slice costs a device: at least its kernels, transfers,
+  // and what it adds to the merge. 0 while nothing is timed.
   double move_cost(DeviceIndex device) const {
     return observed_.timed() ? move_costs_[device.value] : 0;
   }
-  // When it would finish its queue, with nothing moved.
+  // Returns when the device would finish its queue if nothing were moved.
   double queue_end(DeviceIndex device) const;
-  // A device that has run out takes from the tail of the queue that would end last, where that
-  // pays.
+  // If the device has no work left, moves work to it from the tail of the queue that would end
+  // last, if that gains time.
   void steal_if_idle(DeviceIndex thief);
 
  private:
@@ -60,12 +61,13 @@ class QueueSource : public SliceSource {
   ObservedRates observed_;
   std::vector<Items> shares_;
   double items_, most_pieces_;
-  std::vector<double> least_;  // items a piece has at least, per device
-  std::vector<double> most_;   // pieces of each device that was there at the beginning
+  std::vector<double> least_;  // least items of a piece, per device
+  std::vector<double> most_;   // most pieces of each initial device
   std::vector<double> move_costs_;
-  std::vector<bool> singly_;          // the device is given pieces that take long one at a time
-  std::optional<double> common_end_;  // of all that is not issued, until something is issued or
-                                      // ends; what is moved does not change it
+  std::vector<bool> singly_;  // whether the device gets long pieces one at a time
+  // End of all work that is not issued; invalid once a slice is issued or ends. Moves do not change
+  // it.
+  std::optional<double> common_end_;
 };
 
 }  // namespace mgpu

@@ -52,7 +52,7 @@ class KeptShares final : public SliceSource {
   std::vector<Items> shares_;
   std::vector<Slice> ranges_;
   std::vector<bool> given_;
-  Items left_ = 0;  // unfinished
+  Items left_ = 0;  // unfinished items
   std::optional<Borders> borders_;
 };
 

@@ -10,8 +10,8 @@
 namespace mgpu {
 namespace {
 
-constexpr Items kMostDevicePieces =
-    Items{1} << 20;  // of the work: each device's share is pipelined, however many they are
+// Most pieces of the work: each device's share is pipelined, however many devices there are.
+constexpr Items kMostDevicePieces = Items{1} << 20;
 
 ScenarioEstimates estimates_of(const Scenario& scenario, Mode mode) {
   std::vector<std::size_t> devices(scenario.devices.size());
@@ -19,7 +19,8 @@ ScenarioEstimates estimates_of(const Scenario& scenario, Mode mode) {
   return estimates_among(scenario, mode, devices, kMostDevicePieces);
 }
 
-// The second sample of a strategy that learns follows what the first showed.
+// Simulates a sample. For a strategy that learns it is the second one, which follows what the first
+// showed.
 Simulation sample(const Scenario& scenario, const StrategyChoice& strategy, Mode mode,
                   const ScenarioEstimates& estimates) {
   const PlanRequest told = request_of(scenario.work, mode, estimates.given);

@@ -1,5 +1,5 @@
-// Scaling: what more nodes gain, for the same work (strong) and for as much work a node (weak).
-// Each row is one simulation.
+// Scaling: predicts the gain of more nodes, for the same work (strong) and for a constant amount of
+// work per node (weak). Each row is one simulation.
 #pragma once
 
 #include <functional>
@@ -22,11 +22,11 @@ struct ScalingRow {
   Scales scales = Scales::strong;
   std::size_t nodes = 0, devices = 0;
   Items items = 0;
-  double rates = 0;       // items/s of all devices together, if nothing but computing took time
-  Nanos time{};           // 0: it could not be placed
-  double speedup = 0;     // items/s beside that of the first row of its series
-  double efficiency = 0;  // that, beside how many times as fast the devices are: 1 is perfect
-  Nanos sending{}, receiving{}, handing_out{};  // as Simulation has them
+  double rates = 0;       // items/s of all devices together, from their compute rates alone
+  Nanos time{};           // 0: the work could not be placed
+  double speedup = 0;     // items/s relative to the first row of its series
+  double efficiency = 0;  // speed-up divided by the ratio of `rates`: 1 is perfect
+  Nanos sending{}, receiving{}, handing_out{};  // see Simulation
   std::string why_not;
 };
 
@@ -34,20 +34,22 @@ struct ScalingRequest {
   std::vector<StrategyChoice> strategies;
   std::vector<Mode> modes;
   std::vector<std::size_t> nodes;  // ascending
-  std::size_t stated_on =
-      1;  // so many nodes the work of the scenario is for, where it is to grow with them
+  // Number of nodes that the work of the scenario is for, in weak scaling.
+  std::size_t stated_on = 1;
 };
 
-// By mode, strategy, and strong before weak: a series, over all numbers of nodes. `begins` is told
-// of each row before it, and returns whether to go on. Throws as on_nodes() and simulate().
+// Returns a series, over all numbers of nodes, for each mode and strategy, strong before weak.
+// `begins` is called before each row is simulated, and returns whether to continue. Throws what
+// on_nodes() and simulate() throw.
 std::vector<ScalingRow> simulate_scaling(const Scenario& scenario, const ScalingRequest& request,
                                          const std::function<bool(const ScalingRow&)>& begins);
 
-// What `auto` would do with it, on all of its devices. Throws as choose_plan().
+// Returns what `auto` would choose for the scenario on all of its devices. Throws what
+// choose_plan() throws.
 PlanChoice plan_scenario(const Scenario& scenario, Mode mode);
 
-// Of one series, from times, items and rates: speed-ups and efficiencies beside its first row that
-// has a time.
+// Computes the speed-ups and efficiencies of one series from times, items and rates, relative to
+// its first row that has a time.
 void compare_with_first(std::span<ScalingRow> series);
 
 }  // namespace mgpu

@@ -15,11 +15,12 @@
 namespace mgpu {
 namespace {
 
-constexpr Items kPiecesOfShare = 8;  // the first upload and the last download of eight stick out
+// The first upload and the last download of eight pieces do not overlap.
+constexpr Items kPiecesOfShare = 8;
 constexpr Items kMostSlices = 200'000;
 
-// A link of a device that is new is that of the last two there were; where there was one, nothing
-// is known of any.
+// Returns the links extended to `devices`: a new device's links are like that between the last two
+// known devices. With one known device no link is known.
 PeerLinks grown(const PeerLinks& links, std::size_t devices) {
   const std::size_t known = links.devices();
   if (known < 2) return {};
@@ -29,7 +30,7 @@ PeerLinks grown(const PeerLinks& links, std::size_t devices) {
   return all;
 }
 
-// In larger company each contends with more others.
+// Adds the contention of a device with `more` other devices.
 DeviceEstimate among(DeviceEstimate estimate, std::size_t more) {
   estimate.fixed += estimate.per_peer_contention * static_cast<std::int64_t>(more);
   return estimate;
@@ -44,7 +45,7 @@ DeviceEstimate slowed(DeviceEstimate estimate, double slow) {
   return estimate;
 }
 
-// Numbers devices through all nodes, unlike ids over ranks.
+// Returns an id. Devices are numbered through all nodes, unlike ids of ranks.
 std::string id_of(std::size_t index, std::uint32_t node) {
   return node == 0 ? fmt::format("0:{}", index) : fmt::format("{}/0:{}", node, index);
 }
@@ -165,7 +166,7 @@ SetEstimates while_at_work(const ScenarioEstimates& estimates, std::span<const I
   }
   if (!estimates.alone[at]) return set;
   set.devices[at] = *estimates.alone[at];
-  // Links and merge were corrected by how the devices did together.
+  // Links and merge were corrected by a sample of several devices.
   set.link_up = estimates.given.link_up;
   set.link_down = estimates.given.link_down;
   set.merge = estimates.given.merge;
@@ -212,7 +213,7 @@ Scenario on_nodes(const Scenario& scenario, std::size_t count) {
   if (all.given) all.given->devices.clear();
   if (count > 1) all.exchange = {};
   if (count > 1 && all.given) all.given->exchange = {};
-  std::size_t first = 0;  // of the node's
+  std::size_t first = 0;  // position of the node's first device
   for (std::size_t node = 0; node < count; ++node) {
     if (node > 0 && node < known.size()) first += known[node - 1];
     const std::size_t devices = known[std::min(node, known.size() - 1)];

@@ -1,4 +1,4 @@
-// The rules.
+// Implements the chunk rules.
 #include "lib/plan/self_scheduling.hpp"
 
 #include <algorithm>

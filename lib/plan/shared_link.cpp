@@ -31,7 +31,7 @@ bool SharedLink::is_limited(std::size_t flow_class) const {
   return capacity_.limited() || std::isfinite(classes_[flow_class].own);
 }
 
-// Rates have not changed since the last time.
+// Adds what was carried since the last call; rates have not changed since then.
 void SharedLink::advance() {
   if (advanced_to_ == now_) return;
   const auto passed = static_cast<double>((now_ - advanced_to_).count());
@@ -44,7 +44,7 @@ void SharedLink::start(std::size_t flow_class, double bytes, std::uint32_t id) {
   advance();
   Class& mine = classes_[flow_class];
   if (mine.flows.empty()) {
-    mine.carried = 0;  // small numbers keep their digits
+    mine.carried = 0;  // small numbers keep their precision
     const auto after = std::lower_bound(
         busy_.begin(), busy_.end(), mine.own,
         [&](std::size_t index, double value) { return classes_[index].own < value; });
@@ -57,7 +57,8 @@ void SharedLink::start(std::size_t flow_class, double bytes, std::uint32_t id) {
   stale_ = true;
 }
 
-// To the nearest nanosecond, as every time here: it is over when less than half of one is left.
+// Rounds to the nearest nanosecond, as all times here: a flow is over when less than half of one is
+// left.
 Nanos SharedLink::Class::rest() const {
   return from_seconds(std::max(0.0, (flows.front().ends_at - carried) / rate) * 1e-9);
 }
@@ -87,8 +88,9 @@ void SharedLink::advance(Nanos now, std::vector<std::uint32_t>& ended) {
   now_ = now;
   if (!ends) return;
   advance();
-  stale_ = true;  // also when rounding leaves a flow a last nanosecond: its end is to be found
-                  // again, or nobody would get on
+  // Also if rounding leaves a flow a last nanosecond: its end must be found again, or time would
+  // stop.
+  stale_ = true;
   for (const std::size_t index : busy_) {
     Class& each = classes_[index];
     while (!each.flows.empty() && each.rest() == Nanos{}) {

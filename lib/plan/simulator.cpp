@@ -1,6 +1,6 @@
-// Devices that act as DevicePolicy says, on the clock of a QueueModel. As the executor does on a
-// virtual clock, they act in the order of their index, and as often as somebody got on. Failures
-// are not simulated.
+// Simulates devices that act as DevicePolicy says, on the clock of a QueueModel. As in the executor
+// on a virtual clock, they act in the order of their index, and repeatedly until none makes
+// progress. Failures are not simulated.
 #include "lib/plan/simulator.hpp"
 
 #include <fmt/format.h>
@@ -24,16 +24,17 @@
 namespace mgpu {
 namespace {
 
-// Devices that were answered to wait ask again whenever a slice has ended, as workers do. Of more
-// than this only some do, in turn: asking 1,024 at each of 16,384 events takes 0.2 s, and one that
-// is asked 16 events late loses a thousandth.
+// Number of waiting devices that ask again when a slice has ended, as workers do; the others have
+// their turn later. Asking 1,024 at each of 16,384 events takes 0.2 s, and a device that is asked
+// 16 events late loses a thousandth.
 constexpr std::size_t kWaitersAsked = 64;
-// Of many thousands fewer, as there are as many more events in the time of a slice.
+// Returns a smaller number for many thousands of devices, as there are proportionally more events
+// in the time of a slice.
 constexpr std::size_t waiters_asked(std::size_t devices) {
   return std::clamp<std::size_t>(65536 / std::max<std::size_t>(devices, 1), 16, kWaitersAsked);
 }
 
-// A set of devices that is walked through in order.
+// A set of devices that is iterated in order.
 class DeviceSet {
  public:
   explicit DeviceSet(std::size_t devices) : words_((devices + 63) / 64, 0) {}
@@ -102,34 +103,34 @@ class Simulator {
   using Kind = SimulatedBatch::Kind;
   struct Batch {
     Kind kind = Kind::slice;
-    unsigned pending = 0;  // commands under way
+    unsigned pending = 0;  // number of commands under way
     Slice slice;
     Nanos enqueued{};
     Nanos started = Nanos::max(), ended{};
-    std::vector<SimulatedCommand> commands = {};  // for the log
+    std::vector<SimulatedCommand> commands = {};  // only for the log
   };
   struct Unit {
     std::deque<Batch> in_flight;
-    std::uint64_t first_tag = 0;  // of the front of in_flight; the tags of the others follow
+    std::uint64_t first_tag = 0;  // tag of the front of in_flight; those of the others follow
     DevicePolicy policy;
     bool prepared = false;
-    bool waiting = false;  // in waiting_
-    std::optional<std::uint64_t> waits =
-        {};  // for everybody's signal: the tag of that command, which has not ended
+    bool waiting = false;  // whether it is in waiting_
+    // Tag of the command that waits for all members' signals, until it has ended.
+    std::optional<std::uint64_t> waits = {};
     struct Rounds {
-      std::uint64_t tag = 0;  // of the command that is all of them
+      std::uint64_t tag = 0;  // tag of the command that stands for all rounds
       Nanos computes{}, waits{};
     };
-    std::optional<Rounds> rounds =
-        {};  // of its first slice, where devices exchange data after them
+    // Rounds of its first slice, if devices exchange data after them.
+    std::optional<Rounds> rounds = {};
     Nanos prepared_at{};
     Nanos previous_end{};
-    std::size_t piece = 0;  // of a gathered input, that the log has next
+    std::size_t piece = 0;  // next piece of a gathered input in the log
     IntervalSet taken;
   };
 
-  // Bits of a tag that mark commands which do not compute a slice. kSignals ones signal the others;
-  // the rounds of kRounds ones are logged by themselves.
+  // Bits of a tag that mark special commands: kPuts puts gathered pieces, kSignals signals the
+  // others, kWaits waits for them; kRounds computes rounds, which are logged one by one.
   static constexpr std::uint64_t kSignals = std::uint64_t{1} << 63, kPuts = kSignals >> 1,
                                  kWaits = kSignals >> 2, kRounds = kSignals >> 3,
                                  kWhat = kSignals | kPuts | kWaits | kRounds;
@@ -147,7 +148,7 @@ class Simulator {
   bool goes_in_rounds() const { return request_.rounds > 0 && request_.exchange.rounds > 0; }
   bool transfers() const { return request_.mode.transfers(); }
 
-  // Rounds, until nobody has anything to do at this moment.
+  // Lets devices act until none has anything to do at this moment.
   void act() {
     for (std::size_t n = std::exchange(slice_ended_, false)
                              ? std::min(waiting_.size(), waiters_asked(units_.size()))
@@ -164,7 +165,8 @@ class Simulator {
     active_.for_each([&](std::uint32_t i) { rest(i); });
   }
 
-  // With enough in flight, or while it collects, it does not care for what others do.
+  // Deactivates a device, which asks again later if it could take more. With enough in flight, or
+  // while it collects, it does not depend on other devices.
   void rest(std::uint32_t i) {
     Unit& unit = units_[i];
     active_.remove(i);
@@ -174,7 +176,7 @@ class Simulator {
   }
 
   bool step(std::uint32_t i) {
-    // All who exchange data take part, with or without a slice.
+    // All devices that exchange data take part, with or without a slice.
     if (exchange_.is_member(i) && !units_[i].prepared) prepare(i);
     const bool progress = retire(i);
     return act(i) || progress;
@@ -223,7 +225,8 @@ class Simulator {
     return progress;
   }
 
-  // One slice a round: workers start together, and while one enqueues what it got, the others ask.
+  // Takes at most one slice: workers start together, and while one enqueues its slice, the others
+  // ask.
   bool act(std::uint32_t i) {
     Unit& unit = units_[i];
     bool progress = false;
@@ -295,7 +298,7 @@ class Simulator {
     unit.waits = tag | kWaits;
   }
 
-  // Whoever waits goes on when all have signalled.
+  // Ends the waits of all devices once all members have signalled.
   void end_waits() {
     if (exchange_.members().empty() || signalled_ < exchange_.members().size()) return;
     for (std::uint32_t i = 0; i < units_.size(); ++i) {
@@ -306,7 +309,7 @@ class Simulator {
   }
 
   // Sets how long each member takes for its rounds, once all have begun the first. Exchanges are
-  // spread evenly over the rounds but the last.
+  // spread evenly over all rounds but the last.
   void time_rounds() {
     if (rounds_timed_ || exchange_.members().empty() || !goes_in_rounds()) return;
     std::vector<Nanos> at(units_.size()), ended(units_.size()), exchange(units_.size());
@@ -320,7 +323,7 @@ class Simulator {
     }
     rounds_timed_ = true;
     const std::vector<Nanos> begin = at;
-    // More rounds than these go as they do, on the average.
+    // Number of rounds that are simulated one by one; the others are assumed to take their average.
     constexpr std::int64_t kStepped = 1 << 14;
     const std::int64_t rounds = request_.rounds, exchanging = std::max<std::int64_t>(rounds - 1, 1);
     const std::int64_t stepped = log_ != nullptr ? rounds : std::min(rounds, kStepped);
@@ -373,15 +376,15 @@ class Simulator {
     model_.enqueue({i}, QueueModel::compute, duration, 0, tag);
   }
 
-  // Nothing to move is not a command: it costs no latency either.
+  // No command is enqueued if there is nothing to move, which then costs no latency either.
   void transfer(std::uint32_t i, std::uint64_t tag, QueueModel::Queue queue, double bytes) {
     if (!(bytes > 0)) return;
     ++units_[i].in_flight.back().pending;
     model_.enqueue({i}, queue, request_.devices[i].transfer, std::round(bytes), tag);
   }
 
-  // Nothing is under way: all are asked once more, in case a source has work after all for one that
-  // it answered to wait.
+  // Asks all devices once more, as nothing is under way: a source may have work for a device that
+  // it told to wait. Returns whether all items are finished.
   bool everyone_is_done() {
     const std::uint64_t before = given_;
     if (finished_ == request_.items) {
@@ -404,7 +407,7 @@ class Simulator {
 
   Simulation summary() {
     std::vector<std::size_t> parts;
-    bool combines = exchange_.combines();  // not where one has a part that was not to have any
+    bool combines = exchange_.combines();  // false if a device that is no member has a part
     for (std::uint32_t i = 0; i < units_.size(); ++i) {
       SimulatedDevice& device = result_.devices[i];
       device.busy = model_.busy({i});
@@ -450,7 +453,7 @@ class Simulator {
     }
   }
 
-  // Logs a put to each of the others, one after another from `begin` on, until `end` at most.
+  // Logs a put to each of the others, one after another, from `begin` until `end` at most.
   void log_puts(std::size_t i, std::vector<SimulatedCommand>& commands, Nanos begin, Nanos end,
                 const auto& size_for) {
     for (const std::size_t to : exchange_.members()) {
@@ -464,10 +467,10 @@ class Simulator {
 
   struct Round {
     std::uint32_t number = 0;
-    Bytes exchanges = 0;  // after it
+    Bytes exchanges = 0;  // number of exchanges after it
     Nanos begin{}, ended{}, next{};
   };
-  // Logs a round: the member sends to its two neighbours and waits for the one that comes `last`.
+  // Logs a round: the member sends to its two neighbours and waits for the later one, `last`.
   void log_round(std::size_t i, const Round& round, std::size_t last) {
     using enum SimulatedCommand::Kind;
     Unit& unit = units_[i];
@@ -515,14 +518,14 @@ class Simulator {
   const ExchangeModel exchange_;
   QueueModel model_;
   std::vector<Unit> units_;
-  DeviceSet active_;                   // may have something to do at this moment
-  std::deque<std::uint32_t> waiting_;  // would take more, longest unasked first
+  DeviceSet active_;                   // devices that may have something to do at this moment
+  std::deque<std::uint32_t> waiting_;  // devices that could take more, longest unasked first
   bool slice_ended_ = false;           // since the last act()
-  std::uint64_t version_ = 1;  // counts finished slices: after each, those who wait ask again
+  std::uint64_t version_ = 1;  // counts finished slices: after each, waiting devices ask again
   Items given_ = 0, finished_ = 0;
-  std::size_t taking_part_ = 0;  // devices that were given something
+  std::size_t taking_part_ = 0;  // number of devices that were given something
   bool rounds_timed_ = false;
-  std::size_t signalled_ = 0;  // devices, that they have put what the others gather
+  std::size_t signalled_ = 0;  // number of devices that have put the pieces that the others gather
   std::vector<QueueModel::Ended> ended_;
   Simulation result_;
 };

@@ -1,6 +1,6 @@
-// Simulator: a SliceSource driven with the estimates of its own request, on a clock of its own.
-// Every prediction is made here, by the same source that will run. Pure and fast: `auto` asks it
-// for many candidates.
+// Simulator: drives a SliceSource with the estimates of its own request, on a virtual clock. Every
+// prediction is made here, with the same source that will run. Pure and fast: `auto` simulates many
+// candidates.
 #pragma once
 
 #include <optional>
@@ -13,20 +13,20 @@ namespace mgpu {
 struct SimulatedDevice {
   Items items = 0;
   std::size_t slices = 0;
-  Nanos busy{};    // union of its commands
-  Nanos finish{};  // end of its collect; 0 when it was given nothing
+  Nanos busy{};    // total time with any command running
+  Nanos finish{};  // end of its collect; 0 if it was given nothing
 };
 
-// Says when a device ran a command. put: into the memory of `peer`; wait: for data from it.
+// Time in which a device ran a command. put: into the memory of `peer`; wait: for data from it.
 struct SimulatedCommand {
   enum class Kind { upload, compute, download, put, wait } kind = Kind::compute;
   Nanos started{}, ended{};
   Bytes bytes = 0;
-  DeviceIndex peer{};                       // of a put or a wait
-  std::optional<std::uint32_t> round = {};  // of work that goes in rounds
+  DeviceIndex peer{};                       // for a put or a wait
+  std::optional<std::uint32_t> round = {};  // for iterative work
 };
 
-// Has the commands that a device enqueued at once.
+// Commands that a device enqueued at once.
 struct SimulatedBatch {
   enum class Kind { prepare, slice, collect, merge } kind = Kind::slice;
   DeviceIndex device;
@@ -36,25 +36,29 @@ struct SimulatedBatch {
 };
 
 struct Simulation {
-  Nanos makespan{};  // merge included
+  Nanos makespan{};  // includes the merge
   Nanos merge{};
-  Nanos sending{}, receiving{}, handing_out{};  // with a network: how long node 0's link carried
-                                                // something, and its messages took it
+  // Times in which node 0's link was in use, each way, and time that node 0 took for messages; 0
+  // without a network.
+  Nanos sending{}, receiving{}, handing_out{};
   std::vector<SimulatedDevice> devices;
 };
 
-// The model: as the executor does it, two slices in flight per device; three in-order queues
-// (upload, compute, download) whose times are those of DeviceEstimate; uploads of all devices share
-// `link_up` (each at most its own `up`, the rest shared fairly at every moment), downloads
-// `link_down`; a device that took part pays `fixed`, less where others did not; the merge follows
-// the last one. Where devices exchange data (lib/plan/exchange.hpp), each of them first uploads its
-// part of the replicated inputs in pieces, puts each piece to the others in its compute queue,
-// signals them and waits for them; after each round that ends in an exchange none goes on before
-// all have come, and what is sent to it has arrived; and the merge is what they combine. With a
-// network (lib/plan/network.hpp) devices of other nodes are told in messages, and `link_up`,
-// `link_down` are those of each node. Every device's `items_per_s` must be known: Error(usage)
-// otherwise. Error(internal) when the source never ends. `log`, where it is given, is appended what
-// devices did; nothing of a chain.
+// Simulates a sample. Its model:
+// - As in the executor, each device has two slices in flight and three in-order queues (upload,
+//   compute, download), whose times are those of DeviceEstimate.
+// - Uploads of all devices share `link_up` (each at most its own `up`, the rest shared fairly at
+//   every moment), downloads share `link_down`.
+// - A device that took part pays `fixed`, less if some devices did not; the merge follows the last
+//   device.
+// - Devices that exchange data (lib/plan/exchange.hpp) first upload their parts of the replicated
+//   inputs in pieces, put each piece to the others in the compute queue, signal them and wait for
+//   them. After each iteration that ends in an exchange, none continues before all have arrived,
+//   and its data have. The merge is then what they combine.
+// - With a network (lib/plan/network.hpp) commands for devices of other nodes travel in messages,
+//   and `link_up` and `link_down` are those of each node.
+// Throws Error(usage) if a device's `items_per_s` is not known, and Error(internal) if the source
+// never ends. Appends what devices did to `log`, if it is given; nothing for a chain.
 Simulation simulate(const PlanRequest& request, SliceSource& source,
                     std::vector<SimulatedBatch>* log = nullptr);
 

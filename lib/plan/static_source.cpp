@@ -1,4 +1,4 @@
-// Contiguous shares, handed out in pieces.
+// Hands out contiguous shares in pieces.
 #include "lib/plan/static_source.hpp"
 
 #include <algorithm>
@@ -56,11 +56,11 @@ class StaticSource final : public SliceSource {
   std::vector<Items> shares_;
 };
 
-// Moves cuts between shares where that saves more of the merge than a share becomes longer: by the
-// estimates, where rates are known.
+// Moves cuts between shares if that saves more of the merge than the longer share costs, by the
+// estimates, if rates are known.
 void even_cuts(const PlanRequest& request, std::vector<Items>& shares) {
   if (!request.merge.tree) return;
-  constexpr Items kPart = 16;  // of the smaller share at most
+  constexpr Items kPart = 16;  // a cut moves by at most 1/16 of the smaller share
   const double per_part = seconds(merge_per_part(request));
   Items cut = 0;
   for (std::size_t i = 0, next = 1; next < shares.size(); ++next) {
@@ -77,8 +77,8 @@ void even_cuts(const PlanRequest& request, std::vector<Items>& shares) {
     };
     const double saved =
         per_part * (static_cast<double>(nodes(cut)) - static_cast<double>(nodes(better)));
-    const double rate = request.devices[better > cut ? i : next]
-                            .items_per_s;  // of the one whose share becomes longer
+    // Rate of the device whose share becomes longer.
+    const double rate = request.devices[better > cut ? i : next].items_per_s;
     const auto moved = static_cast<double>(better > cut ? better - cut : cut - better);
     if (rate > 0 && saved > moved / rate) {
       shares[i] = better - begin;
@@ -104,7 +104,7 @@ std::vector<Items> shares_by_weight(const PlanRequest& request, std::vector<doub
     any = any || weights[i] > 0;
   }
   if (!any) weights.assign(takes_part.begin(), takes_part.end());
-  // With no device able, the ledger says so; with nothing to do, nobody has to be.
+  // If no device is able, the ledger reports it, unless there is nothing to do.
   if (std::find(takes_part.begin(), takes_part.end(), true) == takes_part.end())
     return std::vector<Items>(weights.size(), 0);
   std::vector<Items> shares = apportion(request.items, request.granularity, weights);

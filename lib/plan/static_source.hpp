@@ -1,6 +1,6 @@
-// The SliceSource of every strategy that decides shares beforehand: each device owns one contiguous
-// range and is given it in pieces of its `pipeline`. Work of lost devices, and what a device turns
-// out not to take, is shared by all others in shrinking pieces.
+// SliceSource of every strategy that decides shares beforehand: each device owns one contiguous
+// range and is given it in pieces of its `pipeline`. Work of lost devices, and work that a device
+// turns out not to be able to take, is shared by all others in shrinking pieces.
 #pragma once
 
 #include <memory>
@@ -10,20 +10,21 @@
 
 namespace mgpu {
 
-// One share per device, in the order of the range; their sum is request.items. A device that can
-// take nothing must have none.
+// Makes a source of these shares, one per device, in the order of the range; their sum is
+// request.items. A device that can take nothing must have none.
 std::unique_ptr<SliceSource> make_static_source(const PlanRequest& request,
                                                 std::span<const Items> shares);
 
-// Shares in proportion to the weights, each within one granule of the ideal; where results are
-// combined along a tree, also beyond that as far as it saves more of the merge
+// Returns shares in proportion to the weights, each within one granule of the ideal. If results are
+// combined along a tree, they may deviate further as far as that saves more of the merge
 // (lib/plan/tree_cuts.hpp) than it costs. Devices that take no part (lib/plan/ledger.hpp,
-// taking_part) count as weight 0, as do weights that are negative or no number; when that leaves no
-// weight at all, those that take part share equally. All 0 when there is no such device: the ledger
-// of a source then says why nothing can be planned.
+// taking_part) count as weight 0, as do weights that are negative or no number; if that leaves no
+// weight at all, the devices that take part share equally. All are 0 if there is no such device:
+// the ledger of a source then reports why nothing can be planned.
 std::vector<Items> shares_by_weight(const PlanRequest& request, std::vector<double> weights);
 
-// A static source with those shares. Throws Error(unsupported) when no device can take a granule.
+// Makes a static source with those shares. Throws Error(unsupported) if no device can take a
+// granule.
 std::unique_ptr<SliceSource> make_static_source_by_weight(const PlanRequest& request,
                                                           std::vector<double> weights);
 

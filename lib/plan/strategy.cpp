@@ -1,4 +1,4 @@
-// Strategies by name, as asked for on a command line. The table itself is written by CMake.
+// Parses strategies by name, as given on a command line. CMake writes the table itself.
 #include "lib/plan/strategy.hpp"
 
 #include <fmt/format.h>
@@ -15,13 +15,13 @@
 namespace mgpu {
 namespace {
 
-// What a parameter can be, for an error.
+// Returns the expected values of a parameter, for an error message.
 std::string accepted(const StrategyParam& param) {
   if (!param.choices.empty()) return fmt::format("{}", fmt::join(param.choices, ", "));
   return fmt::format("a {}number from {} to {}", param.whole ? "whole " : "", param.min, param.max);
 }
 
-// The value as written, or nothing when it is not one.
+// Returns the value as written, or nothing if it is not valid.
 std::optional<double> read_value(const StrategyParam& param, std::string_view written) {
   if (!param.choices.empty()) {
     const auto named = std::find(param.choices.begin(), param.choices.end(), written);
@@ -58,7 +58,7 @@ const StrategyInfo& find_strategy(std::string_view name) {
                      did_you_mean(name, names)));
 }
 
-// "chunks=32", in `asked` what was set before it in the same term.
+// Sets a parameter such as "chunks=32". `asked` lists the parameters set before in the same term.
 void set_param(StrategyChoice& choice, std::string_view text, std::vector<std::string>& asked) {
   const std::string& strategy = choice.info->name;
   const std::size_t equals = text.find('=');

@@ -1,5 +1,5 @@
-// Strategy: how a PlanRequest becomes a SliceSource, and the table of all of them (written by CMake
-// from the files in lib/plan/strategies, so that one that is missing is a link error).
+// Strategy: turns a PlanRequest into a SliceSource. The table of all strategies is written by CMake
+// from the files in lib/plan/strategies, so that a missing one is a link error.
 #pragma once
 
 #include <map>
@@ -13,11 +13,11 @@
 
 namespace mgpu {
 
-// What earlier samples of the same case showed, oldest first; strategies that learn between samples
-// read it.
+// Result of an earlier sample of the same case, for strategies that learn between samples. A
+// History has the oldest sample first.
 struct SampleShare {
-  std::vector<Items> items;  // per device
-  std::vector<Nanos> busy;   // per device
+  std::vector<Items> items;  // by device
+  std::vector<Nanos> busy;   // by device
   Nanos makespan{};
   std::vector<Items> first = {};  // SliceSource::first_shares; empty: none
 };
@@ -26,44 +26,48 @@ using History = std::vector<SampleShare>;
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  // The same request and history always give a source that answers alike. Throws Error(unsupported)
-  // when the work cannot be placed at all (no device can take even one granule).
+  // Begins a sample. The same request and history always give a source with the same answers.
+  // Throws Error(unsupported) if the work cannot be placed at all (no device can take even one
+  // granule).
   virtual std::unique_ptr<SliceSource> begin(const PlanRequest& request,
                                              const History& history) const = 0;
 };
 
-// What a strategy can be tuned by: a number, `-s dynamic:chunks=32`, or one of several names, `-s
+// Parameter of a strategy: a number, `-s dynamic:chunks=32`, or one of several names, `-s
 // guided:variant=factoring`.
 struct StrategyParam {
   std::string name;
-  double standard = 0, min = 0, max = 0;  // default value and accepted range, both ends included
+  double standard = 0, min = 0, max = 0;  // default value and valid range, both ends included
   std::string help;
-  bool whole = false;  // only whole numbers make sense
-  std::vector<std::string> choices =
-      {};  // names, if it has any: the value is a position in this list, and is written as its name
+  bool whole = false;  // only whole numbers are valid
+  // Names, if it has any: the value is a position in this list, and is written as its name.
+  std::vector<std::string> choices = {};
   std::string text(double value) const;
 };
-// A parameter that is one of these names; the first is the default.
+// Makes a parameter that is one of these names; the first is the default.
 StrategyParam named_param(std::string name, std::vector<std::string> choices, std::string help);
-using StrategyParams =
-    std::map<std::string, double>;  // complete: every parameter of the strategy has a value
+// Complete: every parameter of the strategy has a value.
+using StrategyParams = std::map<std::string, double>;
 
-// What others need to know of a strategy. Whoever asks for a trait finds every strategy that has
-// it, whatever its name.
+// Properties of a strategy that other code needs. Code that looks for a trait finds every strategy
+// that has it, whatever its name.
 struct StrategyTraits {
-  bool fixed_shares = false;   // known at begin(); devices are only handed them in pieces
-  bool single_device = false;  // everything goes to the device that is fastest alone: the base of
-                               // every speed-up. One has it
-  bool equal_shares = false;   // what one would do without this tool: others are compared with it,
-                               // noise is measured with it. One
-  bool by_rate = false;  // shares by what was measured: of a chain of stages, those of chain.hpp
-  bool learns = false;   // shares follow what earlier samples of the case showed
-  bool any_count =
-      false;  // `auto` tries it on other numbers of devices too than the closed forms would use
-  bool simulates = false;  // others, to choose one: it is given the network between nodes as it is,
-                           // not what it leaves a device
-  // Seconds from begin to end, in closed form, where those of its shares (seconds_of_shares) would
-  // not do as its pieces are its own; `rates` are items/s, all known.
+  bool fixed_shares = false;  // shares are known at begin(); devices are only handed them in pieces
+  // Everything goes to the device that is fastest alone: the base of every speed-up. Exactly one
+  // strategy has this trait.
+  bool single_device = false;
+  // The split of a program without this tool: others are compared with it, and noise is measured
+  // with it. Exactly one strategy has this trait.
+  bool equal_shares = false;
+  bool by_rate = false;  // shares follow measured rates; of a chain of stages, those of chain.hpp
+  bool learns = false;   // shares follow earlier samples of the case
+  // `auto` also tries it on other numbers of devices than the closed forms would use.
+  bool any_count = false;
+  // It simulates other strategies to choose one, and is given the network between nodes as it is,
+  // not the bandwidth that it leaves a device.
+  bool simulates = false;
+  // Returns the seconds from begin to end in closed form. Needed only if seconds_of_shares does not
+  // apply, because the strategy sets its own pieces. `rates` are items/s, all known.
   double (*seconds)(const PlanRequest& request, std::span<const double> rates) = nullptr;
 };
 
@@ -74,23 +78,24 @@ struct StrategyInfo {
   StrategyTraits traits = {};
 };
 
-// Every strategy, in the order of `-s all`: single, equal, proportional, dynamic, then by name.
+// Returns every strategy, in the order of `-s all`: single, equal, proportional, dynamic, then by
+// name.
 std::span<const StrategyInfo> all_strategies();
 
-// A strategy as asked for: name and complete parameters.
+// A strategy as requested: name and complete parameters.
 struct StrategyChoice {
   const StrategyInfo* info = nullptr;
   StrategyParams params;
-  std::string label()
-      const;  // "dynamic", or "dynamic:chunks=32" when a parameter differs from its default
+  // "dynamic", or "dynamic:chunks=32" if a parameter differs from its default.
+  std::string label() const;
 };
 
-// The one strategy that has this trait, with default parameters.
+// Returns the one strategy that has this trait, with default parameters.
 StrategyChoice strategy_with(bool StrategyTraits::*trait);
 
-// "all", or names separated by commas, each with its parameters after colons:
+// Parses "all", or names separated by commas, each with its parameters after colons:
 // "equal,dynamic:chunks=32". Throws Error(usage) naming the unknown name, parameter or value out of
-// range, and what is accepted. Repeats (same label) are dropped.
+// range, and what is expected. Repeats (same label) are dropped.
 std::vector<StrategyChoice> parse_strategies(std::string_view text);
 
 }  // namespace mgpu

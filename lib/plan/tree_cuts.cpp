@@ -1,4 +1,4 @@
-// Powers of two.
+// Implements cuts at multiples of powers of two.
 #include "lib/plan/tree_cuts.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ std::size_t nodes_that_cover(const Slice& range, Items items) {
   std::size_t nodes = 0;
   for (Items at = range.begin; at < range.end; ++nodes) {
     // The largest node that begins here and ends no later than the range; at the end of the items
-    // it may reach beyond.
+    // it may reach beyond it.
     Items size = at == 0 ? std::bit_ceil(std::max<Items>(items, 1)) : at & (~at + 1);
     while (std::min(at + size, items) > range.end) size /= 2;
     at += size;

@@ -1,4 +1,4 @@
-// Water-filling by dropping late starters and filling full ones.
+// Implements water-filling by dropping late starters and filling full ones.
 #include "lib/plan/water_fill.hpp"
 
 #include <algorithm>
@@ -8,9 +8,9 @@ namespace {
 
 enum class Part : char { open, late, full };
 
-// The common end of those that are open, after dropping all that would start later: each drop
-// lowers it, so none comes back. The earliest stays in any case: work too small to move a double
-// would drop everybody. `speeds`: items/s of each.
+// Returns the common end of the open devices, after dropping all that would start later: each drop
+// lowers it, so none comes back. The earliest always stays: if the work is too small to change a
+// double, all would be dropped otherwise. `speeds`: items/s of each.
 double water_level(double work, std::span<const WaterTerm> terms, std::span<const double> speeds,
                    std::vector<Part>& parts) {
   std::size_t earliest = terms.size();
@@ -42,7 +42,7 @@ double water_level(double work, std::span<const WaterTerm> terms, std::span<cons
 WaterLevel water_fill(double work, std::span<const WaterTerm> terms) {
   WaterLevel level{0, std::vector<double>(terms.size(), 0)};
   std::vector<Part> parts(terms.size(), Part::open);
-  std::vector<double> speeds(terms.size());  // a division a term, not one a round
+  std::vector<double> speeds(terms.size());  // one division per term, not per iteration
   std::transform(terms.begin(), terms.end(), speeds.begin(),
                  [](const WaterTerm& term) { return 1 / term.per_item; });
   const auto is_full = [](Part part) { return part == Part::full; };
@@ -55,7 +55,7 @@ WaterLevel water_fill(double work, std::span<const WaterTerm> terms) {
           parts[i] == Part::open ? std::max(0.0, (end - terms[i].start) / terms[i].per_item) : 0;
       level.amounts[i] = std::min(amount, terms[i].most);
       if (amount < terms[i].most) continue;
-      // Full: the level of the others rises, which may bring late starters back.
+      // The device is full: the level of the others rises, which may bring late starters back.
       parts[i] = Part::full;
       work -= terms[i].most;
       again = true;

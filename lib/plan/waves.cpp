@@ -1,4 +1,4 @@
-// Waves.
+// Implements waves.
 #include "lib/plan/waves.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ Waves full_waves(const PlanRequest& request, const std::vector<Items>& holds) {
   Waves waves{std::vector<Items>(holds.size(), 0), request.items};
   Items together = 0;
   for (const Items items : holds) {
-    if (items >= request.items - together) return waves;  // one wave will do
+    if (items >= request.items - together) return waves;  // one wave is enough
     together += items;
   }
   if (together == 0) return waves;

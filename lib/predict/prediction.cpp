@@ -20,7 +20,7 @@ void choose(Prediction& prediction, const StrategyChoice& strategy, const PlanRe
   try {
     prediction.chosen = choose_plan(asked);
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::unsupported) throw;  // the case will say so itself
+    if (error.kind() != ErrorKind::unsupported) throw;  // the case reports it itself
   }
 }
 
@@ -32,7 +32,7 @@ void predict(Prediction& prediction, const StrategyChoice& strategy, const Histo
     prediction.expected = simulate(as_chosen(prediction, asked, estimates),
                                    *begin(prediction, strategy, history, asked));
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::unsupported) throw;  // the case will say so itself
+    if (error.kind() != ErrorKind::unsupported) throw;  // the case reports it itself
   }
 }
 

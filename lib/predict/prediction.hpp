@@ -1,5 +1,5 @@
-// Predicts cases, and begins the sources that strategies make for them. Pure: a case is its
-// request.
+// Predicts cases, and begins the sources that strategies make for them. Pure: the input of each
+// function is the case's request.
 #pragma once
 
 #include <memory>
@@ -11,26 +11,27 @@
 
 namespace mgpu {
 
-// Has what is predicted of a case. Everything is in the order of the case's devices.
+// Prediction of a case. Everything is in the order of the case's devices.
 struct Prediction {
-  SetEstimates estimates;  // rates are 0 where nothing is known; no devices: not estimated yet
-  std::optional<PlanChoice> chosen;  // by `auto`, once: it knows no more before a later sample
-  std::optional<Simulation>
-      expected;  // none when a rate is not known, or the work cannot be placed
+  SetEstimates estimates;  // rates are 0 if nothing is known; no devices: not estimated yet
+  // Plan that `auto` chose; it chooses once, as it learns nothing more before a later sample.
+  std::optional<PlanChoice> chosen;
+  // None if a rate is not known, or the work cannot be placed.
+  std::optional<Simulation> expected;
 };
 
-// If the strategy is `auto`, chooses what it will run. Without a rate of every device there is
-// no choice. `asked` is the request by the prediction's estimates, as below.
+// If the strategy is `auto`, chooses the plan that it will run. Without a rate of every device
+// there is no choice. `asked` is the request with the prediction's estimates, here and below.
 void choose(Prediction& prediction, const StrategyChoice& strategy, const PlanRequest& asked);
-// Predicts the time of the next sample: as begin() would begin it.
+// Predicts the time of the next sample, with the source that begin() would make.
 void predict(Prediction& prediction, const StrategyChoice& strategy, const History& history,
              const PlanRequest& asked);
-// Begins the source of the next sample: of what was chosen, if it was; else of the strategy. Throws
-// as Strategy::begin.
+// Begins the source of the next sample: that of the chosen plan, if there is one, else that of the
+// strategy. Throws what Strategy::begin throws.
 std::unique_ptr<SliceSource> begin(const Prediction& prediction, const StrategyChoice& strategy,
                                    const History& history, const PlanRequest& asked);
-// Returns the request as far as what was chosen uses the devices; views `estimates`, a copy of
-// those of the request.
+// Returns the request with the devices used as the chosen plan uses them; views `estimates`, a copy
+// of those of the request.
 PlanRequest as_chosen(const Prediction& prediction, const PlanRequest& asked,
                       std::vector<DeviceEstimate>& estimates);
 

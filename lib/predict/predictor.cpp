@@ -12,10 +12,12 @@
 namespace mgpu {
 namespace {
 
-constexpr Nanos kLongProbe = std::chrono::milliseconds(1);  // of a CPU: tells what an item costs
-constexpr std::size_t kRoundsOfCpus = 20;                   // medians of six lay 8 % apart
+// Least difference between a probe's slices that shows what an item costs a CPU (fit_compute).
+constexpr Nanos kLongProbe = std::chrono::milliseconds(1);
+constexpr std::size_t kRoundsOfCpus = 20;  // medians of six turns differed by 8 %
 
-// What calibration says of a device without any probe. A CPU copies with the cores that compute.
+// Returns a device's estimate from calibration, without any probe. A CPU copies with the cores that
+// compute.
 DeviceEstimate calibrated_estimate(const KnownDevice& device, const ItemCost& cost, Mode mode,
                                    bool gathers) {
   const Capability& capability = *device.capability;
@@ -40,7 +42,7 @@ DeviceEstimate calibrated_estimate(const KnownDevice& device, const ItemCost& co
   return estimate;
 }
 
-// What holds for the device whatever its times were estimated from.
+// Adds facts that hold for the device wherever its times come from.
 void add_facts(DeviceEstimate& estimate, const KnownDevice& device) {
   estimate.on_cpu = device.facts->is_cpu();
   estimate.fits =
@@ -49,9 +51,9 @@ void add_facts(DeviceEstimate& estimate, const KnownDevice& device) {
       std::min(estimate.fits, estimate.pipeline > 0 ? estimate.pipeline : device.capacity.pipeline);
 }
 
-// `together`, where the kernels of device n take what they took by themselves. On a host whose
-// cores compute, GPUs wait for theirs to be enqueued one by one, which a short probe cannot tell
-// from items that cost more: 3 us an item, where an H200 beside 16 cores takes 0.25.
+// Returns `together` with the kernel times of device n replaced by those it took on its own. On a
+// host whose cores compute, GPUs wait for each kernel to be enqueued, which a short probe cannot
+// distinguish from items that cost more: 3 us per item, where an H200 next to 16 cores takes 0.25.
 Probe with_kernels_of(const Probe& by_itself, Probe together, std::size_t n) {
   if (n >= together.devices.size() || by_itself.devices.empty()) return together;
   together.devices[n].compute = by_itself.devices.front().compute;
@@ -194,7 +196,8 @@ Predictor::Seen Predictor::seen_of(std::span<const std::size_t> devices, std::si
   const ProbedDevice probed = beside ? together.devices[n] : ProbedDevice{};
   seen.up = probed.up > 0 && seen.estimate.up > 0 ? probed.up : seen.estimate.up;
   seen.down = probed.down > 0 && seen.estimate.down > 0 ? probed.down : seen.estimate.down;
-  // Not for CPUs: their rates depend on what else is at work, too, which cannot be separated here.
+  // Not done for CPUs: their rates also depend on other work at the same time, which cannot be
+  // separated here.
   if (count > 1 && !cpu && alone.items_per_s > 0) {
     const Nanos longer = std::max(Nanos{}, seen.estimate.fixed - alone.fixed);
     seen.estimate.per_peer_contention = longer / static_cast<std::int64_t>(count - 1);
@@ -279,7 +282,7 @@ DeviceIndex fastest_of(std::span<const DeviceEstimate> estimates) {
 KnownCosts known_costs(const KnownDevice& device, Workload& workload, Mode mode, std::size_t count,
                        std::size_t all) {
   const Shape& shape = workload.shape();
-  const double ops = cost_of(workload, mode).ops;  // of an item
+  const double ops = cost_of(workload, mode).ops;  // per item
   const bool cpu = device.facts->is_cpu();
   const Capability* capability = device.capability;
   const SuiteRate* rate = device.rate;

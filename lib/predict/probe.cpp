@@ -1,4 +1,5 @@
-// A probe is a sample without a merge, so that threads, queues and polling are those of a case.
+// Executes probes. A probe is a sample without a merge, so that threads, queues and polling are
+// those of a case.
 #include "lib/predict/probe.hpp"
 
 #include <algorithm>
@@ -16,26 +17,29 @@ namespace {
 
 constexpr std::size_t kFewest = 3, kMost = 60;
 constexpr Nanos kEnough = std::chrono::milliseconds(60);
-// On CPUs samples of the same work lie 10 % apart, and a few of them say little of how fast one is
-// beside another: several at once are probed for longer. One alone is not, or eight sub-devices
-// would take seconds before their first sample.
+// Time of a probe of several devices with a CPU. On CPUs samples of the same work differ by 10 %,
+// and a few of them say little about relative speeds. A probe of a single device is not extended,
+// or eight sub-devices would take seconds before their first sample.
 constexpr Nanos kEnoughOfCpus = std::chrono::milliseconds(240),
                 kMostOfCpus = std::chrono::seconds(1);
-constexpr std::uint32_t kRounds =
-    256;  // of thousands: with several looks at each a probe would take longer than a sample
-constexpr Nanos kLong = std::chrono::seconds(
-    1);  // of one turn: work of ten thousand rounds would take half a minute for three
-constexpr double kHardlyLonger =
-    0.2;  // if four times the work takes only this share longer, most of it is latency
-constexpr double kSlowerThanCached =
-    1.5;  // a steeper line than this is not a peculiarity of small slices (msm: up to 1.31)
-// If the kernels that grow with the slice explain this share of what an item costs a full device,
-// the others are taken to be constant. On an H200 the share is 0.57 or more for msm (once below
-// 0.5, for 2^16 terms); 0 for merkle, matrix and fisher.
+// Most iterations of a probe: work with thousands, repeated several times, would take longer than a
+// sample.
+constexpr std::uint32_t kRounds = 256;
+// Time after which one turn is enough: three turns of work of ten thousand iterations would take
+// half a minute.
+constexpr Nanos kLong = std::chrono::seconds(1);
+// If four times the work takes only this fraction longer, most of it is latency.
+constexpr double kHardlyLonger = 0.2;
+// A line steeper than this factor is not a peculiarity of small slices (msm: up to 1.31).
+constexpr double kSlowerThanCached = 1.5;
+// If the kernels that grow with the slice explain at least this fraction of what an item costs a
+// full device, the others are assumed to be constant. On an H200 the fraction is 0.57 or more for
+// msm (once below 0.5, for 2^16 terms) and 0 for merkle, matrix and fisher.
 constexpr double kExplained = 0.25;
-constexpr Nanos kShortCopy = std::chrono::microseconds(50);  // tells latency, and little of a link
-// Of copies that share a link: pieces of 1 MiB to four H200 took 42 us each, at 99 GB/s in all
-// where long ones get 155.
+// A copy up to this length shows latency, and little of the link.
+constexpr Nanos kShortCopy = std::chrono::microseconds(50);
+// Shortest copies that show the rate of a shared link. Pieces of 1 MiB to four H200 took 42 us
+// each, at 99 GB/s in total, while long copies reach 155.
 constexpr Nanos kShortBesideOthers = std::chrono::microseconds(200);
 
 struct Sizes {
@@ -48,13 +52,13 @@ Sizes sizes_of(const Shape& shape, const ProbeSize& size, bool gpus) {
     return std::max(granule, static_cast<Items>(items) / granule * granule);
   };
   const Items most = size.most > 0 ? size.most : std::numeric_limits<Items>::max();
-  // A share of 1 takes all items, also the last ones, which may make no whole granule.
+  // A share of 1 takes all items, including the last ones, which may be less than a granule.
   Items large =
       size.share >= 1 && most >= shape.items
           ? shape.items
           : std::min({whole(static_cast<double>(shape.items) * size.share), most, shape.items});
-  // Partial results are then one tree, as those of large slices nearly are; of three blocks, fisher
-  // makes two.
+  // Partial results of a power of two granules are one tree, as those of large slices nearly are;
+  // of three blocks, fisher makes two.
   if (size.share < 1 && large > granule) large = std::bit_floor(large / granule) * granule;
   if (gpus)
     large =
@@ -66,7 +70,7 @@ std::uint32_t rounds_of(const Shape& shape, const ProbeSize& size, bool gpus,
                         std::span<const Member> members) {
   if (size.all_rounds) return shape.rounds;
   if (gpus && shape.probe_rounds > 0) return std::min(shape.rounds, shape.probe_rounds);
-  // The last round brings results where devices do not keep them.
+  // If devices do not keep results, the last round downloads them, so that all rounds are needed.
   const auto keeps = [](const Member& member) {
     return member.program->brings() == Brings::publish;
   };
@@ -74,9 +78,10 @@ std::uint32_t rounds_of(const Shape& shape, const ProbeSize& size, bool gpus,
                                                             : shape.rounds;
 }
 
-// Each device takes the same items, in slices of a given size, of which the next device begins one
-// later; or each its own slice, as long as there are `places` of them. What lies in the same memory
-// is sent more slowly to two H200 than what does not (86 GB/s instead of 105).
+// Gives each device the same items in slices of a given size, where each device begins one slice
+// after the previous device; or gives each device its own slice, as long as there are `places` for
+// them. Copies to two H200 from the same memory are slower than from different memory (86 GB/s
+// instead of 105).
 class ProbeSource final : public SliceSource {
  public:
   ProbeSource(Items items, Items slice, std::size_t devices, Items places)
@@ -104,7 +109,8 @@ class ProbeSource final : public SliceSource {
   void finished(DeviceIndex device, const Slice& slice, Nanos) override {
     devices_[device.value].finished += slice.size();
   }
-  // What does not fit is not probed: everyone finishes what is under way, and the probe says so.
+  // Ends the probe: what does not fit is not probed. All devices finish the work under way, and
+  // refused() reports it.
   void rejected(DeviceIndex device, const Slice& slice, Items) override {
     refused_ = true;
     for (State& state : devices_) state.given = pieces_;
@@ -114,12 +120,12 @@ class ProbeSource final : public SliceSource {
     devices_[device.value] = {pieces_};
   }
   void joined(DeviceIndex) override {}
-  bool refused() const { return refused_; }  // a device had no memory for its slice
+  bool refused() const { return refused_; }  // whether a device had no memory for its slice
 
  private:
   struct State {
-    Items given = 0;                             // pieces
-    Items taken = 0, finished = 0, dropped = 0;  // items
+    Items given = 0;                             // in pieces
+    Items taken = 0, finished = 0, dropped = 0;  // in items
   };
   Items items_, slice_, pieces_, places_;
   std::vector<State> devices_;
@@ -133,8 +139,8 @@ Nanos median_of(const std::vector<Execution>& executions,
   return summarise(times).median;
 }
 
-// Disturbances only make samples longer: for small differences, lower quartiles are more precise
-// than medians.
+// Returns the lower quartile. Interference only makes samples longer, so for small differences
+// lower quartiles are more precise than medians.
 Nanos lower_quartile(const std::vector<Execution>& executions,
                      const std::function<Nanos(const Execution&)>& what) {
   std::vector<Nanos> times;
@@ -152,8 +158,8 @@ bool is_latency(Nanos shorter, Nanos longer) {
   return seconds(longer - shorter) < kHardlyLonger * seconds(longer);
 }
 
-// Does an item cost clearly more than is known? Asked only of two sizes that show more than
-// latency.
+// Returns whether an item clearly costs more than is known. Always false if the two sizes show
+// little more than latency.
 bool is_slower(Items small, Nanos at_small, Items large, Nanos at_large, double full_per_item_s) {
   return small < large && !is_latency(at_small, at_large) &&
          slope_of(small, at_small, large, at_large) >= kSlowerThanCached * full_per_item_s;
@@ -194,10 +200,10 @@ SmallSlices small_slices(std::size_t device, Items small, const std::vector<Exec
   return slices;
 }
 
-// What is seen of an item's copies where the cores that compute do them. One core does one thing
-// after the other. Several start an upload when the running kernel has no work-groups left: as two
-// slices are in flight, it runs beside kernels every other time. Downloads do so but for the last
-// one. What is not seen takes one of the cores.
+// Returns the visible time of an item's copies if the cores that compute also copy. One core does
+// one thing after the other. Several cores start an upload when the running kernel has no
+// work-groups left: as two slices are in flight, every other upload overlaps with kernels. All
+// downloads but the last overlap. The hidden time occupies one of the cores.
 double seen_of_copies(double up_s, double down_s, const Share& share) {
   if (share.cores <= 1) return up_s + down_s;
   const double pieces = share.piece > 0 ? std::max(1.0, std::ceil(static_cast<double>(share.items) /
@@ -207,13 +213,14 @@ double seen_of_copies(double up_s, double down_s, const Share& share) {
   return seen + (up_s + down_s - seen) / share.cores;
 }
 
-// How often `few` are doubled to be `many`; 0 where they are no more.
+// Returns how often `few` must be doubled to become `many`; 0 if `many` is no larger.
 double doublings(Items few, Items many) {
   return many > few && few > 0 ? std::log2(static_cast<double>(many) / static_cast<double>(few))
                                : 0;
 }
 
-// Of a slice of `piece` items: on the line between the two sizes, and as long as the larger beyond.
+// Returns the time of the kernels of a slice of `piece` items: on the line between the two sizes,
+// and that of the larger size beyond.
 Nanos least_of(const SmallSlices& slices, Items piece) {
   if (piece == 0 || piece >= slices.large || slices.small == slices.large) return slices.at_large;
   const double part = (static_cast<double>(piece) - static_cast<double>(slices.small)) /
@@ -223,8 +230,8 @@ Nanos least_of(const SmallSlices& slices, Items piece) {
                    from_seconds(std::max(0.0, part) * seconds(slices.at_large - slices.at_small)));
 }
 
-// What a device takes longer for its share than for the probe's items, on its own link: its kernels
-// and the copies of its first piece, and collecting.
+// Additional time of a device for its share relative to the probe's items, on its own link: of its
+// kernels and the copies of its first piece, and of collecting.
 struct Longer {
   Nanos working{}, collecting{};
 };
@@ -313,8 +320,8 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload,
     return spent >= (turns < size.turns ? kMostOfCpus : kEnoughOfCpus);
   };
   for (std::size_t turn = 0; !is_enough(turn); ++turn) {
-    // The largest last: what it leaves behind may be looked at, and of work that goes in rounds
-    // pieces are no part of a result.
+    // The largest size comes last: its result may be looked at, and for iterative work pieces
+    // produce no result.
     for (const std::size_t which : {at_small, in_pieces, at_large}) {
       if (which != at_large && small == large) continue;
       ProbeSource source(which == at_small ? small : large, which == at_large ? large : small,
@@ -431,30 +438,30 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
   }
   double per_item = device.compute.per_item_s;
   if (!mode.transfers() || copies_with_cores) {
-    // The samples themselves say what a further slice costs, the host's part of it included. The
-    // first is as long as it was.
+    // The samples themselves show the marginal cost of a slice, including the host's part. The
+    // first slice keeps its time.
     per_item += seen_of_copies(device.upload.per_item_s * cost.in_bytes,
                                device.download.per_item_s * cost.out_bytes, share);
     estimate.launch = device.next_slice;
-    const bool one_size = device.kernels.small == device.kernels.large;  // says nothing of a launch
+    // Shows nothing of a launch.
+    const bool one_size = device.kernels.small == device.kernels.large;
     if (one_size && copies_with_cores) {
-      estimate.launch = std::max(
-          estimate.launch,
-          device.compute.fixed);  // a CPU leaves no core idle: it is work that each repeats
+      // A CPU leaves no core idle, so this is work that each slice repeats.
+      estimate.launch = std::max(estimate.launch, device.compute.fixed);
     } else if (one_size) {
       estimate.minimum_slice = device.kernels.at_large;
     }
     const Nanos compute = one_size ? Nanos{} : device.compute.fixed;
-    const Nanos once = fixed + device.upload.fixed + compute +
-                       device.download.fixed;  // the launch of the only slice, too
+    // Includes the launch of the only slice.
+    const Nanos once = fixed + device.upload.fixed + compute + device.download.fixed;
     estimate.fixed = std::max(Nanos{}, once - device.next_slice);
     estimate.first_slice_discount = std::max(Nanos{}, device.next_slice - once);
   } else {
     const auto bytes_per_s = [](const StageCost& copy) {
       return copy.per_item_s > 0 ? 1 / copy.per_item_s : 0;
     };
-    estimate.fixed =
-        std::max(Nanos{}, fixed - probe.replicated);  // predictions add that from its bytes
+    // Predictions add replicated inputs by their bytes.
+    estimate.fixed = std::max(Nanos{}, fixed - probe.replicated);
     const SmallSlices& small = device.kernels;
     const bool flat_stay = small.grows_per_item_s >= kExplained * device.compute.per_item_s;
     estimate.launch =

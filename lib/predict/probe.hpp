@@ -1,5 +1,5 @@
-// Probes: short executions of a part of the items, before any case is sampled, that tell what a
-// slice costs each device, alone or with others at work. Estimates are made of them; lib/plan
+// Probes: short executions of a part of the items, before any case is sampled. They show the cost
+// of a slice on each device, alone or with others at work. Estimates are made from them; lib/plan
 // predicts from estimates.
 #pragma once
 
@@ -10,128 +10,138 @@
 
 namespace mgpu {
 
-// Time of a queue for a slice of k items (copies: bytes): fixed + k * per_item_s.
+// Time that a queue takes for a slice of k items (copies: bytes): fixed + k * per_item_s.
 struct StageCost {
   Nanos fixed{};
   double per_item_s = 0;  // 0: the queue has nothing to do
 };
 
-// The kernels of a slice where most of a device is idle: they take as long for more items, until a
-// full device's rate catches up.
+// Times of the kernels of a slice that leaves most of a device idle: they take no longer for more
+// items, until a full device's rate catches up.
 struct SmallSlices {
-  Items small = 0, large = 0;  // two sizes, alike where there is but one
+  Items small = 0, large = 0;  // two sizes; equal if there is only one
   Nanos at_small{}, at_large{};
-  Nanos flat{};  // of the large one's: kernels that are no longer than the small one's, and gaps
-                 // between kernels
-  double grows_per_item_s = 0;  // the others
-  Nanos contention{};  // what a small slice takes longer while others are copied: 5 us a kernel on
-                       // an H200
+  // Part of at_large in kernels that take no longer than in the small slice, and in gaps between
+  // kernels.
+  Nanos flat{};
+  double grows_per_item_s = 0;  // slope of the other kernels
+  // Time by which a small slice's kernels take longer during copies of others: 5 us per kernel on
+  // an H200.
+  Nanos contention{};
 };
 
 struct ProbedDevice {
-  // Copies per byte: of an item they are not the same everywhere, as slices of some problems share
-  // inputs (tiles of a product).
+  // Costs of copies are per byte. They are not the same for every item, as slices of some problems
+  // share inputs (tiles of a product).
   StageCost upload, compute, download;
   SmallSlices kernels = {};
-  Nanos next_slice{};    // marginal cost of a slice in a sample of the same items, all devices at
-                         // work, host time included; 0: not known
-  Nanos per_doubling{};  // what collecting takes longer for twice the items: a level more of a tree
-  double up = 0,
-         down =
-             0;  // bytes/s while the others copy something else; 0: copies were too short to tell
+  // Marginal cost of a slice in a sample of the same items, with all devices at work, including
+  // host time; 0: not known.
+  Nanos next_slice{};
+  // Additional time of collecting for twice the items: one more level of a tree.
+  Nanos per_doubling{};
+  // Bytes/s while other devices copy different data; 0: copies were too short to tell.
+  double up = 0, down = 0;
 };
 
 struct Probe {
-  std::vector<ProbedDevice> devices;  // in the order of the members; empty when a device failed
-  Nanos fixed{};  // of a sample, beyond the queues of its one slice: waking up, first submit,
-                  // replicated inputs, collect
-  Nanos enqueue_delay{};  // of that: waiting for the host to enqueue, which slices that take longer
-                          // hide
-  Nanos replicated{};  // of that: uploads before the first slice, on the device that took longest
-  Nanos bringing{};    // of that: a download of what was collected, likewise
-  Items items = 0;     // that each device was given at most
+  std::vector<ProbedDevice> devices;  // in the order of the members; empty if a device failed
+  // Time of a sample beyond the queues of its one slice: waking up, first submit, replicated
+  // inputs, collect.
+  Nanos fixed{};
+  // Part of `fixed`: waiting for the host to enqueue, which longer slices hide.
+  Nanos enqueue_delay{};
+  // Part of `fixed`: uploads before the first slice, on the device where they took longest.
+  Nanos replicated{};
+  // Part of `fixed`: download of the collected results, on the device where it took longest.
+  Nanos bringing{};
+  Items items = 0;  // most items that each device was given
   std::vector<DeviceFault> faults;
-  bool refused =
-      false;  // a device had no memory for its slice: nothing is known of any, and none is lost
+  // A device had no memory for its slice: nothing is known of any device, and none is lost.
+  bool refused = false;
 };
 
-// Of superlinear work: kernels of `items` items, executed whole, took `whole`; those of a larger
-// share of k items take what `beyond` says.
+// Line for superlinear work. The kernels of a problem of `items` items, executed whole, took
+// `whole`; `beyond` gives the time for a larger share.
 struct KnownLine {
   Items items = 0;
   Nanos whole{};
   StageCost beyond;
 };
 
-// Of a device, from elsewhere. 0: not known.
+// Costs of a device that are known from elsewhere. 0: not known.
 struct KnownCosts {
-  double full_per_item_s = 0;          // of a full device
-  std::optional<Nanos> believed = {};  // see fit_compute; none: fit_stage
+  double full_per_item_s = 0;          // cost of an item on a full device
+  std::optional<Nanos> believed = {};  // see fit_compute; none: fit_stage applies
   std::optional<KnownLine> line = {};  // see fit_line
-  Items share = 0;                     // of the items, that a case gives it
-  Nanos least_slice{},
-      least_rest{};  // a slice's kernels, and a sample besides, take no less than that
-  double up_per_byte_s = 0, down_per_byte_s = 0;  // of its own link as calibrated
+  Items share = 0;                     // items that a case gives the device
+  // Lower bounds of a slice's kernels and of the rest of a sample.
+  Nanos least_slice{}, least_rest{};
+  double up_per_byte_s = 0, down_per_byte_s = 0;  // calibrated costs of its own link
 };
 
 struct ProbeSize {
-  double share = 0.05;                 // of the items
-  Items most = 0;                      // items
-  std::vector<KnownCosts> known = {};  // per member; empty: nothing of any
-  std::size_t turns = 0;               // of several with a CPU, unless they take more than a second
-  std::size_t most_turns =
-      0;                    // enough for whoever asks; 0: three, and as many as there is time for
-  bool all_rounds = false;  // of work that goes in rounds; else some of them, from which the time
-                            // of all is inferred
+  double share = 0.05;                 // fraction of the items
+  Items most = 0;                      // upper bound in items
+  std::vector<KnownCosts> known = {};  // by member; empty: nothing is known
+  // Number of turns of several devices with a CPU, unless they take more than a second.
+  std::size_t turns = 0;
+  // Number of turns that is enough; 0: at least three, and as many as there is time for.
+  std::size_t most_turns = 0;
+  // Executes all iterations of iterative work. Otherwise some of them, from which the time of all
+  // is extrapolated.
+  bool all_rounds = false;
 };
 
-// Every member executes the same items, 0 .. k - 1 of the workload's, at once: a small slice, a
-// large one, the large one as four small ones, of which each begins with another; where k is one
-// granule, each has its own. Of work that goes in thousands of rounds the first 256 are done,
-// unless the last one brings results, or as many as it says (Shape::probe_rounds). Interleaved, at
-// least three times and until 60 ms are spent (240 for several with a CPU) unless `size` says that
-// fewer are enough, medians of each. k is what `size` says, but at least one granule, and of GPUs
-// no less than fills them (Shape::fills_gpu). Blocks; a device counts as hung by the limits of the
-// backend.
+// Runs a probe. All members execute the same items, 0 .. k - 1 of the workload, at once: as a small
+// slice, as a large one, and as four small ones, with which each member begins at another. If k is
+// one granule, each member has its own. k is what `size` says, but at least one granule, and for
+// GPUs at least enough to fill them (Shape::fills_gpu). The executions are interleaved, at least
+// three times and until 60 ms are spent (240 ms for several devices with a CPU), unless `size`
+// allows fewer; the result has the medians. Of iterative work GPUs execute Shape::probe_rounds
+// iterations, if it has them; otherwise all are executed if the last one brings results, else at
+// most the first 256. Blocks; a device counts as hung by the limits of the backend.
 Probe run_probe(Backend& backend, Executor& executor, Workload& workload,
                 std::span<const Member> members, const ProbeSize& size);
 
-// What a sample alone on that device computed last, which a probe leaves without a result: merges
-// it, on the host, or on the device where the host cannot. Blocks; outside of what is measured.
-// Throws what wait_for does.
+// Merges the last result of a sample on that device alone, as a probe does not merge: on the host,
+// or on the device if the host cannot. Blocks; not for measured phases. Throws what wait_for
+// throws.
 void merge_after_probe(Backend& backend, OpenDevice& device, Workload& workload,
                        DeviceProgram& program);
 
-// The two medians of a queue as a line. `full_per_item_s`: what an item costs on a full device, 0
-// when not known. That is the slope unless the line is half as steep again: the device is then
-// slower than it was. Small slices can be steeper, as they make less of a device, or flat. Noise
-// can make a line fall: without such a figure all `items` are then taken to cost as much once more.
+// Fits a line to the two medians of a queue. `full_per_item_s` is the cost of an item on a full
+// device, 0 if not known. It is the slope, unless the measured line is at least 1.5 times as steep:
+// the device is then slower than it was. Small slices can be steeper, as they use less of a device,
+// or flat. Noise can make a line fall: without `full_per_item_s`, the time of the large slice is
+// then spread over all `items`.
 StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, Items items,
                     double full_per_item_s);
 
-// Of kernels, where a line is believed whose larger slice takes at least `believed` longer than the
-// smaller: shorter ones are noise, and how evenly so few work-groups fill the cores of a CPU.
-// `full_per_item_s` then, as far as the larger slice allows it. Nanos::max(): no slice is believed
-// in any way, as the work is superlinear (each of 64 terms of msm takes half of what each of 2048
-// does).
+// Fits a line to the times of kernels. The measured line is used if the larger slice takes at least
+// `believed` longer than the smaller one: shorter differences are noise, and depend on how evenly
+// few work-groups fill the cores of a CPU. Otherwise `full_per_item_s` is the slope, as far as the
+// time of the larger slice allows it. Nanos::max(): no slice is believed, as the work is
+// superlinear (each of 64 terms of msm takes half of what each of 2048 does).
 StageCost fit_compute(Items small, Nanos at_small, Items large, Nanos at_large, Items items,
                       double full_per_item_s, Nanos believed);
 
-// Of kernels, for a share of the items, where the work is superlinear: `line.beyond`, or for a
-// share of fewer than `line.items` the line from the probe's larger slice to those. None where a
-// device is slower than it was: that slice took longer than all of `line.items`, or its two sizes
-// say so, as in fit_stage.
+// Fits a line to the times of kernels of superlinear work, for a share of the items: `line.beyond`,
+// or for a share smaller than `line.items` the line from the probe's larger slice to those. None if
+// the device is slower than it was: the larger slice took longer than all of `line.items`, or the
+// two sizes show it, as in fit_stage.
 std::optional<StageCost> fit_line(Items small, Nanos at_small, Items large, Nanos at_large,
                                   const KnownLine& line, Items share);
 
-// What a strategy is given of a device's share.
+// Properties of a device's share.
 struct Share {
-  unsigned cores = 0;  // that copy as well as compute: a CPU's; 0: copies are no work of the device
-  Items items = 0;     // as many as it may be given; 0: not known
-  Items piece = 0;     // of its slices, at most; 0: not known
+  // Number of CPU cores that both copy and compute; 0: copies take no time of the device's cores.
+  unsigned cores = 0;
+  Items items = 0;  // most items that it may be given; 0: not known
+  Items piece = 0;  // most items of a slice; 0: not known
 };
 
-// Of member `index` of a probe.
+// Returns the estimate of member `index` of a probe.
 DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost& cost, Mode mode,
                            const Share& share);
 

@@ -124,7 +124,7 @@ Nanos kernels_of(const RawBatch& batch) {
 Nanos enqueue_delay_in(std::span<const RawBatch> batches, DeviceIndex device) {
   struct Begun {
     const RawCommand* command;
-    bool inside;  // among the kernels of a slice, whose gaps are part of how long those take
+    bool inside;  // among the kernels of a slice, whose gaps are part of their time
   };
   std::vector<Begun> begun;
   for (const RawBatch& batch : batches) {
@@ -141,7 +141,8 @@ Nanos enqueue_delay_in(std::span<const RawBatch> batches, DeviceIndex device) {
   std::uint64_t busy_until = 0, late = 0;
   for (const auto& [command, inside] : begun) {
     const std::uint64_t known =
-        std::min(command->queued, command->started);  // whatever a driver says
+        // At most `started`, whatever a driver reports.
+        std::min(command->queued, command->started);
     if (busy_until > 0 && !inside && known > busy_until) late += known - busy_until;
     busy_until = std::max(busy_until, command->ended);
   }

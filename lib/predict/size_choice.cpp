@@ -11,12 +11,13 @@
 namespace mgpu {
 namespace {
 
-constexpr Nanos kShortest =
-    std::chrono::microseconds(50);  // of its operations: shorter samples show launches only
-constexpr double kFarBeyond = 8;    // times the aim
-constexpr double kSweepStep = 3;    // times the work, at least: a grid rarely has 4 exactly
+// Least time of a problem's operations: shorter samples show only launches.
+constexpr Nanos kShortest = std::chrono::microseconds(50);
+constexpr double kFarBeyond = 8;  // factor relative to the aim
+// Least factor of work between sizes: a grid rarely has exactly 4.
+constexpr double kSweepStep = 3;
 
-// A problem of this size, before anything is allocated.
+// A problem of a given size, before anything is allocated.
 class Sized {
  public:
   Sized(const Problem& like, std::uint64_t size) : problem_(like) {
@@ -33,7 +34,7 @@ class Sized {
     return seconds(rate.fixed + rate.slice) + ops() / rate.ops_per_s;
   }
 
-  // The device that is fastest, and how long it takes.
+  // Returns the fastest device and its time.
   std::pair<std::size_t, double> fastest(std::span<const SizedDevice> devices) const {
     std::pair<std::size_t, double> best{0, std::numeric_limits<double>::infinity()};
     for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -43,12 +44,13 @@ class Sized {
     return best;
   }
 
-  // Whether each of the devices can have a granule.
+  // Returns whether each of the devices can have a granule.
   bool splits_over(std::size_t devices) const {
     return shape_.items / std::max<Items>(1, shape_.granularity) >= devices;
   }
 
-  // Of its operations alone, without what every sample costs.
+  // Returns the fastest device's time for the operations alone, without the constant cost of a
+  // sample.
   double fastest_work(std::span<const SizedDevice> devices) const {
     double rate = 0;
     for (const SizedDevice& device : devices) rate = std::max(rate, device.rate.ops_per_s);
@@ -74,7 +76,7 @@ class Sized {
   Shape shape_;
 };
 
-// None where the suite does not do this size.
+// Returns the problem with this size; none if the suite does not support the size.
 std::optional<Sized> sized(const Problem& like, std::uint64_t size) {
   try {
     return Sized(like, size);
@@ -84,7 +86,7 @@ std::optional<Sized> sized(const Problem& like, std::uint64_t size) {
   }
 }
 
-// 1, 2, 4, ...; with two sizes per doubling 2, 3, 4, 6, ...
+// Returns the sizes 1, 2, 4, ...; with two sizes per doubling 1, 2, 3, 4, 6, ...
 std::vector<std::uint64_t> grid(const SuiteInfo& suite) {
   std::vector<std::uint64_t> sizes;
   for (std::uint64_t size = 1; size < std::uint64_t{1} << 48; size *= 2) {
@@ -112,11 +114,11 @@ ChosenSize choose_size(const Problem& like, std::span<const SizedDevice> devices
                        const SizeLimits& limits) {
   std::optional<ChosenSize> best;
   double best_off = 0;
-  std::uint64_t last = 0;  // within the limits
+  std::uint64_t last = 0;  // last size within the limits
   for (const std::uint64_t size : grid(*like.suite)) {
     const auto problem = sized(like, size);
     if (!problem) {
-      if (best) break;  // beyond what the suite does
+      if (best) break;  // beyond the suite's sizes
       continue;
     }
     const SizeLimit limit = problem->beyond(devices, limits);
@@ -127,7 +129,7 @@ ChosenSize choose_size(const Problem& like, std::span<const SizedDevice> devices
     }
     last = size;
     const auto [fastest, time] = problem->fastest(devices);
-    // What shows launches only stands until there is more.
+    // A size that shows only launches is kept until there is a larger one.
     const bool small = problem->fastest_work(devices) < seconds(kShortest);
     const double off = small ? std::numeric_limits<double>::infinity()
                              : std::abs(std::log(time / seconds(limits.aim)));
@@ -136,11 +138,11 @@ ChosenSize choose_size(const Problem& like, std::span<const SizedDevice> devices
       best->doubtful = devices[fastest].rate.fixed + devices[fastest].rate.slice > limits.aim;
       best_off = off;
     }
-    // Not at the first that is further off: windows of msm make twice the terms cost less now and
-    // then.
+    // Does not stop at the first size that is further off: due to its windows, twice the terms of
+    // msm sometimes cost less.
     if (limit != SizeLimit::none || (!small && time > kFarBeyond * seconds(limits.aim))) break;
   }
-  if (!best) Sized(like, like.suite->default_size);  // says why
+  if (!best) Sized(like, like.suite->default_size);  // throws the reason
   return best.value_or(ChosenSize{like.suite->default_size, {}, 0, SizeLimit::none, false, false});
 }
 

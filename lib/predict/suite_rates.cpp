@@ -11,13 +11,14 @@
 namespace mgpu {
 namespace {
 
-// On an H200 the line through 2^18 and 2^20 terms of msm says what 2^22 take, within 1 %; 2^16 take
-// 20 % more than it says.
+// Ratio of the sizes of superlinear work that a line is drawn through. On an H200 the line through
+// 2^18 and 2^20 terms of msm predicts 2^22 within 1 %; 2^16 terms take 20 % more than it predicts.
 constexpr std::uint64_t kSmaller = 4;
-constexpr double kMostContention = 2;  // more is not the others' doing
-constexpr double kSteeper = 1.3;       // than the average of the larger: noise beyond that
+constexpr double kMostContention = 2;  // a larger factor is not caused by the other devices
+// Limit relative to the average rate of the larger problem: more is noise.
+constexpr double kSteeper = 1.3;
 
-constexpr Nanos kLongest = std::chrono::seconds(10);  // of one execution of the whole problem
+constexpr Nanos kLongest = std::chrono::seconds(10);  // limit of one execution of the whole problem
 
 // Returns how long the kernels of all items would take, extrapolated from a part of them.
 Nanos time_of_all(const Probe& part, const Shape& shape) {
@@ -26,7 +27,7 @@ Nanos time_of_all(const Probe& part, const Shape& shape) {
                       static_cast<double>(part.items) * static_cast<double>(shape.items));
 }
 
-// Programs on some devices. After an error, those whose device may still be at work are leaked.
+// Programs on some devices. After an error, programs whose device may still be at work are leaked.
 class Programs {
  public:
   explicit Programs(Backend& backend) : backend_(backend) {}
@@ -124,8 +125,8 @@ Problem problem_of_size(const Problem& like, std::uint64_t size) {
   problem.params.size = size;
   for (const SuiteOption& option : like.suite->options) {
     const auto given = like.params.options.find(option.name);
-    const bool tells =
-        option.kind == SuiteOption::Kind::name || like.suite->descriptors;  // which work it is
+    // Distinguishes work.
+    const bool tells = option.kind == SuiteOption::Kind::name || like.suite->descriptors;
     if (tells && given != like.params.options.end())
       problem.params.options[option.name] = given->second;
   }
@@ -164,7 +165,7 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
   });
   if (probe.devices.empty()) return std::nullopt;
   const double ops =
-      cost_of(workload, Mode::resident).ops;  // of one device: known from the executor
+      cost_of(workload, Mode::resident).ops;  // on one device, as the executor set it
   const DeviceEstimate estimate = estimate_of(probe, 0, workload.shape().cost, Mode::resident, {});
   if (!(estimate.items_per_s > 0)) return std::nullopt;
   const Nanos whole = probe.devices.front().kernels.at_large;
@@ -175,9 +176,9 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
   rate.in_part = in_part;
   if (!(device.resources().traits().cpu || workload.shape().superlinear) || whole <= Nanos{})
     return rate;
-  // The whole as it is. A line through it and a part of it says something else: parts leave cores
-  // of a CPU idle, which makes it flatter; parts of superlinear work cost less, which makes it
-  // steeper.
+  // The rate is that of the whole problem. A line through it and a part of it is misleading: parts
+  // leave cores of a CPU idle, which makes it flatter; parts of superlinear work cost less, which
+  // makes it steeper.
   rate.ops = ops * static_cast<double>(probe.items);
   rate.ops_per_s = rate.ops / seconds(whole);
   rate.fixed = probe.fixed;
@@ -222,7 +223,7 @@ ReferenceSizeWork work_of_reference_size(Backend& backend, const Problem& like, 
 
 namespace {
 
-// What the program computed last, against the suite's reference, which is computed for it.
+// Verifies the last result of the program with the suite's reference, which is computed for it.
 void verify(Backend& backend, OpenDevice& device, Workload& workload, DeviceProgram& program) {
   complete(backend, device, program.publish(device.stream()));
   merge_after_probe(backend, device, workload, program);
@@ -245,7 +246,7 @@ std::optional<SuiteRate> measure_rate_at_reference_size(Backend& backend, Execut
       work.host_ops_per_s =
           cost_of(last, Mode::resident).ops * static_cast<double>(last.shape().items) / spent;
   };
-  // The reference is computed once: whoever comes later would find it there.
+  // The reference is computed once, so that only the first caller measures its time.
   std::function<void(DeviceProgram&)> look;
   if (with_host && work.host_ops_per_s == 0) look = measure_host;
   const bool only = work.workloads.size() == 1;

@@ -1,5 +1,5 @@
-// The first exception that the threads of a loop throw, kept for whoever started the loop: one that
-// left a thread would end the process.
+// First exception that the threads of a loop throw, saved for the caller of the loop. An exception
+// that leaves a thread would end the process.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,8 @@ namespace mgpu {
 
 class FirstError {
  public:
-  // To be called in a catch block, by any thread. Later ones are dropped.
+  // Saves the current exception, if it is the first. To be called in a catch block, by any
+  // thread.
   void keep() noexcept {
     const std::scoped_lock lock(mutex_);
     if (!error_) error_ = std::current_exception();
@@ -22,8 +23,9 @@ class FirstError {
   }
   bool there() const { return there_.load(std::memory_order_relaxed); }
 
-  // When all threads are done: throws what was kept, if anything, and forgets it. Always an Error:
-  // exhausted host memory is out_of_memory, any other exception internal.
+  // Throws the saved exception, if there is one, and forgets it. To be called when all threads
+  // are done. Always throws an Error: exhausted host memory is out_of_memory, any other exception
+  // internal.
   void rethrow() {
     if (!there_) return;
     const std::exception_ptr error = std::exchange(error_, nullptr);

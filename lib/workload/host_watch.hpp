@@ -1,5 +1,5 @@
-// Work of a workload on the host that may take long, such as a reference: whether anybody still
-// waits for it, and how far it is.
+// Watches work of a workload on the host that may take long, such as a reference: reports its
+// progress and stops it once its result is no longer wanted.
 #pragma once
 
 #include <atomic>
@@ -13,20 +13,21 @@
 
 namespace mgpu {
 
-// Parts of a verification.
+// Number of parts of a verification.
 struct HostWork {
-  std::string parts;    // "phase bands"
-  std::uint64_t total;  // that `full` takes
-  std::string sample;   // what `sample` takes instead, "20 of them"; empty: as much
+  // Name of the parts: "phase bands".
+  std::string parts;
+  std::uint64_t total;  // number of parts of a `full` verification
+  std::string sample;   // number of parts of a `sample` verification, "20 of them"; empty: the same
 };
 
 struct HostWatch {
-  // Both are called on the thread that called the workload, and may be null. True: nobody wants
-  // the result any more.
+  // Both functions are called on the thread that called the workload, and may be null. `stop`
+  // returns whether the result is no longer wanted.
   std::function<bool()> stop;
-  // Tells how many parts are done.
+  // Reports how many parts are done.
   std::function<void(const HostWork& work, std::uint64_t done)> progress;
-  // How long a program of the user's may take that the workload runs; 0: no limit.
+  // Time limit of a user's program that the workload runs; 0: no limit.
   Nanos command_limit{};
 
   // Throws Error(interrupted) when stopped.
@@ -35,7 +36,8 @@ struct HostWatch {
   }
 };
 
-// parallel_for over `count` parts of the work, under the watch. Throws Error(interrupted), too.
+// Runs parallel_for over `count` parts of the work, under the watch. Also throws
+// Error(interrupted).
 template <class Body>
 void watched_for(const HostWatch& watch, const HostWork& work, std::uint64_t count,
                  unsigned threads, const Body& body) {

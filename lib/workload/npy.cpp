@@ -1,4 +1,4 @@
-// The dictionary is read by what NumPy writes: single quotes, keys in any order.
+// Parses the header's dictionary in the form that NumPy writes: single quotes, keys in any order.
 #include "lib/workload/npy.hpp"
 
 #include <charconv>
@@ -13,7 +13,7 @@
 namespace mgpu {
 namespace {
 
-// A file, the option that named it, what it is to hold, and in how many dimensions.
+// A file, the option that named it, and the numbers and the range of dimensions it must have.
 struct Named {
   const std::filesystem::path& file;
   const char* option;
@@ -31,7 +31,7 @@ Error bad(const Named& named, const std::string& why) {
 
 struct Header {
   NpyArray array;
-  Bytes data = 0;  // where the elements begin
+  Bytes data = 0;  // offset of the elements
   std::uint64_t rows() const {
     return std::accumulate(array.extents.begin(), array.extents.end() - 1, std::uint64_t{1},
                            saturating_multiply);
@@ -39,7 +39,8 @@ struct Header {
   NpyShape shape() const { return {rows(), array.extents.back(), array.element}; }
 };
 
-// What follows 'key': in the dictionary, without leading blanks; empty when the key is missing.
+// Returns the text after 'key': in the dictionary, without leading blanks; empty if the key is
+// missing.
 std::string_view value_of(std::string_view dictionary, std::string_view key) {
   const std::size_t at = dictionary.find("'" + std::string(key) + "'");
   if (at == std::string_view::npos) return {};
@@ -49,7 +50,7 @@ std::string_view value_of(std::string_view dictionary, std::string_view key) {
   return value == std::string_view::npos ? std::string_view{} : dictionary.substr(value);
 }
 
-// "(3, 4)" -> 3, 4; nothing where it is no list of at most three counts.
+// Parses "(3, 4)" into 3, 4; returns nothing if the text is no list of at most three counts.
 std::vector<std::uint64_t> counts_in(std::string_view text) {
   if (!text.starts_with('(')) return {};
   text = text.substr(1, text.find(')') - 1);
@@ -102,7 +103,7 @@ Header read_header(const Named& named) {
   if (in.gcount() != 10 || std::string_view(reinterpret_cast<char*>(start), 6) != "\x93NUMPY")
     throw bad(named, "not a .npy file");
   Bytes length = start[8] | start[9] << 8, begin = 10;
-  if (start[6] > 1) {  // versions 2 and 3 have four bytes of length
+  if (start[6] > 1) {  // versions 2 and 3 have a length of four bytes
     in.read(reinterpret_cast<char*>(start) + 10, 2);
     length |= static_cast<Bytes>(start[10]) << 16 | static_cast<Bytes>(start[11]) << 24;
     begin = 12;
@@ -157,7 +158,8 @@ void write_npy(const std::filesystem::path& file, const NpyShape& shape,
                                                          : "<f4") +
                      "', 'fortran_order': False, 'shape': (" + std::to_string(shape.rows) + ", " +
                      std::to_string(shape.columns) + "), }";
-  while ((10 + text.size() + 1) % 64 != 0) text += ' ';  // NumPy aligns the elements for mapping
+  // NumPy aligns the elements, so that files can be mapped.
+  while ((10 + text.size() + 1) % 64 != 0) text += ' ';
   text += '\n';
   write_result_file(file, [&](std::ostream& out) {
     out << "\x93NUMPY" << '\x01' << '\x00' << static_cast<char>(text.size() & 0xff)

@@ -1,7 +1,7 @@
-// Arrays in NumPy's .npy format
+// Reads and writes arrays in NumPy's .npy format
 // (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html): C order, little-endian
-// float32, float64 or int32; matrices, and arrays of up to three dimensions. For --input and
-// --output of suites.
+// float32, float64 or int32; matrices, and arrays of up to three dimensions. Suites use it for
+// --input and --output.
 #pragma once
 
 #include <cstddef>
@@ -19,33 +19,34 @@ enum class NpyNumbers { real, int32 };
 
 struct NpyShape {
   std::uint64_t rows = 0, columns = 0;
-  Bytes element = 4;  // 4: float32 or int32, 8: float64
+  Bytes element = 4;  // bytes per element; 4: float32 or int32, 8: float64
   NpyNumbers numbers = NpyNumbers::real;
-  // UINT64_MAX where no file could have so many.
+  // Returns the size of the elements; UINT64_MAX if it exceeds 64 bits.
   Bytes bytes() const { return saturating_multiply(saturating_multiply(rows, columns), element); }
 };
 
-// Of the file's header, which must have these numbers; checks that the file is as long as it says.
-// Throws Error(input), naming the option, the file and what is accepted.
+// Returns the shape in the file's header, whose elements must be `numbers`, and checks that the
+// file has the length that the header implies. Throws Error(input), naming the option, the file and
+// what is expected.
 NpyShape read_npy_shape(const std::filesystem::path& file, const char* option = "--input",
                         NpyNumbers numbers = NpyNumbers::real);
 
 struct NpyArray {
-  std::vector<std::uint64_t> extents;  // one to three
+  std::vector<std::uint64_t> extents;  // one to three dimensions
   Bytes element = 4;
 };
 
-// Likewise of an array of one to three dimensions.
+// Returns the extents in the header of an array of one to three dimensions, with the same checks.
 NpyArray read_npy_array(const std::filesystem::path& file, const char* option = "--input");
 
-// The elements, row by row, into `to`, which has shape.bytes(); of three dimensions the first two
-// are rows, of one there is one row. Throws Error(input), also when the file changed its shape
-// meanwhile.
+// Reads the elements, row by row, into `to`, which has shape.bytes(). The first two of three
+// dimensions together count as rows; an array of one dimension is one row. Throws Error(input),
+// also if the file's shape has changed since it was read.
 void read_npy(const std::filesystem::path& file, const NpyShape& shape, std::span<std::byte> to,
               const char* option = "--input");
 
-// Version 1.0, written beside `file` and renamed, so that it is whole or not there. Throws
-// Error(output), naming --output.
+// Writes version 1.0 to a temporary file next to `file` and renames it, so that `file` is complete
+// or not there. Throws Error(output), naming --output.
 void write_npy(const std::filesystem::path& file, const NpyShape& shape,
                std::span<const std::byte> elements);
 

@@ -1,4 +1,4 @@
-// Host memory for what is transferred: whole pages, so that it can be pinned in place.
+// Host memory for transfers: whole pages, so that it can be pinned in place.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@ namespace mgpu {
 inline constexpr Bytes page_bytes = 4096;
 constexpr Bytes in_pages(Bytes size) { return (size + page_bytes - 1) / page_bytes * page_bytes; }
 
-// At least one page, rounded up to whole ones, contents undefined.
+// Memory of at least one page, rounded up to whole pages, with undefined contents.
 class Pages {
  public:
-  // Throws Error(out_of_memory): no host memory for `what`.
+  // Throws Error(out_of_memory), naming `what`, if there is no host memory for it.
   Pages(Bytes size, const std::string& what)
       : data_(static_cast<std::byte*>(
             std::aligned_alloc(page_bytes, std::max(page_bytes, in_pages(size))))) {

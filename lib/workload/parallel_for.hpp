@@ -13,10 +13,10 @@
 
 namespace mgpu {
 
-// Calls body(i) once for each i < n, on at most `threads` threads (at least one, fewer where the
-// system has no more to give), each of which takes `at_once` indices at a time; returns when all
-// are done. Where body throws, on whichever thread, no further ones are taken and the first
-// exception is thrown here as Error.
+// Calls body(i) once for each i < n, on at most `threads` threads (at least one, fewer if the
+// system cannot start more), each of which takes `at_once` indices at a time. Returns when all are
+// done. If body throws on any thread, no further indices are begun, and the first exception is
+// thrown here as an Error.
 template <class Body>
 void parallel_for(std::uint64_t n, unsigned threads, const Body& body, std::uint64_t at_once = 1) {
   std::atomic<std::uint64_t> next{0};
@@ -34,7 +34,7 @@ void parallel_for(std::uint64_t n, unsigned threads, const Body& body, std::uint
     try {
       for (std::uint64_t t = 1; t < std::min<std::uint64_t>(threads, ceil_div(n, at_once)); ++t)
         others.emplace_back(work);
-    } catch (const std::system_error&) {  // the threads there are do it all
+    } catch (const std::system_error&) {  // the threads that were started do all the work
     }
     work();
   }

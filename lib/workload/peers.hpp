@@ -1,9 +1,9 @@
-// What lies between the devices of a set: memory that others may put data into, copies from one
-// device to another, and an order between them. lib/opencl implements it, and tests have a fake
-// one; suites, strategies and collectives (lib/exchange) see no vendor. The model is one-sided,
-// as in OpenSHMEM: a device puts data into another one's memory and then signals it; the other
-// waits for the signal. Everything is enqueued ahead, in order with the device's kernels, and
-// nothing blocks the host.
+// Communication between the devices of a set: memory that others may put data into, copies from one
+// device to another, and signals that order them. lib/opencl implements it, and tests have a fake
+// one; suites, strategies and collectives (lib/exchange) see no vendor. The model is one-sided, as
+// in OpenSHMEM: a device puts data into another one's memory and then signals it; the other waits
+// for the signal. Everything is enqueued ahead, in order with the device's kernels, and nothing
+// blocks the host.
 #pragma once
 
 #include <algorithm>
@@ -20,54 +20,55 @@
 
 namespace mgpu {
 
-// A piece of memory of the same size on each device of a group, freed by its destructor; every
-// device may put data into every piece.
+// Memory of the same size on each device of a group, freed by its destructor. The memory on one
+// device is a piece; every device may put data into every piece.
 class SharedMemory {
  public:
   virtual ~SharedMemory() = default;
-  virtual Bytes size() const = 0;  // of a piece
+  virtual Bytes size() const = 0;  // size of a piece
   virtual Buffer& piece(DeviceIndex device) = 0;
-  // The piece of `of` for kernels of `by` that write to it themselves; null where no kernel of `by`
-  // can reach it (staged).
+  // Returns the piece of `of` for kernels of `by` that write to it themselves; null if no kernel
+  // of `by` can reach it (staged).
   virtual Buffer* remote(DeviceIndex by, DeviceIndex of) = 0;
 };
 
-// One device's end, used by its worker only. Commands go in order with the device's launches: each
-// starts when everything uploaded, launched, put, signalled or awaited before it is over. Downloads
-// are ordered as after launches, and with nothing else.
+// One device's end of a group, used only by the device's worker. Commands are ordered with the
+// device's launches: each starts when everything that was uploaded, launched, put, signalled or
+// awaited before it is complete. Downloads are ordered after launches only.
 class Peer {
  public:
   virtual ~Peer() = default;
   virtual DeviceIndex self() const = 0;
-  virtual std::size_t count() const = 0;  // of devices in the group
+  virtual std::size_t count() const = 0;  // number of devices in the group
   virtual PeerPath path(DeviceIndex to) const = 0;
 
-  // Copies `size` bytes of `from`, memory of this device, into the piece of `to`, which may be this
-  // device. They are there for `to` when it has a signal that was enqueued after this. What was
-  // read may be changed by later commands of this device.
+  // Copies `size` bytes of `from`, memory of this device, into the piece of `to`, which may be
+  // this device. The data are visible to `to` once it has a signal that was enqueued after this.
+  // Later commands of this device may change `from`.
   virtual void put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to, Bytes to_offset,
                    Bytes size) = 0;
-  // First signals each of `signal`, then waits for a signal of each of `await`: signal number n of
-  // one device to another ends wait number n of that one for the first. What is launched later sees
-  // what was put before those signals.
+  // First signals each device of `signal`, then waits for a signal of each device of `await`.
+  // Signal number n from one device to another ends the other's wait number n for it. Later
+  // launches see the data that were put before those signals.
   virtual void sync(std::span<const DeviceIndex> signal, std::span<const DeviceIndex> await) = 0;
 
-  // For kernels that wait for another device's flag themselves (await_flag in kernels/peer_ptx.cl),
-  // which only those of a group whose paths are all direct can: where they note what did not come,
-  // as check() reads it, and how long they wait at most.
+  // Arguments for kernels that wait for another device's flag themselves (await_flag in
+  // kernels/peer_ptx.cl): the memory where they note a missing signal, which check() reads, and
+  // how long they wait at most. Only kernels of a group whose paths are all direct can do so;
+  // others have none.
   struct FlagWait {
     Buffer* status = nullptr;
     std::uint64_t limit_ns = 0;
   };
   virtual std::optional<FlagWait> flag_wait() { return std::nullopt; }
-  // How long kernels of any group wait for each other at most: less than the host waits for an
-  // answer, which would count who waits as hung.
+  // Returns how long kernels of any group wait for each other at most. It is less than the time
+  // after which the host regards a device as hung, so that a waiting device is not blamed.
   virtual std::uint64_t wait_limit_ns() const { return 5'000'000'000; }
 };
 
-// The devices of `members` but `self`, from the one after it on and round to the one before it.
-// Devices that each put data into all others do it in this order: were the first of them the first
-// of all, they would share what its links can receive. Four H200 gathered 256 MiB at 171 GB/s of
+// Returns the devices of `members` without `self`, from the one after it on and round to the one
+// before it. Devices that each put data into all others do it in this order: if all began with the
+// first device, they would share its incoming bandwidth. Four H200 gathered 256 MiB at 171 GB/s of
 // bus bandwidth like that, and do at 316 (predicted 306).
 inline std::vector<DeviceIndex> others_of(std::span<const DeviceIndex> members, DeviceIndex self) {
   std::vector<DeviceIndex> others(members.begin(), members.end());
@@ -77,39 +78,40 @@ inline std::vector<DeviceIndex> others_of(std::span<const DeviceIndex> members, 
   return others;
 }
 
-// Devices that exchange data. All of them have to be drained, or leaked, before it is destroyed;
-// what it allocated may outlive it, as memory that nothing is put into any more.
+// Devices that exchange data. All of them have to be drained, or leaked, before it is destroyed.
+// The memory that it allocated may outlive it, but nothing can be put into it any more.
 class PeerGroup {
  public:
   virtual ~PeerGroup() = default;
   virtual std::size_t size() const = 0;
   virtual Peer& peer(DeviceIndex device) = 0;
-  // `size` bytes on each device, above 0. Throws Error(out_of_memory), Error(device),
+  // Allocates `size` bytes, above 0, on each device. Throws Error(out_of_memory), Error(device),
   // Error(timeout).
   virtual std::unique_ptr<SharedMemory> allocate(Bytes size) = 0;
-  // Bytes that allocate() makes on a device at once at most, however much memory there is: more is
-  // Error(unsupported).
+  // Returns the most bytes that one allocate() can allocate on a device, however much memory
+  // there is. Larger sizes are Error(unsupported).
   virtual Bytes most_shared() const { return ~Bytes{0}; }
-  // The same where kernels of every device reach every piece, and see while they run what those of
-  // others store there: each other's memory, or that of the host. For little: what goes through the
-  // host's is as slow as its link. Null: there is no such memory. Throws like allocate().
+  // Allocates memory that kernels of every device reach in every piece, and in which they see
+  // while they run what kernels of other devices store: memory of each other, or of the host.
+  // Meant for small sizes, as host memory is as slow as its link. Null: there is no such memory.
+  // Throws what allocate() throws.
   virtual std::unique_ptr<SharedMemory> allocate_reachable(Bytes) { return nullptr; }
-  // Why pairs that were looked at for another path are staged, a line for each reason; for the
-  // record.
+  // Returns the reasons why pairs that were considered for another path are staged, a line for
+  // each reason. For the record.
   virtual std::span<const std::string> notes() const = 0;
 
-  // A device is lost: nobody waits for anybody any longer, so that the others come to an end, with
-  // data that means nothing. The group is of no use any more. From any thread.
+  // Marks a device failed and ends all waits, so that the others complete, with meaningless data.
+  // The group cannot be used any more. May be called from any thread.
   virtual void lose(DeviceIndex device) = 0;
-  // Its devices leave it, as its destructor makes them: for a group that is never destroyed, since
-  // one of them may still be using it.
+  // Makes all devices leave the group, as its destructor does: for a group that is never
+  // destroyed because one of its devices may still be using it.
   virtual void dissolve() {}
-  // When the commands of `device` are complete: did all that it waited for come? Throws
-  // Error(device) that names the device that was lost, or whose signal did not come. Blocks for
-  // microseconds; for outside of what is measured.
+  // Checks, once the commands of `device` are complete, that all signals it waited for came.
+  // Throws Error(device) that names the device that was lost or whose signal did not come. Blocks
+  // for microseconds; not for measured phases.
   virtual void check(DeviceIndex device) = 0;
-  // For whoever finds that `device` does not complete: the device whose signal it waits for, itself
-  // if none.
+  // Returns the device whose signal `device` waits for, or `device` itself if it waits for none.
+  // For a caller who finds that `device` does not complete.
   virtual DeviceIndex awaited_by(DeviceIndex device) = 0;
 };
 

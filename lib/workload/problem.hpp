@@ -1,4 +1,4 @@
-// A suite with a size and options: what is to be computed.
+// Problem: a suite with a size and options.
 #pragma once
 
 #include <map>
@@ -15,17 +15,18 @@ namespace mgpu {
 struct Problem {
   const SuiteInfo* suite = nullptr;
   SuiteParams params;
-  std::map<std::string, std::string> settled =
-      {};  // of its options, those that resolve_with_devices changed, as they are
+  // Values of the options that resolve_with_devices changed.
+  std::map<std::string, std::string> settled = {};
 };
 
 std::vector<DeviceMemory> memory_of(std::span<const Device> devices);
 
-// To be solved by these devices. Their memory is what the problem says of as many, where it says
-// it: some may have less than they report.
+// Makes the workload of the problem for these devices. If the problem states the memory of as many
+// devices, that counts instead of what they report: some may have less.
 std::unique_ptr<Workload> make_workload(const Problem& problem, std::span<const Device> devices);
 
-// Of its suite, by what its options name. Throws what SuiteInfo::check throws.
+// Returns the problem that the options name, if its suite has descriptors. Throws what
+// SuiteInfo::check throws.
 inline std::optional<SuiteInfo::Descriptors::OwnProblem> own_problem(const Problem& problem) {
   if (!problem.suite->descriptors) return std::nullopt;
   return problem.suite->descriptors->problem(problem.params);

@@ -1,4 +1,4 @@
-// --output of suites: a file that is whole or not there.
+// Writes --output of suites: a file that is complete or not there.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 namespace mgpu {
 
-// Makes what `write` writes the content of `file` (OutputFile). Throws Error(output), naming
+// Writes `file` with the content that `write` produces (OutputFile). Throws Error(output), naming
 // --output and the file.
 void write_result_file(const std::filesystem::path& file,
                        const std::function<void(std::ostream&)>& write);

@@ -1,5 +1,5 @@
-// The abstract device a suite may use: buffers, kernels and a stream of commands. lib/opencl
-// implements it, and tests have a fake one; suites never see either.
+// Abstract device for suites: buffers, kernels and a stream of commands. lib/opencl implements it,
+// and tests have a fake one; suites see neither.
 #pragma once
 
 #include <array>
@@ -28,8 +28,8 @@ class Buffer {
   virtual Bytes size() const = 0;
 };
 
-// What a kernel's compiler says of one of its parameters. `type` is as in the source, "float*" for
-// a pointer; `name` may be empty.
+// One parameter of a kernel, as its compiler reports it. `type` is as in the source, "float*" for a
+// pointer; `name` may be empty.
 struct KernelParameter {
   enum class Space { value, global, constant, local };
   std::string name, type;
@@ -37,55 +37,61 @@ struct KernelParameter {
   bool is_const = false;
 };
 
-// One kernel object of one device; used by that device's worker thread only.
+// One kernel object of one device; used only by that device's worker thread.
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  // Nothing where they are not known; without names and types where only their number is.
+  // Returns nothing if the parameters are not known; they have no names and types if only their
+  // number is known.
   virtual std::optional<std::vector<KernelParameter>> parameters() const { return std::nullopt; }
 };
 
-// A program that is not one of kernels/.
+// Source of a program that is not in kernels/.
 struct KernelSource {
-  std::string name;  // of the file, for messages; `text` says by #line which lines are whose
+  // File name for messages; `text` says by #line which lines come from which file.
+  std::string name;
   std::string text;
 };
 
 struct LocalBytes {  // a __local argument of this size
   Bytes size = 0;
 };
-struct ValueBytes {  // an argument by value of any type, as its bytes; they must be there until it
-                     // is launched
+// An argument by value of any type, as its bytes, which must be valid until the launch.
+struct ValueBytes {
   std::span<const std::byte> bytes;
 };
-// By position. 64-bit counts are ulong in the kernel; size_t cannot be a kernel argument.
+// Argument of a kernel, by position. 64-bit counts are ulong in the kernel; size_t cannot be a
+// kernel argument.
 using KernelArg = std::variant<Buffer*, LocalBytes, std::uint32_t, std::int32_t, std::uint64_t,
                                float, double, ValueBytes>;
 
-struct Grid {  // work-items in all and in a work-group, per dimension; global must be a multiple of
-               // local
+// Numbers of work-items, total and per work-group, by dimension; global must be a multiple of
+// local.
+struct Grid {
   std::array<std::size_t, 3> global{1, 1, 1};
   std::array<std::size_t, 3> local{1, 1, 1};   // all 0: the device chooses
-  std::array<std::size_t, 3> offset{0, 0, 0};  // what get_global_id begins with
+  std::array<std::size_t, 3> offset{0, 0, 0};  // first value of get_global_id
 };
 
-// Work-items for each of `items`, in work-groups of `local`.
+// Returns a grid of one work-item for each of `items`, in work-groups of `local`.
 constexpr Grid grid_of(std::size_t items, std::size_t local) {
   return {{round_up(items, local), 1, 1}, {local, 1, 1}};
 }
 
+// Converts to an argument of a kernel.
 constexpr std::uint32_t u32(std::uint64_t n) {
   return static_cast<std::uint32_t>(n);
 }  // an argument of a kernel
 
-struct Rows {  // `count` pieces of `length` bytes, `..._stride` bytes from one to the next
+// `count` pieces of `length` bytes, with `..._stride` bytes from the start of one to the next.
+struct Rows {
   Bytes length = 0, count = 0;
   Bytes device_offset = 0, device_stride = 0, host_stride = 0;
 };
 
 // Three in-order queues of one device: upload, compute, download. A launch starts after the uploads
-// enqueued before it, and within a slice (or a collect) a download after the launches before it;
-// nothing else is ordered between the queues. Nothing blocks; host memory given to upload or
+// enqueued before it. Within a slice (or a collect) a download starts after the launches before it.
+// Nothing else is ordered between the queues. Nothing blocks; host memory given to upload or
 // download must stay valid and untouched until the slice is finished. Failures throw Error(device),
 // Error(out_of_memory).
 class Stream {
@@ -97,12 +103,13 @@ class Stream {
     launch(kernel, grid, std::span<const KernelArg>(args.begin(), args.size()));
   }
   virtual void download(Buffer& from, Bytes offset, std::span<std::byte> to) = 0;
-  // The next `count` commands are launches, and one command of the timeline, from the begin of the
-  // first to the end of the last; a device may time each all the same. A time stamp costs the host
-  // of an H200 7 us, and the device 2.
+  // Announces that the next `count` commands are launches that the timeline shows as one command,
+  // from the begin of the first to the end of the last; a device may still time each. A time
+  // stamp costs the host of an H200 7 us, and the device 2 us.
   virtual void begin_series(unsigned /*count*/) {}
 
-  // A rectangle of a larger matrix on either side. One by one, unless the device can do better.
+  // Copies a rectangle of a larger matrix on either side, row by row unless the device can do
+  // better.
   virtual void upload_rows(Buffer& to, const std::byte* from, const Rows& rows) {
     for (Bytes i = 0; i < rows.count; ++i)
       upload(to, rows.device_offset + i * rows.device_stride,
@@ -115,51 +122,52 @@ class Stream {
   }
 };
 
-// What a suite may know about the device it makes a program for.
+// Properties of a device that a suite may use when it makes a program for it.
 struct DeviceTraits {
-  std::string id;       // of the device, to tell it from others of its kind
-  bool cpu = false;     // kernels for CPUs want explicit vectors and one work-item a work-group
-  bool nvidia = false;  // vendor fast paths behind #if may be asked for
+  std::string id;       // distinguishes it from devices of the same kind
+  bool cpu = false;     // kernels for CPUs want explicit vectors and one work-item per work-group
+  bool nvidia = false;  // vendor fast paths behind #if can be used
   bool host_unified = false;
   unsigned compute_units = 1;
   unsigned float_width = 1;  // native vector width in 32-bit lanes
   std::size_t max_work_group = 1;
   Bytes global_memory = 0, max_allocation = 0, local_memory = 0;
   bool fp64 = false;
-  bool fp32_denormals = true;  // false: fp32 operands and results below the smallest normal number
-                               // may be taken for zero
-  Bytes buffer_alignment =
-      0;  // parts of a buffer begin at multiples of it (DeviceResources::part); 0: none can be made
-  bool held = false;  // it stops between kernels, on purpose: what takes long is to be seen kernel
-                      // by kernel
-  Bytes usable_memory() const { return global_memory / 10 * 9; }  // for the buffers of a problem
-  bool fp64_tensor = false;  // multiplies fp64 in small matrices as fast as fp32 one by one
+  // False: fp32 operands and results below the smallest normal number may be flushed to zero.
+  bool fp32_denormals = true;
+  // Offsets of parts of a buffer are multiples of it (DeviceResources::part); 0: it has no parts.
+  Bytes buffer_alignment = 0;
+  // It is stalled between kernels on purpose, so a long phase must consist of several kernels.
+  bool held = false;
+  // Memory for the buffers of a problem.
+  Bytes usable_memory() const { return global_memory / 10 * 9; }
+  bool fp64_tensor = false;  // multiplies small fp64 matrices at the rate of fp32 multiply-adds
 };
 
-// Used at set-up, never inside a sample. Allocations count against the device's memory:
-// Error(out_of_memory) when it is full.
+// Resources of one device, used at set-up and never inside a sample. Allocations count against the
+// device's memory: Error(out_of_memory) when it is full.
 class DeviceResources {
  public:
   virtual ~DeviceResources() = default;
   virtual const DeviceTraits& traits() const = 0;
   virtual std::unique_ptr<Buffer> allocate(Bytes size) = 0;
-  // The device's end of the group that it exchanges data in; null: it is in none.
+  // Returns the device's end of the group that it exchanges data in; null: it is in none.
   virtual Peer* peer() { return nullptr; }
-  // `file` is a name in kernels/, `options` are -D definitions. Built programs are cached on disk
-  // by device, driver, text and options.
+  // Returns the kernel `entry` of `file`, a name in kernels/; `options` are -D definitions. Built
+  // programs are cached on disk by device, driver, text and options.
   virtual std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry,
                                          const std::string& options) = 0;
-  // Likewise of a text that is not among kernels/, which is not cached, as it may include files. A
-  // text that does not build: Error(unsupported) with what the compiler says.
+  // Returns a kernel of a text that is not in kernels/. It is not cached, as the text may include
+  // files. A text that does not build is Error(unsupported) with the compiler's message.
   virtual std::unique_ptr<Kernel> foreign_kernel(const KernelSource& source, std::string_view entry,
                                                  const std::string& options);
-  // `size` bytes of a buffer of this device, from `offset` on, as a buffer of its own, which must
-  // not outlive the whole. Of parts that overlap the youngest is to be freed first
+  // Returns `size` bytes of a buffer of this device, from `offset` on, as a buffer of its own,
+  // which must not outlive the whole. If parts overlap, the one made last must be freed first
   // (suites/kernel/parts.hpp says why).
   virtual std::unique_ptr<Buffer> part(Buffer& whole, Bytes offset, Bytes size);
-  // Enqueues `commands` on the device, waits for them and says how long its kernels took: for
-  // kernels that have to show that they work, and which of several is fastest. Nothing where
-  // commands cannot be run at set-up. Throws Error(device), Error(timeout).
+  // Enqueues `commands` on the device, waits for them and returns how long its kernels took: to
+  // check that kernels work, and to find the fastest of several. Returns nothing if commands
+  // cannot be run at set-up. Throws Error(device), Error(timeout).
   virtual std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) {
     (void)commands;
     return std::nullopt;

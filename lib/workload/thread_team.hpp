@@ -1,4 +1,4 @@
-// A loop over independent indices, as lib/workload/parallel_for.hpp, on threads that stay: for
+// A loop over independent indices, as lib/workload/parallel_for.hpp, on threads that persist: for
 // loops of less than a millisecond.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace mgpu {
 
 class ThreadTeam {
  public:
-  // Of at most so many threads (at least one), of which whoever calls for_each() is one. The others
+  // Uses at most `threads` threads (at least one), including the caller of for_each(). The others
   // start with the first loop.
   explicit ThreadTeam(unsigned threads) : others_(threads > 1 ? threads - 1 : 0) {}
   ThreadTeam(const ThreadTeam&) = delete;
@@ -24,9 +24,9 @@ class ThreadTeam {
     wake();
   }
 
-  // Calls body(i) once for each i < n; returns when all are done. One loop at a time. Where body
-  // throws, on whichever thread, no further index is begun and the first exception is thrown here
-  // as Error; the team is as good as new.
+  // Calls body(i) once for each i < n; returns when all are done. Runs one loop at a time. If
+  // body throws on any thread, no further index is begun, and the first exception is thrown here
+  // as an Error; the team can be used again.
   template <class Body>
   void for_each(std::uint64_t n, const Body& body) {
     start();
@@ -37,8 +37,8 @@ class ThreadTeam {
     open_ = true;
     wake();
     work();
-    // Whoever comes from now on sees it closed; those that came before are waited for (all accesses
-    // are in one order).
+    // A thread that wakes up from now on sees the loop closed; threads that came before are
+    // waited for (all accesses are in one order).
     open_ = false;
     while (helping_ > 0) std::this_thread::yield();
     error_.rethrow();
@@ -48,8 +48,8 @@ class ThreadTeam {
   void start() {
     try {
       while (threads_.size() < others_) threads_.emplace_back([this] { help(); });
-    } catch (const std::system_error&) {  // the system has no more threads to give: the loops go on
-                                          // with these
+      // The system cannot start more threads: the loops use those that there are.
+    } catch (const std::system_error&) {
       others_ = threads_.size();
     }
   }
@@ -76,7 +76,7 @@ class ThreadTeam {
   }
 
   std::size_t others_;
-  // Of the loop under way; written only while nobody helps.
+  // State of the current loop; written only while no other thread helps.
   void (*body_)(const void*, std::uint64_t) = nullptr;
   const void* object_ = nullptr;
   std::uint64_t n_ = 0;
@@ -84,8 +84,10 @@ class ThreadTeam {
   std::atomic<std::uint64_t> next_{0};
   std::atomic<bool> open_{false}, stopping_{false};
   std::atomic<int> helping_{0};
-  std::atomic<int> loops_{0};          // begun; an int, which the operating system can wait for
-  std::vector<std::jthread> threads_;  // last: joined before what they use is destroyed
+  // Number of loops begun; an int, which the operating system can wait for.
+  std::atomic<int> loops_{0};
+  // Last member: joined before what the threads use is destroyed.
+  std::vector<std::jthread> threads_;
 };
 
 }  // namespace mgpu

@@ -1,6 +1,6 @@
-// adaptive: shares by the best that is known, which is what earlier samples of the case showed,
-// else the estimates; and within a sample, moved between the queues of the devices as soon as one
-// turns out faster or slower than was thought.
+// adaptive: shares by the best available information: earlier samples of the case, or else the
+// estimates. Within a sample, work moves between the queues of the devices as soon as one turns out
+// to be faster or slower than expected.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,11 +14,13 @@
 namespace mgpu {
 namespace {
 
-constexpr double kMostEvenPieces = 32;  // of a share, all alike: two in flight are 6 % of it, out
-                                        // of reach when a device slows down
-constexpr double kWorthwhileOfRun = 0.02;  // of the whole run: a smaller gain may be noise
-constexpr double kGapOfRest =
-    0.3;  // of what is left: a hot device (> 0.8 busy until the end) beside a cold one (< 0.5)
+// Most pieces of a share, all equal: the two in flight, which cannot be moved when a device slows
+// down, are 6 % of it.
+constexpr double kMostEvenPieces = 32;
+constexpr double kWorthwhileOfRun = 0.02;  // fraction of the whole run: a smaller gain may be noise
+// Fraction of the remaining time: a device more than 0.8 busy until the end next to one less than
+// 0.5.
+constexpr double kGapOfRest = 0.3;
 
 class AdaptiveSource final : public QueueSource {
  public:
@@ -46,11 +48,12 @@ class AdaptiveSource final : public QueueSource {
   void balance(DeviceIndex asking) override {
     if (changed_) plan_anew();
     changed_ = false;
-    steal_if_idle(asking);  // a single granule, which is more than any part of a new plan
+    // Also moves a single granule, which is more than any part of a new plan.
+    steal_if_idle(asking);
   }
 
-  // Re-plans what is not issued, when that gains enough: the thresholds keep it from following
-  // noise to and fro, the cost of a move from moving a few items.
+  // Re-plans the work that is not issued if that gains enough. The thresholds keep it from
+  // following noise, the cost of a move keeps it from moving a few items.
   void plan_anew() {
     const double now = observed().now();
     double owned = 0, last = 0, first = std::numeric_limits<double>::infinity(), cost = 0;
@@ -71,15 +74,14 @@ class AdaptiveSource final : public QueueSource {
       move_to(level.amounts);
   }
 
-  // From the tails of those with too much to those with too little, and no more than the
+  // Moves work from the tails of devices with too much to those with too little, no more than the
   // difference.
   void move_to(const std::vector<double>& amounts) {
     std::uint32_t donor = 0;
     for (std::uint32_t taker = 0; taker < ledger().size(); ++taker) {
       while (donor < ledger().size()) {
-        const double worth =
-            2 * move_cost({taker}) *
-            observed().rate({taker});  // a piece that takes less is not worth its launch
+        // A shorter piece is not worth its launch.
+        const double worth = 2 * move_cost({taker}) * observed().rate({taker});
         const double least = std::max(static_cast<double>(ledger().granularity()) / 2, worth);
         const double wanted = ledger().is_able({taker}) ? amounts[taker] - owned(taker) : 0;
         if (wanted < least) break;

@@ -1,5 +1,5 @@
-// capability: shares by what the devices were measured to do. One whose rate is not known is put
-// beside the others by its score.
+// capability: shares by the measured rates of the devices. A device whose rate is not known gets
+// one from its score.
 #include "lib/plan/cost_model.hpp"
 #include "lib/plan/static_source.hpp"
 #include "lib/plan/strategy.hpp"

@@ -1,5 +1,5 @@
-// dynamic: one queue of equal chunks; whoever is free takes the next. Chunks that shrink are those
-// of `guided`.
+// dynamic: one queue of equal chunks; a free device takes the next one. `guided` has chunks that
+// shrink.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,15 +17,15 @@
 namespace mgpu {
 namespace {
 
-constexpr double kMostChunks = 16;  // per device, when nobody asks for another number
-constexpr double kPerDifference =
-    0.5;  // launches may cost 5 % where one is a tenth faster: chunks all alike end unevenly
+constexpr double kMostChunks = 16;  // per device, by default
+// Launches may cost 5 % if one device is a tenth faster, as equal chunks end unevenly.
+constexpr double kPerDifference = 0.5;
 constexpr double kMostLaunches = 0.05;
 constexpr int kCandidates = 8;  // numbers of chunks that are compared
 
-// Seconds after which devices that have `per_second` turns, a chunk each, have finished so many
-// chunks: the least time whose whole turns are enough, and in which each, as it does take one, has
-// had its first.
+// Returns the seconds after which devices with `per_second` turns, one chunk each, have finished
+// `chunks` chunks: the least time in which enough whole turns end, and each device has ended its
+// first, as every device takes one.
 double time_of_chunks(double chunks, const std::vector<double>& per_second) {
   const double all = std::accumulate(per_second.begin(), per_second.end(), 0.0);
   const double first = 1 / *std::min_element(per_second.begin(), per_second.end());
@@ -40,8 +40,8 @@ double time_of_chunks(double chunks, const std::vector<double>& per_second) {
   return high;
 }
 
-// Chunks per device that are worth their launches, which may cost `share` of `time`, seconds for a
-// perfect split.
+// Returns the chunks per device that are worth their launches, which may cost `share` of `time`,
+// the seconds of a perfect split.
 double chunks_worth(const PlanRequest& request, const Speeds& speeds, double time, double share) {
   double all = 0, most = kMostChunks, overhead = 0;
   for (std::size_t i = 0; i < speeds.rates.size(); ++i) {
@@ -54,10 +54,10 @@ double chunks_worth(const PlanRequest& request, const Speeds& speeds, double tim
   return pieces_worth(overhead / all, time, share, most);
 }
 
-// Granules in a chunk: for as many chunks as are worth their launches, or down to half as many
-// where those come out more evenly. What fewer cost when a device is not as fast as was thought is
-// taken to be in proportion to their size, and for the most of them as much as their launches: so
-// the sum of both is least with the most, were it not for how they come out.
+// Returns the granules in a chunk: for the most chunks that are worth their launches, or down to
+// half as many if those finish more evenly. Fewer chunks cost more if a device is slower than
+// expected; this cost is assumed to be proportional to the size of a chunk, and equal to that of
+// the launches for the most chunks.
 double worthwhile_chunk(const PlanRequest& request, double granules, double devices) {
   const Speeds speeds = estimated_speeds(request);
   const double all = std::accumulate(speeds.rates.begin(), speeds.rates.end(), 0.0);
@@ -73,8 +73,8 @@ double worthwhile_chunk(const PlanRequest& request, double granules, double devi
     auto chunk = static_cast<Items>(
         std::round(items / std::round(most * (1 - 0.5 * candidate / kCandidates))));
     if (request.merge.tree)
-      chunk =
-          even_end(0, chunk, chunk + chunk / 3, request.granularity);  // as the ledger cuts them
+      // The ledger cuts chunks like this.
+      chunk = even_end(0, chunk, chunk + chunk / 3, request.granularity);
     if (chunk == 0) continue;
     per_second.clear();
     for (std::size_t i = 0; i < speeds.rates.size(); ++i) {
@@ -86,7 +86,7 @@ double worthwhile_chunk(const PlanRequest& request, double granules, double devi
     const double chunks = std::max(1.0, std::round(items / static_cast<double>(chunk)));
     const double cost = time_of_chunks(chunks, per_second) + share * time * most / chunks;
     if (cost > least * (1 - 1e-5))
-      continue;  // of those that cost the same the first, which are the most
+      continue;  // of equal costs the first is taken, which has the most chunks
     least = cost;
     best = static_cast<double>(chunk) / static_cast<double>(request.granularity);
   }
@@ -95,7 +95,7 @@ double worthwhile_chunk(const PlanRequest& request, double granules, double devi
 
 class DynamicSource final : public SliceSource {
  public:
-  // `chunks` per device; 0: as many as are worth it.
+  // `chunks` per device; 0: worthwhile_chunk decides.
   DynamicSource(const PlanRequest& request, double chunks)
       : ledger_(request), observed_(request), several_(ledger_.able() > 1) {
     const auto granules = static_cast<double>(ceil_div(request.items, request.granularity));
@@ -133,9 +133,9 @@ class DynamicSource final : public SliceSource {
   }
 
  private:
-  // What is left in chunks all alike, so that the last is not a small remainder: whole granules
-  // nearest to left / number of chunks. The nearest number of chunks, too: rounded up, granules
-  // that do not divide would make one chunk more than equal devices take together.
+  // Returns the items of a chunk: the remaining work is cut into equal chunks of whole granules, so
+  // that the last is not a small remainder. The number of chunks is rounded to the nearest: rounded
+  // up, granules that do not divide would make one chunk more than equal devices take together.
   Items piece_for(DeviceIndex device) const {
     const double left = static_cast<double>(ceil_div(ledger_.shared(), ledger_.granularity()));
     const double chunks = std::max(1.0, std::round(left / chunk_));
@@ -143,29 +143,30 @@ class DynamicSource final : public SliceSource {
     return std::min(granules * ledger_.granularity(), ledger_.piece(device));
   }
 
-  // Near the end, where speeds are known, others had better take it. holds_back() counts chunks;
-  // this knows that a device ten times slower should stop sooner. A second slice: when all devices
-  // together could have finished everything that is left before. A first one: when the others, of
-  // whom one is at work, will have, in whole chunks. Whoever waits here is asked again when another
-  // device finishes a slice.
+  // Returns whether, near the end and with known speeds, other devices should take the chunk.
+  // holds_back() counts chunks; this knows that a device ten times slower should stop sooner. A
+  // second slice is late if all devices together could have finished all remaining work before its
+  // end. A first slice is late if the other devices that are at work will have finished it, in
+  // whole chunks. A device that waits here is asked again when another device finishes a slice.
   bool would_finish_late(DeviceIndex device, Items piece) const {
     const bool second = ledger_.flights(device) > 0;
     if (!observed_.timed() || (!second && !observed_.has_shown(device)))
-      return false;  // no device stands still because of an estimate
+      return false;  // an estimate alone never keeps a device idle
     const double chunk = static_cast<double>(piece),
                  held = static_cast<double>(ledger_.in_flight(device));
     const double takes = observed_.overhead(device) + (held + chunk) / observed_.rate(device);
-    // Of thousands of devices, to look at each for each is what takes longest: not while even all
-    // at the rate of the fastest would not have finished, and no further than the answer is known.
+    // With thousands of devices, a loop over all for each takes longest. It is skipped if the
+    // device would not be late even if all others had the rate of the fastest, and ends once the
+    // answer is known.
     const double left = static_cast<double>(second ? ledger_.unfinished() : ledger_.shared());
     if (takes * static_cast<double>(ledger_.size()) * observed_.at_most() * (1 + 1e-6) < left)
       return false;
     if (second) return takes > left * (1 + 1e-9) / rates();
-    double others = 0;  // chunks
+    double others = 0;  // in chunks
     bool others_at_work = false;
     for (std::uint32_t i = 0; i < ledger_.size(); ++i) {
       if (!ledger_.is_able({i}) || i == device.value || ledger_.flights({i}) == 0) continue;
-      const double free = observed_.now() + takes - observed_.end(ledger_, {i});  // seconds of it
+      const double free = observed_.now() + takes - observed_.end(ledger_, {i});  // in seconds
       others += std::max(
           0.0,
           std::floor(free / (observed_.overhead({i}) + chunk / observed_.rate({i})) * (1 + 1e-9)));
@@ -186,9 +187,10 @@ class DynamicSource final : public SliceSource {
 
   Ledger ledger_;
   ObservedRates observed_;
-  mutable std::optional<double> rates_;  // as long as nothing has changed
+  mutable std::optional<double> rates_;  // valid until something changes
   double chunk_ = 1;                     // granules in a chunk, before rounding
-  bool several_;                         // devices: else it does not matter how fast they are
+  // Whether there are several devices; otherwise speeds do not matter.
+  bool several_;
 };
 
 class Dynamic final : public Strategy {

@@ -1,6 +1,6 @@
 // guided: one queue of chunks that shrink as the work does, by one of the published rules
-// (lib/plan/self_scheduling.hpp). What is added to them: no chunk so small that launches cost more
-// than they gain, and no device given what it would finish last.
+// (lib/plan/self_scheduling.hpp). Two rules are added: no chunk is so small that its launch costs
+// more than it gains, and no device is given a chunk that it would finish last.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -21,10 +21,10 @@ constexpr double kMostGuidedPieces = 4096;
 struct GuidedOptions {
   ChunkRule rule = ChunkRule::hguided;
   double k = 2;
-  Items least = 0;  // granules; 0: from the overhead of a slice
+  Items least = 0;  // in granules; 0: from the overhead of a slice
 };
 
-// The least sensible chunk of each device, in granules.
+// Returns the least sensible chunk of each device, in granules.
 std::vector<Items> least_chunks(const PlanRequest& request, const GuidedOptions& options) {
   std::vector<Items> least(request.devices.size(), std::max<Items>(options.least, 1));
   const Speeds speeds = estimated_speeds(request);
@@ -93,16 +93,17 @@ class GuidedSource final : public SliceSource {
  private:
   Items granules_left() const { return ceil_div(ledger_.shared(), ledger_.granularity()); }
 
-  // Items of a chunk, as far as the device takes them.
+  // Returns the items of a chunk, at most what the device takes at once.
   Items at_once(DeviceIndex device, Items granules) const {
     const Items items = granules * ledger_.granularity();
     return pieces_of(ledger_, device, items) == 1 ? items : std::min(items, ledger_.piece(device));
   }
 
-  // What all devices are asked about, until something changes: of 1,024 most ask and are refused.
+  // Values that apply to all devices until something changes: of 1,024 devices most ask and are
+  // refused.
   struct Outlook {
-    double rates = 0;  // items/s of those that are able, in all
-    WaterLevel level;  // of what is left
+    double rates = 0;  // total items/s of the able devices
+    WaterLevel level;  // level for the remaining work
   };
   const Outlook& outlook() {
     if (outlook_) return *outlook_;
@@ -113,8 +114,8 @@ class GuidedSource final : public SliceSource {
     return *outlook_;
   }
 
-  // Granules; 0: others had better take what is left. A device is refused only while something is
-  // in flight, whose end makes everybody ask again: so nobody waits for ever.
+  // Returns granules; 0: other devices should take the rest. A device is refused only while
+  // something is in flight, whose end makes all devices ask again, so that none waits forever.
   Items chunk_for(DeviceIndex device) {
     const Items left = granules_left(), least = least_[device.value];
     const auto& [rates, level] = outlook();
@@ -126,9 +127,9 @@ class GuidedSource final : public SliceSource {
           observed_.end(ledger_, device) + items / observed_.rate(device) > level.end * (1 + 1e-9);
       return second && (late || ledger_.holds_back(device, static_cast<Items>(items))) ? 0 : size;
     }
-    // At most what lets it end with all others, and all of that where only a small remainder would
-    // be left of it. What takes less than a launch is not worth one; a launch more or less is not a
-    // difference, as all will pay some.
+    // The chunk is at most what lets the device end together with all others, or everything if only
+    // a small remainder would be left. Less than a launch's worth of work is not worth a chunk.
+    // Differences below a launch are ignored, as all devices will pay for some.
     const double granule = static_cast<double>(ledger_.granularity());
     const double most = std::round(level.amounts[device.value] / granule);
     const double launch = observed_.overhead(device) * observed_.rate(device) / granule;
@@ -141,8 +142,9 @@ class GuidedSource final : public SliceSource {
     return static_cast<double>(left - std::min(chunk, left)) <= launch ? left : chunk;
   }
 
-  // Hardly anything would be right for it: a device that is busy leaves it, an idle one takes it
-  // unless a busy one would have finished everything that is left before.
+  // Returns whether to refuse a device for which hardly any work would be right. A busy device is
+  // refused; an idle one is refused only if a busy one would finish everything that is left before
+  // it.
   bool is_better_left(DeviceIndex device, const WaterLevel& level) const {
     if (!ledger_.any_in_flight()) return false;
     if (ledger_.flights(device) > 0 || !(level.amounts[device.value] > 0)) return true;

@@ -1,6 +1,6 @@
-// latency: the shares, the sizes of pieces and the number of devices that make the whole end
-// soonest, with launches, transfers, the shared host link and the merge in the account
-// (lib/plan/completion.hpp). Without any known rate there is no time to weigh: shares are then as
+// latency: the shares, the sizes of pieces and the number of devices with which the sample ends
+// soonest, including launches, transfers, the shared host link and the merge
+// (lib/plan/completion.hpp). Without any known rate there is no time to weigh: shares are then
 // those of `capability`.
 #include <algorithm>
 #include <cmath>
@@ -29,8 +29,8 @@ class Latency final : public Strategy {
       if (shares[i] == 0 || plan.pieces[i] < 1) continue;
       const Items most = devices[i].pipeline > 0 ? devices[i].pipeline : devices[i].fits;
       auto pieces = static_cast<Items>(plan.pieces[i]);
-      // Where only `pipeline` asked for so many: as many as it asks of the share as it was cut,
-      // which may be a few items less.
+      // If the number of pieces follows only from `pipeline`, it is computed again for the share as
+      // it was cut, which may have a few items less.
       if (pieces == pieces_of(static_cast<Items>(std::ceil(plan.items[i])), most))
         pieces = pieces_of(shares[i], most);
       devices[i].pipeline =

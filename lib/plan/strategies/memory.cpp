@@ -1,5 +1,5 @@
-// memory: shares by free memory, none above what a device holds; more work than all hold together
-// goes round in waves.
+// memory: shares by free memory, at most what a device has memory for; work that exceeds the total
+// memory is done in waves.
 #include <algorithm>
 
 #include "lib/plan/apportion.hpp"

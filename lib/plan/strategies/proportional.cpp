@@ -1,4 +1,4 @@
-// proportional: shares by the static score, which knows kinds of devices but was never measured.
+// proportional: shares by the static score, which distinguishes kinds of devices without measuring.
 #include "lib/plan/static_source.hpp"
 #include "lib/plan/strategy.hpp"
 

@@ -1,5 +1,5 @@
-// sequential: fills one device before the next is used at all, best first: as few devices as hold
-// the work.
+// sequential: fills one device before it uses the next, best first: as few devices as have memory
+// for the work.
 #include <algorithm>
 #include <cmath>
 

@@ -9,8 +9,8 @@ namespace {
 
 class Single final : public Strategy {
  public:
-  // Greatest known rate first; a device whose rate is known beats one whose rate is not; then the
-  // score, then the lower index.
+  // Takes the greatest known rate first; a device whose rate is known precedes one whose rate is
+  // not; then the score, then the lower index.
   std::unique_ptr<SliceSource> begin(const PlanRequest& request, const History&) const override {
     std::vector<Items> shares(request.devices.size(), 0);
     const std::vector<bool> takes_part = taking_part(request);

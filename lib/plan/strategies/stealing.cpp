@@ -1,5 +1,5 @@
-// stealing: every device starts with its share as a queue of its own; one that has run out takes
-// from the tail of the queue that would end last, where that pays.
+// stealing: every device starts with its share as its own queue; a device that has run out takes
+// from the tail of the queue that would end last, if that gains time.
 #include "lib/plan/queue_source.hpp"
 #include "lib/plan/strategy.hpp"
 
