@@ -29,7 +29,8 @@ struct Findings {
     std::vector<double> values;
     bool operator==(const Curve&) const = default;
   };
-  // a correct result that is probably not what the user wanted; copied to the warnings of the run
+  // Reasons why a correct result is probably not what the user wanted; copied to the warnings of
+  // the run.
   std::vector<std::string> warnings;
   std::vector<Figure> figures;
   std::vector<Milestone> milestones;

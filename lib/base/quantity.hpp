@@ -26,7 +26,7 @@ Nanos parse_duration(
 std::string format_duration(Nanos t);
 std::string format_bytes(double bytes);
 std::string format_si(double value);
-// as one types it: 2^26 for 67108864, digits if below 1024 or not a power of two
+// Returns the count as one types it: 2^26 for 67108864, digits if below 1024 or not a power of two.
 std::string format_count(std::uint64_t count);
 // Returns "2^20 leaves" or "1 leaf"; "side 8" if the name is not a plural.
 std::string format_counted(std::uint64_t count, std::string_view name);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kExactUMost = 20, kExactPairsMost = 50;
 
 struct Ranked {
-  // from 1, in the order of the values; equal values have their mean rank
+  // Ranks from 1, in the order of the values; equal values have their mean rank.
   std::vector<double> ranks;
   double tie_term = 0;  // sum of t^3 - t over groups of t equal values
 };
