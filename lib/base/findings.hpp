@@ -20,7 +20,7 @@ struct Findings {
   struct Milestone {
     std::string name;  // "relative L2 error 0.01"
     std::uint32_t rounds = 0;
-    Nanos time{};  // that number of iterations as a share of the median sample's time
+    Nanos time{};  // the median sample's time times their share of all iterations
     bool operator==(const Milestone&) const = default;
   };
   struct Curve {

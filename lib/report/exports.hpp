@@ -11,15 +11,16 @@
 
 namespace mgpu {
 
-// - googlecpp: Google Benchmark JSON, an entry per sample and one for the median of the case:
-// compare.py of Google Benchmark, github-action-benchmark, Bencher's cpp_google, Conbench
-// - bmf: Bencher Metric Format: every measure of a case with its bounds
-// - csv: one line per case, RFC 4180
-// - markdown: one table per problem
-// - junit: a test case for each case; `missed` requirements, and faults under --strict, are
-// failures; other faults are mentioned
-//
-// In the first two, a case measured on fewer devices than requested is a series of its own.
+// Returns the kinds of exports:
+//   googlecpp  Google Benchmark JSON, an entry per sample and one for the median of the case: for
+//              compare.py of Google Benchmark, github-action-benchmark, Bencher's cpp_google,
+//              Conbench
+//   bmf        Bencher Metric Format: every measure of a case with its bounds
+//   csv        one line per case, RFC 4180
+//   markdown   one table per problem
+//   junit      a test case per case; `missed` requirements, and faults under --strict, are
+//              failures; other faults are mentioned
+// In googlecpp and bmf, a case measured on fewer devices than requested is a series of its own.
 std::vector<std::string_view> export_kinds();
 
 // Throws Error(internal) for an unknown kind.

@@ -1,4 +1,4 @@
-// The fields of links in their file.
+// The fields of a links file.
 #include "lib/report/links_json.hpp"
 
 #include <utility>
