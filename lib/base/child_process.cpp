@@ -25,7 +25,7 @@ namespace {
 
 constexpr Nanos kGrace = std::chrono::seconds(1);  // time from SIGTERM to SIGKILL
 constexpr int kBetweenQuestions = 10;              // ms between two calls of `stop`
-constexpr int kFailureFd = 3;  // in the child, the descriptor after standard error
+constexpr int kFailureFd = 3;                      // the child's descriptor after standard error
 constexpr int kFirstFree = kFailureFd + 1;
 
 // Owns a file descriptor and closes it.

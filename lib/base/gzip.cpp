@@ -58,7 +58,7 @@ std::string gzip(std::string_view text) {
 
 struct Gunzip::Stream {
   z_stream z{};
-  bool at_end = false;    // of a member: the next byte begins another member
+  bool at_end = false;    // a member has ended: the next byte begins another one
   std::size_t whole = 0;  // number of members that are complete
   std::vector<char> room = std::vector<char>(kStep);
 };

@@ -1,5 +1,4 @@
-// An interned name: stored once, so that each of a sample's thousands of commands holds only a
-// pointer.
+// An interned name: stored once, so that thousands of commands of a sample share its string.
 #pragma once
 
 #include <cstddef>

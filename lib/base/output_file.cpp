@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 struct Target {
   fs::path path;          // absolute, symbolic links followed
   bool in_place = false;  // not a regular file, or one that a process is known to have open
-  struct stat info {};    // of the existing file
+  struct stat info {};    // status of the existing file
   bool exists = false;
 };
 

@@ -77,7 +77,7 @@ class OutputFile {
 
   const std::filesystem::path& name() const { return name_; }
   bool is_standard_output() const { return standard_output_; }
-  bool is_replaced() const { return fd_ < 0; }  // by every put()
+  bool is_replaced() const { return fd_ < 0; }  // put() replaces the whole file
   // Tells whether there was an older file that was not empty.
   bool had_content() const { return had_content_; }
   // Takes the whole content, and compresses it if the name says so. A regular file has it when this
