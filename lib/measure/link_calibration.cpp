@@ -54,7 +54,7 @@ class LinkCalibration {
 
   double rate(bool up, std::size_t count) {
     together(up, count);  // the first use allocates and maps
-    // Cores are disturbed more often than GPUs.
+    // Cores suffer more interference than GPUs.
     const Nanos begin = backend_.now(), enough = any_cpu() ? 2 * kSampledCpu : kSampled;
     Nanos least = together(up, count);
     for (unsigned tries = 1; tries < kLeastTries || backend_.now() - begin < enough; ++tries)

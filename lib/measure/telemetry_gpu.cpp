@@ -160,7 +160,7 @@ std::vector<WatchedThing> find_telemetry(std::span<const Device> devices,
   std::vector<WatchedThing> things;
   WatchedThing& host = things.emplace_back();
   host.of = kHost;
-  // Every fourth time: its ticks are 10 ms, and reading takes up to a millisecond on a large
+  // Read every fourth time: its ticks are 10 ms, and reading takes up to a millisecond on a large
   // machine.
   host.every = 4;
   host.reader = make_host_source(places.root);

@@ -177,7 +177,7 @@ class Together::Crew {
   Meeting meeting;
   FirstError first;
   std::atomic<bool> stopped = false;
-  std::vector<DriverWatch> watches;  // by position in `who`
+  std::vector<DriverWatch> watches;  // indexed like `who`
   std::vector<std::atomic<bool>> over;
 };
 

@@ -25,7 +25,7 @@ struct Repetitions {
 struct HostInterval {
   Nanos begin{}, end{};  // from the call until the device's part is known to be complete
 };
-// By participating device, in their order.
+// Intervals of the participating devices, in their order.
 using TogetherSample = std::vector<HostInterval>;
 
 // Return the time from the first begin to the last end.
