@@ -34,7 +34,7 @@ struct Stages {
 
 struct ReplayedDevice {
   std::array<Moment, 3> queue;  // end of the last command of each queue
-  // By slice number or kPrepare, kCollect, kMerge.
+  // Stages by slice number or kPrepare, kCollect, kMerge.
   std::unordered_map<std::int32_t, Stages> slices;
   Stages all;
 };
@@ -59,7 +59,7 @@ class Replay {
   }
 
   Nanos makespan() {
-    Moment last;  // of all devices; the merge waits for it
+    Moment last;  // last command of all devices; the merge waits for it
     for (const Command* c : working_) last.wait_for(play(*c, Moment{}));
     const Moment merge_begin{timeline_.merge_begin,
                              last.replayed + (timeline_.merge_begin - last.recorded)};

@@ -30,7 +30,7 @@ struct DeviceParts {
   Items items = 0;
   std::uint32_t slices = 0;
   Bytes bytes_in = 0, bytes_out = 0;
-  Bytes bytes_sent = 0, bytes_received = 0;  // from and to other devices
+  Bytes bytes_sent = 0, bytes_received = 0;  // bytes from and to other devices
   struct ExchangeTimes {
     Nanos hidden{};   // under compute
     Nanos total{};    // union of its exchanges, waiting included
@@ -81,7 +81,7 @@ std::optional<double> karp_flatt(double speedup, double ideal_speedup);
 // One row per metric, in the order of files. Everything that lists, writes or reads metrics, or
 // takes the name of one, uses this table.
 struct MetricInfo {
-  const char* name;  // in files, `--require`, `list metrics`
+  const char* name;  // name in files, `--require`, `list metrics`
   const char* unit;  // "x", "1", "%"
   bool higher_is_better;
   const char* definition;

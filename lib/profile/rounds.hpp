@@ -12,7 +12,7 @@ namespace mgpu {
 // the time under kernels of that iteration.
 struct RoundImbalance {
   double mean = 0;                // over the iterations
-  double worst = 0;               // of one iteration
+  double worst = 0;               // largest imbalance of one iteration
   std::uint32_t worst_round = 0;  // the first iteration with it
 };
 

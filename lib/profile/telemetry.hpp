@@ -32,7 +32,7 @@ inline constexpr std::size_t kGauges = 11;
 
 struct GaugeInfo {
   Gauge gauge;
-  const char* name;   // with the unit, in files
+  const char* name;   // name with the unit, in files
   const char* label;  // name of a track in a timeline
   double factor;      // from the unit to the label's
 };

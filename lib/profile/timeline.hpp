@@ -36,7 +36,7 @@ struct Command {
   CommandKind kind = CommandKind::compute;
   std::int32_t slice = 0;
   Name label;       // kernel name; empty for transfers
-  Bytes bytes = 0;  // of transfers and exchanges
+  Bytes bytes = 0;  // size of a transfer or exchange
   Nanos queued{}, submitted{}, started{}, ended{};
   std::optional<ExchangeInfo> exchange{};
   // The iteration it belongs to, from 0; if one launch does several, the first. None for work that
@@ -79,7 +79,7 @@ struct Timeline {
   // The merge, on the host or on a device; equal if there was nothing to merge.
   Nanos merge_begin{}, merge_end{};
   std::optional<DeviceIndex> merged_on;  // none: the host
-  std::vector<Command> commands;         // in order of start
+  std::vector<Command> commands;         // sorted by start
   std::vector<HostSpan> spans;           // per device: disjoint, in order
   std::vector<SliceRecord> slices;
 };
