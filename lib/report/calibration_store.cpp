@@ -82,7 +82,7 @@ fs::path file_of(const fs::path& folder, const char* kind, const JsonValue& of) 
 struct Cached {
   JsonValue document;
   bool found = false;
-  std::string changed;  // what has changed since: "driver"; empty: usable
+  std::string changed;  // changed input, such as "driver"; empty: usable
 };
 
 // Names one cached figure, such as "link", in the file of `of`, valid if measured with `by`.

@@ -28,7 +28,7 @@ struct CachedVariant {
 
 class CalibrationStore {
  public:
-  // With an empty folder nothing is read and nothing is cached.
+  // Reads and caches nothing if the folder is empty.
   CalibrationStore(std::filesystem::path folder, const CalibrationBasis& basis);
 
   // Returns none without a usable file; a file that exists but cannot be used adds a line to

@@ -149,7 +149,7 @@ std::optional<double> case_figure(const RunRecord& run, Compared metric) {
 std::vector<CaseValues> collect_cases(std::span<const Report> reports, RoundValue round_value) {
   std::vector<CaseValues> cases;
   std::map<std::string, std::size_t> at;
-  std::vector<std::size_t> rounds;  // by case, number of rounds that have it
+  std::vector<std::size_t> rounds;  // number of rounds that have it, by case
   for (std::size_t round = 0; round < reports.size(); ++round) {
     const Titles titles(reports[round]);
     for (const RunRecord& run : reports[round].runs) {

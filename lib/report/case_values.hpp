@@ -21,7 +21,7 @@ struct ComparedInfo {
   const char* name;
   const char* unit;
   bool higher_is_better;
-  double resolution;  // of a median, in its unit: smaller changes are ignored
+  double resolution;  // smallest change of a median that counts, in its unit
   const char* definition;
 };
 const ComparedInfo& info(Compared metric);

@@ -46,7 +46,7 @@ struct CompareOptions {
   std::optional<double> floor;  // ignored relative change; none: see floor_of()
   std::vector<Compared> metrics{kAllCompared.begin(), kAllCompared.end()};
   BootstrapOptions bootstrap;
-  RoundValue round_value = RoundValue::median;  // of interleaved results
+  RoundValue round_value = RoundValue::median;  // only for interleaved results
 };
 
 // Returns 2 %; for CPU devices that were not measured interleaved 10 %: other load moves their
@@ -60,8 +60,8 @@ double floor_of(const RunRecord& base, const RunRecord& fresh, double least, boo
 
 struct ComparedSide {
   std::vector<double> values;
-  double median = 0;  // of the values
-  double figure = 0;  // as run and report show it; interleaved: the median
+  double median = 0;  // median of the values
+  double figure = 0;  // figure that run and report show; interleaved: the median
 };
 
 struct Confirmation {
@@ -69,7 +69,7 @@ struct Confirmation {
 };
 
 struct ComparisonRow {
-  std::string name, title, label;  // of the case, of its table, and of its row there
+  std::string name, title, label;  // names of the case, of its table, and of its row there
   std::size_t devices = 0;
   Compared metric = Compared::time;
   double floor = 0;  // ignored relative change
@@ -77,13 +77,13 @@ struct ComparisonRow {
   // fresh / base of the figures; none when a side has no values.
   std::optional<RatioInterval> ratio;
   std::optional<TestResult> test;    // none: too few values to test
-  std::optional<double> p_adjusted;  // by Holm, over all tested rows
+  std::optional<double> p_adjusted;  // adjusted by Holm, over all tested rows
   Change change = Change::inconclusive;
   std::string reason;      // why inconclusive
   std::string impossible;  // BASE or NEW if its speed-up is impossible; else empty
   std::vector<std::string> warnings;
   std::optional<Confirmation> confirmation;
-  // By side, the values that each resample of `ratio` drew, if requested.
+  // Values that each resample of `ratio` drew, by side, if requested.
   std::vector<std::map<std::string, std::vector<std::uint32_t>>> resamples;
 };
 
@@ -96,7 +96,7 @@ struct UncomparedCase {
 
 struct Comparison {
   CompareOptions options;
-  double floor = 0;          // for cases without known larger noise
+  double floor = 0;          // floor of cases without known larger noise
   bool interleaved = false;  // one value per round, in pairs
   std::vector<EnvironmentDifference> differences;
   std::vector<ComparisonRow> rows;

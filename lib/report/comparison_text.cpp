@@ -145,7 +145,7 @@ const ComparisonRow* worst_regression(const Comparison& comparison) {
   double most = 0;
   for (const ComparisonRow& row : comparison.rows) {
     const double change = row.ratio ? std::abs(std::log(row.ratio->ratio)) : 0;
-    // Of equal changes take the first: times come before metrics derived from them.
+    // Takes the first of equal changes: times come before metrics derived from them.
     if (row.change != Change::regression || change <= most + 1e-9) continue;
     worst = &row;
     most = change;
@@ -297,7 +297,7 @@ struct ComparisonDocument {
   Comparison comparison;
 };
 
-// By side, the values that were drawn.
+// Values that were drawn, by side.
 using DrawnValues = std::map<std::string, std::vector<std::uint32_t>>;
 
 std::vector<DrawnValues> drawn_for(const ComparisonRow& row, const Comparison& all) {

@@ -25,7 +25,8 @@ std::string comparison_markdown(const Comparison& comparison, const ComparisonSo
 // Returns "2 regressions, 1 improvement, 30 the same, 3 inconclusive; worst: ...".
 std::string comparison_words(const Comparison& comparison);
 
-// With `resamples`, includes the resamples of every interval, so that anyone can reproduce it.
+// Returns the comparison as JSON. `resamples`: includes the resamples of every interval, so that
+// anyone can reproduce it.
 std::string comparison_json(const Comparison& comparison, const ComparisonSources& sources,
                             const ToolInfo& tool, bool resamples);
 std::string comparison_schema();

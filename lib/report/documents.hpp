@@ -17,7 +17,7 @@
 namespace mgpu {
 
 struct ListedDevice {
-  std::size_t rank = 0;  // in the set
+  std::size_t rank = 0;  // position in the set
   Device device;
   std::optional<Capability> capability;
 };
@@ -83,7 +83,7 @@ struct TriedVariant {
 // choice, or no variant worked.
 struct Tuning {
   std::string work, device;
-  std::string unit;  // of the rates
+  std::string unit;  // unit of the rates
   CachedVariant variant;
   bool measured = false;            // false: cached
   std::vector<TriedVariant> tried;  // if measured; the default variant first

@@ -67,7 +67,7 @@ struct JournalSample {
   std::vector<std::size_t> devices;
   std::uint32_t run = 1;  // number of the run that took it
   Nanos time{}, decision{};
-  SampleShare share;           // by `devices`; busy in the devices' own time
+  SampleShare share;           // indexed like `devices`; busy in the devices' own time
   std::size_t recomputed = 0;  // number of its devices' parts that others computed again
   std::string digest;          // digest of its result; empty: not checked
   std::string chosen;          // strategy that `auto` chose, and which devices it uses; else empty
@@ -103,8 +103,8 @@ struct GroupJournal {
 };
 
 struct Journal {
-  JournalHeader header;                        // with the number of the last run that began
-  std::map<std::size_t, GroupJournal> groups;  // by number
+  JournalHeader header;                        // names the last run that began
+  std::map<std::size_t, GroupJournal> groups;  // indexed by number
   std::uintmax_t intact = 0;                   // bytes before a truncated last line
 };
 
@@ -113,7 +113,7 @@ std::filesystem::path journal_of(const std::filesystem::path& result_file);
 // Returns a line with its line end.
 std::string journal_line(const JournalHeader& header);
 std::string journal_line(const JournalEntry& entry);
-std::string journal_run_line(std::uint32_t run);  // for a resumed run
+std::string journal_run_line(std::uint32_t run);  // line of a resumed run
 
 // Throws Error(input): not a journal, another version, a damaged line (by number). read_journal
 // adds the file's name.

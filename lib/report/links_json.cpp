@@ -17,7 +17,7 @@ constexpr DocumentId kLinksId{"mgpu-bench/links", kLinksSchemaVersion};
 
 struct RankedDevice {
   Device device;
-  std::size_t rank = 0;  // in the set
+  std::size_t rank = 0;  // position in the set
 };
 
 std::vector<RankedDevice> ranked(const LinksReport& report) {

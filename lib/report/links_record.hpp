@@ -49,7 +49,7 @@ struct LinkTransfer {
 
 struct LinkShare {
   std::string device;  // its id
-  Bytes bytes = 0;     // that it sent; with the host, those of its transfers
+  Bytes bytes = 0;     // bytes that it sent; with the host, bytes of its transfers
   std::vector<Nanos> samples{};
 };
 

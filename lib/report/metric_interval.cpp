@@ -16,7 +16,7 @@ constexpr std::optional<double> Metrics::*kOfTimes[] = {
     &Metrics::karp_flatt,       &Metrics::share_error,   &Metrics::prediction_error,
     &Metrics::roofline_fraction};
 
-constexpr double kUnknownNoise = 0.25;  // as a share of the figure, with too few rounds
+constexpr double kUnknownNoise = 0.25;  // share of the figure, with too few rounds
 constexpr double kRounding = 1e-9;
 
 // Returns the metric of each single round.
@@ -93,7 +93,7 @@ std::optional<MetricInterval> interval_of(const RunRecord& run, const MetricInfo
   const bool of_set = metric.value == &Metrics::speedup || metric.value == &Metrics::efficiency ||
                       metric.value == &Metrics::ideal_speedup;
   if (of_set && run.per_device.size() == 1 && *figure == 1)
-    return MetricInterval{1, 1};  // by definition, without noise
+    return MetricInterval{1, 1};  // exact by definition
   std::vector<double> values = values_by_round(run, metric);
   if (values.size() < kFewestRanked) {
     const double half = kUnknownNoise * std::abs(*figure);

@@ -131,7 +131,7 @@ struct Fault {
     bool operator==(const BegunAgain&) const = default;
   };
   std::optional<BegunAgain> begun_again{};  // none: no restart
-  // Of the case, with the devices before and with the remaining ones.
+  // Efficiency of the case with the devices before and with the remaining ones.
   std::optional<double> efficiency_before{}, efficiency_after{};
 };
 
@@ -196,10 +196,10 @@ struct RunRecord {
   std::vector<std::string> warnings;
   // Share by which medians of this work on these devices differ, measured by calibrate.
   std::optional<double> noise_floor;
-  Timeline timeline;  // in sample_index
+  Timeline timeline;  // timeline of sample_index
   // Figures of the host and the given devices; empty: nothing was read.
   std::vector<TelemetryFigures> telemetry;
-  std::vector<TelemetryPoint> telemetry_points;  // in sample_index
+  std::vector<TelemetryPoint> telemetry_points;  // readings of sample_index
 };
 
 // Returns the number of devices requested for the case: more than it has if some had failed before
@@ -241,12 +241,12 @@ struct Report {
   // Options that determine samples, by name: {"warmup", 1}. The creator of the report sets them.
   ParamMap options;
   std::string started;  // RFC 3339 in UTC; empty: unknown
-  // By suite, the defaults of its parameters, except sizes.
+  // Defaults of parameters by suite, except sizes.
   std::map<std::string, ParamMap> defaults;
   std::optional<ClusterRecord> cluster;  // none: a single process
   std::vector<DeviceRecord> devices;
   TelemetryRecord telemetry;
-  std::vector<Fault> faults;  // of devices that could not be opened or set up
+  std::vector<Fault> faults;  // devices that could not be opened or set up
   // Reasons why devices that would exchange data are staged, or exchange none; each once.
   std::vector<std::string> exchange_notes;
   std::vector<RunRecord> runs;

@@ -22,7 +22,7 @@ class Titles {
   bool is_named(const RunRecord& run, const std::string& name, const ParamValue& value) const;
 
   const Report& report_;
-  // By suite, the parameters that differ between runs.
+  // Parameters that differ between runs, by suite.
   std::map<std::string, std::set<std::string>> varying_;
 };
 

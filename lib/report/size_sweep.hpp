@@ -22,7 +22,7 @@ struct SweepCell {
 struct SweepRow {
   std::string size;  // "2^20", "4096"
   double ops = 0;
-  // By SizeSweep::counts; none: neither measured nor predictable.
+  // Cells by SizeSweep::counts; none: neither measured nor predictable.
   std::vector<std::optional<SweepCell>> cells;
 };
 

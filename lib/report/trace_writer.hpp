@@ -51,7 +51,7 @@ struct TraceNode {
 struct TraceDevice {
   std::string id, name;   // name: of the process
   std::string prefix;     // prefix of its threads' names in a shared process: "0:1 "
-  std::uint32_t pid = 0;  // in a shared process, that of the previous device
+  std::uint32_t pid = 0;  // shared process: the same as the previous device's
   bool shares = false;
   std::optional<std::size_t> node;  // owner of the process, in TraceLayout::nodes
   std::array<std::uint32_t, kTraceThreads> lanes{1, 1, 1, 1, 0};      // number per thread
@@ -71,9 +71,9 @@ struct TraceLayout {
   // A process each, or the one of their node; then those of invalidated samples, a process per
   // sample.
   std::vector<TraceDevice> devices;
-  std::map<std::string, std::size_t> by_id;          // without those of invalidated samples
-  std::vector<TracedSample> shown;                   // by run; empty for cases that are not ok
-  std::vector<std::vector<TracedSample>> disturbed;  // by run and invalidated sample
+  std::map<std::string, std::size_t> by_id;  // without those of invalidated samples
+  std::vector<TracedSample> shown;           // samples by run; empty for cases that are not ok
+  std::vector<std::vector<TracedSample>> disturbed;  // samples by run and invalidated sample
 };
 
 // Returns the layout, which points into `report`.
