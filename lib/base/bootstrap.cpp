@@ -1,6 +1,6 @@
-// Resampling. std::uniform_int_distribution differs between standard libraries; std::mt19937_64
-// does not, and an index is the high half of its value times n: the bias, n / 2^32, is far below
-// what 2,000 resamples could show.
+// Resampling. std::uniform_int_distribution differs between standard libraries, std::mt19937_64
+// does not. An index is the high half of its value times n: the bias, n / 2^32, is far below what
+// 2,000 resamples could show.
 #include "lib/base/bootstrap.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Linux: vfork, and prctl in the child. posix_spawn cannot ask for a signal when the parent dies,
-// and fork would share pages copy-on-write that a driver has pinned for its device.
+// Uses Linux's vfork, and prctl in the child. posix_spawn cannot ask for a signal when the parent
+// dies, and fork would share pages copy-on-write that a driver has pinned for its device.
 #include "lib/base/child_process.hpp"
 
 #include <fcntl.h>
@@ -23,12 +23,12 @@
 namespace mgpu {
 namespace {
 
-constexpr Nanos kGrace = std::chrono::seconds(1);  // from SIGTERM to SIGKILL
-constexpr int kBetweenQuestions = 10;              // ms
-constexpr int kFailureFd = 3;                      // in the child, after standard error
+constexpr Nanos kGrace = std::chrono::seconds(1);  // time from SIGTERM to SIGKILL
+constexpr int kBetweenQuestions = 10;              // ms between two calls of `stop`
+constexpr int kFailureFd = 3;                      // the child's descriptor after standard error
 constexpr int kFirstFree = kFailureFd + 1;
 
-// A descriptor that is closed with it.
+// Owns a file descriptor and closes it.
 class Fd {
  public:
   explicit Fd(int fd = -1) : fd_(fd) {}
@@ -51,7 +51,8 @@ class Fd {
   throw Error(kind, fmt::format("{}: {}: {}", command.words.front(), what, std::strerror(error)));
 }
 
-// Above the descriptors that a child is given, which may be closed here.
+// Moves `fd` above the descriptors that a child is given: they may be closed in this process, so
+// that a pipe here may get their numbers.
 Fd opened(const ChildCommand& command, int fd) {
   const Fd low(fd);
   Fd high(fd < 0 ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, kFirstFree));
@@ -77,28 +78,29 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return all;
 }
 
-// All that the child needs, made before it begins: it shares this process's memory until it execs.
+// Everything the child needs, prepared before it starts: it shares this process's memory until it
+// execs.
 struct Prepared {
-  const char* folder;  // null: stays where it is
+  const char* folder;  // null: the current one
   char** words;
-  char** variables;  // null: those of this process
+  char** variables;  // null: inherits this process's
   int input, output, errors, failure;
   pid_t parent;
   long descriptors;
   sigset_t signals;
 };
 
-// Ends a child that has not become the program yet.
+// Reports errno to the parent and ends a child that has not executed the program yet.
 [[noreturn]] void fail() {
   const int error = errno;
   static_cast<void>(!::write(kFailureFd, &error, sizeof error));
   ::_exit(127);
 }
 
-// Runs in the child, and calls nothing but the kernel.
+// Runs in the child, and makes system calls only.
 [[noreturn]] void become(const Prepared& prepared) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != prepared.parent) ::_exit(127);  // which died before that
+  if (::getppid() != prepared.parent) ::_exit(127);  // the parent died before the prctl
   ::setpgid(0, 0);
   ::dup2(prepared.input, STDIN_FILENO);
   ::dup2(prepared.output, STDOUT_FILENO);
@@ -137,7 +139,7 @@ pid_t begin(Prepared& prepared) {
   return child;
 }
 
-// Measures one span of time by the kernel's timer; 0: without end.
+// A one-shot alarm on the kernel's timer; 0: never.
 class Alarm {
  public:
   void set(Nanos after) {
@@ -157,7 +159,7 @@ class Alarm {
   Fd timer_;
 };
 
-// Keeps the last MiB.
+// Reads all that is there and keeps the last MiB.
 void read_all(Fd& from, std::string& into) {
   constexpr std::size_t kMost = std::size_t{1} << 20;
   char part[4096];
@@ -171,7 +173,7 @@ void read_all(Fd& from, std::string& into) {
   }
 }
 
-// A child that runs; ends with it.
+// A running child process, which is killed with this object.
 class Child {
  public:
   explicit Child(const ChildCommand& command)
@@ -181,7 +183,7 @@ class Child {
     Pipe failure(command);
     const Fd nothing = opened(command, ::open("/dev/null", O_RDONLY | O_CLOEXEC));
     const std::string folder = command.folder.string();
-    // Stops ignoring SIGCHLD: nobody would learn how the child ended.
+    // While SIGCHLD is ignored, the kernel discards the child's exit status.
     struct sigaction action = {};
     if (::sigaction(SIGCHLD, nullptr, &action) == 0 && action.sa_handler == SIG_IGN)
       ::signal(SIGCHLD, SIG_DFL);
@@ -200,7 +202,7 @@ class Child {
     if (pid_ < 0) refuse(command, ErrorKind::input, "cannot be run", error);
     for (Fd* fd : {&failure.into, &output_.into, &errors_.into}) fd->close();
     int failed = 0;
-    ::fcntl(failure.from.get(), F_SETFL, 0);  // it is closed by the exec
+    ::fcntl(failure.from.get(), F_SETFL, 0);  // read() waits until the exec closes the pipe
     if (::read(failure.from.get(), &failed, sizeof failed) == sizeof failed)
       refuse(command, ErrorKind::input, "cannot be run", failed);
   }
@@ -211,7 +213,7 @@ class Child {
   ChildEnd wait() {
     ChildEnd made;
     std::optional<ChildEnd::How> why;
-    unsigned signals = 0;  // sent to the group
+    unsigned signals = 0;  // number of signals sent to the group
     Alarm alarm;
     if (command_.limit > Nanos{}) alarm.set(command_.limit);
     while (!is_over()) {
@@ -225,7 +227,7 @@ class Child {
       if (!why && late) why = ChildEnd::How::timed_out;
       if (!why && command_.stop && command_.stop()) why = ChildEnd::How::stopped;
       if (!why || (signals > 0 && !late)) continue;
-      if (signals == 2) break;  // not even SIGKILL ends what hangs inside a driver
+      if (signals == 2) break;  // not even SIGKILL ends a process that hangs inside a driver
       ::kill(-pid_, signals++ == 0 ? SIGTERM : SIGKILL);
       alarm.set(kGrace);
     }
@@ -240,7 +242,7 @@ class Child {
   }
 
  private:
-  // The child stays a zombie, so that its number remains that of its group.
+  // Leaves the child a zombie, so that its process id keeps denoting the group.
   bool is_over() const {
     siginfo_t info = {};
     if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0)
@@ -249,7 +251,7 @@ class Child {
     refuse(command_, ErrorKind::internal, "its exit status cannot be read", errno);
   }
 
-  // Kills what is left of the group. Returns the status of the child if it has one.
+  // Kills the rest of the group. Returns the status of the child if it has one.
   int end() {
     int status = 0;
     if (pid_ < 0) return status;

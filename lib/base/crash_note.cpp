@@ -1,5 +1,5 @@
-// POSIX: sigaction. The handler calls nothing but write, nanosleep and sigaction, which signals
-// allow, and appends to a string with room.
+// Uses POSIX sigaction. The handler calls only write, nanosleep and sigaction, which are
+// async-signal-safe, and appends to a string with reserved capacity.
 #include "lib/base/crash_note.hpp"
 
 #include <signal.h>
@@ -29,12 +29,12 @@ constexpr Crash kCrashes[] = {{SIGSEGV, " (SIGSEGV)\n"},
 
 constexpr std::size_t kLongestName = 16;
 
-std::mutex notes_mutex;           // over the next two
-std::vector<std::string*> notes;  // the last is the one that is written
+std::mutex notes_mutex;           // guards the next two
+std::vector<std::string*> notes;  // the last one is written
 struct sigaction replaced_actions[std::size(kCrashes)];
-// Its capacity holds the name of a signal as well.
+// The line to write. Its capacity has room for the name of a signal as well.
 std::atomic<std::string*> current_note{nullptr};
-std::atomic<bool> is_written{true};  // false while a thread writes it
+std::atomic<bool> is_written{true};  // false while a thread writes the line
 static_assert(std::atomic<std::string*>::is_always_lock_free);
 
 void wait_until_written() {
@@ -42,8 +42,8 @@ void wait_until_written() {
   for (int i = 0; i < 100 && !is_written; ++i) ::nanosleep(&millisecond, nullptr);
 }
 
-// Writes the line once, though several threads may come here. What caused the signal happens again
-// when this returns, and then ends the process.
+// Writes the line once, even if several threads crash. The fault recurs when this returns, and then
+// ends the process.
 extern "C" void on_crash(int number) {
   if (current_note != nullptr) is_written = false;
   std::string* const line = current_note.exchange(nullptr);

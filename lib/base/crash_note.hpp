@@ -1,12 +1,13 @@
-// What is said when a signal such as SIGSEGV ends the process while code that is not ours runs.
+// The message that is printed when a signal such as SIGSEGV ends the process inside foreign code,
+// such as a driver.
 #pragma once
 
 #include <string>
 
 namespace mgpu {
 
-// While one lives, a signal of a crash (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) first writes its
-// line to standard error, with the name of the signal; of several, that of the last one made. The
+// While one exists, a crash signal (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) first writes its line
+// and the signal's name to standard error. If there are several, the latest one is written. The
 // process then ends as it would without.
 class CrashNote {
  public:

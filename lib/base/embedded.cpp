@@ -1,4 +1,4 @@
-// Texts that include one another, put together.
+// Inclusion of embedded texts in one another.
 #include "lib/base/embedded.hpp"
 
 #include <algorithm>

@@ -15,12 +15,12 @@ struct EmbeddedText {
 
 std::span<const EmbeddedText> embedded_kernels();  // kernels/*.cl
 std::span<const EmbeddedText> embedded_schemas();  // lib/report/scenario.schema.json
-std::span<const EmbeddedText>
-embedded_texts();  // app/texts: the manual page and the completions, without what they list
+// The files of app/texts: the manual page and the completions, without the lists that they contain.
+std::span<const EmbeddedText> embedded_texts();
 
-// The text of `file` with every line `#include "name"` replaced by that file of `texts`, and #line
-// directives around it, so that a compiler that sees one text names the right file and line. Throws
-// Error(internal) for a file that is not there.
+// Returns the text of `file` with every line `#include "name"` replaced by that file of `texts`.
+// Puts #line directives around it, so that a compiler of the single text reports the right file and
+// line. Throws Error(internal) when a file is missing.
 std::string with_includes(std::span<const EmbeddedText> texts, std::string_view file);
 
 }  // namespace mgpu

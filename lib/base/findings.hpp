@@ -1,6 +1,6 @@
-// What a result is worth beyond being right: figures, what was reached after how many rounds, and
-// how a number went from round to round. A suite finds them when it verifies; they are recorded
-// with the verification.
+// Facts about the quality of a correct result: figures, milestones with the iterations they took,
+// and curves over iterations. A suite computes them when it verifies; they are recorded with the
+// verification.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,18 @@ struct Findings {
   struct Milestone {
     std::string name;  // "relative L2 error 0.01"
     std::uint32_t rounds = 0;
-    Nanos time{};  // the part of the median sample's time that so many of its rounds are
+    Nanos time{};  // the median sample's time times their share of all iterations
     bool operator==(const Milestone&) const = default;
   };
   struct Curve {
     std::string name;                   // "loss"
-    std::vector<std::uint32_t> rounds;  // done when the value of the same place was found
+    std::vector<std::uint32_t> rounds;  // iterations done at the value of the same index
     std::vector<double> values;
     bool operator==(const Curve&) const = default;
   };
-  std::vector<std::string> warnings;  // what is right and yet not what anybody wanted; they go to
-                                      // the warnings of the run
+  // Reasons why a correct result is probably not what the user wanted; copied to the warnings of
+  // the run.
+  std::vector<std::string> warnings;
   std::vector<Figure> figures;
   std::vector<Milestone> milestones;
   std::vector<Curve> curves;

@@ -1,5 +1,5 @@
-// FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/): names cache files and finds damage,
-// nothing more. Pure.
+// FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/), to name cache files and to detect
+// damage, nothing more. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class Fnv1a {
   void add(std::string_view bytes) {
     for (const char c : bytes) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 1099511628211u;
   }
-  // 16 lower-case digits.
+  // Returns 16 lower-case hexadecimal digits.
   std::string hex() const {
     char text[17];
     std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash_));

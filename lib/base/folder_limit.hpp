@@ -1,4 +1,4 @@
-// A cache folder that does not grow without end.
+// A size limit for cache folders.
 #pragma once
 
 #include <filesystem>
@@ -8,10 +8,9 @@
 
 namespace mgpu {
 
-// Removes regular files of the folder whose names end in `ending`, those that were written longest
-// ago first, until the others have `most` bytes together. Also removes what a killed process left
-// of one: names with `ending` and a dot in them that are an hour old. Best effort, as with any
-// cache.
+// Removes regular files of the folder whose names end in `ending`, oldest first, until the rest has
+// at most `most` bytes. Also removes what killed processes left: files an hour old whose names
+// contain `ending` and a dot after it. Best effort, as with any cache.
 void limit_folder(const std::filesystem::path& folder, std::string_view ending, Bytes most);
 
 }  // namespace mgpu

@@ -14,12 +14,12 @@
 namespace mgpu {
 namespace {
 
-constexpr int kGzip =
-    MAX_WBITS + 16;  // zlib's way to say: gzip's header and trailer around the data, not its own
+// zlib's notation for gzip's header and trailer around the data instead of zlib's own.
+constexpr int kGzip = MAX_WBITS + 16;
 constexpr std::size_t kStep = std::size_t{1} << 18;
 
-// zlib takes pointers to what it only reads, and lengths of 32 bits. What is left of `bytes` is for
-// the next call.
+// Passes bytes to zlib, which takes pointers to non-const and 32-bit lengths. What is left in
+// `bytes` is for the next call.
 void give(z_stream& z, std::string_view& bytes) {
   const std::size_t size = std::min<std::size_t>(bytes.size(), std::numeric_limits<uInt>::max());
   z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
@@ -27,7 +27,7 @@ void give(z_stream& z, std::string_view& bytes) {
   bytes.remove_prefix(size);
 }
 
-// The bytes that `step`, a call of zlib's, put into `room`.
+// Returns the bytes that `step`, a call of zlib, wrote to `room`.
 template <typename F>
 std::string_view produced(z_stream& z, std::vector<char>& room, F step) {
   z.next_out = reinterpret_cast<Bytef*>(room.data());
@@ -58,8 +58,8 @@ std::string gzip(std::string_view text) {
 
 struct Gunzip::Stream {
   z_stream z{};
-  bool at_end = false;    // of a member: the next byte begins another
-  std::size_t whole = 0;  // members
+  bool at_end = false;    // a member has ended: the next byte begins another one
+  std::size_t whole = 0;  // number of members that are complete
   std::vector<char> room = std::vector<char>(kStep);
 };
 
@@ -73,7 +73,7 @@ void Gunzip::take(std::string_view bytes) {
   z_stream& z = stream_->z;
   for (;;) {
     if (z.avail_in == 0) give(z, bytes);
-    // Without input there may still be output that had no room.
+    // Even without input there may be output left that did not fit into the buffer.
     if (z.avail_in == 0 && (stream_->at_end || z.avail_out > 0)) return;
     if (std::exchange(stream_->at_end, false)) ::inflateReset(&z);
     int state = Z_OK;

@@ -1,4 +1,4 @@
-// gzip files (RFC 1952), by zlib, in memory.
+// gzip files (RFC 1952) in memory, with zlib.
 #pragma once
 
 #include <cstddef>
@@ -8,28 +8,30 @@
 
 namespace mgpu {
 
-// Do these first bytes of a file (two of them decide) say that it is one? No text in UTF-8 begins
-// so.
+// Tells whether a file that begins with these bytes is a gzip file; two bytes suffice. No text in
+// UTF-8 begins with them.
 bool is_gzip(std::string_view bytes);
 
-// The one-member file that decompresses to `text`: without name and time, so that the same text
-// always gives the same bytes.
+// Returns the one-member file that decompresses to `text`. It has no name and no time, so that the
+// same text always gives the same bytes.
 std::string gzip(std::string_view text);
 
 // Decompresses a file that arrives piece by piece: one member, or several one after another, which
-// `gzip -d` joins too. Checksums and lengths are checked. Holds a window of 32 KiB beside the text.
+// `gzip -d` joins too. Checks checksums and lengths. Needs 32 KiB of memory in addition to the
+// text.
 class Gunzip {
  public:
-  explicit Gunzip(std::size_t most);  // bytes that it may decompress to
+  explicit Gunzip(std::size_t most);  // the most bytes that it may decompress to
   Gunzip(const Gunzip&) = delete;
   Gunzip& operator=(const Gunzip&) = delete;
   ~Gunzip();
 
-  // The next bytes of the file, as many as there are. Throws Error(input), after which only the
-  // destructor may follow: damaged, no gzip after the end of a member, or too much when
-  // decompressed, which is seen before it is kept.
+  // Takes the next bytes of the file, any number of them. Throws Error(input), after which only the
+  // destructor may be called: damaged, something other than gzip after a member, or too large when
+  // decompressed (detected before the excess is stored).
   void take(std::string_view bytes);
-  // Once, after the last of them: what the file held. Throws Error(input) when it was cut off.
+  // Returns the decompressed text. Call once, after the last bytes. Throws Error(input) when the
+  // file was cut off.
   std::string text();
 
  private:

@@ -7,10 +7,10 @@ namespace mgpu {
 
 namespace {
 
-// Never destroyed: threads that a hung device holds may still name things while the process ends.
+// Never destroyed: threads stuck in a hung driver may still create names while the process ends.
 struct Kept {
   std::mutex mutex;
-  std::unordered_set<std::string> names;  // whose elements stay where they are
+  std::unordered_set<std::string> names;  // its elements never move
 };
 
 Kept& kept() {

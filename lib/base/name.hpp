@@ -1,5 +1,4 @@
-// A name that many things have: kept once for all of them, so that a sample of thousands of
-// commands holds a pointer for each.
+// An interned name: stored once, so that thousands of commands of a sample share its string.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +7,9 @@
 
 namespace mgpu {
 
-// As large as a pointer, copied as one. Names that are equal are one for the life of the process:
-// meant for words of which there are few, such as those of kernels. Making one looks it up and
-// locks; all else does neither. Safe from any thread.
+// A name as small and as cheap to copy as a pointer. Equal names share one string for the life of
+// the process, so it is meant for words of which there are few, such as names of kernels.
+// Constructing one takes a lock and a look-up; nothing else does. Safe from any thread.
 class Name {
  public:
   Name() = default;  // empty

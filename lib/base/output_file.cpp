@@ -30,11 +30,11 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void refuse(const fs::path& file, int error) { refuse(file, std::strerror(error)); }
 
-// Describes what a name leads to.
+// The file that a name leads to.
 struct Target {
-  fs::path path;          // symbolic links followed
-  bool in_place = false;  // no regular file, or one that a process is known to have open
-  struct stat info {};    // of what is there
+  fs::path path;          // absolute, symbolic links followed
+  bool in_place = false;  // not a regular file, or one that a process is known to have open
+  struct stat info {};    // status of the existing file
   bool exists = false;
 };
 
@@ -49,8 +49,8 @@ void make_parents(const fs::path& file, const fs::path& target) {
   if (error) refuse(file, error.message());
 }
 
-// Follows links one by one, also those that lead to nothing yet. A link below /proc stands for what
-// a process has open, whatever the path that it shows.
+// Follows links one by one, including those whose target does not exist yet. A link below /proc
+// stands for a file that a process has open, whatever path it shows.
 Target target_of(const fs::path& file) {
   if (file.empty()) refuse(file, "the name is empty");
   if (file.filename().empty()) refuse(file, "it names a directory");
@@ -58,7 +58,7 @@ Target target_of(const fs::path& file) {
   Target target;
   target.path = fs::absolute(file, error);
   if (error) refuse(file, error.message());
-  constexpr int kMostLinks = 40;  // as the kernel's
+  constexpr int kMostLinks = 40;  // the kernel's limit
   for (int links = 0; fs::is_symlink(fs::symlink_status(target.path, error)); ++links) {
     if (links == kMostLinks) refuse(file, ELOOP);
     const fs::path folder = fs::weakly_canonical(target.path.parent_path(), error);
@@ -84,21 +84,22 @@ Target target_of(const fs::path& file) {
   return target;
 }
 
-// What files that belong to this one begin with. The name itself may already be as long as names
-// can be.
+// Returns the prefix of the names of companion files. A hash, because the name itself may already
+// be as long as names can be.
 std::string companion(const fs::path& target) {
   return ".mgpu-bench-" + fnv1a_hex(target.filename().native());
 }
 
-// Is `fd` still what the name leads to, or did another process remove it before it was locked?
+// Tells whether `path` still leads to `fd`: another process may have removed it before it was
+// locked.
 bool is_at(int fd, const fs::path& path) {
   struct stat mine {
   }, there{};
   return ::fstat(fd, &mine) == 0 && ::stat(path.c_str(), &there) == 0 && same_file(mine, there);
 }
 
-// Temporaries of processes that were killed: nobody holds their locks. Best effort; where there are
-// no locks, nothing is known.
+// Removes temporaries of killed processes, which hold no locks any more. Best effort: without locks
+// on the file system this cannot tell.
 void remove_stale(const fs::path& target) {
   const std::string prefix = companion(target) + '-';
   std::error_code error;
@@ -116,7 +117,7 @@ void remove_stale(const fs::path& target) {
 
 using Temporary = std::pair<fs::path, int>;  // its name and descriptor
 
-// Makes a file next to `file`, locked where that can be done.
+// Creates a file next to `file`, locked if the file system has locks.
 Temporary open_temporary(const fs::path& name, const fs::path& file) {
   const fs::path stem =
       file.parent_path() / (companion(file) + '-' + std::to_string(::getpid()) + '-');
@@ -128,14 +129,14 @@ Temporary open_temporary(const fs::path& name, const fs::path& file) {
       if (errno != EEXIST || attempt == 1000) refuse(name, errno);
       continue;
     }
-    // Between the two calls another process may have taken it for one that was left.
+    // Between the two calls another process may have taken it for a stale one.
     const bool taken = ::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (!taken && is_at(fd, path)) return {path, fd};
     ::close(fd);
   }
 }
 
-// 0, or the error number.
+// Returns 0 or the error number.
 int write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(fd, text.data(), text.size());
@@ -146,7 +147,7 @@ int write_all(int fd, std::string_view text) {
   return 0;
 }
 
-// 0, or the error number. File systems that know no fsync have nothing to wait for.
+// Returns 0 or the error number. File systems without fsync have nothing to wait for.
 int synced(int fd) {
   while (::fsync(fd) != 0) {
     if (errno != EINTR)
@@ -155,8 +156,8 @@ int synced(int fd) {
   return 0;
 }
 
-// A folder that may be written but not read cannot be opened: its change then reaches the disk when
-// the system writes it.
+// Returns 0 or the error number. A folder that is writable but not readable cannot be opened: its
+// change then reaches the disk when the system writes it.
 int synced_folder(const fs::path& folder) {
   const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return 0;
@@ -174,7 +175,7 @@ AtomicFile::AtomicFile(const fs::path& file, const fs::path& name)
   std::tie(temporary_, fd_) = open_temporary(name_, file);
   struct stat older {};
   if (::lstat(file.c_str(), &older) == 0 && S_ISREG(older.st_mode))
-    (void)::fchmod(fd_, older.st_mode & 0777);  // a file system may know no permissions
+    (void)::fchmod(fd_, older.st_mode & 0777);  // some file systems have no permissions
 }
 
 AtomicFile::~AtomicFile() {
@@ -191,8 +192,8 @@ void AtomicFile::commit() {
   int error = synced(fd_);
   if (error == 0 && ::rename(temporary_.c_str(), file_.c_str()) != 0) error = errno;
   if (error != 0) refuse(name_, error);
-  // From here on there is no temporary. Closing may tell of the last bytes, also of those that
-  // fsync did not wait for.
+  // The temporary has been renamed. Closing may report an error for the last bytes, including those
+  // that fsync did not wait for.
   if (::close(std::exchange(fd_, -1)) != 0) error = errno;
   if (error == 0) error = synced_folder(file_.parent_path());
   if (error != 0) refuse(name_, error);
@@ -215,7 +216,7 @@ OutputFile::OutputFile(const fs::path& name, Mode mode) : name_(name) {
     target.in_place = standard_output_ = true;
   } else {
     target = target_of(name);
-    // Not a terminal or /dev/null, which are nobody's.
+    // A terminal or /dev/null is no file that the program's own output would mix with.
     standard_output_ =
         target.exists && known && !S_ISCHR(standard.st_mode) && same_file(target.info, standard);
   }
@@ -226,7 +227,7 @@ OutputFile::OutputFile(const fs::path& name, Mode mode) : name_(name) {
     return;
   }
   if (target.in_place) {
-    // Opening a pipe that nobody reads would wait without end.
+    // Opening a pipe without a reader would block forever.
     fd_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd_ < 0 && errno == ENXIO) refuse(name, "nobody reads this pipe; start its reader first");
     if (fd_ < 0) refuse(name, errno);
@@ -240,11 +241,11 @@ OutputFile::OutputFile(const fs::path& name, Mode mode) : name_(name) {
     if (fd_ < 0) refuse(name, errno);
     return;
   }
-  // The target itself is tried too: its name may be too long, which the temporary's is not.
+  // The target itself is tried too: its name may be too long although the temporary's is not.
   if (!target.exists) {
     const int fd = ::open(target_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno != EEXIST) refuse(name, errno);
-    if (fd < 0) return;  // another process made it since: its name is one that can be had
+    if (fd < 0) return;  // another process created it in the meantime: the name is valid
     ::close(fd);
     ::unlink(target_.c_str());
     return;
@@ -348,7 +349,7 @@ FileLock::FileLock(const fs::path& file) {
               (known ? " (process " + std::string(process) + ")" : "") +
               " is writing this file; expected: another file, or the same when that run has ended");
     }
-    // Its last holder may have removed it between the two calls.
+    // Its last owner may have removed it between the two calls.
     if (is_at(fd_, path_)) break;
     ::close(std::exchange(fd_, -1));
   }
@@ -360,7 +361,7 @@ FileLock::FileLock(FileLock&& other) noexcept
 
 FileLock::~FileLock() {
   if (fd_ < 0) return;
-  ::unlink(path_.c_str());  // while it is held: nobody else has it yet
+  ::unlink(path_.c_str());  // while the lock is held, so that no other process has it yet
   ::close(fd_);
 }
 

@@ -14,8 +14,8 @@ unsigned char byte_at(std::string_view text, std::size_t at) {
 
 bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7f && c < 0xa0); }
 
-// Characters nobody sees that change how others are read; joiners are left, which scripts and emoji
-// need.
+// Tells whether a character is invisible and changes how others are read. Joiners do not count:
+// scripts and emoji need them.
 bool is_deceptive(char32_t c) {
   struct Range {
     char32_t first, last;
@@ -27,7 +27,7 @@ bool is_deceptive(char32_t c) {
                      [&](const Range& r) { return c >= r.first && c <= r.last; });
 }
 
-// Length of the sequence that sets a colour and begins at `at`; 0 where none does.
+// Returns the length of the colour escape sequence that begins at `at`; 0 if none does.
 std::size_t color_length(std::string_view text, std::size_t at) {
   if (text.substr(at, 2) != "\x1b[") return 0;
   const std::size_t end = text.find_first_not_of("0123456789;", at + 2);
@@ -78,7 +78,7 @@ std::size_t utf8_length(std::string_view text, std::size_t at) {
   for (std::size_t k = 1; k < length; ++k) {
     if ((byte_at(text, at + k) & 0xc0) != 0x80) return 0;
   }
-  // What has a shorter form, surrogates, and what is beyond the last code point.
+  // Overlong forms, surrogates, and values beyond the last code point are invalid.
   const unsigned char second = byte_at(text, at + 1);
   const bool wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
                      (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90);
@@ -86,8 +86,8 @@ std::size_t utf8_length(std::string_view text, std::size_t at) {
 }
 
 char32_t utf8_code_point(std::string_view sequence) {
-  constexpr std::array<unsigned, 5> kept = {0, 0x7f, 0x1f, 0x0f,
-                                            0x07};  // bits of the first byte, by length
+  // Bits of the first byte that belong to the code point, by length.
+  constexpr std::array<unsigned, 5> kept = {0, 0x7f, 0x1f, 0x0f, 0x07};
   char32_t value = byte_at(sequence, 0) & kept[sequence.size()];
   for (std::size_t k = 1; k < sequence.size(); ++k)
     value = value << 6 | (byte_at(sequence, k) & 0x3f);
@@ -108,8 +108,8 @@ std::string printable_json(std::string_view json) {
   for (std::size_t at = 0; at < json.size();) {
     const std::size_t length = utf8_length(json, at);
     const char32_t c = length > 0 ? utf8_code_point(json.substr(at, length)) : 0;
-    if (c >= 0x7f &&
-        (is_control(c) || is_deceptive(c))) {  // below are JSON's own line ends, and nothing else
+    // Below 0x7f the only control characters of valid JSON are its own line ends.
+    if (c >= 0x7f && (is_control(c) || is_deceptive(c))) {
       if (c > 0xffff) {
         const auto rest = static_cast<std::uint32_t>(c - 0x10000);
         out += fmt::format("\\u{:04x}\\u{:04x}", 0xd800 + (rest >> 10), 0xdc00 + (rest & 0x3ff));

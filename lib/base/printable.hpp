@@ -1,5 +1,5 @@
-// Text from outside (device names, file names, what files hold) as a terminal may be shown it:
-// nothing in it moves the cursor, changes colours, or reorders what is read. Pure.
+// Makes text from outside (device names, file names, contents of files) safe for a terminal:
+// nothing in it moves the cursor, changes colours, or reorders the text. Pure.
 #pragma once
 
 #include <cstddef>
@@ -8,30 +8,31 @@
 
 namespace mgpu {
 
-// Length in bytes of the code point of well-formed UTF-8 that begins at `at` (RFC 3629); 0 where
-// none does.
+// Returns the length in bytes of the well-formed UTF-8 code point that begins at `at` (RFC 3629); 0
+// if none does.
 std::size_t utf8_length(std::string_view text, std::size_t at);
 
-// The code point of a sequence of that length.
+// Returns the code point of a sequence of utf8_length() bytes.
 char32_t utf8_code_point(std::string_view sequence);
 
-// One line: bytes that are no UTF-8 and control characters (C0, DEL, C1) become \xNN, invisible
-// characters that order or join the text around them (bidirectional controls, line separators,
-// tags) \u{NNNN}. Everything else stays.
+// Returns `text` as one line: invalid UTF-8 and control characters (C0, DEL, C1) become \xNN,
+// invisible characters that reorder or join the text around them (bidirectional controls, line
+// separators, tags) become \u{NNNN}. Everything else is unchanged.
 std::string printable(std::string_view text);
 
-// Several lines, of which all but the first are indented, so that none passes for a message of its
+// Returns several lines, all but the first indented, so that none can pass for a message of its
 // own.
 std::string printable_lines(std::string_view text);
 
-// Text of several lines of ours: line ends stay, everything else is treated as by printable().
+// Treats a text of several lines that this program wrote: line ends are unchanged, everything else
+// is treated as by printable().
 std::string printable_text(std::string_view text);
 
-// Text that holds colours of ours: the escape sequences that set them (ESC [ digits and semicolons
-// m) and line ends stay, everything else is treated as by printable().
+// Treats a text that this program coloured: line ends and the escape sequences that set colours
+// (ESC [ digits and semicolons m) are unchanged, everything else is treated as by printable().
 std::string printable_colored(std::string_view text);
 
-// JSON whose strings may hold such characters, as JSON of the same meaning without them: \uNNNN.
+// Returns JSON of the same meaning in which such characters of strings are written as \uNNNN.
 std::string printable_json(std::string_view json);
 
 }  // namespace mgpu

@@ -33,7 +33,7 @@ constexpr Unit kTimeUnits[] = {{"ns", 1},      {"us", 1000},        {"ms", 1'000
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// What is parsed, for messages.
+// The text that is parsed, and how messages describe it.
 struct Quantity {
   std::string_view option, text, kind, accepted;
 
@@ -43,7 +43,7 @@ struct Quantity {
   }
 };
 
-// The leading digits of `rest`, taken off it.
+// Removes the leading digits of `rest` and returns them.
 std::string_view take_digits(std::string_view& rest) {
   std::size_t n = 0;
   while (n < rest.size() && is_digit(rest[n])) ++n;
@@ -63,8 +63,8 @@ std::optional<std::uint64_t> to_integer(std::string_view digits) {
   return value;
 }
 
-// 0.<digits> * factor, or nothing when it is not whole. From the last digit up, each step must
-// divide by ten exactly.
+// Returns 0.<digits> * factor, or nothing if that is not whole. From the last digit up, each step
+// must divide by ten exactly.
 std::optional<std::uint64_t> whole_part_of(std::string_view digits, std::uint64_t factor) {
   std::uint64_t carry = 0;
   for (std::size_t i = digits.size(); i-- > 0;) {
@@ -102,8 +102,8 @@ std::uint64_t parse(const Quantity& quantity, std::span<const Unit> units, std::
   return *whole * unit->factor + *part;
 }
 
-// Three significant digits of a value in [0, 999.5); the bounds are where rounding carries into one
-// more digit.
+// Formats a value in [0, 999.5) with three significant digits; at the bounds rounding carries into
+// one more digit.
 std::string three_digits(double value) {
   if (value < 0.9995) return fmt::format("{:.3g}", value);
   return fmt::format("{:.{}f}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
@@ -114,8 +114,8 @@ struct Step {
   double size;
 };
 
-// In the first unit of which there are less than 999.5, or the last. Below the second unit, whole
-// values are printed as such.
+// Formats the value in the first unit in which it is below 999.5, or in the last. Whole values in
+// the first unit are printed without decimals.
 std::string format_scaled(double value, std::span<const Step> steps) {
   if (!std::isfinite(value)) return fmt::format("{} {}", value, steps.front().unit);
   const double size = std::abs(value);

@@ -38,7 +38,7 @@ std::string shell_word(const std::string& word) {
 }
 
 std::string first_few(std::span<const std::string> names) {
-  constexpr std::size_t named = 3;  // a fourth takes no more room than "1 more"
+  constexpr std::size_t named = 3;  // a fourth name takes no more room than "1 more"
   if (names.empty()) return "";
   const bool all = names.size() <= named + 1;
   const std::size_t before = all ? names.size() - 1 : named;
@@ -50,8 +50,8 @@ std::string first_few(std::span<const std::string> names) {
 
 namespace {
 
-// The fewest letters to put in, take out, change, or swap with the next one (Damerau 1964; no
-// letter takes part in two of these).
+// Returns the fewest letters to insert, delete, change, or swap with the next one (Damerau 1964;
+// optimal string alignment: no letter takes part in two of these).
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -72,8 +72,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 std::string did_you_mean(std::string_view name, std::span<const std::string> known) {
   const std::string* nearest = nullptr;
-  std::size_t least =
-      std::max<std::size_t>(2, name.size() / 3) + 1;  // more mistakes than that make another word
+  // With this many mistakes it is a different word.
+  std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const std::string& one : known) {
     if (name.size() > 2 * one.size() + 2) continue;
     const std::size_t mistakes = distance(name, one);

@@ -1,4 +1,4 @@
-// A folder for files that nobody needs later.
+// A folder for short-lived files.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +6,7 @@
 
 namespace mgpu {
 
-// Makes the folder, in the one for temporary files, and removes it with everything in it.
+// Creates a folder in the one for temporary files, and removes it with all its files at the end.
 class ScratchFolder {
  public:
   // Throws Error(output).

@@ -13,8 +13,9 @@ namespace {
 constexpr std::size_t kExactUMost = 20, kExactPairsMost = 50;
 
 struct Ranked {
-  std::vector<double> ranks;  // from 1, in the order given; equal values share the mean of theirs
-  double tie_term = 0;        // sum of t^3 - t over groups of t equal values
+  // Ranks from 1, in the order of the values; equal values have their mean rank.
+  std::vector<double> ranks;
+  double tie_term = 0;  // sum of t^3 - t over groups of t equal values
 };
 
 Ranked ranked(std::span<const double> values) {
@@ -34,7 +35,7 @@ Ranked ranked(std::span<const double> values) {
   return out;
 }
 
-// Twice the share of `counts` from `at` on: both tails of a symmetric distribution.
+// Returns twice the share of `counts` from index `at` on: both tails of a symmetric distribution.
 double two_tails(const std::vector<double>& counts, double at) {
   double all = 0, tail = 0;
   for (std::size_t k = 0; k < counts.size(); ++k) {
@@ -44,9 +45,9 @@ double two_tails(const std::vector<double>& counts, double at) {
   return std::min(1.0, 2 * tail / all);
 }
 
-// In how many orders of n and m values U has each of its values 0 .. n m. With `a` of the first set
-// and b of the second, the largest of all is of the first set, above all b of the second, or of the
-// second: c(a, b, u) = c(a - 1, b, u - b) + c(a, b - 1, u).
+// Counts the orders of n and m values in which U has each of its values 0 .. n m. Given `a` values
+// of the first set and `b` of the second, the largest belongs either to the first set, above all
+// `b`, or to the second: c(a, b, u) = c(a - 1, b, u - b) + c(a, b - 1, u).
 std::vector<double> u_counts(std::size_t n, std::size_t m) {
   std::vector<std::vector<double>> row(
       m + 1, std::vector<double>(n * m + 1, 0.0));  // c(a, b, .) for all b
@@ -61,7 +62,8 @@ std::vector<double> u_counts(std::size_t n, std::size_t m) {
   return row[m];
 }
 
-// Of the 2^n signs of ranks 1 .. n, how many have each sum of positive ranks.
+// Counts, among the 2^n choices of signs of the ranks 1 .. n, those with each sum of positive
+// ranks.
 std::vector<double> rank_sum_counts(std::size_t n) {
   std::vector<double> counts(n * (n + 1) / 2 + 1, 0.0);
   counts[0] = 1;
@@ -71,8 +73,8 @@ std::vector<double> rank_sum_counts(std::size_t n) {
   return counts;
 }
 
-// Two-sided, of a statistic `distance` from its mean; half a step of the statistic is the
-// correction for continuity.
+// Returns the two-sided p of a statistic `distance` from its mean; half a step of the statistic is
+// the correction for continuity.
 double normal_p(double distance, double variance) {
   if (!(variance > 0)) return 1;
   return std::min(1.0, std::erfc((std::abs(distance) - 0.5) / std::sqrt(2 * variance)));

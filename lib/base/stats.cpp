@@ -1,4 +1,4 @@
-// Order statistics; what the figures mean is in the header.
+// Order statistics; the header defines the figures.
 #include "lib/base/stats.hpp"
 
 #include <algorithm>
@@ -17,12 +17,12 @@ double median(std::vector<double> values) {
 
 Ranks median_ci95_ranks(std::size_t n) {
   if (n == 0) return {};
-  // With B ~ binomial(n, 1/2), the order statistics low and n-1-low hold the median with
+  // With B ~ binomial(n, 1/2), the median lies between the order statistics low and n-1-low with
   // probability 1 - 2 P(B <= low). Walk down from the middle, where the probability is a product
-  // that neither under- nor overflows, to the largest low with P(B <= low)
-  // <= 2.5 %.
+  // that neither under- nor overflows, to the largest low with P(B <= low) <= 2.5 %.
   const std::size_t half = n / 2;
-  double at = 1;  // P(B = k), first for k = half: binom(2m, m) / 4^m is the product of (2j-1)/(2j)
+  // P(B = k), first for k = half: binom(2m, m) / 4^m is the product of (2j-1) / (2j).
+  double at = 1;
   for (std::size_t j = 1; j <= half; ++j)
     at *= static_cast<double>(2 * j - 1) / static_cast<double>(2 * j);
   if (n % 2 == 1) at *= static_cast<double>(n) / static_cast<double>(n + 1);
@@ -32,9 +32,9 @@ Ranks median_ci95_ranks(std::size_t n) {
     up_to -= at;
     at *= static_cast<double>(k) / static_cast<double>(n - k + 1);
     --k;
+    // Below n = 6 even k = 0 misses 95 %, and this returns minimum and maximum.
   }
-  return {k,
-          n - 1 - k};  // below n = 6 even k = 0 misses 95 %: minimum and maximum are all there is
+  return {k, n - 1 - k};
 }
 
 Summary summarise(std::span<const Nanos> samples) {
@@ -45,7 +45,7 @@ Summary summarise(std::span<const Nanos> samples) {
   std::vector<Nanos> sorted(samples.begin(), samples.end());
   std::sort(sorted.begin(), sorted.end());
   s.min = sorted.front();
-  // Distances to the minimum, so that doubles stay exact however far from zero the times are.
+  // Distances to the minimum, so that doubles stay exact even if the times are far from zero.
   std::vector<double> above;
   above.reserve(s.n);
   double sum = 0;

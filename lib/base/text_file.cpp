@@ -21,7 +21,7 @@ namespace {
 class Opened {
  public:
   Opened(const std::filesystem::path& file, FileKind kind) {
-    // Without O_NONBLOCK the open itself waits for the writer of a pipe.
+    // Without O_NONBLOCK the open itself would wait for the writer of a pipe.
     fd_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | (kind == FileKind::regular ? O_NONBLOCK : 0));
     struct stat facts {};
     if (fd_ < 0 || ::fstat(fd_, &facts) != 0)
@@ -35,7 +35,7 @@ class Opened {
   ~Opened() {
     if (fd_ >= 0) ::close(fd_);
   }
-  // Returns how many bytes it gave; 0: that was all.
+  // Returns the number of bytes read; 0 at the end.
   std::size_t read(std::vector<char>& room) {
     for (;;) {
       const ssize_t got = ::read(fd_, room.data(), room.size());
@@ -58,7 +58,7 @@ std::string read_text_file(const std::filesystem::path& file, FileKind kind) {
   std::optional<Gunzip> gunzip;
   while (const std::size_t got = in.read(room)) {
     const std::string_view piece(room.data(), got);
-    if (!gunzip && text.size() < 2) {  // a pipe may give its first bytes one by one
+    if (!gunzip && text.size() < 2) {  // a pipe may deliver its first bytes one by one
       const std::string begin = text + std::string(piece.substr(0, 2));
       if (is_gzip(begin)) {
         gunzip.emplace(most);

@@ -1,5 +1,5 @@
-// The units every layer speaks. Time is a chrono type; counts are plain 64-bit integers named for
-// what they count.
+// The units of every layer. Time is a chrono type; counts are plain 64-bit integers named for what
+// they count.
 #pragma once
 
 #include <chrono>
@@ -18,31 +18,30 @@ constexpr std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) {
 }
 constexpr std::uint64_t round_up(std::uint64_t a, std::uint64_t b) { return ceil_div(a, b) * b; }
 
-// Seconds as a double, for rates and for printing; the only conversion out of Nanos.
+// Returns seconds as a double, for rates and for printing: the only conversion out of Nanos.
 constexpr double seconds(Nanos t) { return std::chrono::duration<double>(t).count(); }
 
-// The nearest whole nanosecond; out-of-range values saturate, so that an infinite prediction stays
-// ordered.
+// Returns the nearest whole nanosecond. Out-of-range values saturate, so that an infinite
+// prediction stays ordered.
 constexpr Nanos from_seconds(double s) {
-  constexpr double limit =
-      9.0e9;  // about 285 years in seconds, below what int64 nanoseconds can hold
+  // About 285 years in seconds, below what int64 nanoseconds can hold.
+  constexpr double limit = 9.0e9;
   if (!(s < limit)) return Nanos{static_cast<std::int64_t>(limit * 1e9)};
   if (s < -limit) return Nanos{-static_cast<std::int64_t>(limit * 1e9)};
   return Nanos{static_cast<std::int64_t>(s * 1e9 + (s >= 0 ? 0.5 : -0.5))};
 }
 
-// Strong integer ids, so that a position in a device set cannot be passed where a count is meant.
+// A strong integer id, so that a position in a device set cannot be passed as a count.
 
 // Position of a device among those that share a sample: 0 .. n-1. Plans, the executor, samples and
-// timelines count so; positions in the session's list of devices, of which a case takes some, are
-// plain numbers. (On the fake backend: among its devices.)
+// timelines use it (the fake backend: position among its devices). Positions in the session's list
+// of devices, of which a case takes some, are plain numbers.
 struct DeviceIndex {
   std::uint32_t value = 0;
   constexpr auto operator<=>(const DeviceIndex&) const = default;
 };
 
-// Sums and products that stay at the end of the range where they would leave it: for time stamps
-// and extents that nobody vouches for.
+// Saturating arithmetic, for time stamps and extents from untrusted sources.
 
 constexpr Nanos saturating_add(Nanos a, Nanos b) {
   std::int64_t sum = 0;

@@ -1,5 +1,5 @@
-// A device alone. Kernels are timed by the device's own stamps; transfers and launches by the
-// host's clock, as a caller meets them.
+// Calibration of one device. Kernels are timed by the device's own stamps, transfers and launches
+// by the host's clock, as a caller sees them.
 #include "lib/measure/calibration.hpp"
 
 #include <algorithm>
@@ -13,11 +13,11 @@
 namespace mgpu {
 namespace {
 
-constexpr Nanos kLongEnough = std::chrono::milliseconds(
-    2);  // of a kernel: a launch is 0.3 % of it, a time slice of Linux 4 ms
-constexpr Nanos kWakeUp =
-    std::chrono::milliseconds(60);  // a GPU that idled needs some milliseconds to reach its clock
-// Limit what is measured on a very slow device, such as a simulated one.
+// Least time of a measured kernel: a launch is 0.3 % of it. A time slice of Linux is 4 ms.
+constexpr Nanos kLongEnough = std::chrono::milliseconds(2);
+// Time to wake a GPU: after idling it needs some milliseconds to reach its clock.
+constexpr Nanos kWakeUp = std::chrono::milliseconds(60);
+// Limits for very slow devices, such as simulated ones.
 constexpr Nanos kLongestCopy = std::chrono::milliseconds(500), kLongTries = std::chrono::seconds(1);
 constexpr unsigned kLaunches = 50, kTogether = 200;
 
@@ -28,8 +28,8 @@ class DeviceCalibration {
     lanes_ = traits_.cpu ? width(traits_.float_width) : 1;
     group_ =
         traits_.cpu ? 1 : std::bit_floor(std::clamp<std::size_t>(traits_.max_work_group, 1, 256));
-    // CPUs: many groups, so that a core that is late has fewer of them. GPUs: 2048 work-items a
-    // unit fill those of today.
+    // CPUs get many groups, so that a core that is late does fewer of them. 2048 work-items per
+    // unit fill today's GPUs.
     groups_ = std::max(1u, traits_.compute_units) * (traits_.cpu ? 16u : 8u);
     options_ =
         "-DFLOATS=" + vector_type("float", lanes_) + " -DUINTS=" + vector_type("uint", lanes_);
@@ -56,7 +56,7 @@ class DeviceCalibration {
   }
 
  private:
-  // As OpenCL has vectors: 1, 2, 4, 8 or 16 lanes.
+  // Returns a vector width of OpenCL: 1, 2, 4, 8 or 16 lanes.
   static unsigned width(unsigned native) {
     unsigned lanes = 1;
     while (lanes < 16 && lanes * 2 <= native) lanes *= 2;
@@ -71,12 +71,12 @@ class DeviceCalibration {
   }
   Buffer& buffer(Bytes size) { return holdings_.add(device_.resources().allocate(size)); }
 
-  // Seconds of device time that what `enqueue` enqueues takes.
+  // Returns the device time in seconds of the commands that `enqueue` enqueues.
   double device_seconds(const std::function<void()>& enqueue) {
     enqueue();
     const BatchId batch = device_.submit();
-    wait_for(backend_, device_, batch,
-             traits_.cpu ? Look::gently : Look::closely);  // a CPU needs its cores for its kernels
+    // A CPU device needs the cores for its kernels: do not spin.
+    wait_for(backend_, device_, batch, traits_.cpu ? Look::gently : Look::closely);
     const DeviceSpan span = device_.span(batch);
     device_.take(batch);
     return static_cast<double>(span.ended - span.started) * 1e-9;
@@ -92,7 +92,8 @@ class DeviceCalibration {
     return spent;
   }
 
-  // Returns the least of several tries, in seconds; what takes a second or longer is tried once.
+  // Returns the least of several tries in seconds. A measurement that takes a second or longer is
+  // tried once.
   double best(const std::function<double()>& seconds_of) {
     const Nanos begin = backend_.now(), enough = traits_.cpu ? kSampledCpu : kSampled;
     double least = seconds_of();
@@ -103,8 +104,8 @@ class DeviceCalibration {
     return std::max(least, 1e-9);
   }
 
-  using Arguments =
-      std::vector<KernelArg>;  // those that keep the compiler from knowing the numbers
+  // Arguments whose values the compiler must not know.
+  using Arguments = std::vector<KernelArg>;
 
   void enqueue_arithmetic(Kernel& object, Buffer& out, std::uint32_t loops,
                           const Arguments& numbers) {
@@ -115,14 +116,15 @@ class DeviceCalibration {
       device_.stream().launch(object, grid, {&out, loops, numbers[0], numbers[1]});
   }
 
-  // Operations per second of a kernel of multiply-adds, `lanes` of `size` bytes per work-item.
+  // Returns the operations per second of a kernel of multiply-adds, with `lanes` of `size` bytes
+  // per work-item.
   double arithmetic(std::string_view entry, unsigned lanes, Bytes size, const Arguments& numbers) {
     Kernel& object = kernel(entry);
     Buffer& out = buffer(groups_ * group_ * lanes * size);
     const auto seconds_of = [&](std::uint32_t loops) {
       return device_seconds([&] { enqueue_arithmetic(object, out, loops, numbers); });
     };
-    seconds_of(1);  // PoCL compiles for the grid now
+    seconds_of(1);  // PoCL compiles for this grid here
     std::uint32_t loops = 1;
     constexpr std::uint32_t kMostLoops = 1u << 22;
     for (double spent = seconds_of(loops); spent < seconds(kLongEnough) && loops < kMostLoops;
@@ -147,9 +149,9 @@ class DeviceCalibration {
     holdings_.clear();
   }
 
-  // Bytes read and written per second. Far more than caches hold: 2 x 64 MiB, on GPUs 2 x 1 GiB
-  // (half a millisecond at 4 TB/s); or an eighth of the memory there is; or what is copied in
-  // kLongestCopy.
+  // Returns the bytes read and written per second. The buffers are far larger than caches: 2 x 64
+  // MiB, on GPUs 2 x 1 GiB (half a millisecond at 4 TB/s), but at most an eighth of the free memory
+  // and what is copied in kLongestCopy.
   double copy() {
     const Bytes least = Bytes{1} << 20, most = Bytes{traits_.cpu ? 64u : 1024u} << 20;
     const Bytes room =
@@ -161,7 +163,7 @@ class DeviceCalibration {
 
   double copy_rate(Bytes room) {
     const Bytes element = traits_.cpu ? lanes_ * sizeof(std::uint32_t) : 16;
-    // An H200 holds 2^18 at once.
+    // An H200 runs 2^18 work-items at once.
     const Bytes items =
         traits_.cpu ? groups_ : std::min(Bytes{1} << 18, std::bit_floor(room / (4 * element)));
     const auto each =
@@ -174,8 +176,8 @@ class DeviceCalibration {
     const auto seconds_of = [&](Buffer& from, Buffer& to) {
       return device_seconds([&] { device_.stream().launch(object, grid, {&from, &to, each}); });
     };
-    // Both written once: pages never written are all one page of zeros, and reading them measures a
-    // cache.
+    // Write both first: pages that were never written all share one page of zeros, and reading them
+    // would measure a cache.
     seconds_of(one, other);
     seconds_of(other, one);
     const double spent = best([&] { return seconds_of(one, other); });
@@ -192,7 +194,7 @@ class DeviceCalibration {
           device_.stream().download(there, 0, memory);
       }));
     };
-    once();  // first uses allocate and map
+    once();  // the first use allocates and maps
     return static_cast<double>(memory.size()) / best(once);
   }
 

@@ -1,6 +1,6 @@
-// Measures what devices can do at most: each alone, and all of a set moving data at once. Through
-// the seam of lib/exec/backend.hpp, so that it runs on the fake backend as it does on OpenCL.
-// Caching the figures is in lib/report/calibration_store.hpp.
+// Measures the peak performance of devices: each alone, and all devices of a set moving data at
+// once. It uses the interface of lib/exec/backend.hpp, so that it runs on the fake backend as on
+// OpenCL. lib/report/calibration_store.hpp caches the figures.
 #pragma once
 
 #include <span>
@@ -11,22 +11,23 @@
 
 namespace mgpu {
 
-// The file in kernels/ that it runs. Figures made by another text are not comparable.
+// The file in kernels/ that the calibration runs. Figures of another version of it are not
+// comparable.
 inline constexpr std::string_view kCalibrationKernels = "calibrate.cl";
-// Multiply-adds per loop of each lane in the kernels fp32, fp64 and int32.
+// Multiply-adds per loop and lane in the kernels fp32, fp64 and int32.
 inline constexpr unsigned kCalibrationMultiplyAdds = 384;
 
-// About 0.2 s of an idle GPU, 1 s of a CPU, kernels not counted that have to be built first; blocks
-// as long. Rates are the best of several tries: whatever disturbs a device only makes it slower,
-// and a roof is asked for. Launch times are medians: the best is a lucky moment of polling, and
-// plans need what is usual. Where pinning does nothing (CPUs), pinned and pageable are one
-// measurement. Throws Error(device), Error(out_of_memory), Error(timeout), Error(interrupted); see
-// wait_for.
+// Measures one device. Blocks for about 0.2 s on an idle GPU and 1 s on a CPU, without the time to
+// build kernels. Rates are the best of several tries: disturbances only make a device slower, and
+// the ceiling is wanted. Launch times are medians: the best would be a lucky moment of polling, and
+// plans need the usual. Where pinning does nothing (CPUs), pinned and pageable are one measurement.
+// Throws Error(device), Error(out_of_memory), Error(timeout), Error(interrupted); see wait_for.
 Capability measure_capability(Backend& backend, OpenDevice& device);
 
-// All of them, and without CPUs also fewer, copying pieces of 64 MiB (32 where one is a CPU) at the
-// same time, a thread each: first everything up, then everything down; the best of several tries.
-// `devices` of the result is left empty: ids are the caller's. Throws as above.
+// Measures how all devices together, and without CPUs also the first 2, 3, ..., copy pieces of 64
+// MiB (32 MiB if one is a CPU) at the same time, one thread per device. First all upload, then all
+// download; the best of several tries. Leaves `devices` of the result empty: ids are the caller's.
+// Throws as above.
 LinkCapability measure_link(Backend& backend, std::span<OpenDevice* const> devices);
 
 }  // namespace mgpu

@@ -1,5 +1,4 @@
-// What both calibrations are made of, of a device alone and of devices together: memory, how long
-// tries go on.
+// Parts that the calibrations of one device and of several share: memory, and how long tries go on.
 #pragma once
 
 #include <memory>
@@ -13,18 +12,18 @@
 
 namespace mgpu {
 
-// Tries go on for this long, and are never fewer. Cores are shared with other processes, and longer
-// with them.
+// Tries go on for this long, and there are at least kLeastTries. Longer on CPUs, whose cores are
+// shared with other processes.
 inline constexpr Nanos kSampled = std::chrono::milliseconds(20),
                        kSampledCpu = std::chrono::milliseconds(120);
 inline constexpr unsigned kLeastTries = 5;
 
-// Of a transfer: 1.2 ms at 55 GB/s, 10 us of which are latency. On CPUs 6 ms at 5 GB/s, not much
-// more than a time slice.
+// Returns the size of a transfer. On GPUs it takes 1.2 ms at 55 GB/s, of which 10 us are latency;
+// on CPUs 6 ms at 5 GB/s, not much more than a time slice.
 Bytes transfer_piece(const DeviceTraits& traits);
 
-// What commands may be using: freed by clear() or at the end, unless it is leaked, as the device
-// does not answer any more.
+// Objects that commands may be using. Freed by clear() or at the end, unless they are leaked
+// because the device does not respond any more.
 class Holdings {
  public:
   Holdings() = default;
@@ -43,9 +42,9 @@ class Holdings {
   std::vector<std::shared_ptr<void>> held_;
 };
 
-// Memory for transfers, written as workloads write theirs, by all threads of the host: where there
-// are several memories, each thread gets pages of its own. Pinned for `devices` when asked for,
-// where that is of use.
+// Memory for transfers, written like that of workloads, by all threads of the host: if there are
+// several NUMA nodes, each thread gets pages of its own. Pinned for `devices` if requested and of
+// use.
 class HostMemory {
  public:
   // Throws Error(out_of_memory).
@@ -56,7 +55,8 @@ class HostMemory {
  private:
   Pages pages_;
   std::span<std::byte> bytes_;
-  std::unique_ptr<PinnedMemory> pin_;  // after what it pins: undone first
+  // Declared after the pages it pins, so that it is destroyed first.
+  std::unique_ptr<PinnedMemory> pin_;
 };
 
 }  // namespace mgpu

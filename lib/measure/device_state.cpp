@@ -1,4 +1,4 @@
-// Files of Linux as its kernel documents them: admin-guide/pm/cpufreq.rst, intel_pstate.rst,
+// Reads files of Linux that its kernel documents: admin-guide/pm/cpufreq.rst, intel_pstate.rst,
 // ABI/testing/sysfs-bus-pci, hwmon/sysfs-interface.rst.
 #include "lib/measure/device_state.hpp"
 
@@ -53,7 +53,7 @@ DeviceState state_of_cpu(const fs::path& root) {
   return state;
 }
 
-// "16.0 GT/s PCIe": generation 4; none: another text.
+// Returns 4 for "16.0 GT/s PCIe"; none for another text.
 std::optional<double> pcie_generation(const std::string& speed) {
   constexpr const char* kSpeeds[] = {"2.5 ", "5.0 ", "8.0 ", "16.0 ", "32.0 ", "64.0 "};
   for (std::size_t k = 0; k < std::size(kSpeeds); ++k)

@@ -1,4 +1,4 @@
-// All devices, and fewer, moving data at once.
+// Calibration of devices that move data at once: all, and the first 2, 3, ...
 #include <algorithm>
 
 #include "lib/measure/calibration.hpp"
@@ -33,16 +33,16 @@ class LinkCalibration {
   }
 
  private:
-  static constexpr unsigned kPieces =
-      4;  // per device and try: its start and end are a small part of it
+  // Copies per device and try, so that start and end are a small part of it.
+  static constexpr unsigned kPieces = 4;
 
   bool any_cpu() const {
     return std::any_of(devices_.begin(), devices_.end(),
                        [](OpenDevice* d) { return d->resources().traits().cpu; });
   }
 
-  // Of the first two, three and so on to all of them; one is limited by its own link only. CPUs
-  // copy with their cores, so that only all of them at once say something.
+  // Measures the first two, three and so on up to all devices; one device is limited by its own
+  // link only. CPUs copy with their cores, so that only all of them at once are informative.
   LinkRate by_count(bool up) {
     const std::size_t all = devices_.size();
     if (any_cpu() || all < 3) return rate(up, all);
@@ -53,16 +53,17 @@ class LinkCalibration {
   }
 
   double rate(bool up, std::size_t count) {
-    together(up, count);  // first uses allocate and map
-    const Nanos begin = backend_.now(),
-                enough = any_cpu() ? 2 * kSampledCpu : kSampled;  // cores are disturbed more often
+    together(up, count);  // the first use allocates and maps
+    // Cores suffer more interference than GPUs.
+    const Nanos begin = backend_.now(), enough = any_cpu() ? 2 * kSampledCpu : kSampled;
     Nanos least = together(up, count);
     for (unsigned tries = 1; tries < kLeastTries || backend_.now() - begin < enough; ++tries)
       least = std::min(least, together(up, count));
     return static_cast<double>(piece_ * kPieces * count) / std::max(seconds(least), 1e-9);
   }
 
-  // From the first begin to the last end of the copies of the first `count` devices.
+  // Returns the time from the first begin to the last end of the copies of the first `count`
+  // devices.
   Nanos together(bool up, std::size_t count) {
     std::vector<DeviceIndex> who;
     for (std::uint32_t i = 0; i < count; ++i) who.push_back({i});
@@ -82,7 +83,7 @@ class LinkCalibration {
 
   Backend& backend_;
   std::span<OpenDevice* const> devices_;
-  Bytes piece_ = 0;  // the same for all
+  Bytes piece_ = 0;  // the same for all devices
   Holdings holdings_;
   std::vector<Buffer*> buffers_;
   HostMemory* memory_ = nullptr;

@@ -1,4 +1,4 @@
-// The one-line files of /proc and /sys: read whole, without the buffers of a stream.
+// Reads one-line files of /proc and /sys without the buffers of a stream.
 #pragma once
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 namespace mgpu {
 
-// At most `most` bytes of it; empty when it cannot be read.
+// Returns at most `most` bytes of the file; empty when it cannot be read.
 inline std::string small_file(const std::filesystem::path& file, std::size_t most = 4096) {
   std::string text;
   const int handle = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
@@ -24,7 +24,7 @@ inline std::string small_file(const std::filesystem::path& file, std::size_t mos
   return text;
 }
 
-// The number a file begins with.
+// Returns the integer that the file begins with.
 inline std::optional<double> small_number(const std::filesystem::path& file) {
   const std::string text = small_file(file, 64);
   std::int64_t value = 0;

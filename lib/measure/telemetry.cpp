@@ -10,14 +10,14 @@ struct Telemetry::State {
   std::vector<WatchedThing> things;
   std::function<Nanos()> now;
   std::size_t looks = 0;
-  std::vector<Nanos> last;  // per thing: when it was read; none is read at 0
+  std::vector<Nanos> last;  // per thing: time of its last reading, 0: none yet
 
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the members below
   std::condition_variable changed;
   std::vector<TelemetryTrack> tracks;  // per thing
   bool running = false, stopping = false;
 
-  // Readings are taken without the lock: take() must not wait for a driver.
+  // Takes readings without the lock: take() must not wait for a driver.
   void look() {
     for (std::size_t i = 0; i < things.size(); ++i) {
       if (things[i].reader == nullptr || looks % things[i].every != 0) continue;
@@ -38,8 +38,7 @@ struct Telemetry::State {
         std::unique_lock lock(mutex);
         if (changed.wait_for(lock, interval, [&] { return stopping; })) break;
       }
-    } catch (...) {  // nobody waits for this thread, and no measurement needs its readings: those
-                     // taken so far stay
+    } catch (...) {  // ends quietly: no measurement needs more readings
     }
     const std::lock_guard lock(mutex);
     running = false;

@@ -1,4 +1,4 @@
-// A thread that looks at everything watched now and then, beside the workers.
+// A thread that reads everything watched at intervals, next to the workers.
 #pragma once
 
 #include <functional>
@@ -13,18 +13,18 @@ class Telemetry {
  public:
   // `now` must stay callable until the destructor returns.
   Telemetry(std::vector<WatchedThing> things, std::function<Nanos()> now);
-  // Waits for the look under way, for a second at most: a driver that hangs in one keeps its
-  // thread, and all that uses is leaked.
+  // Waits for the reading in progress, a second at most: a driver that hangs in one keeps the
+  // thread, and everything it uses is leaked.
   ~Telemetry();
   Telemetry(const Telemetry&) = delete;
   Telemetry& operator=(const Telemetry&) = delete;
 
-  // Looks once, now, on this thread; not after start().
+  // Reads once, now, on the calling thread; not after start().
   void look();
-  // From now on, every `interval`.
+  // Starts a thread that reads every `interval`.
   void start(Nanos interval);
-  // One track per thing that can be read, with what was read since the last call. Each begins with
-  // the reading before, so that whatever lies between two calls is enclosed.
+  // Returns one track per thing that can be read, with the readings since the last call. Each
+  // begins with the last reading before, so that readings enclose all time between two calls.
   std::vector<TelemetryTrack> take();
 
  private:

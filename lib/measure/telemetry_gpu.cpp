@@ -1,4 +1,4 @@
-// GPUs: by NVIDIA's library, or by the files of amdgpu, i915 and xe (Linux
+// Telemetry of GPUs, from NVIDIA's library or from the files of amdgpu, i915 and xe (Linux
 // Documentation/gpu/amdgpu/thermal.rst, ABI/testing/sysfs-driver-intel-*-hwmon).
 #include <algorithm>
 #include <cctype>
@@ -33,7 +33,8 @@ class NvmlSource final : public TelemetrySource {
     if (elapsed <= Nanos{} || since_counted_ >= std::chrono::seconds(1)) {
       since_counted_ = Nanos{};
       const auto processes = nvml_.compute_processes(gpu_);
-      // One of them is this one: seen from inside a container its number may be another.
+      // Subtracts one for this process, which cannot be found by its id: a container numbers it
+      // differently.
       others_ = processes ? std::max(0.0, *processes - 1.0) : TelemetryReading::unknown;
       link_ = nvml_.pcie_link(gpu_);
     }
@@ -50,7 +51,7 @@ class NvmlSource final : public TelemetrySource {
     if ((limits & (Nvml::kSoftwareThermal | Nvml::kHardwareThermal)) != 0)
       bits |= throttle::thermal;
     if ((limits & Nvml::kPowerBrake) != 0) bits |= throttle::power_brake;
-    // Set along with the two that say why.
+    // NVML sets this bit along with the two that say why.
     if ((limits & Nvml::kHardwareSlowdown) != 0 &&
         (limits & (Nvml::kHardwareThermal | Nvml::kPowerBrake)) == 0)
       bits |= throttle::hardware;
@@ -65,7 +66,7 @@ class NvmlSource final : public TelemetrySource {
   Nvml::PcieLink link_;
 };
 
-// The first of these files that holds a number.
+// A file that begins with a number, and the factor to the gauge's unit.
 struct FileGauge {
   fs::path file;
   double factor = 1;
@@ -144,7 +145,7 @@ std::unique_ptr<TelemetrySource> make_sysfs_source(const fs::path& root, const s
        it.increment(error)) {
     const std::string name = it->path().filename().string();
     if (!name.starts_with("card") || name.find('-') != std::string::npos)
-      continue;  // card0-DP-1 is a connector
+      continue;  // skips connectors, such as card0-DP-1
     std::error_code unreadable;
     const fs::path device = fs::canonical(it->path() / "device", unreadable);
     if (unreadable || lower(device.filename().string()) != lower(pci)) continue;
@@ -159,8 +160,9 @@ std::vector<WatchedThing> find_telemetry(std::span<const Device> devices,
   std::vector<WatchedThing> things;
   WatchedThing& host = things.emplace_back();
   host.of = kHost;
-  host.every =
-      4;  // its ticks are 10 ms, and a look at them takes up to a millisecond of a large machine
+  // Read every fourth time: its ticks are 10 ms, and reading takes up to a millisecond on a large
+  // machine.
+  host.every = 4;
   host.reader = make_host_source(places.root);
   if (std::isnan(host.reader->read(Nanos{})[Gauge::memory_used])) {
     host.reason =

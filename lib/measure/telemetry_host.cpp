@@ -1,5 +1,6 @@
-// The machine: files of Linux as its kernel documents them (Documentation/filesystems/proc.rst,
-// admin-guide/pm/cpufreq.rst, power/powercap, hwmon/sysfs-interface.rst).
+// Telemetry of the machine, from files of Linux that its kernel documents
+// (Documentation/filesystems/proc.rst, admin-guide/pm/cpufreq.rst, power/powercap,
+// hwmon/sysfs-interface.rst).
 #include <algorithm>
 #include <array>
 #include <sstream>
@@ -12,7 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kClocksAtMost = 8;  // before Linux 5.18 a look at one may wake its core
+// Most clocks that are read: before Linux 5.18 reading one may wake its core.
+constexpr std::size_t kClocksAtMost = 8;
 
 std::vector<fs::path> entries(const fs::path& folder, const std::string& begins_with) {
   std::vector<fs::path> found;
@@ -29,7 +31,7 @@ std::string first_word(const fs::path& file) {
   return word;
 }
 
-// At most so many of them, spread evenly.
+// Returns at most `most` of them, spread evenly.
 std::vector<fs::path> spread(std::vector<fs::path> all, std::size_t most) {
   if (all.size() <= most) return all;
   std::vector<fs::path> some;
@@ -60,7 +62,7 @@ std::vector<fs::path> cpu_sensors(const fs::path& root) {
   return found;
 }
 
-// Counts of time since the machine began, in ticks of any length.
+// Counters of time since the machine started, in ticks of any length.
 struct Ticks {
   double all = 0, busy = 0, own = 0;
 };
@@ -97,7 +99,7 @@ class HostSource final : public TelemetrySource {
     read_energy(reading, elapsed);
     const double throttles = mean(throttles_);
     if (throttles > throttles_before_)
-      reading.throttle |= throttle::thermal;  // never of NaN, nor at first
+      reading.throttle |= throttle::thermal;  // false for NaN and at the first reading
     throttles_before_ = throttles;
     return reading;
   }
@@ -119,8 +121,8 @@ class HostSource final : public TelemetrySource {
     return n > 0 ? sum / static_cast<double>(n) : TelemetryReading::unknown;
   }
 
-  // cpu  user nice system idle iowait irq softirq steal guest guest_nice: guests are counted in
-  // user and nice already.
+  // The line has: cpu user nice system idle iowait irq softirq steal guest guest_nice. Guest time
+  // is already counted in user and nice.
   std::optional<Ticks> ticks() const {
     std::istringstream all(small_file(root_ / "proc/stat", 256));
     std::string word;
@@ -132,7 +134,7 @@ class HostSource final : public TelemetrySource {
     for (const double column : columns) now.all += column;
     now.busy = now.all - columns[3] - columns[4];
     const std::string self = small_file(root_ / "proc/self/stat", 1024);
-    const std::size_t name_end = self.rfind(')');  // the name may hold anything
+    const std::size_t name_end = self.rfind(')');  // the name may contain anything
     if (word != "cpu" || name_end == std::string::npos) return std::nullopt;
     std::istringstream fields(self.substr(name_end + 1));
     for (int field = 3; field <= 13; ++field) fields >> word;
@@ -172,7 +174,7 @@ class HostSource final : public TelemetrySource {
     for (Package& package : packages_) {
       const double now = small_number(package.file).value_or(package.before);
       const double more = now - package.before;
-      if (!first) used += more < 0 ? more + package.range : more;  // it wraps
+      if (!first) used += more < 0 ? more + package.range : more;  // the counter wraps at its range
       package.before = now;
     }
     energy_ += used * 1e-6;

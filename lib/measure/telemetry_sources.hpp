@@ -1,5 +1,5 @@
-// What can be read about a device or the machine while it works: NVIDIA's library, and the files
-// under /proc and /sys. A figure that is not there is not known; nothing is estimated.
+// Sources of telemetry about a device or the machine: NVIDIA's library, and files under /proc and
+// /sys. A missing figure is unknown; nothing is estimated.
 #pragma once
 
 #include <filesystem>
@@ -14,39 +14,42 @@
 
 namespace mgpu {
 
-// Reads one thing. Used by one thread.
+// Reads one thing. Used by one thread at a time.
 class TelemetrySource {
  public:
   virtual ~TelemetrySource() = default;
-  // All but the time. Figures that are differences are of the time since the call before; the first
-  // call has none of them. `elapsed`: since then, 0 at the first.
+  // Reads everything but the time. Figures that are differences refer to the time since the
+  // previous call, and the first call has none of them. `elapsed`: time since the previous call, 0
+  // at the first.
   virtual TelemetryReading read(Nanos elapsed) = 0;
 };
 
 struct WatchedThing {
-  std::string of;      // a device's id, or kHost
-  std::string source;  // "NVML", "sysfs", "procfs", "host" (a CPU is what the host's figures are
-                       // of); empty: none, see `reason`
+  std::string of;  // a device's id, or kHost
+  // "NVML", "sysfs", "procfs, sysfs", or "host" for a CPU, whose figures are the host's; empty:
+  // none, see `reason`.
+  std::string source;
   std::string reason;
-  std::unique_ptr<TelemetrySource> reader;  // null: nothing of its own to read
-  unsigned every = 1;                       // it is read at every so many looks
+  std::unique_ptr<TelemetrySource> reader;  // null: it has no figures of its own
+  unsigned every = 1;                       // it is read at every N-th reading
 };
 
 struct TelemetryPlaces {
-  std::filesystem::path root = "/";         // where proc and sys are
-  const Nvml* (*nvml)() = &Nvml::instance;  // asked when a device is not a CPU; null: none
+  std::filesystem::path root = "/";         // folder that contains proc and sys
+  const Nvml* (*nvml)() = &Nvml::instance;  // called for devices that are not CPUs; null: no NVML
 };
 
-// The host first, then every device. All that was found were read once, to see that they can be.
+// Finds the sources of the host and then of every device. Each source has been read once to see
+// that it works.
 std::vector<WatchedThing> find_telemetry(std::span<const Device> devices,
                                          const TelemetryPlaces& places);
 
-// lib/measure/telemetry_host.cpp: load by /proc/stat and of this process, memory, clocks of at most
-// 8 cores spread evenly, the hottest sensor of the CPU, energy of all packages by RAPL where
-// readable.
+// lib/measure/telemetry_host.cpp. Reads load from /proc/stat, in total and of this process, memory,
+// clocks of at most 8 cores spread evenly, the hottest sensor of the CPU, and energy of all
+// packages by RAPL if readable.
 std::unique_ptr<TelemetrySource> make_host_source(const std::filesystem::path& root);
 
-// lib/measure/telemetry_gpu.cpp. Null when it has none of these files: no such GPU, or no such
+// lib/measure/telemetry_gpu.cpp. Returns null if none of the files exists: no such GPU, or no such
 // driver.
 std::unique_ptr<TelemetrySource> make_sysfs_source(const std::filesystem::path& root,
                                                    const std::string& pci);

@@ -10,14 +10,14 @@
 
 namespace mgpu {
 
-// Where all threads wait for each other. A thread that sleeps begins up to 50 us late, one that
-// does not takes a core from a CPU device.
+// A barrier for all threads. A sleeping thread starts up to 50 us late; a spinning one takes a core
+// from a CPU device.
 class Together::Meeting {
  public:
   Meeting(std::size_t members, bool sleeps) : members_(members), sleeps_(sleeps) {}
 
-  // Until all are there; whoever comes last does `then` before anybody goes on. False: somebody has
-  // left.
+  // Waits until all have arrived; the last one calls `then` before any continues. Returns false
+  // when one has left.
   template <class Then>
   bool meet(const Then& then) {
     const std::uint64_t round = round_;
@@ -64,7 +64,7 @@ std::vector<Nanos> whole_times(std::span<const TogetherSample> samples) {
   return times;
 }
 
-// How many repetitions there are: decided between two of them, while nobody is at work.
+// Decides how many repetitions there are, between two of them, while no device is working.
 class Together::Series {
  public:
   Series(Backend& backend, const Repetitions& repetitions, std::size_t members)
@@ -152,8 +152,7 @@ std::vector<TogetherSample> Together::on_one_thread(
   return std::move(series.samples);
 }
 
-// What the threads of one measurement share. A thread that a driver holds keeps it for as long as
-// it lives.
+// State that the threads of one measurement share. A thread stuck in a driver keeps it alive.
 class Together::Crew {
  public:
   Crew(Backend& backend, std::span<OpenDevice* const> devices, std::span<const DeviceIndex> who_,
@@ -166,9 +165,8 @@ class Together::Crew {
                                          [&](DeviceIndex d) { return is_cpu(*devices[d.value]); })),
         watches(who_.size()),
         over(who_.size()) {
-    limits.stop = [this] {
-      return stopped.load();
-    };  // whoever may stop this is asked by one thread alone
+    // Only one thread asks the caller whether to stop.
+    limits.stop = [this] { return stopped.load(); };
   }
   static bool is_cpu(OpenDevice& device) { return device.resources().traits().cpu; }
 
@@ -179,7 +177,7 @@ class Together::Crew {
   Meeting meeting;
   FirstError first;
   std::atomic<bool> stopped = false;
-  std::vector<DriverWatch> watches;  // by place in `who`
+  std::vector<DriverWatch> watches;  // indexed like `who`
   std::vector<std::atomic<bool>> over;
 };
 
@@ -240,7 +238,7 @@ void Together::serve(Crew& crew, std::size_t index) {
   crew.over[index] = true;
 }
 
-// A driver does not return from a call: nobody waits for the thread any longer, nor for its device.
+// Gives up a thread whose driver does not return from a call, and its device.
 void Together::leave_inside(Crew& crew, std::size_t index) {
   OpenDevice& device = *devices_[crew.who[index].value];
   const std::string what =
@@ -249,8 +247,8 @@ void Together::leave_inside(Crew& crew, std::size_t index) {
   crew.meeting.leave();
 }
 
-// Kept before the others are released: one whose time is up then must not be taken for the first
-// that failed.
+// Keeps the error before the other threads are released: one of them that times out afterwards must
+// not be reported as the first that failed.
 void Together::keep(const Blame& blame, FirstError& first) {
   try {
     throw Error(blame.error);
@@ -260,7 +258,7 @@ void Together::keep(const Blame& blame, FirstError& first) {
   if (group_ != nullptr) group_->lose(blame.whom);
 }
 
-// It may be another one that did not do its part.
+// Finds the device to blame, which may be another one that did not do its part.
 Together::Blame Together::blame_for(DeviceIndex device, const Error& error) {
   DeviceIndex culprit = device;
   if (group_ != nullptr && error.kind() == ErrorKind::timeout)

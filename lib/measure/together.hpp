@@ -1,6 +1,6 @@
-// What several devices do from a common start, again and again, and how long that takes by the
-// host's clock. In real time a thread per device enqueues its part and waits for it, as a worker
-// does in a sample; on a virtual clock one thread does it for all.
+// Runs a part per device from a common start, repeatedly, and measures by the host's clock. In real
+// time one thread per device enqueues its part and waits for it, as a worker does in a sample; on a
+// virtual clock one thread does it for all.
 #pragma once
 
 #include <functional>
@@ -12,42 +12,44 @@
 
 namespace mgpu {
 
-// Enqueued together where the time of one of many is measured, as in nccl-tests.
+// Calls that are enqueued together to measure the time of one of many, as in nccl-tests.
 inline constexpr std::uint64_t kQueuedCalls = 20;
 
 struct Repetitions {
   unsigned warmup = 5, least = 5, most = 20;
-  Nanos budget = std::chrono::milliseconds(
-      100);  // no more are begun after it, but for `least`; a warm-up ends with a half of it
+  // No repetition begins after this time, except to reach `least`; the warm-up ends after half of
+  // it.
+  Nanos budget = std::chrono::milliseconds(100);
 };
 
 struct HostInterval {
   Nanos begin{}, end{};  // from the call until the device's part is known to be complete
 };
-using TogetherSample =
-    std::vector<HostInterval>;  // by device, in the order of those that took part
+// Intervals of the participating devices, in their order.
+using TogetherSample = std::vector<HostInterval>;
 
-// From the first begin to the last end.
+// Return the time from the first begin to the last end.
 Nanos whole_time(const TogetherSample& sample);
 std::vector<Nanos> whole_times(std::span<const TogetherSample> samples);
 
+// Measures parts that devices begin together.
 class Together {
  public:
-  // `group`: of all of `devices`, by position; null where they exchange nothing. Both must outlive
-  // this.
+  // `group`: the peer group of all of `devices`, by position; null if they exchange nothing.
+  // `devices` and `group` must outlive this object.
   Together(Backend& backend, std::span<OpenDevice* const> devices, PeerGroup* group)
       : backend_(backend), devices_(devices), group_(group) {}
 
-  // `enqueue` is called for each of `who`, on its thread. Nobody begins before all have ended the
-  // time before. After the last repetition the group is asked whether all signals came. Throws
-  // Error(timeout) naming the device that did not complete, or, where it waited for another one,
-  // that one too; Error(device), Error(interrupted). The devices are then abandoned, and the group
-  // is of no use any more. A thread whose driver does not return from a call is left inside:
-  // OpenDevice then says so, and what `enqueue` refers to must be left behind as well.
+  // Calls `enqueue` for each of `who`, on its thread. No device begins before all have finished the
+  // previous repetition. After the last repetition the group checks that all signals arrived.
+  // Throws Error(timeout) that names the device that did not complete and, if it waited for another
+  // one, that one too; Error(device), Error(interrupted). The devices are then abandoned, and the
+  // group is unusable. A thread whose driver does not return from a call is left inside it:
+  // OpenDevice then says so, and everything `enqueue` refers to must be leaked as well.
   std::vector<TogetherSample> measure(std::span<const DeviceIndex> who,
                                       const Repetitions& repetitions,
                                       const std::function<void(DeviceIndex)>& enqueue);
-  // Once, unmeasured.
+  // Runs `enqueue` once, unmeasured.
   void once(std::span<const DeviceIndex> who, const std::function<void(DeviceIndex)>& enqueue);
 
  private:

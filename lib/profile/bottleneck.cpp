@@ -1,5 +1,5 @@
-// Replaying a timeline with one thing made free. Gaps are kept relative to what each command waited
-// for, so that a replay with nothing free lands on the recorded times to the nanosecond.
+// Replays a timeline with one thing made free. Gaps are kept relative to what each command waited
+// for, so that a replay with nothing free reproduces the recorded times to the nanosecond.
 #include "lib/profile/bottleneck.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace mgpu {
 
 namespace {
 
-// A point in time as it was recorded and as it is replayed.
+// A point in time, as recorded and as replayed.
 struct Moment {
   Nanos recorded{}, replayed{};
   void wait_for(const Moment& other) {
@@ -23,7 +23,7 @@ struct Moment {
   }
 };
 
-// Latest end so far of each stage (upload, compute, download) of one slice, or of prepare, collect,
+// Latest end so far of each stage (upload, compute, download) of one slice, of prepare, collect or
 // merge, or of a whole device.
 struct Stages {
   std::array<Moment, 3> end;
@@ -34,12 +34,12 @@ struct Stages {
 
 struct ReplayedDevice {
   std::array<Moment, 3> queue;  // end of the last command of each queue
-  std::unordered_map<std::int32_t, Stages>
-      slices;  // by slice number, and kPrepare, kCollect, kMerge
+  // Stages by slice number or kPrepare, kCollect, kMerge.
+  std::unordered_map<std::int32_t, Stages> slices;
   Stages all;
 };
 
-// Exchanges go in order with kernels.
+// Maps exchanges to the stage of kernels, with which they run in order.
 std::size_t stage_of(CommandKind kind) {
   return static_cast<std::size_t>(kind == CommandKind::exchange ? CommandKind::compute : kind);
 }
@@ -59,7 +59,7 @@ class Replay {
   }
 
   Nanos makespan() {
-    Moment last;  // of all devices: what the merge waits for
+    Moment last;  // last command of all devices; the merge waits for it
     for (const Command* c : working_) last.wait_for(play(*c, Moment{}));
     const Moment merge_begin{timeline_.merge_begin,
                              last.replayed + (timeline_.merge_begin - last.recorded)};
@@ -109,7 +109,7 @@ class Replay {
 
   const Timeline& timeline_;
   MadeFree free_;
-  std::vector<const Command*> working_, merging_;  // before the merge, and of it; in order of start
+  std::vector<const Command*> working_, merging_;  // before the merge and of it, in order of start
   std::unordered_map<std::uint32_t, ReplayedDevice> devices_;
 };
 
@@ -128,8 +128,7 @@ std::optional<Nanos> perfectly_balanced(const Timeline& timeline) {
   return Nanos{std::llround(items / rates)} + (timeline.makespan - last);
 }
 
-// None where the stamps are too uncertain for it: what is left of the sample would end before it
-// began.
+// Returns the replayed time; none if it is negative, because the stamps are too uncertain.
 std::optional<Nanos> replayed(const Timeline& timeline, MadeFree free) {
   const Nanos time = replay(timeline, free);
   return time < Nanos{} ? std::nullopt : std::optional(time);
@@ -168,7 +167,7 @@ Bottleneck find_bottleneck(const Timeline& timeline) {
   for (const Candidate& c : candidates) {
     if (!c.time) continue;
     const Nanos saved = timeline.makespan - *c.time;
-    if (saved * 100 < timeline.makespan || saved <= best) continue;  // under 1 % is nothing
+    if (saved * 100 < timeline.makespan || saved <= best) continue;  // under 1 % counts as nothing
     best = saved;
     b.name = c.name;
   }

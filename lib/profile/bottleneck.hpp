@@ -1,4 +1,5 @@
-// What holds a case back: the makespan if one thing were perfect, by replaying the timeline. Pure.
+// Finds what limits a case: the makespan if one thing were perfect, from a replay of the timeline.
+// Pure.
 #pragma once
 
 #include <optional>
@@ -9,28 +10,29 @@
 namespace mgpu {
 
 struct Bottleneck {
-  std::string name = "none";  // the what-if that would save most, or "none" when none saves 1 % of
-                              // T; "compute" never appears: what remains when all are free is the
-                              // work itself. "unknown" where time stamps are impossible
-  std::optional<Nanos> perfect_balance, free_transfers, free_launches,
-      free_merge;                      // predicted T; none: not known
-  std::optional<Nanos> free_exchange;  // likewise; none also where devices exchange nothing
+  // The what-if that would save most, or "none" if none saves 1 % of T; "unknown" if time stamps
+  // are impossible. "compute" never appears: when everything else is free, the work itself remains.
+  std::string name = "none";
+  // Predicted T; none: unknown.
+  std::optional<Nanos> perfect_balance, free_transfers, free_launches, free_merge;
+  std::optional<Nanos> free_exchange;  // predicted T; none also if devices exchange nothing
 };
 
-// The replay keeps every command's duration and its dependencies: the command before it in its
-// queue, the commands of the stage before it in its slice, and the slice two before it (two are in
-// flight). The gap between the last of these and the recorded start is its launch cost. With
-// nothing made free the replay gives the recorded makespan.
-//   perfect_balance  all devices finish together: items at the sum of the rates each device showed
-//   (items / end of its last
-//                    command before the merge); none unless two devices or more showed a rate
-//   free_transfers   uploads and downloads take no time, nor do their gaps
-//   free_exchange    nothing between devices takes time, waiting for each other's data included
-//   free_launches    gaps are zero (one that a clock error made negative stays)
+// Replays the timeline with one thing made free at a time. The replay keeps every command's
+// duration and its dependencies: the previous command in its queue, the commands of the previous
+// stage of its slice, and the slice two before it (two are in flight). The gap between the last of
+// these and the recorded start is its launch cost. If nothing is made free, the replay gives the
+// recorded makespan.
+//   perfect_balance  all devices finish together: the items at the sum of the devices' rates
+//                    (items / end of the last command before the merge); none unless two devices
+//                    or more showed a rate
+//   free_transfers   uploads, downloads and the gaps before them take no time
+//   free_exchange    exchanges take no time, including waiting for other devices' data
+//   free_launches    gaps are zero (a gap made negative by a clock error stays)
 //   free_merge       no merge
 Bottleneck find_bottleneck(const Timeline& timeline);
 
-// The replay itself: the makespan with these things made free. Nothing free: exactly
+// Replays the timeline with these things made free. With nothing free it returns exactly
 // timeline.makespan.
 struct MadeFree {
   bool transfers = false, launches = false, merge = false, exchange = false;

@@ -9,8 +9,8 @@
 namespace mgpu {
 namespace {
 
-using Rounds =
-    std::map<std::uint32_t, std::vector<const Command*>>;  // of a device: kernels of each, in order
+// Kernels of a device by iteration, in order.
+using Rounds = std::map<std::uint32_t, std::vector<const Command*>>;
 
 std::vector<Rounds> kernels_by_round(const Timeline& timeline) {
   std::vector<Rounds> devices(timeline.devices);
@@ -22,7 +22,7 @@ std::vector<Rounds> kernels_by_round(const Timeline& timeline) {
   return devices;
 }
 
-// Launch by launch, as far as every round has it.
+// Adds the device's launches that every iteration has.
 void add_stages(std::vector<ChainPhases::Stage>& stages, DeviceIndex device, const Rounds& rounds) {
   std::size_t launches = rounds.begin()->second.size();
   for (const auto& [round, kernels] : rounds) launches = std::min(launches, kernels.size());

@@ -1,5 +1,5 @@
-// How a chain of stages went, of which each device has some and every round is a batch that goes
-// through all of them. Pure functions of a timeline.
+// Phases of a chain (pipeline) of stages: each device has some of the stages, and every iteration
+// is a batch that passes through all of them. Pure functions of a timeline.
 #pragma once
 
 #include <optional>
@@ -10,27 +10,28 @@
 namespace mgpu {
 
 struct ChainPhases {
-  Nanos filling{};   // from the begin of the sample until every device of the chain has begun its
-                     // first batch
-  Nanos draining{};  // from when the first of them has done its last batch until the end
-  DeviceIndex slowest{};  // the device whose kernels take longest for a batch
-  Nanos busy{};           // that, the mean over batches
-  Nanos period{};  // from batch to batch there, the mean from the begin of the first to the end of
-                   // the last
+  // Time from the begin of the sample until every device of the chain has begun its first batch.
+  Nanos filling{};
+  // Time from the first device's end of its last batch until the end of the sample.
+  Nanos draining{};
+  DeviceIndex slowest{};  // the device with the longest kernel time per batch
+  Nanos busy{};           // its mean kernel time per batch
+  // Its mean time from batch to batch, from the begin of the first to the end of the last.
+  Nanos period{};
   struct Stage {
     DeviceIndex device;
     Name kernel;
-    Nanos time{};  // of a batch, the mean
+    Nanos time{};  // mean per batch
     bool operator==(const Stage&) const = default;
   };
-  std::vector<Stage> stages;  // launches of a round, in the order of the devices and, on each, of a
-                              // round; kernels of exchanges are none
+  // Launches of an iteration, by device and, on each, in order; without kernels of exchanges.
+  std::vector<Stage> stages;
   std::size_t slowest_stage() const;
   bool operator==(const ChainPhases&) const = default;
 };
 
-// None with fewer than two devices that have kernels of rounds, and where one has a round without
-// any. Throws Error(internal) for a device that the timeline does not have.
+// Returns the phases; none with fewer than two devices that have kernels of iterations. Throws
+// Error(internal) for a device that the timeline does not have.
 std::optional<ChainPhases> chain_phases(const Timeline& timeline);
 
 }  // namespace mgpu

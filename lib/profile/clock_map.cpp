@@ -1,4 +1,4 @@
-// Fitting a device's clock to the host's from probes that bracket it: interval arithmetic, no
+// Fits a device's clock to the host's from probes that bracket it. Interval arithmetic instead of
 // regression, so that the uncertainty is a bound and not an estimate.
 #include "lib/profile/clock_map.hpp"
 
@@ -13,16 +13,17 @@ namespace mgpu {
 
 namespace {
 
-// No oscillator is off by 0.1 %: a larger drift than this, beyond what the brackets leave open, is
-// a clock that was set anew.
+// No oscillator is off by 0.1 %: a larger drift, beyond what the brackets leave open, means that
+// the clock was set.
 constexpr double kLargestDrift = 1e-3;
 
-// Differences of 64-bit stamps with an arbitrary origin; wraps like the counters do.
+// Returns the difference of 64-bit stamps with an arbitrary origin; wraps like the counters do.
 std::int64_t since(std::uint64_t device_ns, std::uint64_t origin) {
   return static_cast<std::int64_t>(device_ns - origin);
 }
 
-// What a group of probes says about host - device, both counted from a common origin, at `device`.
+// The bounds that a group of probes sets on host - device, both relative to a common origin, at
+// `device`.
 struct Bracket {
   double device = 0;  // middle of the group, ns since the origin
   double first = 0, last = 0;
@@ -32,8 +33,7 @@ struct Bracket {
   double span() const { return last - first; }
 };
 
-// The nearest whole number; what no 64 bits hold is held at a quarter of their range, and no number
-// is 0.
+// Returns the nearest integer, clamped to a quarter of the 64-bit range; 0 for NaN.
 std::int64_t whole(double ns) {
   constexpr double limit = 4.6e18;
   return std::isnan(ns) ? 0 : std::llround(std::clamp(ns, -limit, limit));
@@ -44,8 +44,8 @@ struct Origin {
   Nanos host{};
 };
 
-// `drift`: the best guess so far of d(host - device)/d(device), to carry each probe's bounds to the
-// middle of the group.
+// Combines the bounds of a group. `drift`: the best guess so far of d(host - device)/d(device),
+// which carries each probe's bounds to the middle of the group.
 Bracket bracket(std::span<const ClockProbe> probes, const Origin& origin, double drift) {
   Bracket b;
   b.first = b.last = static_cast<double>(since(probes.front().device_started, origin.device));
@@ -70,8 +70,8 @@ Bracket bracket(std::span<const ClockProbe> probes, const Origin& origin, double
   }
   b.low = highest_low->low;
   b.high = lowest_high->high;
-  // Contradiction: no one offset satisfies all. The two probes that disagree most are both true at
-  // their own time: cover both.
+  // Contradiction: no single offset satisfies all probes. The two that disagree most are both right
+  // at their own time, so the bracket covers both.
   if (b.low > b.high) {
     const double low = std::min({lowest_high->low, lowest_high->high, b.high});
     b.high = std::max({highest_low->low, highest_low->high, b.low});
@@ -114,9 +114,8 @@ ClockMap fit_clock(std::span<const ClockProbe> before, std::span<const ClockProb
   Bracket second = bracket(after, origin, 0);
   const double apart = second.device - first.device;
   const double jump = std::abs(second.middle() - first.middle()) - first.half() - second.half();
-  if (apart <= 0 ||
-      jump > kLargestDrift *
-                 apart) {  // the clock was set anew in between: one offset that covers both
+  // The clock was set in between: use one offset that covers both.
+  if (apart <= 0 || jump > kLargestDrift * apart) {
     first.low = std::min(first.low, second.low);
     first.high = std::max(first.high, second.high);
     return from_bracket(first, origin, 0, first.half());
@@ -126,7 +125,7 @@ ClockMap fit_clock(std::span<const ClockProbe> before, std::span<const ClockProb
   second = bracket(after, origin, drift);
   drift = (second.middle() - first.middle()) / apart;
   const double half = std::max(first.half(), second.half());
-  // The drift itself is known to 2 * half / apart; over a group's own length that moves its bounds
+  // The drift is known to within 2 * half / apart; over a group's own length that moves its bounds
   // by this much at most.
   const double spread = std::max(first.span(), second.span()) / apart;
   return from_bracket(first, origin, drift, half * (1 + 2 * spread));

@@ -1,4 +1,4 @@
-// The ranks of a run on several machines, for the record.
+// The ranks of a run on several machines, as recorded.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace mgpu {
 
-// Of a node's clock: ours minus theirs lies between these, at some moment.
+// Bounds of a node's clock offset (the record's clock minus the node's) at some moment.
 struct ClockOffset {
   Nanos low{}, high{};
   Nanos middle() const { return low + (high - low) / 2; }
@@ -21,13 +21,14 @@ struct ClockOffset {
 struct NodeRecord {
   std::uint32_t node = 0;  // its rank
   std::string host;
-  std::optional<ClockOffset> begin,
-      end;  // of the run; none of rank 0, whose clock is the record's, and of one that was lost
-  std::optional<std::string> lost;  // why
+  // At the begin and end of the run. None for rank 0, whose clock the record uses, and for failed
+  // nodes.
+  std::optional<ClockOffset> begin, end;
+  std::optional<std::string> lost;  // why the node failed; none: it did not
 };
 
 struct ClusterRecord {
-  std::string library;  // what carries messages: its name and version
+  std::string library;  // name and version of the library that carries messages
   std::vector<NodeRecord> nodes;
 };
 

@@ -1,4 +1,4 @@
-// Interval unions by sorting, with prefix sums so that a window is answered by two binary searches.
+// Unions of intervals by sorting, with prefix sums, so that two binary searches answer a window.
 #include "lib/profile/intervals.hpp"
 
 #include <algorithm>

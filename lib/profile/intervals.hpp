@@ -1,5 +1,5 @@
 // Sets of time intervals: union, length, intersection. Pure; O(n log n) to build by sorting, O(log
-// n) a question.
+// n) per query.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ struct Interval {  // [begin, end)
   Nanos begin{}, end{};
 };
 
-// The union of any intervals, kept as disjoint ones in order. Empty and reversed intervals vanish.
+// A union of intervals, stored as disjoint ones in order. Empty and reversed intervals are ignored.
 class TimeSet {
  public:
   TimeSet() = default;

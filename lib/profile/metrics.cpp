@@ -1,5 +1,5 @@
-// The metrics of a case, each as lib/profile/README.md defines it. Where one device's time went is
-// in parts.cpp.
+// Computes the metrics of a case as lib/profile/README.md defines them. parts.cpp divides one
+// device's time into parts.
 #include "lib/profile/metrics.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct MaxMean {
   double max = 0, mean = 0;
 };
 
-// None for fewer than two devices, or when nothing was busy.
+// Returns none for fewer than two devices, or when none was busy.
 std::optional<MaxMean> max_and_mean(std::span<const Nanos> busy) {
   if (busy.size() < 2) return std::nullopt;
   MaxMean m;
@@ -32,7 +32,7 @@ std::optional<MaxMean> max_and_mean(std::span<const Nanos> busy) {
   return m;
 }
 
-// Every tau_i, or nothing when one is missing or not positive.
+// Returns all tau_i, or nothing when one is missing or not positive.
 std::optional<std::vector<Nanos>> all_alone(const MetricsInput& input, std::size_t devices) {
   if (devices == 0 || input.alone.size() != devices) return std::nullopt;
   std::vector<Nanos> alone;
@@ -43,7 +43,7 @@ std::optional<std::vector<Nanos>> all_alone(const MetricsInput& input, std::size
   return alone;
 }
 
-// max_i |share_i / ideal_i - 1|, ideal_i = (1/tau_i) / sum(1/tau).
+// Returns max_i |share_i / ideal_i - 1|, where ideal_i = (1/tau_i) / sum(1/tau).
 std::optional<double> share_error(std::span<const DeviceParts> parts,
                                   std::span<const Nanos> alone) {
   double items = 0, speeds = 0, worst = 0;
@@ -63,7 +63,7 @@ void add_speedups(Metrics& m, std::span<const DeviceParts> parts, const MetricsI
   m.ideal_speedup = ideal_speedup(*alone);
   m.share_error = share_error(parts, *alone);
   if (input.time <= Nanos{}) return;
-  // A set of one device is what it is compared with: a second measurement of it is no speed-up.
+  // A set of one device is its own baseline: a second measurement of it is no speed-up.
   const Nanos fastest =
       alone->size() == 1 ? input.time : *std::min_element(alone->begin(), alone->end());
   m.speedup = as_double(fastest) / as_double(input.time);
@@ -71,7 +71,7 @@ void add_speedups(Metrics& m, std::span<const DeviceParts> parts, const MetricsI
   m.karp_flatt = karp_flatt(*m.speedup, *m.ideal_speedup);
 }
 
-// What is a share of the shown sample's own T: means over the devices of the set.
+// Adds the shares of the shown sample's own T: means over the devices of the set.
 void add_shares(Metrics& m, std::span<const DeviceParts> parts, Nanos makespan) {
   double hidden = 0, transfers = 0, exposed = 0, exchange = 0, exchanges_hidden = 0,
          all_exchanges = 0, waiting = 0, sync = 0;

@@ -1,5 +1,5 @@
-// Where one device's time went: the parts of T, each measured on its own from commands and host
-// spans. The metrics made from them are in metrics.cpp.
+// Divides one device's time into the parts of T, each measured on its own from commands and host
+// spans. metrics.cpp computes metrics from them.
 #include <algorithm>
 #include <string>
 
@@ -13,7 +13,7 @@ namespace {
 
 struct DeviceEvents {
   std::vector<Interval> upload, compute, download, exchange;
-  std::vector<Interval> waiting;  // those of exchange that wait or receive
+  std::vector<Interval> waiting;  // exchanges that wait or receive
 };
 
 std::vector<Interval>& of_kind(DeviceEvents& events, CommandKind kind) {
@@ -36,8 +36,8 @@ void check_device(const Timeline& timeline, DeviceIndex device) {
                                          " of " + std::to_string(timeline.devices));
 }
 
-// A part of T lies inside T: what a clock error moved outside the sample is cut off, and the clock
-// map's uncertainty tells of it.
+// Clips an interval to T. The clock map's uncertainty accounts for what a clock error moved outside
+// the sample.
 Interval inside(const Timeline& timeline, Nanos begin, Nanos end) {
   const Nanos whole = std::max(timeline.makespan, Nanos{});
   return {std::clamp(begin, Nanos{}, whole), std::clamp(end, Nanos{}, whole)};
@@ -56,7 +56,7 @@ DeviceParts without_times(const DeviceParts& all, const std::string& why) {
   return parts;
 }
 
-// Fills what commands say, and returns the union of all commands of the device.
+// Fills in what commands say, and returns the union of all commands of the device.
 TimeSet add_commands(DeviceEvents events, DeviceParts& parts) {
   std::vector<Interval> transfers = events.upload;
   transfers.insert(transfers.end(), events.download.begin(), events.download.end());
@@ -110,7 +110,7 @@ std::vector<DeviceParts> device_parts(const Timeline& timeline) {
     if (!c.exchange) continue;
     p.exchanges = true;
     check_device(timeline, c.exchange->peer);
-    if (c.exchange->arrives) {  // its bytes are counted where it was sent
+    if (c.exchange->arrives) {  // its bytes are counted at the sender
       e.waiting.push_back(interval);
       continue;
     }
@@ -125,7 +125,8 @@ std::vector<DeviceParts> device_parts(const Timeline& timeline) {
   std::vector<TimeSet> busy(timeline.devices);
   for (std::size_t i = 0; i < timeline.devices; ++i)
     busy[i] = add_commands(std::move(events[i]), parts[i]);
-  // Spans are summed one by one, not united: if two overlap, the residue goes negative and tells.
+  // Sums spans one by one, without a union: if two overlap, the unaccounted time goes negative and
+  // shows it.
   for (const HostSpan& span : timeline.spans) {
     check_device(timeline, span.device);
     DeviceParts& p = parts[span.device.value];

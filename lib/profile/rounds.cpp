@@ -12,8 +12,8 @@ namespace mgpu {
 
 std::optional<RoundImbalance> round_imbalance(const Timeline& timeline) {
   if (timeline.devices < 2) return std::nullopt;
-  const Nanos whole = std::max(
-      timeline.makespan, Nanos{});  // as in parts.cpp: what a clock error moved outside is cut off
+  // Clips kernels to the sample, as parts.cpp does.
+  const Nanos whole = std::max(timeline.makespan, Nanos{});
   using ByDevice = std::vector<std::vector<Interval>>;
   std::map<std::uint32_t, ByDevice> rounds;
   for (const Command& c : timeline.commands) {

@@ -1,5 +1,5 @@
-// Whether the time stamps of commands can be right. Kept apart from what is made of them, which is
-// in parts.cpp.
+// Checks whether the time stamps of commands can be right. parts.cpp, which uses the stamps, is
+// independent of it.
 #include <algorithm>
 #include <string>
 
@@ -11,13 +11,13 @@ namespace mgpu {
 
 namespace {
 
-constexpr Nanos kSlack{
-    100'000};  // clocks drift between the moments they are compared, and not quite evenly
-constexpr Nanos kCoarsest{1'000'000};  // of a short sample
-constexpr Nanos kExact{
-    1};  // what two rounded ends leave of a virtual clock, on which what is tiny takes no time
-constexpr Bytes kNotInNoTime =
-    1ull << 20;  // 1 us, a coarse timer's step, would be a terabyte per second
+// Clocks drift between the moments they are compared, and not quite evenly.
+constexpr Nanos kSlack{100'000};
+constexpr Nanos kCoarsest{1'000'000};  // largest uncertainty in a short sample
+// Virtual clocks: the rounding of two ends; a tiny command may take no time.
+constexpr Nanos kExact{1};
+// Bytes that cannot move in no time: over 1 us, a coarse timer's step, they would be 1 TB/s.
+constexpr Bytes kNotInNoTime = 1ull << 20;
 
 const char* what_is_wrong(const Command& c, bool exact, Nanos earliest, Nanos latest) {
   if (c.ended < c.started) return "a command ended before it began";

@@ -40,7 +40,7 @@ Readings describing(Readings readings, const TimeWindow& sample, Nanos reach) {
   return {nearest, nearest + 1};
 }
 
-// The counter at a time between two readings; none outside of them.
+// Returns the counter at a time between two readings; none outside of them.
 std::optional<double> energy_at(Readings readings, Nanos at) {
   const auto after = first_from(readings, at);
   if (after == readings.end()) return std::nullopt;

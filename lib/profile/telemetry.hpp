@@ -1,5 +1,5 @@
-// Telemetry: what clocks, power, temperature and load were while samples ran. Plain readings and
-// pure functions of them; who reads the hardware is in lib/measure/telemetry.hpp.
+// Telemetry: clocks, power, temperature and load while samples ran. Plain readings and pure
+// functions of them; lib/measure/telemetry.hpp reads the hardware.
 #pragma once
 
 #include <array>
@@ -32,13 +32,14 @@ inline constexpr std::size_t kGauges = 11;
 
 struct GaugeInfo {
   Gauge gauge;
-  const char* name;   // with the unit, as in files
-  const char* label;  // of a track in a timeline
-  double factor;      // from the unit to that of the label
+  const char* name;   // name with the unit, in files
+  const char* label;  // name of a track in a timeline
+  double factor;      // from the unit to the label's
 };
-// By Gauge. Shares are 0 to 1: `utilisation` of a GPU's time, `load` of all of the machine's cores
-// by anybody, `other_load` by others than this process. `other_processes` hold memory of the GPU.
-// The PCIe link is the one that it has while it works, with `pcie_width` lanes.
+// Indexed by Gauge. Shares are 0 to 1: `utilisation` is the busy share of a GPU's time, `load` that
+// of all of the machine's cores by all processes, `other_load` that by processes other than this
+// one. `other_processes` counts those that hold memory of the GPU. The PCIe link is the one in use
+// while the device works, with `pcie_width` lanes.
 inline constexpr std::array<GaugeInfo, kGauges> kGaugeTable = {{
     {Gauge::clock, "clock_mhz", "clock MHz", 1},
     {Gauge::memory_clock, "memory_clock_mhz", "memory clock MHz", 1},
@@ -53,20 +54,20 @@ inline constexpr std::array<GaugeInfo, kGauges> kGaugeTable = {{
     {Gauge::pcie_width, "pcie_width", "PCIe lanes", 1},
 }};
 
-// Why a clock was held down, as bits.
+// Reasons why a clock was held down, as bits.
 namespace throttle {
 inline constexpr std::uint32_t power_cap = 1, thermal = 2, power_brake = 4, hardware = 8,
                                sync_boost = 16;
 }
-// "power cap", "thermal", ... of the bits that are set.
+// Returns "power cap", "thermal", ... for the bits that are set.
 std::vector<std::string> throttle_words(std::uint32_t bits);
-std::uint32_t throttle_bits(const std::vector<std::string>& words);  // unknown words are left out
+std::uint32_t throttle_bits(const std::vector<std::string>& words);  // ignores unknown words
 
 struct TelemetryReading {
   static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   Nanos at{};
   std::array<double, kGauges> values = all_unknown();
-  double energy_j = unknown;  // a counter: only differences mean something
+  double energy_j = unknown;  // a counter: only differences are meaningful
   std::uint32_t throttle = 0;
 
   double& operator[](Gauge gauge) { return values[static_cast<std::size_t>(gauge)]; }
@@ -88,8 +89,9 @@ struct TelemetryTrack {
   std::vector<TelemetryReading> readings;
 };
 
-// Counters of energy move every 20 to 100 ms, some sample a quarter of the time, and power is an
-// average over a second: over less than that the same work came out up to 137 times apart.
+// Shortest sample with an energy figure. Energy counters advance every 20 to 100 ms, some sample a
+// quarter of the time, and power is an average over a second: over shorter times the same work
+// differed by up to a factor of 137.
 inline constexpr Nanos kShortestForEnergy = std::chrono::seconds(1);
 inline constexpr const char* kTooShortForEnergy =
     "samples are shorter than 1 s, over which counters of energy say nothing";
@@ -102,13 +104,13 @@ struct GaugeFigures {
   double min = 0, mean = 0, max = 0;
 };
 
-// Of one thing during the samples of a case.
+// Summary for one thing during the samples of a case.
 struct TelemetryFigures {
   std::string of;
-  std::size_t readings = 0;  // that fell into samples
+  std::size_t readings = 0;  // number inside samples
   std::array<std::optional<GaugeFigures>, kGauges> gauges{};
-  std::optional<double> energy_j;  // of a sample, on average
-  std::string energy_reason;       // why there is none, where the counter was read
+  std::optional<double> energy_j;  // mean per sample
+  std::string energy_reason;       // why energy_j is none although the counter was read
   std::uint32_t throttle = 0;
   std::size_t throttled_samples = 0;
 
@@ -117,18 +119,18 @@ struct TelemetryFigures {
   }
 };
 
-// A sample is described by the readings inside it, or, when it is shorter than the time between
-// two, by the one nearest to its middle, at most `reach` away. Means weigh samples by their length.
-// Energy is the counter's, interpolated at the ends of samples, of those that are no shorter than
-// kShortestForEnergy.
+// Summarises a track. A sample is described by the readings inside it or, when it is shorter than
+// the time between two, by the one nearest to its middle, at most `reach` away. Means weigh samples
+// by their length. Energy is the counter's, interpolated at the ends of samples, for samples of at
+// least kShortestForEnergy.
 TelemetryFigures summarise_telemetry(const TelemetryTrack& track,
                                      std::span<const TimeWindow> samples, Nanos reach);
 
-// The readings that describe one sample, times counted from its begin and held within it.
+// Returns the readings that describe one sample, with times since its begin, clamped to it.
 std::vector<TelemetryReading> readings_of_sample(const TelemetryTrack& track,
                                                  const TimeWindow& sample, Nanos reach);
 
-// A reading of a record: of whom, `at` since the sample's begin.
+// A reading in a record: `of` whom, `at` since the sample's begin.
 struct TelemetryPoint {
   std::string of;
   TelemetryReading reading;

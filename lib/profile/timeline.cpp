@@ -1,4 +1,4 @@
-// The names of the timeline's kinds, as the result file writes them.
+// Names of the timeline's enumerators, as the result file writes them.
 #include "lib/profile/timeline.hpp"
 
 namespace mgpu {

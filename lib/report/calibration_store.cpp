@@ -1,5 +1,5 @@
-// A file is named after a hash of who was measured ("of"), so that a newer calibration replaces an
-// older one; what it was measured with ("by") is inside and compared whole, like "of".
+// A file is named after a hash of the devices measured ("of"), so that a newer calibration replaces
+// an older one. The driver, tool and kernels ("by") are in the file and compared whole, like "of".
 #include "lib/report/calibration_store.hpp"
 
 #include <algorithm>
@@ -20,19 +20,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// 2: what fewer devices than all carry together; 3: a suite's smaller problem; 4: what the host
-// takes for it.
+// Version 2 added the rates of fewer devices than all; 3 a suite's smaller problem; 4 the host's
+// time for it.
 constexpr DocumentId kCalibrationId{"mgpu-bench/calibration", 4};
 
-// ".1" of the sub-device 0:0.1, else nothing.
+// Returns ".1" for the sub-device 0:0.1, else nothing.
 std::string part_of(const Device& device) {
   const std::size_t dot = device.id.find('.');
   return dot == std::string::npos ? "" : device.id.substr(dot);
 }
 
-// The same device again, also when others were hidden or reordered. Two CPUs of one name can only
-// be distinguished by their ids; parts of a CPU differ by number and by size. What another node's
-// does includes the way there.
+// Identifies a device even if others were hidden or reordered. Two CPUs of the same name can only
+// be distinguished by their ids; sub-devices of a CPU by number and size. A device of another node
+// includes the network to it.
 JsonValue identity(const Device& device) {
   std::string which = device.uuid  ? "uuid " + *device.uuid + part_of(device)
                       : device.pci ? "pci " + *device.pci + part_of(device)
@@ -48,7 +48,7 @@ std::string driver(const Device& device) {
   return device.platform_version + " / " + device.driver_version;
 }
 
-// Positions in `devices`, in the order of identities().
+// Returns positions in `devices`, in the order of identities().
 std::vector<std::size_t> in_order_of_identities(std::span<const Device> devices) {
   std::vector<std::string> names;
   for (const Device& device : devices) names.push_back(flat_json(identity(device)));
@@ -73,8 +73,8 @@ std::vector<std::string> drivers(std::span<const Device> devices) {
   return all;
 }
 
-// Names that are no UTF-8 come out of flat_json() replaced, and out of a file as they were written:
-// what is cached is compared as text.
+// flat_json() replaces invalid UTF-8 in names, which a file may contain unchanged: cached
+// identities are compared as text.
 fs::path file_of(const fs::path& folder, const char* kind, const JsonValue& of) {
   return folder / (std::string(kind) + "-" + fnv1a_hex(flat_json(of)) + ".json");
 }
@@ -82,17 +82,18 @@ fs::path file_of(const fs::path& folder, const char* kind, const JsonValue& of) 
 struct Cached {
   JsonValue document;
   bool found = false;
-  std::string changed;  // what it was made with another of: "driver"; empty: it can be used
+  std::string changed;  // changed input, such as "driver"; empty: usable
 };
 
-// Names one cached figure: "link", say, in the file of `of`, measured when `by` was as it is here.
+// Names one cached figure, such as "link", in the file of `of`, valid if measured with `by`.
 struct Place {
-  const char* kind;    // begins the file's name
-  const char* figure;  // the member that holds what was measured
+  const char* kind;    // prefix of the file's name
+  const char* figure;  // the member with the figure
   JsonValue of, by;
 };
 
-// The document in `file`; throws Error(input) when it is none of ours, or not of these devices.
+// Reads the document in `file`. Throws Error(input) if it is not of this tool, or not of these
+// devices.
 Cached read_cached(const fs::path& file, const JsonValue& of, const JsonValue& by) {
   std::error_code error;
   if (!fs::exists(file, error)) {
@@ -116,7 +117,7 @@ std::string damaged(const fs::path& file, const std::string& why) {
   return "the calibration in " + file.string() + " is not used: " + why;
 }
 
-// Without the file's name: the same line for all devices of a kind.
+// Omits the file's name, so that the line is the same for all devices of a kind.
 std::string outdated(const std::string& whose, const std::string& changed) {
   const std::string by = changed == "tool"      ? "by another build of mgpu-bench"
                          : changed == "kernels" ? "with other kernels"
@@ -130,7 +131,7 @@ LinkRate carried(const JsonReader& json) {
   return rate;
 }
 
-// None where nothing is cached that can be used; `whose` says of what in warnings.
+// Returns none without a usable file; `whose` names the subject in warnings.
 template <typename Read>
 auto load_from(const fs::path& folder, const Place& place, const std::string& whose,
                std::vector<std::string>& warnings, Read read)
@@ -163,7 +164,8 @@ void save_to(const fs::path& folder, const Place& place, JsonItem figure,
   }
 }
 
-// Figures of kernels that are built in: what else they were made with is named with the kernels.
+// The place of figures measured with built-in kernels: the hash of the kernels stands for
+// everything else.
 Place of_device(const Device& device, const std::string& tool, const std::string& kernels) {
   return {"device", "capability", identity(device),
           json_object({{"driver", driver(device)}, {"tool", tool}, {"kernels", kernels}})};
@@ -185,7 +187,7 @@ Place of_noise(std::span<const Device> devices, const std::string& work, const s
           json_object({{"driver", drivers(devices)}, {"tool", tool}})};
 }
 
-// `kind`: "suite" or "variant".
+// The place of a suite's work on a device. `kind`: "suite" or "variant".
 Place of_work(const char* kind, const char* figure, const Device& device, const std::string& work,
               const std::string& tool) {
   return {kind, figure, json_object({{"device", identity(device)}, {"work", work}}),

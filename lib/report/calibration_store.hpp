@@ -1,6 +1,6 @@
-// Calibrations cached on disk: one small JSON file per device and two per set of devices. What
-// cannot be trusted is never used: a file that is damaged, of something else, or of another driver,
-// tool or kernel is a warning, and whoever asked measures again.
+// Calibrations cached on disk: one small JSON file per device and two per set of devices. A file
+// that is damaged, of another device, or made with another driver, tool or kernel is never used: it
+// gives a warning, and the caller measures again.
 #pragma once
 
 #include <filesystem>
@@ -14,10 +14,10 @@
 
 namespace mgpu {
 
-// What the figures depend on besides the device and its driver.
+// Inputs that the figures depend on besides the device and its driver.
 struct CalibrationBasis {
-  std::string tool;     // its version, to the commit
-  std::string kernels;  // text of the kernels that measure
+  std::string tool;     // its version, with the commit
+  std::string kernels;  // source text of the kernels that measure
 };
 
 // The kernel variant of a suite that was fastest on a device.
@@ -28,31 +28,32 @@ struct CachedVariant {
 
 class CalibrationStore {
  public:
-  // An empty folder: nothing is read and nothing is cached.
+  // Reads and caches nothing if the folder is empty.
   CalibrationStore(std::filesystem::path folder, const CalibrationBasis& basis);
 
-  // None when there is none that can be used; a file that is there but cannot be used adds a line
-  // to `warnings`.
+  // Returns none without a usable file; a file that exists but cannot be used adds a line to
+  // `warnings`.
   std::optional<Capability> load(const Device& device, std::vector<std::string>& warnings) const;
-  // Of this set of devices, in whatever order.
+  // Returns the figures of this set of devices, in any order.
   std::optional<LinkCapability> load_link(std::span<const Device> devices,
                                           std::vector<std::string>& warnings) const;
-  // Between the devices of this set, likewise, and in this order; empty when there are none that
-  // can be used.
+  // Returns the links between the devices of this set, given in any order, in the order of
+  // `devices`; empty without a usable file.
   PeerLinks load_peers(std::span<const Device> devices, std::vector<std::string>& warnings) const;
-  // Of a suite with its options (`work`) on a device.
+  // Returns the rate of a suite with its options (`work`) on a device.
   std::optional<SuiteRate> load_suite(const Device& device, const std::string& work,
                                       std::vector<std::string>& warnings) const;
 
-  // How far medians of it lie apart on this set of devices, in whatever order.
+  // Returns the noise of this work on this set of devices, in any order: how far its medians lie
+  // apart.
   std::optional<double> load_noise(std::span<const Device> devices, const std::string& work,
                                    std::vector<std::string>& warnings) const;
-  // Of a suite's work on a device.
+  // Returns the fastest variant of a suite's work on a device.
   std::optional<CachedVariant> load_variant(const Device& device, const std::string& work,
                                             std::vector<std::string>& warnings) const;
 
-  // Atomically, over what was there. A folder that cannot be written adds a line to `warnings`: it
-  // costs a later run time, no more.
+  // Replaces the cached figures atomically. A folder that cannot be written only adds a line to
+  // `warnings`: a later run then measures again.
   void save(const Device& device, const Capability& capability,
             std::vector<std::string>& warnings) const;
   void save_suite(const Device& device, const std::string& work, const SuiteRate& rate,
@@ -68,7 +69,7 @@ class CalibrationStore {
 
  private:
   std::filesystem::path folder_;
-  std::string tool_, kernels_;  // the latter as a hash
+  std::string tool_, kernels_;  // kernels_: as a hash
 };
 
 }  // namespace mgpu

@@ -28,7 +28,7 @@ const Description<PeerLink>& description<PeerLink>() {
   return kLink;
 }
 
-// Far beyond what hardware does: a figure above it is damage.
+// Far above any hardware: a larger figure is damage.
 constexpr double kMostRate = 1e18;
 
 JsonValue capability_json(const std::optional<Capability>& capability) {
@@ -76,7 +76,7 @@ bool is_complete(const Capability& of) {
 
 namespace {
 
-// Reads a link; a member that is left out is as in `standard`.
+// Reads a link; omitted members are those of `standard`.
 PeerLink read_link(const JsonReader& object, const PeerLink& standard) {
   PeerLink link = standard;
   if (object.has("path")) {

@@ -17,7 +17,7 @@ namespace {
 
 double as_double(Nanos t) { return static_cast<double>(t.count()); }
 
-// Rounds in which all of `run`'s devices were measured alone and the case itself was.
+// Counts the rounds in which the case and all of its devices alone were measured.
 std::size_t common_rounds(const RunRecord& run) {
   std::size_t rounds = run.per_device.empty() ? 0 : run.samples.size();
   for (const PerDevice& p : run.per_device) rounds = std::min(rounds, p.alone_samples.size());
@@ -76,7 +76,7 @@ std::optional<double> recorded(const RunRecord& run, Compared metric) {
   return std::nullopt;
 }
 
-// The run as if each time had been measured once, at its least; for metrics made of times alone.
+// Returns the run as if each time had been measured once, at its least; only for metrics of times.
 RunRecord least_of(const RunRecord& run) {
   RunRecord least;
   least.samples = {*std::min_element(run.samples.begin(), run.samples.end())};
@@ -98,7 +98,7 @@ std::string trouble_of(const RunRecord& run) {
 }  // namespace
 
 const ComparedInfo& info(Compared metric) {
-  // 1 us: the poll that sees a sample's end; 0.0005: what the tables print of a ratio.
+  // 1 us is the polling interval at a sample's end; 0.0005 is the precision of ratios in tables.
   static constexpr ComparedInfo table[] = {
       {Compared::time, "time", "ns", false, 1000, "median time of a sample"},
       {Compared::speedup, "speedup", "x", true, 0.0005,
@@ -149,7 +149,7 @@ std::optional<double> case_figure(const RunRecord& run, Compared metric) {
 std::vector<CaseValues> collect_cases(std::span<const Report> reports, RoundValue round_value) {
   std::vector<CaseValues> cases;
   std::map<std::string, std::size_t> at;
-  std::vector<std::size_t> rounds;  // that have it, by case
+  std::vector<std::size_t> rounds;  // number of rounds that have it, by case
   for (std::size_t round = 0; round < reports.size(); ++round) {
     const Titles titles(reports[round]);
     for (const RunRecord& run : reports[round].runs) {

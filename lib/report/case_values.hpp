@@ -1,5 +1,5 @@
-// The figures of a case that two results are compared by, one value per sample. What differs
-// between two sets of them is in lib/report/comparison.hpp.
+// The figures by which two results of a case are compared, one value per sample.
+// lib/report/comparison.hpp compares them.
 #pragma once
 
 #include <array>
@@ -21,42 +21,41 @@ struct ComparedInfo {
   const char* name;
   const char* unit;
   bool higher_is_better;
-  double resolution;  // of a median, in its unit: smaller changes are not seen
+  double resolution;  // smallest change of a median that counts, in its unit
   const char* definition;
 };
 const ComparedInfo& info(Compared metric);
 
-// One value per sample: of all metrics, those of sample k were taken in one round.
+// Returns one value per sample; for all metrics, those of sample k were taken in one round.
 //   time        ns
-//   speedup     time of the fastest device alone in that round / time; 1 for one device
+//   speedup     time of the fastest single device in that round / time; 1 for one device
 //   efficiency  speedup / ideal_speedup of that round
-//   imbalance   longest / mean busy time; 1 is perfect. imbalance_percent is (this - 1) * 100,
-//   which has no ratio at 0
-// A file without the samples of devices (older than those) gives the one value it has. None where
-// undefined.
+//   imbalance   longest / mean busy time; 1 is perfect. imbalance_percent, (this - 1) * 100, has no
+//               ratio at 0
+// An older file without single-device samples gives its one value. Empty if undefined.
 std::vector<double> case_values(const RunRecord& run, Compared metric);
 
-// The figure that run and report show: of the medians where it is made of times, else the median of
-// the values above. None where undefined.
+// Returns the figure that run and report show: for metrics of times the one of the medians, else
+// the median of the values above. None if undefined.
 std::optional<double> case_figure(const RunRecord& run, Compared metric);
 
-// What stands for a round: the median of its values, or what its least times give. Other load only
-// ever adds to a time, so that on a shared machine the least of a round moves far less than its
-// median; but what slows only some samples down it does not show.
+// How a round is condensed: to the median of its values, or to the value from its least times.
+// Other load only adds to a time, so that on a shared machine the least of a round varies far less
+// than its median; but it does not show what slows down only some samples.
 enum class RoundValue { median, minimum };
 
 struct CaseValues {
   std::string name;                // lib/report/case_name.hpp
-  std::string title;               // of its table
-  const RunRecord* run = nullptr;  // the first of this name
-  std::string trouble;             // why it has no values: "failed: ..."; empty when it has
+  std::string title;               // title of its table
+  const RunRecord* run = nullptr;  // the first run of this name
+  std::string trouble;             // why it has no values: "failed: ..."; else empty
   std::array<std::vector<double>, kAllCompared.size()> values;
-  std::vector<std::string> warnings;  // and what is to be known of its faults
+  std::vector<std::string> warnings;  // including notes on its faults
 };
 
-// One report: each case with the values of its samples. Several are rounds: each case has one value
-// per report, in their order; NaN where a round has none. In the order of the first report. They
-// point into `reports`.
+// Collects the cases. One report: each case has the values of its samples. Several reports are
+// rounds: each case has one value per report, in their order; NaN if a round has none. Cases are in
+// the order of the first report and point into `reports`.
 std::vector<CaseValues> collect_cases(std::span<const Report> reports, RoundValue round_value);
 
 }  // namespace mgpu

@@ -1,4 +1,5 @@
-// A table in a few plain sentences: what won, by how much, what holds it back, and what went wrong.
+// The summary of tables in a few plain sentences: what won, by how much, the bottleneck, and what
+// went wrong.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -21,9 +22,9 @@ namespace mgpu {
 
 namespace {
 
-constexpr double kHardlyLess = 0.95;  // efficiency that needs no explanation
+constexpr double kHardlyLess = 0.95;  // efficiency above which no explanation is needed
 
-// The one device that did everything; null when several took part.
+// Returns the one device that did everything; null if several took part.
 const PerDevice* only_worker(const RunRecord& run) {
   const PerDevice* only = nullptr;
   for (const PerDevice& p : run.per_device) {
@@ -34,14 +35,14 @@ const PerDevice* only_worker(const RunRecord& run) {
   return only;
 }
 
-// "2 devices", "2 of 3 devices" where one was lost; where one did everything which one it was.
+// Returns "2 devices"; "2 of 3 devices" if one failed; the device's id if one did everything.
 std::string on_devices(const RunRecord& run) {
   if (const PerDevice* only = only_worker(run); only != nullptr && run.devices.size() > 1)
     return "device " + only->device;
   return fmt::format("{} device{}", devices_text(run), asked_for(run) == 1 ? "" : "s");
 }
 
-// The device that is fastest alone, if every device's time alone is known.
+// Returns the device with the best single-device baseline, if all baselines are known.
 const PerDevice* best_single(const RunRecord& run) {
   const PerDevice* best = nullptr;
   for (const PerDevice& p : run.per_device) {
@@ -51,13 +52,13 @@ const PerDevice* best_single(const RunRecord& run) {
   return best;
 }
 
-// Whether the case and the device alone are told apart; true where the file has no samples of that
-// device.
+// Tells whether the case and the single device are distinguishable; true if the file has no samples
+// of that device.
 bool apart_from(const RunRecord& run, const PerDevice& single) {
   return single.alone_samples.empty() || told_apart(run.time, summarise(single.alone_samples));
 }
 
-// "1.41", or "1.32 to 1.41" of several that share the first place.
+// Returns "1.41", or "1.32 to 1.41" if several share the first place.
 std::string speedups_of(const RunGroup& group, const RunRecord& best,
                         const std::vector<std::size_t>& first) {
   const std::string most = fmt::format("{:.2f}", *best.metrics.speedup);
@@ -91,8 +92,8 @@ std::string against_single(const RunGroup& group, const RunRecord& best,
                      format_duration(*single->alone));
 }
 
-// `gained`: behind a clause that names a gain already; `several`: the best of those that share the
-// first place.
+// Compares the best with equal shares. `gained`: the clause before already names a gain; `several`:
+// the best is one of several that share the first place.
 std::string against_equal(const RunGroup& group, const RunRecord& best, bool gained, bool several) {
   static const std::string equal_shares = strategy_with(&StrategyTraits::equal_shares).info->name;
   if (best.strategy == equal_shares || best.devices.size() < 2 || only_worker(best)) return "";
@@ -111,7 +112,7 @@ std::string against_equal(const RunGroup& group, const RunRecord& best, bool gai
   return "";
 }
 
-// `whom`: "it", or its name where several share the first place.
+// Names the bottleneck. `whom`: "it", or the name if several share the first place.
 std::string held_back(const RunRecord& run, const std::string& whom, bool exact) {
   struct Words {
     const char *name, *what;
@@ -130,7 +131,7 @@ std::string held_back(const RunRecord& run, const std::string& whom, bool exact)
   for (const Words& w : words) {
     const std::optional<Nanos> time = run.bottleneck.*w.time;
     if (run.bottleneck.name != w.name || !time || run.timeline.makespan <= Nanos{}) continue;
-    // The what-if is of the sample shown. The sentence gives the median, so it is scaled.
+    // The what-if is of the sample shown; it is scaled to the median that the sentence gives.
     const double left =
         static_cast<double>(time->count()) / static_cast<double>(run.timeline.makespan.count());
     const double saved = seconds(run.time.median) * (1 - left);
@@ -153,7 +154,7 @@ std::string held_back(const RunRecord& run, const std::string& whom, bool exact)
   return fmt::format(" Nothing but the work itself holds {} back: {}.", whom, none);
 }
 
-// " Its rounds are ...", where work goes in rounds and several devices shared them.
+// Returns " Its rounds are ..." for iterative work on several devices.
 std::string of_rounds(const RunRecord& run) {
   const Metrics& m = run.metrics;
   if (!m.round_imbalance_percent || !m.worst_round_imbalance_percent || !run.worst_round) return "";
@@ -171,7 +172,7 @@ std::string of_rounds(const RunRecord& run) {
   return words + '.';
 }
 
-// " Its chain of stages ...", where several devices shared one.
+// Returns " Its chain of stages ..." if several devices shared a pipeline.
 std::string of_chain(const RunRecord& run) {
   if (!run.chain) return "";
   const ChainPhases& chain = *run.chain;
@@ -187,7 +188,7 @@ std::string of_chain(const RunRecord& run) {
       run.devices.at(stage.device.value));
 }
 
-// "50 / 50 %"
+// Returns shares such as "50 / 50 %".
 std::string percentages(const std::vector<Items>& shares) {
   const auto all = static_cast<double>(std::accumulate(shares.begin(), shares.end(), Items{0}));
   std::string words;
@@ -197,8 +198,8 @@ std::string percentages(const std::vector<Items>& shares) {
   return words + " %";
 }
 
-// " adaptive moved borders in 1 of 7 samples, the first time after round 4: from 50 / 50 % to 33 /
-// 67 %." for each that did.
+// Returns a sentence for each row that rebalanced: " adaptive moved borders in 1 of 7 samples, the
+// first time after round 4: from 50 / 50 % to 33 / 67 %."
 std::string moved_borders(const RunGroup& group) {
   constexpr std::size_t kToldDevices = 4;
   std::string words;
@@ -217,7 +218,7 @@ std::string moved_borders(const RunGroup& group) {
   return words;
 }
 
-// " dynamic: device 0:1 failed in the 3rd sample (...)." for each of the first few faults.
+// Returns " dynamic: device 0:1 failed in the 3rd sample (...)." for each of the first few faults.
 std::string faults_of(const RunGroup& group) {
   constexpr std::size_t kTold = 4;
   std::string words;
@@ -230,7 +231,7 @@ std::string faults_of(const RunGroup& group) {
   return words;
 }
 
-// "equal, dynamic and guided"; with their numbers of devices where the table has several.
+// Returns "equal, dynamic and guided", with numbers of devices if the table has several.
 std::string names_of(const RunGroup& group, const std::vector<std::size_t>& rows) {
   const bool several_counts =
       std::any_of(group.runs.begin(), group.runs.end(), [&](const RunRecord* run) {
@@ -243,7 +244,8 @@ std::string names_of(const RunGroup& group, const std::vector<std::size_t>& rows
   return first_few(names);
 }
 
-// Who is first: "dynamic on 2 devices is fastest with 1.2 ms", or who share that place.
+// Names the fastest row, "dynamic on 2 devices is fastest with 1.2 ms", or the rows that share that
+// place.
 std::string who_is_first(const RunGroup& group, const std::vector<std::size_t>& first,
                          std::size_t ok, bool exact) {
   const RunRecord& best = *group.runs[first.front()];
@@ -264,13 +266,13 @@ std::string who_is_first(const RunGroup& group, const std::vector<std::size_t>& 
                      fastest);
 }
 
-// " 2 rows vary too much ...": what the ranking leaves out.
+// Returns " 2 rows cannot be ranked." for the rows left out of the ranking.
 std::string unranked(std::size_t rows) {
   if (rows == 0) return "";
   return fmt::format(" {} row{} cannot be ranked.", rows, rows == 1 ? "" : "s");
 }
 
-// Returns why none of the rows, which are most of those that are ok, can be ranked.
+// Returns why no row can be ranked: most rows that are ok have rank unknown.
 std::string why_unranked(const RunGroup& group, const std::vector<std::size_t>& unknown,
                          std::size_t ok) {
   const auto all = [&](const auto& is) {
@@ -284,7 +286,7 @@ std::string why_unranked(const RunGroup& group, const std::vector<std::size_t>& 
   return fmt::format("the times of {} of {} vary too much", unknown.size(), ok);
 }
 
-// Returns what won in a table, without its title and its faults.
+// Returns the summary of a table, without its title and its faults.
 std::string words_for(const RunGroup& group, bool exact) {
   if (!group.best) {
     const RunRecord& first = *group.runs.front();
@@ -313,12 +315,12 @@ std::string words_for(const RunGroup& group, bool exact) {
                      several ? "" : of_chain(best) + of_rounds(best), moved_borders(group));
 }
 
-// On a virtual clock there is no noise.
+// Tells whether times are exact: a virtual clock has no noise.
 bool is_exact(const Report& report) { return report.environment.contains("simulated"); }
 
-// Where the line is broken, before the character there: at the last blank that leaves a line of the
-// width. A list one|two|three that is too long for a line of its own is broken behind the last bar
-// that does. Nothing does: at the first blank after the width; npos where there is none.
+// Returns the position before which the line is broken: at the last blank that makes it fit the
+// width. A list one|two|three that is too long for a line of its own is broken after the last bar
+// that fits. If nothing fits, returns the first blank after the width, or npos.
 std::size_t place_to_break(const std::string& line, std::size_t width, std::size_t indent) {
   const auto fits = [&](std::size_t at) {
     return display_width(std::string_view(line).substr(0, at)) <= width;

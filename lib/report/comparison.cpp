@@ -1,4 +1,4 @@
-// Rows first, then all p values together, then the verdicts.
+// Computes the rows first, then all p values together, then the verdicts.
 #include "lib/report/comparison.hpp"
 
 #include <fmt/format.h>
@@ -16,22 +16,24 @@ namespace mgpu {
 
 namespace {
 
-constexpr std::size_t kFewest = 5;  // 4 and 4 values reach p = 0.029 at best
+constexpr std::size_t kFewest = 5;  // values per side: 4 and 4 reach p = 0.029 at best
 
 double least_p(std::size_t base, std::size_t fresh, bool interleaved) {
   return interleaved ? least_signed_rank_p(std::min(base, fresh))
                      : least_mann_whitney_p(base, fresh);
 }
 
-// Of each side, so that a difference could be seen in any one of that many tests.
+// Returns the values per side with which a difference can be significant in any one of `tests`
+// tests.
 std::size_t values_needed(std::size_t tests, double alpha, bool interleaved) {
   std::size_t n = kFewest;
   while (least_p(n, n, interleaved) * static_cast<double>(tests) >= alpha) ++n;
   return n;
 }
 
-// Differences of logarithms: a ratio and its inverse are alike, and drift weighs no round more. To
-// twelve digits, or whether 2/1 and 4/2 tie would be a matter of rounding.
+// Tests differences of logarithms: a ratio and its inverse have equal weight, and drift does not
+// weight rounds. Rounds to twelve digits, because rounding errors must not decide whether 2/1 and
+// 4/2 tie.
 TestResult test_pairs(const ComparisonRow& row) {
   std::vector<double> differences;
   for (std::size_t k = 0; k < row.base.values.size(); ++k)
@@ -50,8 +52,9 @@ void keep_whole_pairs(ComparisonRow& row) {
   row.fresh.values = std::move(fresh);
 }
 
-// A speed-up shown is a ratio of medians, its samples are ratios by round: the interval that these
-// give is moved to the ratio of what is shown, so that all figures of a row go together.
+// Moves an interval to a ratio. The speed-up shown is a ratio of medians, its samples are ratios by
+// round: the interval of the samples is moved to the ratio shown, so that all figures of a row
+// agree.
 RatioInterval moved_to(double ratio, const RatioInterval& interval) {
   return {ratio, interval.low / interval.ratio * ratio, interval.high / interval.ratio * ratio};
 }
@@ -106,7 +109,7 @@ ComparisonRow make_row(const CaseValues& base, const CaseValues& fresh, Compared
   return row;
 }
 
-// Never empty of both: a case without this metric on either side has no row.
+// Tells whether either side has the metric; otherwise the case has no row for it.
 bool has_metric(const CaseValues& base, const CaseValues& fresh, Compared metric) {
   const auto m = static_cast<std::size_t>(metric);
   return !base.values[m].empty() || !fresh.values[m].empty();
@@ -172,8 +175,8 @@ void judge(ComparisonRow& row, const Comparison& all, std::size_t tests) {
   const double most = 1 + row.floor;
   const double moved = row.fresh.median - row.base.median,
                shown = row.fresh.figure - row.base.figure;
-  const bool agree =
-      all.interleaved || (moved > 0) == (shown > 0);  // what is tested and what is shown
+  // The tested and the shown figure must change in the same direction.
+  const bool agree = all.interleaved || (moved > 0) == (shown > 0);
   const bool sure =
       *row.p_adjusted < all.options.alpha && agree && std::abs(moved) > metric.resolution;
   if (sure && worse_low > most) {
@@ -310,7 +313,7 @@ void compare_devices(const DeviceRecord& base, const DeviceRecord& fresh,
                fresh.handicap.any() ? in_words(fresh.handicap) : "", true, found);
 }
 
-// "700 W", or "700 W, then 500 W" of a setting that was changed during the run.
+// Returns "700 W", or "700 W, then 500 W" if a setting changed during the run.
 std::string during_run(const DeviceRecord& record, const SettingInfo& info) {
   const auto &before = record.before[info.setting], &after = record.after[info.setting];
   if (!before) return "";
@@ -318,8 +321,8 @@ std::string during_run(const DeviceRecord& record, const SettingInfo& info) {
   return after && *after != *before ? text + ", then " + in_words(info, *after) : text;
 }
 
-// Older results, and those of machines that hide it, do not have all: what only one of them has is
-// no difference.
+// Compares settings that both results have. Older results, and machines that hide settings, lack
+// some: that is no difference.
 void compare_settings(const DeviceRecord& base, const DeviceRecord& fresh,
                       std::vector<EnvironmentDifference>& found) {
   for (const SettingInfo& info : kSettingTable) {

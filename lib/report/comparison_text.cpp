@@ -1,4 +1,4 @@
-// A comparison as text and as Markdown: the same cells; and as JSON.
+// A comparison as text and as Markdown, with the same cells, and as JSON.
 #include "lib/report/comparison_text.hpp"
 
 #include <fmt/format.h>
@@ -36,12 +36,12 @@ std::string figure(Compared metric, const ComparedSide& side) {
   return "";
 }
 
-// What is shown in percent changes by percentage points.
+// Tells whether the metric is shown in percent, so that it changes by percentage points.
 bool in_points(Compared metric) {
   return metric == Compared::efficiency || metric == Compared::imbalance;
 }
 
-// "+3.1 %" of the figure in BASE, "-1.4 pp" of one that is a percentage itself.
+// Returns the number of "+3.1 %" of the figure in BASE, or of "-1.4 pp" for a metric in percent.
 std::string change_number(const ComparisonRow& row, double ratio) {
   return fmt::format("{:+.1f}", (ratio - 1) * 100 * (in_points(row.metric) ? row.base.figure : 1));
 }
@@ -62,7 +62,7 @@ std::string verdict(const ComparisonRow& row) {
   return text;
 }
 
-// case, devices, metric, base, new, change, interval, p, verdict
+// Returns: case, devices, metric, base, new, change, interval, p, verdict.
 std::vector<std::string> cells(const ComparisonRow& row) {
   const bool known = row.ratio.has_value();
   return {row.label,
@@ -86,8 +86,8 @@ std::vector<TextColumn> columns() {
           {"verdict", "", false, 0, false}};
 }
 
-// f(mark, what, whom) for what is to be known of the rows of a table: '!' what disturbed them, '?'
-// why there is no verdict.
+// Calls f(mark, what, whom) for each note on the rows of a table. '!': a warning, '?': why there is
+// no verdict.
 template <typename F>
 void each_note(const Comparison& comparison, const std::string& title, F f) {
   RowNotes disturbed, undecided;
@@ -116,7 +116,7 @@ void each_note(const Comparison& comparison, const std::string& title, F f) {
   });
 }
 
-// f(why, "case, case and 198 more"): there may be hundreds; JSON has them all.
+// Calls f(why, "case, case and 198 more"), since there may be hundreds; JSON lists them all.
 template <typename F>
 void each_uncompared(const Comparison& comparison, F f) {
   RowNotes reasons;
@@ -145,15 +145,15 @@ const ComparisonRow* worst_regression(const Comparison& comparison) {
   double most = 0;
   for (const ComparisonRow& row : comparison.rows) {
     const double change = row.ratio ? std::abs(std::log(row.ratio->ratio)) : 0;
-    if (row.change != Change::regression || change <= most + 1e-9)
-      continue;  // of equals the first: times come before what follows
+    // Takes the first of equal changes: times come before metrics derived from them.
+    if (row.change != Change::regression || change <= most + 1e-9) continue;
     worst = &row;
     most = change;
   }
   return worst;
 }
 
-// Of tables whose floor is the noise that was measured: "13.0 % in merkle leaves=4096, resident".
+// Lists tables whose floor is measured noise: "13.0 % in merkle leaves=4096, resident".
 std::string larger_floors(const Comparison& comparison) {
   std::string text;
   each_title(comparison, [&](const std::string& title) {
@@ -297,7 +297,7 @@ struct ComparisonDocument {
   Comparison comparison;
 };
 
-// Maps a side to the values that were drawn.
+// Values that were drawn, by side.
 using DrawnValues = std::map<std::string, std::vector<std::uint32_t>>;
 
 std::vector<DrawnValues> drawn_for(const ComparisonRow& row, const Comparison& all) {

@@ -12,7 +12,7 @@ namespace {
 class Contradictions {
  public:
   void time(const std::string& field, Nanos is, Nanos made) {
-    if (std::chrono::abs(is - made) > Nanos{1})  // older versions rounded otherwise
+    if (std::chrono::abs(is - made) > Nanos{1})  // older versions rounded differently
       lines.push_back(fmt::format("{}: {}; its samples have {}", field, is.count(), made.count()));
   }
 
@@ -25,8 +25,8 @@ class Contradictions {
   std::vector<std::string> lines;
 };
 
-// A set of one device has a speed-up of 1; before version 3 it was compared with another
-// measurement of the same device.
+// Checks the speed-up. That of a set of one device is 1; before version 3 it was relative to
+// another measurement of the same device.
 void check_speedup(const RunRecord& run, Contradictions& found) {
   double least = 0, speeds = 0;
   for (const PerDevice& p : run.per_device) {

@@ -1,4 +1,4 @@
-// Figures of a result file that are not those of its own samples. Pure.
+// Finds figures of a result file that contradict its own samples. Pure.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace mgpu {
 
-// Returns a line for each figure of a case that contradicts what it is made of, by its field:
+// Returns a line per figure of a case that contradicts the samples it is made of, by its field:
 // "time_ns.median: 1; its samples have 1460000". Files that this tool wrote have none.
 std::vector<std::string> contradictions(const RunRecord& run);
 

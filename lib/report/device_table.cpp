@@ -1,4 +1,4 @@
-// Tables of devices: what they are, and what they were measured to do.
+// Tables of devices: properties and measured rates.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using Measured = std::span<const std::optional<Capability>>;
 
-// A column of one figure of every device, in one unit; "-" where there is none.
+// A column with one figure of every device in one unit; "-" if unknown.
 struct FigureColumn {
   TextColumn column;
   std::vector<std::string> cells;
@@ -127,7 +127,7 @@ std::string peer_links_table(std::span<const Device> devices, const PeerLinks& l
                              const std::string& from, const TableStyle& style) {
   std::vector<TextColumn> columns{{"from", "", false, 0, false}};
   std::vector<TextRow> rows;
-  bool alike = true;  // in their paths
+  bool alike = true;  // all have the same path
   for (std::size_t i = 0; i < devices.size(); ++i) {
     for (std::size_t k = 0; k < devices.size(); ++k)
       alike &= i == k || links.of(i, k).path == links.of(0, 1).path;

@@ -10,8 +10,8 @@ namespace mgpu {
 namespace {
 
 constexpr DocumentId kDevicesId{"mgpu-bench/devices", 1};
-// Not mgpu-bench/calibration: that is the schema of the files in the cache, which have another
-// layout and are private to the tool.
+// Not mgpu-bench/calibration: that is the schema of the cache's files, which have another layout
+// and are private to the tool.
 constexpr DocumentId kCalibrateId{"mgpu-bench/calibrate", 2};
 constexpr DocumentId kListId{"mgpu-bench/list", 2};
 constexpr DocumentId kScalingId{"mgpu-bench/scaling", 1};
@@ -19,7 +19,7 @@ constexpr DocumentId kPlanId{"mgpu-bench/plan", 1};
 
 struct ScaledRow {
   ScalingRow row;
-  double ops = 1;  // of an item
+  double ops = 1;  // per item
 };
 
 bool is_placed(const ScaledRow& of, bool) { return of.row.time > Nanos{}; }
@@ -28,7 +28,7 @@ struct PlanDocument {
   std::vector<ListedPlan> plans;
 };
 
-// Has all figures, or none.
+// Writes all figures or none.
 struct WholeCapability : KnownCapability {
   static JsonValue schema(JsonValue& definitions) {
     JsonValue choices = json_list();

@@ -1,4 +1,4 @@
-// Has the records of what commands print with --json: JSON and schemas follow from their fields
+// Records that commands print with --json; their JSON and schemas follow from the fields
 // (documents.cpp). Nothing reads them back.
 #pragma once
 
@@ -17,12 +17,12 @@
 namespace mgpu {
 
 struct ListedDevice {
-  std::size_t rank = 0;  // in the set
+  std::size_t rank = 0;  // position in the set
   Device device;
   std::optional<Capability> capability;
 };
 
-// Lists devices with their capabilities; both have the same length.
+// Pairs devices with their capabilities; both lists have the same length.
 std::vector<ListedDevice> listed(const std::vector<Device>& devices,
                                  const std::vector<std::optional<Capability>>& capabilities);
 
@@ -31,7 +31,7 @@ struct DevicesDocument {
   std::vector<std::string> warnings;
 };
 
-// Tells where a figure of a calibration came from; none: it failed, or nothing is cached.
+// The origin of a figure of a calibration; none: it failed, or nothing is cached.
 enum class CalibrationOrigin { none, cached, measured };
 const char* to_string(CalibrationOrigin origin);
 
@@ -56,15 +56,15 @@ struct CalibratedPeers {
   CalibrationOrigin origin = CalibrationOrigin::none;
 };
 
-// A suite as it comes (first value of every option, reference size) on one device.
+// A suite's default work (first value of every option, reference size) on one device.
 struct SuiteCalibration {
   std::string work, device;       // the suite with its options; the device's id
   std::optional<SuiteRate> rate;  // none: the device cannot do it
   CalibrationOrigin origin = CalibrationOrigin::none;
 };
 
-// How far medians of a suite as it comes lie apart on all of the devices and on each:
-// lib/session/noise.hpp.
+// The noise of a suite's default work on all of the devices and on each: how far its medians lie
+// apart (lib/session/noise.hpp).
 struct NoiseCalibration {
   std::string work;
   // None: the devices cannot do it, one failed, or the machine was busy.
@@ -72,21 +72,21 @@ struct NoiseCalibration {
   CalibrationOrigin origin = CalibrationOrigin::none;
 };
 
-// How one kernel variant did on a device.
+// The result of one kernel variant on a device.
 struct TriedVariant {
   std::string name;
-  double ops_per_s = 0;  // 0: it is not eligible
-  std::string why;       // why it is not
+  double ops_per_s = 0;  // 0: not eligible
+  std::string why;       // why it is not eligible
 };
 
-// A suite's work on a device; `variant` is empty where there was nothing to choose, or nothing
-// worked.
+// The choice of a variant for a suite's work on a device; `variant` is empty if there was no
+// choice, or no variant worked.
 struct Tuning {
   std::string work, device;
-  std::string unit;  // of the rates
+  std::string unit;  // unit of the rates
   CachedVariant variant;
-  bool measured = false;            // now; else it is what was cached
-  std::vector<TriedVariant> tried;  // when measured: the default variant first
+  bool measured = false;            // false: cached
+  std::vector<TriedVariant> tried;  // if measured; the default variant first
 };
 
 struct CalibrateDocument {
@@ -111,14 +111,14 @@ struct ListedSuite {
   std::vector<ListedOption> options;
 };
 
-// Has entries in one of its three lists.
+// The document of `list`; one of the three lists has entries.
 struct ListDocument {
   std::vector<ListedSuite> suites;
   std::vector<StrategyInfo> strategies;
   std::vector<MetricInfo> metrics;
 };
 
-// Has what `auto` would do with a problem in one mode.
+// The choice of `auto` for a problem in one mode.
 struct ListedPlan {
   std::string suite, size_name;
   std::uint64_t size = 0;
@@ -132,7 +132,7 @@ std::string calibrate_json(const CalibrateDocument& document);
 std::string list_json(const ListDocument& document);
 std::string plan_json(const std::vector<ListedPlan>& plans);
 
-// JSON Schemas, as text.
+// Return JSON Schemas as text.
 std::string devices_schema();
 std::string calibrate_schema();
 std::string list_schema();

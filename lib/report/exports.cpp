@@ -1,4 +1,4 @@
-// The table of kinds, and each of them.
+// The table of export kinds, and their writers.
 #include "lib/report/exports.hpp"
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
-// Returns "speedup: REASON; efficiency: REASON"; empty where no metric is beyond what it can be.
+// Returns "speedup: REASON; efficiency: REASON"; empty if no metric exceeds its limit.
 std::string doubts_of(const RunRecord& run) {
   std::string text;
   for (const DoubtfulMetric& doubt : doubtful_metrics(run))
@@ -159,7 +159,8 @@ std::string export_markdown(const Report& report) {
   return report.started.empty() ? out : fmt::format("{}\n{}\n", out, cell(measured_words(report)));
 }
 
-// XML 1.0 has no control characters but tab and line breaks, not even escaped.
+// Escapes a text for XML. XML 1.0 has no control characters but tab and line breaks, not even
+// escaped.
 std::string xml(const std::string& text) {
   std::string out;
   for (const char c : printable(text)) {
@@ -184,7 +185,7 @@ std::string export_junit(const Report& report, const std::vector<Miss>& missed) 
     ++failures;
     return fmt::format("<failure message=\"{}\"/>", xml(what));
   };
-  // A fault that the run survived is not a failure: readers show it with the test that passed.
+  // A fault that the run survived is not a failure: readers show it with the passed test.
   const auto system_out = [](const std::string& lines) {
     return lines.empty() ? "" : fmt::format("<system-out>{}</system-out>", lines);
   };
@@ -230,16 +231,15 @@ std::string export_junit(const Report& report, const std::vector<Miss>& missed) 
       counts, cases, when);
 }
 
-// JSON for other tools. What each of them reads, and what it stumbles over, is said where it
-// matters.
+// JSON for other tools. Comments say what each of them reads and which inputs it rejects.
 
 std::string fact(const Report& report, const std::string& name) {
   const auto found = report.environment.find(name);
   return found == report.environment.end() ? "" : found->second;
 }
 
-// Bencher refuses a file without "caches"; compare.py one whose json_schema_version is not 1.
-// Everything of our own must be a string.
+// Bencher refuses a file without "caches", compare.py one whose json_schema_version is not 1.
+// Additional members must be strings.
 JsonValue google_context(const Report& report) {
   const std::string cores = fact(report, "cores");
   std::string devices;
@@ -287,8 +287,8 @@ JsonValue google_entry(const RunRecord& run, std::size_t family, std::optional<s
   return j;
 }
 
-// Returns a figure that other tools may keep: finite, since NaN and Infinity are no JSON and node
-// throws the whole file away, and not beyond what it can be by more than noise.
+// Returns a figure that other tools may store: finite, because NaN and Infinity are no JSON and
+// node rejects the whole file, and not above its limit by more than noise.
 std::optional<double> sound_figure(const RunRecord& run, const MetricInfo& metric) {
   const std::optional<double> value = run.metrics.*metric.value;
   if (!value || !std::isfinite(*value)) return std::nullopt;

@@ -1,5 +1,5 @@
-// A result in the formats that other tools read. Cases that are not ok are left out of all but
-// junit: their zeros would be taken for figures. Nothing here is read back.
+// Exports a result to the formats of other tools. All but junit omit cases that are not ok: their
+// zeros would be taken for figures. Nothing here is read back.
 #pragma once
 
 #include <string>
@@ -11,18 +11,19 @@
 
 namespace mgpu {
 
-// - googlecpp: Google Benchmark JSON, an entry per sample and one for the median of the case:
-// compare.py of Google Benchmark, github-action-benchmark, Bencher's cpp_google, Conbench
-// - bmf: Bencher Metric Format: every measure of a case with its bounds
-// - csv: one line a case, RFC 4180
-// - markdown: one table a problem
-// - junit: a test case for each case; `missed` requirements, and faults under --strict, are
-// failures; other faults are mentioned
-//
-// A case measured on fewer devices than asked for is a series of its own to the first two.
+// Returns the kinds of exports:
+//   googlecpp  Google Benchmark JSON, an entry per sample and one for the median of the case: for
+//              compare.py of Google Benchmark, github-action-benchmark, Bencher's cpp_google,
+//              Conbench
+//   bmf        Bencher Metric Format: every measure of a case with its bounds
+//   csv        one line per case, RFC 4180
+//   markdown   one table per problem
+//   junit      a test case per case; `missed` requirements, and faults under --strict, are
+//              failures; other faults are mentioned
+// In googlecpp and bmf, a case measured on fewer devices than requested is a series of its own.
 std::vector<std::string_view> export_kinds();
 
-// Throws Error(internal) for a kind that export_kinds() does not have.
+// Throws Error(internal) for an unknown kind.
 std::string exported(std::string_view kind, const Report& report, const std::vector<Miss>& missed);
 
 }  // namespace mgpu

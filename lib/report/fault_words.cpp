@@ -25,7 +25,7 @@ std::string spaced(std::string word) {
   return word;
 }
 
-// 1st, 2nd, 3rd, 11th
+// Returns 1st, 2nd, 3rd, 11th.
 std::string ordinal(std::size_t n) {
   const std::size_t last = n % 100 / 10 == 1 ? 0 : n % 10;
   return std::to_string(n) + (last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th");
@@ -40,7 +40,7 @@ const DisturbedSample* sample_of(const Fault& fault, const RunRecord* run) {
 std::string which_sample(const Fault& fault, const RunRecord* run) {
   const DisturbedSample* sample = sample_of(fault, run);
   if (sample == nullptr || !sample->samples_before) return "a sample";
-  std::size_t number = *sample->samples_before + 1;  // disturbed ones before it were samples too
+  std::size_t number = *sample->samples_before + 1;  // invalidated samples before it count too
   for (std::size_t k = 0; k < *fault.sample; ++k)
     number += run->disturbed[k].samples_before <= sample->samples_before;
   return fmt::format("the {} sample", ordinal(number));

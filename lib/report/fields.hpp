@@ -1,5 +1,5 @@
-// Describes the fields of a record once: a table of rows per struct, from which its JSON is
-// written and read and the JSON Schema follows. Internal to lib/report.
+// Describes the fields of a record once: a table of rows per struct, from which JSON is written and
+// read, and from which the JSON Schema follows. Internal to lib/report.
 //
 //   template <>
 //   const Description<Move>& description<Move>() {
@@ -29,10 +29,10 @@ struct Field {
   void (*write)(const Field&, const Record&, JsonValue& object);
   void (*read)(const Field&, const JsonReader& object, Record&);
   JsonValue (*schema)(const Field&, JsonValue& definitions);
-  std::vector<Field> inner = {};                      // of a group
-  bool absent_if_zero = false;                        // or empty, or false
-  bool (*present)(const Record&) = nullptr;           // where false, the field is absent
-  bool (*known)(const Record&, bool zero) = nullptr;  // where false, the field is null
+  std::vector<Field> inner = {};                      // rows of a group
+  bool absent_if_zero = false;                        // zero, empty or false: the field is absent
+  bool (*present)(const Record&) = nullptr;           // if it returns false, the field is absent
+  bool (*known)(const Record&, bool zero) = nullptr;  // if it returns false, the field is null
   const char* also = nullptr;                         // further members of its schema, as JSON
   bool many = false;  // stands for several members: `schema` returns an object schema of them
 
@@ -58,13 +58,13 @@ template <typename Record>
 struct Description {
   std::vector<Field<Record>> fields;
   const char* meaning = "";
-  const char* name = nullptr;  // under "definitions"; none: is written out where it is used
-  // Refuses what cannot be, and completes the record.
+  const char* name = nullptr;  // name under "definitions"; null: inlined where used
+  // Rejects impossible values and completes the record.
   void (*finish)(const JsonReader& json, Record& record) = nullptr;
   const char* also = nullptr;
 };
 
-// Is specialised in the file that describes the record.
+// Specialised in the file that describes the record.
 template <typename Record>
 const Description<Record>& description();
 
@@ -108,7 +108,7 @@ void read_record(const JsonReader& json, Record& record) {
   if (of.finish) of.finish(json, record);
 }
 
-// Structs that are described are nested records.
+// Kind of nested records: structs that have a description.
 template <typename T>
 struct Kind {
   static JsonValue write(const T& record) {
@@ -125,7 +125,7 @@ struct Kind {
     const Description<T>& of = description<T>();
     if (!of.name) return schema_of_fields(of.fields, of.meaning, of.also, definitions);
     if (!defines(definitions, of.name)) {
-      put(definitions, of.name, nullptr);  // its place, before those that it refers to
+      put(definitions, of.name, nullptr);  // reserves its place before the definitions it uses
       put(definitions, of.name, schema_of_fields(of.fields, of.meaning, of.also, definitions));
     }
     return reference(of.name);
@@ -134,7 +134,8 @@ struct Kind {
 
 namespace field_access {
 
-// The member at the end of a path through members and optional members; null where one is empty.
+// Returns the member at the end of a path through members and optional members; null if one of them
+// is empty.
 template <auto Step, auto... Rest, typename T>
 auto find(const T& record) {
   const auto& member = record.*Step;
@@ -147,7 +148,7 @@ auto find(const T& record) {
   }
 }
 
-// The same to be set; optional members on the way are made.
+// Returns the same member for assignment, and creates optional members on the path.
 template <auto Step, auto... Rest, typename T>
 auto& reach(T& record) {
   auto& member = record.*Step;
@@ -238,7 +239,7 @@ struct Member<First, Rest...> {
 
 }  // namespace field_access
 
-// A row for the member at the end of `Path`, whose values are of kind K.
+// Returns a row for the member at the end of `Path`, whose values are of kind K.
 template <typename K, auto... Path>
 auto field_as(const char* name, const char* meaning = "") {
   using Member = field_access::Member<Path...>;
@@ -261,8 +262,8 @@ auto field(const char* name, const char* meaning = "") {
                                                                                            meaning);
 }
 
-// A row for what `Get` makes of the record when it is written. It is read into the member at the
-// end of `Path`; where there is none, Description::finish may read it.
+// Returns a row whose value `Get` computes from the record for writing. Reading assigns the member
+// at the end of `Path`; without a path, Description::finish may read it.
 template <auto Get, auto... Path>
 auto computed(const char* name, const char* meaning = "") {
   using Record = typename field_access::RecordOf<decltype(Get)>::type;
@@ -280,7 +281,7 @@ auto computed(const char* name, const char* meaning = "") {
                        field_access::schema_of_value<K, T, Record>};
 }
 
-// A row for an object of further rows of the same record.
+// Returns a row for an object of further rows of the same record.
 template <typename Record>
 Field<Record> group(const char* name, const char* meaning, std::vector<Field<Record>> rows) {
   return {name,
@@ -303,14 +304,14 @@ Field<Record> group(const char* name, const char* meaning, std::vector<Field<Rec
           std::move(rows)};
 }
 
-// A row for members that another table names.
+// Returns a row for members that another table names.
 template <typename Record>
 Field<Record> many(decltype(Field<Record>::write) write, decltype(Field<Record>::read) read,
                    decltype(Field<Record>::schema) schema) {
   return {"", "", write, read, schema, {}, false, nullptr, nullptr, nullptr, true};
 }
 
-// A row for all rows of a member that is described itself: they stand beside the record's own.
+// Returns a row that includes the rows of a described member next to the record's own.
 template <auto Member>
 auto spread() {
   using Record = typename field_access::Member<Member>::Record;
@@ -336,7 +337,7 @@ Field<Record> document_id() {
       [](const Field<Record>&, JsonValue&) { return id_schema(Id); });
 }
 
-// The JSON Schema of a document, as text.
+// Returns the JSON Schema of a document as text.
 template <typename Record>
 std::string schema_document(const DocumentId& id, const char* title, Keys keys = Keys::any) {
   JsonValue definitions = json_object();

@@ -1,6 +1,6 @@
-// Limits of what devices and work may be given as, in a scenario or as the estimates of a result:
-// finite, and so far from where times of 64 bits overflow that whatever is worked out from them
-// does not either. Internal to lib/report.
+// Limits of devices and work in a scenario or in the estimates of a result: finite, and so far from
+// the overflow of 64-bit times that values computed from them do not overflow either. Internal to
+// lib/report.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace mgpu {
 
-inline constexpr Items kMostGivenItems = Items{1}
-                                         << 62;  // as lib/plan/ledger.hpp has it; bytes too
-inline constexpr std::int64_t kMostGivenTime =
-    1'000'000'000'000;                           // 1,000 s of anything paid once, or once a slice
-inline constexpr double kMostGivenRate = 1e18;   // items/s, bytes/s, operations an item
-inline constexpr double kMostGivenBytes = 1e15;  // an item
+// The limit of lib/plan/ledger.hpp; for bytes too.
+inline constexpr Items kMostGivenItems = Items{1} << 62;
+// 1,000 s for anything paid once, or once per slice.
+inline constexpr std::int64_t kMostGivenTime = 1'000'000'000'000;
+inline constexpr double kMostGivenRate = 1e18;   // items/s, bytes/s, operations per item
+inline constexpr double kMostGivenBytes = 1e15;  // per item
 
 }  // namespace mgpu

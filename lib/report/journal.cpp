@@ -1,4 +1,4 @@
-// The fields of a journal's lines, and what refers to what.
+// The fields of a journal's lines, and the references between lines.
 #include "lib/report/journal.hpp"
 
 #include <fcntl.h>
@@ -137,7 +137,7 @@ JournalHeader read_journal_header(const JsonReader& j) {
   return Kind<JournalHeader>::read(j);
 }
 
-// Takes line after line. Whatever they refer to was in a line before.
+// Reads line after line. Lines only refer to earlier ones.
 class JournalReading {
  public:
   void line(const JsonReader& j) {
@@ -207,11 +207,11 @@ class JournalReading {
   }
 
   Journal journal_;
-  GroupJournal* current_ = nullptr;  // of the map, whose elements stay where they are
+  GroupJournal* current_ = nullptr;  // in journal_.groups, whose elements never move
   std::vector<JournalFault> early_;  // before the run's first group
 };
 
-// What a line says; empty where its hash is not its own.
+// Returns the JSON of a line; empty if its hash is wrong.
 std::string_view sound(std::string_view line) {
   if (line.size() <= kHash + 1 || line[kHash] != ' ') return {};
   const std::string_view json = line.substr(kHash + 1);
@@ -323,7 +323,7 @@ JournalWriter::JournalWriter(std::filesystem::path file, const Journal& read)
     : file_(std::move(file)), header_(read.header) {
   ++header_.run;
   open();
-  // A line that was cut off would damage the next.
+  // A truncated line would damage the next one.
   if (::ftruncate(fd_, static_cast<off_t>(read.intact)) != 0) cannot_keep(file_, errno);
   put(journal_run_line(header_.run));
 }
@@ -333,7 +333,7 @@ JournalWriter::~JournalWriter() { close(); }
 void JournalWriter::append(const JournalEntry& entry, Nanos now) {
   put(journal_line(entry));
   if (synced_ && now - *synced_ < kBetweenSyncs) return;
-  (void)::fdatasync(fd_);  // a file system without it is no reason to fail
+  (void)::fdatasync(fd_);  // a file system without it is no failure
   synced_ = now;
 }
 

@@ -96,14 +96,14 @@ void put_inside(JsonValue& object, std::string_view outer, std::string_view name
 
 void append(JsonValue& list, JsonItem value) { list.json().push_back(value.json()); }
 
-// Layout of JSON text. nlohmann's own indentation gives every number its own line: 100,000 commands
-// would be a million lines.
+// Layout of JSON text. nlohmann's own indentation puts every number on its own line: 100,000
+// commands would be a million lines.
 
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Small flat objects stay on one line.
+// Tells whether a flat object stays on one line.
 bool short_enough(const std::string& text, std::size_t depth) {
   return text.size() + 2 * depth <= 120;
 }

@@ -1,6 +1,5 @@
-// Building JSON. json.hpp takes seconds to parse, and its initializer lists instantiate a
-// constructor for every type and every length of name; what is here is compiled once, in
-// json_build.cpp.
+// Builds JSON. json.hpp takes seconds to parse, and its initializer lists instantiate a constructor
+// for every type and every length of name; these functions are compiled once, in json_build.cpp.
 #pragma once
 
 #include <concepts>
@@ -20,8 +19,8 @@ namespace mgpu {
 
 class JsonValue;
 
-// A value on its way into an object or a list. Refers to texts, lists and JSON values, which must
-// outlive it: to be passed on, never to be stored.
+// A value that is passed into an object or a list. Refers to texts, lists and JSON values, which
+// must outlive it, so it must not be stored.
 class JsonItem {
  public:
   constexpr JsonItem(std::nullptr_t) {}
@@ -43,14 +42,14 @@ class JsonItem {
   constexpr JsonItem(const char* text) : JsonItem(std::string_view(text)) {}
   constexpr JsonItem(std::string_view text) : kind_(Kind::text), text_(text) {}
   JsonItem(const std::string& text) : JsonItem(std::string_view(text)) {}
-  JsonItem(JsonValue&& json) : kind_(Kind::moved), moved_(&json) {}  // is moved from
+  JsonItem(JsonValue&& json) : kind_(Kind::moved), moved_(&json) {}  // moves from `json`
   JsonItem(const JsonValue& json) : kind_(Kind::copied), copied_(&json) {}
   JsonItem(const std::vector<std::string>& list) : kind_(Kind::texts), list_(&list) {}
   JsonItem(const std::vector<double>& list) : kind_(Kind::reals), list_(&list) {}
   JsonItem(const std::vector<std::uint32_t>& list) : kind_(Kind::naturals32), list_(&list) {}
   JsonItem(const std::vector<std::uint64_t>& list) : kind_(Kind::naturals64), list_(&list) {}
   JsonItem(const std::vector<Nanos>& list) : kind_(Kind::times), list_(&list) {}
-  // Null where there is none.
+  // Null if there is no value.
   template <typename T>
   constexpr JsonItem(const std::optional<T>& value)
       : JsonItem(value ? JsonItem(*value) : JsonItem(nullptr)) {}
@@ -91,7 +90,7 @@ class JsonItem {
   };
 };
 
-// An owned nlohmann::ordered_json, of which only its own functions have to know more than the name.
+// An owned nlohmann::ordered_json; only json_build.cpp needs more than its name.
 class JsonValue {
  public:
   JsonValue() = default;  // null
@@ -106,13 +105,13 @@ class JsonValue {
   struct Delete {
     void operator()(nlohmann::ordered_json* json) const;
   };
-  std::unique_ptr<nlohmann::ordered_json, Delete> json_;  // none: null
+  std::unique_ptr<nlohmann::ordered_json, Delete> json_;  // null pointer: JSON null
 };
 
-// Null where there is no number that JSON could hold.
+// Return null for numbers that JSON cannot represent.
 JsonItem finite_json(double value);
 JsonItem finite_json(const std::optional<double>& value);
-// Null where the text is empty.
+// Returns null for an empty text.
 JsonItem json_or_null(std::string_view text);
 
 struct JsonMember {
@@ -123,12 +122,11 @@ struct JsonMember {
 JsonValue json_object(std::initializer_list<JsonMember> members = {});
 JsonValue json_list(std::initializer_list<JsonItem> items = {});
 
-// Sets a member, which is added behind the others where there is none of that name; `object` may be
-// null, and is an object then.
+// Sets a member, appending it if there is none of that name; a null `object` becomes an object.
 void put(JsonValue& object, std::string_view name, JsonItem value);
-// Sets a member of a member.
+// Sets a member of the member `outer`.
 void put_inside(JsonValue& object, std::string_view outer, std::string_view name, JsonItem value);
-// Adds an element; `list` may be null, and is a list then.
+// Appends an element; a null `list` becomes a list.
 void append(JsonValue& list, JsonItem value);
 
 // Return whole documents; in record_json.cpp and links_json.cpp.
@@ -137,16 +135,16 @@ struct LinksReport;
 JsonValue report_value(const Report& report);
 JsonValue links_value(const LinksReport& report);
 
-// Returns JSON as text a person can scroll through: objects indented, lists of numbers on one line,
-// tables one row a line. Invalid UTF-8 is replaced by U+FFFD; non-finite numbers are written as
-// null.
+// Returns JSON as text that a person can scroll through: objects indented, lists of numbers on one
+// line, tables one row per line. Invalid UTF-8 is replaced by U+FFFD; non-finite numbers are
+// written as null.
 std::string json_text(const nlohmann::ordered_json& json);
-// nlohmann's own layout, every value on its own line: for documents without tables, printed by
-// commands.
+// Returns JSON in nlohmann's own layout, every value on its own line: for documents without tables,
+// printed by commands.
 std::string indented_json(const nlohmann::ordered_json& json);
 // Returns JSON on one line.
 std::string flat_json(const nlohmann::ordered_json& json);
-// A string with quotes and escapes, appended to `out`.
+// Appends a string with quotes and escapes to `out`.
 void append_json_string(std::string& out, std::string_view text);
 
 }  // namespace mgpu

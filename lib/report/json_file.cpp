@@ -19,8 +19,8 @@ namespace mgpu {
 
 namespace {
 
-// No file of ours nests a tenth as deep. The parser itself and what walks through its result
-// recurse, a stack frame a level.
+// No file of this tool nests a tenth as deep. The parser and code that walks its result recurse,
+// one stack frame per level.
 constexpr std::size_t kMostLevels = 100;
 
 [[noreturn]] void refuse_repeated(std::string_view text, std::string_view key) {
@@ -30,13 +30,13 @@ constexpr std::size_t kMostLevels = 100;
                                     " is there twice in one object; expected: once");
 }
 
-// What the text nests, as far as it is JSON: what follows a mistake does not matter.
+// Checks the nesting of a text up to the first syntax error.
 class Nesting {
  public:
   explicit Nesting(std::string_view text) : text_(text) {}
 
-  // Throws Error(input) where lists and objects are nested deeper than kMostLevels, or an object
-  // has a name twice: which of the two values counts is the parser's whim.
+  // Throws Error(input) if lists and objects are nested deeper than kMostLevels, or if an object
+  // repeats a name: parsers differ in which of the values counts.
   void check() {
     for (std::size_t at = 0; at < text_.size(); ++at) {
       const char c = text_[at];
@@ -90,7 +90,7 @@ class Nesting {
   std::array<Level, kMostLevels> levels_;
 };
 
-// The library's message names itself first; the rest is for people.
+// Removes the name of the library's error from its message.
 std::string plain_message(const std::string& what) {
   const std::size_t end = what.find("] ");
   return end == std::string::npos ? what : what.substr(end + 2);
@@ -117,8 +117,8 @@ nlohmann::ordered_json parse_json_file(const std::filesystem::path& file, const 
   return parse_json(read_text_file(file));
 }
 
-// Whole documents: where the values of nlohmann that callers hold, and files, meet the writers and
-// readers of lib/report, which know them by JsonValue and JsonReader alone.
+// Whole documents: converts between nlohmann values or files and the writers and readers of
+// lib/report, which only know JsonValue and JsonReader.
 
 nlohmann::ordered_json to_json(const Report& report) {
   return std::move(report_value(report).json());

@@ -1,6 +1,6 @@
-// JSON from text and from disk: the parser, which takes seconds to compile, is instantiated here
-// alone. Files are read for readers whose every complaint is one line that begins with the file's
-// name. Internal to lib/report.
+// Reads JSON from text and from disk: the parser, which takes seconds to compile, is instantiated
+// here alone. Errors in files are one line that begins with the file's name. Internal to
+// lib/report.
 #pragma once
 
 #include <filesystem>
@@ -16,17 +16,17 @@
 
 namespace mgpu {
 
-// Throws Error(input) where the text is not JSON, nested deeper than 100 levels, or has a name
-// twice in one object.
+// Parses a text. Throws Error(input) if it is not JSON, is nested deeper than 100 levels, or
+// repeats a name in one object.
 nlohmann::ordered_json parse_json(std::string_view text);
 
 JsonValue parse_json_value(std::string_view text);
 
-// Likewise, without the name: also a directory, or unreadable. `kind` is what it should be: "a
-// result file".
+// Parses a file. Throws Error(input) without the file's name, also for a directory or an unreadable
+// file. `kind` is the expected content: "a result file".
 nlohmann::ordered_json parse_json_file(const std::filesystem::path& file, const char* kind);
 
-// What `read` makes of it; errors of either carry the file's name.
+// Returns read(the file's JSON); errors of both carry the file's name.
 template <typename F>
 auto read_json_file(const std::filesystem::path& file, const char* kind, F read) {
   try {
@@ -36,11 +36,11 @@ auto read_json_file(const std::filesystem::path& file, const char* kind, F read)
   }
 }
 
-// Has what `report` and `compare` read: a result of `run` or a file of `links`.
+// A document that `report` and `compare` read: a result of `run` or a file of `links`.
 using AnyResult = std::variant<Report, LinksReport>;
 
-// Reads the file once: it may be a pipe. Throws Error(input) that names the file and what is wrong
-// with it; of whatever is not a file of links, as a result.
+// Reads the file only once, since it may be a pipe. A file that is not one of `links` is read as a
+// result. Throws Error(input) that names the file and what is wrong with it.
 AnyResult read_any_result(const std::filesystem::path& file);
 
 }  // namespace mgpu

@@ -29,7 +29,7 @@ bool JsonReader::has(const char* key) const { return json_->is_object() && json_
 
 namespace {
 
-// The members of an ordered object lie one after another.
+// Returns the k-th member; an ordered object stores its members contiguously.
 const auto& member_of(const nlohmann::ordered_json& object, std::size_t k) {
   return object.get_ref<const nlohmann::ordered_json::object_t&>().begin()[k];
 }

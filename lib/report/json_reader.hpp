@@ -1,5 +1,5 @@
-// A JSON value with the path that led to it, so that every error names the field. Internal to
-// lib/report. Readers need no more than this header: json.hpp, which takes seconds to parse and
+// A JSON value with its path in the document, so that every error names the field. Internal to
+// lib/report. Readers need only this header: json.hpp, which takes seconds to parse and
 // instantiate, is included by json_reader.cpp alone.
 #pragma once
 
@@ -24,8 +24,8 @@
 
 namespace mgpu {
 
-// Every reading function throws Error(input) 'runs[3].time_ns.median: "x"; expected: a whole
-// number from 0 to 9'.
+// Reads a value. Every reading function throws Error(input) 'runs[3].time_ns.median: "x"; expected:
+// a whole number from 0 to 9'.
 class JsonReader {
  public:
   using Json = nlohmann::ordered_json;
@@ -56,34 +56,34 @@ class JsonReader {
     for (std::size_t k = 0, count = size(); k < count; ++k) f(element(k));
   }
 
-  // `value` stands in that row and column of this table.
+  // Returns a reader of `value`, the cell in that row and column of this table.
   JsonReader cell(const Json& value, std::size_t row, std::size_t column) const;
 
   std::string string() const;
   bool boolean() const;
-  // Both ends included.
+  // Reads an integer from `least` to `most`, both included.
   template <typename T>
   T integer(T least = std::numeric_limits<T>::lowest(),
             T most = std::numeric_limits<T>::max()) const {
     return static_cast<T>(within(Widest<T>{least}, Widest<T>{most}));
   }
-  // A moment, which may lie before the one that times are counted from.
+  // Reads a point in time, which may be negative.
   Nanos nanos() const;
-  // A time that something takes.
+  // Reads a duration.
   Nanos duration(std::int64_t most = kMostTime) const;
-  // From `least` to `most`. Null stands for what was not finite, and is NaN.
+  // Reads a number from `least` to `most`. Null stands for a non-finite number and gives NaN.
   double number(double least = -kMostNumber, double most = kMostNumber) const;
-  // Likewise, but null is refused; `zero`: of those from 0, 0 is accepted too.
+  // Reads a number from `least` to `most`, not null. `zero`: whether 0 is allowed if `least` is 0.
   double finite(double least, double most, bool zero = true) const;
-  double number_or_nan() const;  // NaN where it is none, too
+  double number_or_nan() const;  // NaN also if it is no number
   std::vector<std::string> strings() const;
-  // None for null, else what `read` makes of it.
+  // Returns none for null, else read(value).
   template <typename F>
   auto optional(F read) const -> std::optional<decltype(read(*this))> {
     if (is_null()) return std::nullopt;
     return read(*this);
   }
-  // What it is, and what would be right: a line that begins with the field.
+  // Throws the value and what is expected, in a line that begins with the field.
   [[noreturn]] void refuse(const std::string& accepted) const;
   [[noreturn]] void refuse_whole(std::int64_t least, std::int64_t most) const;
   [[noreturn]] void refuse_whole(std::uint64_t least, std::uint64_t most) const;
@@ -92,15 +92,14 @@ class JsonReader {
     if (!ok) fail_expected(what);
   }
 
-  // Beyond these a figure is damage, or was made up to do some: a sum of what a file holds could
-  // overflow.
+  // Larger figures are damage or malicious: sums of a file's figures could overflow.
   static constexpr std::int64_t kMostTime = 10'000'000'000'000'000;  // nanoseconds: 116 days
   static constexpr double kMostNumber = 1e30;
 
-  // The type that every integer of T's sign is read as.
+  // The type as which integers of T's signedness are read.
   template <typename T>
   using Widest = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
-  // The integer, if it is one from `least` to `most`.
+  // Returns the integer if it is one from `least` to `most`.
   static std::optional<std::int64_t> whole(const Json& json, std::int64_t least, std::int64_t most);
   static std::optional<std::uint64_t> whole(const Json& json, std::uint64_t least,
                                             std::uint64_t most);
@@ -117,17 +116,17 @@ class JsonReader {
   std::string path_;
 };
 
-// In record_json.cpp and scenario_json.cpp.
+// Defined in record_json.cpp and scenario_json.cpp.
 struct Report;
 struct Scenario;
 Report read_report_value(const JsonReader& json);
 Scenario read_scenario_value(const JsonReader& json);
 
-// An object of a file that people write: every key is known, every number in its range. Internal to
+// An object in a file that people write: every key is known, every number in its range. Internal to
 // lib/report.
 
-// Reading throws Error(input), as JsonReader does, for unknown keys too: a misspelt one would
-// change what is asked.
+// Reads an object. Throws Error(input), as JsonReader does, also for unknown keys: a misspelt key
+// would change the question.
 class StrictObject {
  public:
   StrictObject(JsonReader json, std::initializer_list<const char*> known) : json_(std::move(json)) {
@@ -150,7 +149,7 @@ class StrictObject {
   Nanos nanos(const char* key) const {
     return Nanos{whole<std::int64_t>(key, 0, kMostGivenTime, 0)};
   }
-  // Reads a number from `least`, or above 0 when that is 0 and zero makes no sense.
+  // Reads a number from `least`, or above 0 if `least` is 0 and `zero` is false.
   double number(const char* key, double least, double most, std::optional<double> standard = {},
                 bool zero = true) const {
     return standard && !has(key) ? *standard : at(key).finite(least, most, zero);

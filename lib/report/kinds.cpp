@@ -12,7 +12,7 @@ namespace {
 
 using SchemaJson = nlohmann::ordered_json;
 
-// Whole numbers without ".0".
+// Writes whole numbers without ".0".
 void put_limit(JsonValue& schema, const char* name, std::optional<double> limit) {
   if (limit && *limit == static_cast<double>(static_cast<std::int64_t>(*limit)))
     put(schema, name, static_cast<std::int64_t>(*limit));

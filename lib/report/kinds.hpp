@@ -1,5 +1,5 @@
-// How values of each kind stand in files: what is written, what is read and accepted, and what the
-// JSON Schema says of it. Internal to lib/report.
+// Kinds of values in files: how each is written and read, and what the JSON Schema says about it.
+// Internal to lib/report.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 
 namespace mgpu {
 
-// Parts of JSON Schemas.
+// Return parts of JSON Schemas.
 JsonValue type_schema(const char* type);
 JsonValue whole_schema(std::optional<std::int64_t> least, std::optional<std::int64_t> most = {});
 JsonValue number_schema(std::optional<double> least, std::optional<double> most);  // or null
@@ -43,13 +43,13 @@ struct DocumentId {
   int version;
 };
 void write_id(const DocumentId& id, JsonValue& document);
-// Throws Error(input) when the document is another one, or of another version: in one line that
-// names the build of the tool that wrote it, where the document does.
+// Throws Error(input) if it is another document or another version, in one line that names the
+// build of the tool that wrote the document, if it says so.
 void expect_id(const DocumentId& id, const JsonReader& document);
 bool has_schema(const DocumentId& id, const JsonReader& document);
 JsonValue id_schema(const DocumentId& id);
-// The JSON Schema of a whole document, as text; `title` is what has it: "mgpu-bench result file".
-// `keys`: whether objects may have others than those that are named.
+// Returns the JSON Schema of a whole document as text; `title` names the document: "mgpu-bench
+// result file". `keys`: whether objects may have unnamed members.
 enum class Keys { any, named };
 std::string schema_text_of(const DocumentId& id, const char* title, const JsonValue& schema,
                            JsonValue definitions, Keys keys);
@@ -71,7 +71,7 @@ struct UnwrappedType<std::optional<T>> {
 template <typename T>
 using Unwrapped = typename UnwrappedType<T>::type;
 
-// Is K the kind of what an optional T holds?
+// Tells whether K is the kind of the value in an optional T, not of the optional itself.
 template <typename K, typename T>
 constexpr bool unwraps() {
   if constexpr (kIsOptional<T>) {
@@ -98,7 +98,7 @@ struct Kind<std::string> {
   static JsonValue schema(JsonValue&) { return type_schema("string"); }
 };
 
-// A text that is null where it is empty.
+// A text that is null if empty.
 struct TextOrNull {
   static JsonItem write(const std::string& text) { return json_or_null(text); }
   static std::string read(const JsonReader& json) {
@@ -134,7 +134,7 @@ struct Kind<DeviceIndex> {
   static JsonValue schema(JsonValue&) { return whole_schema(0); }
 };
 
-// A number, or null where it is not finite.
+// A number, or null if it is not finite.
 template <std::int64_t... Range>
 struct Real {
   static JsonItem write(double value) { return finite_json(value); }
@@ -149,7 +149,7 @@ struct Real {
 template <>
 struct Kind<double> : Real<> {};
 
-// A number that is always there.
+// A number that is never null.
 template <std::int64_t Least, std::int64_t Most>
 struct Finite : Real<Least, Most> {
   static double read(const JsonReader& json) {
@@ -160,7 +160,7 @@ struct Finite : Real<Least, Most> {
   }
 };
 
-// A time that something takes.
+// A duration.
 template <std::int64_t Most = JsonReader::kMostTime>
 struct Duration {
   static JsonItem write(Nanos time) { return time; }
@@ -170,7 +170,7 @@ struct Duration {
 template <>
 struct Kind<Nanos> : Duration<> {};
 
-// A time since something, or a difference of times: it may be below zero.
+// A time since something, or a difference of times: it may be negative.
 struct Moment {
   static JsonItem write(Nanos time) { return time; }
   static Nanos read(const JsonReader& json) { return json.nanos(); }
@@ -181,7 +181,7 @@ struct Moment {
 template <typename Enum>
 inline constexpr std::initializer_list<Enum> kAllOf{};
 
-// The value whose to_string() is `word`.
+// Returns the value whose to_string() is `word`.
 template <typename Enum>
 std::optional<Enum> from_string(std::string_view word) {
   for (const Enum value : kAllOf<Enum>)
@@ -215,7 +215,7 @@ struct Kind<std::optional<T>> {
   static JsonValue schema(JsonValue& definitions) { return nullable(Kind<T>::schema(definitions)); }
 };
 
-// A list, each element of kind K.
+// A list whose elements are of kind K.
 template <typename K>
 struct Each {
   using T = decltype(K::read(std::declval<const JsonReader&>()));

@@ -1,4 +1,4 @@
-// A links file in the words of a result file, so that comparison and exports serve both.
+// Converts a links file into a result, so that comparison and exports serve both.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kSuite = "links";
 
-// A measurement that moves `bytes` in each of `samples`.
+// Returns the case of a measurement that moves `bytes` in each of `samples`.
 RunRecord case_of(std::string suite, std::string label, const std::string& mode,
                   std::vector<std::string> devices, double bytes, std::vector<Nanos> samples,
                   std::uint64_t wrong) {

@@ -1,4 +1,4 @@
-// The fields of links in their file.
+// The fields of a links file.
 #include "lib/report/links_json.hpp"
 
 #include <utility>
@@ -17,7 +17,7 @@ constexpr DocumentId kLinksId{"mgpu-bench/links", kLinksSchemaVersion};
 
 struct RankedDevice {
   Device device;
-  std::size_t rank = 0;  // in the set
+  std::size_t rank = 0;  // position in the set
 };
 
 std::vector<RankedDevice> ranked(const LinksReport& report) {

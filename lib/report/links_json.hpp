@@ -9,16 +9,16 @@
 
 namespace mgpu {
 
-// What is derived, medians and rates, is there for readers in other languages; it is made of the
-// samples, which are there too. Rates of what was wrong are null.
+// Writes the samples, and derived medians and rates for readers in other languages. Rates of wrong
+// results are null.
 nlohmann::ordered_json links_json(const LinksReport& report);
 std::string links_json_text(const LinksReport& report);
 std::string links_schema();
 
-// Throws Error(input) that says what is wrong with it.
+// Throws Error(input) that says what is wrong with the file.
 LinksReport links_from_json(const nlohmann::ordered_json& json);
 
-// Does the document say of itself that it is one of links? Of any version.
+// Tells whether the document calls itself one of links, of any version.
 bool says_links(const nlohmann::ordered_json& json);
 
 }  // namespace mgpu

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kNothing = "-";
 constexpr const char* kWrong = "wrong";
 
-// Small sizes are slow, and 0.00 would say nothing.
+// Small sizes are slow: 0.00 would say nothing.
 std::string gigabytes(const std::optional<double>& bytes_per_s) {
   if (!bytes_per_s) return kNothing;
   const double value = *bytes_per_s / 1e9;
@@ -65,7 +65,7 @@ class LinksText {
     return all;
   }
 
-  // The path that all pairs have; empty where they differ, or there are none.
+  // Returns the path of all pairs; empty if they differ or there are none.
   std::string one_path() const {
     if (report_.pairs.empty()) return {};
     const PeerPath first = report_.pairs.front().path;

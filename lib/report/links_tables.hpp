@@ -1,4 +1,4 @@
-// What `links` measured, as text for people.
+// Prints the measurements of `links` for people.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace mgpu {
 
-// Matrices as nvbandwidth prints them (rows: sources, columns: destinations), everything at once,
-// latencies, and a table a collective with the columns of nccl-tests. GB/s are 10^9 bytes per
-// second. What was not measured is left out.
+// Returns matrices as nvbandwidth prints them (rows: sources, columns: destinations), transfers at
+// the same time, latencies, and a table per collective with the columns of nccl-tests. GB/s are
+// 10^9 bytes per second. Omits what was not measured.
 std::string links_tables(const LinksReport& report, const TableStyle& style);
 
 }  // namespace mgpu

@@ -10,16 +10,16 @@ namespace mgpu {
 
 namespace {
 
-// Ratios of times that were measured one by one: their noise is in them.
+// Ratios of times that were measured one by one, with their noise.
 constexpr std::optional<double> Metrics::*kOfTimes[] = {
     &Metrics::speedup,          &Metrics::ideal_speedup, &Metrics::efficiency,
     &Metrics::karp_flatt,       &Metrics::share_error,   &Metrics::prediction_error,
     &Metrics::roofline_fraction};
 
-constexpr double kUnknownNoise = 0.25;  // of a figure, where too few rounds tell
+constexpr double kUnknownNoise = 0.25;  // share of the figure, with too few rounds
 constexpr double kRounding = 1e-9;
 
-// The metric as each round alone gives it.
+// Returns the metric of each single round.
 std::vector<double> values_by_round(const RunRecord& run, const MetricInfo& metric) {
   std::vector<double> values;
   std::vector<DeviceParts> parts(run.per_device.size());
@@ -48,7 +48,7 @@ double slight_of(const RunRecord& run) {
   return known <= kMostNoise ? std::max(kSlightNoise, known) : kSlightNoise;
 }
 
-// Adds a metric that is beyond its limit as `like` says, if the case has it.
+// Adds a metric that exceeds its limit, like `like`, if the case has it.
 void add(std::vector<DoubtfulMetric>& all, const RunRecord& run, const char* name, double limit,
          const DoubtfulMetric& like) {
   const MetricInfo* metric = find_metric(name);
@@ -60,7 +60,7 @@ void add(std::vector<DoubtfulMetric>& all, const RunRecord& run, const char* nam
   all.back().interval = *interval;
 }
 
-// Returns how far a metric whose limit is 1 is beyond it; none where it is not.
+// Returns how far a metric whose limit is 1 exceeds it; none if it does not.
 std::optional<DoubtfulMetric> beyond_one(const RunRecord& run, const char* name,
                                          const char* within_noise, const char* beyond_noise) {
   const MetricInfo* metric = find_metric(name);
@@ -93,7 +93,7 @@ std::optional<MetricInterval> interval_of(const RunRecord& run, const MetricInfo
   const bool of_set = metric.value == &Metrics::speedup || metric.value == &Metrics::efficiency ||
                       metric.value == &Metrics::ideal_speedup;
   if (of_set && run.per_device.size() == 1 && *figure == 1)
-    return MetricInterval{1, 1};  // by definition, whatever the noise
+    return MetricInterval{1, 1};  // exact by definition
   std::vector<double> values = values_by_round(run, metric);
   if (values.size() < kFewestRanked) {
     const double half = kUnknownNoise * std::abs(*figure);

@@ -1,5 +1,5 @@
-// How well the metrics that are ratios of measured times are known, and which of them cannot be
-// true. Pure.
+// The uncertainty of metrics that are ratios of measured times, and which of them are impossible.
+// Pure.
 #pragma once
 
 #include <optional>
@@ -10,37 +10,37 @@
 
 namespace mgpu {
 
-// Medians of the same work differ by less: of 6,115 cases measured on GPUs and CPUs the interval of
-// no efficiency lies wholly above 1.05, and of 7 in multi-GPU runs it does above 1.02.
+// Medians of the same work differ by less than this share. In 6,115 cases measured on GPUs and CPUs
+// no efficiency has its whole interval above 1.05, and 7 of multi-GPU runs have it above 1.02.
 inline constexpr double kSlightNoise = 0.05;
 
 struct MetricInterval {
   double low = 0, high = 0;
 };
 
-// Returns the 95 % interval of a metric that is made of measured times: order statistics of its
-// values by round, as those of a time are, and the figure itself. With fewer than kFewestRanked
-// rounds nothing is known of the noise, and a quarter of the figure is taken to either side. None
-// where the metric is undefined, or made of other things.
+// Returns the 95 % interval of a metric of measured times: order statistics of its values by round,
+// as for times, extended to the figure itself. With fewer than kFewestRanked rounds the noise is
+// unknown, and the interval is a quarter of the figure to either side. None if the metric is
+// undefined, or not one of times.
 std::optional<MetricInterval> interval_of(const RunRecord& run, const MetricInfo& metric);
 
-// A figure beyond what it can be at best.
+// A figure above its theoretical limit.
 struct DoubtfulMetric {
   const MetricInfo* metric = nullptr;
-  double limit = 0;  // what it can be at best
+  double limit = 0;  // theoretical limit
   MetricInterval interval;
-  bool slight = false;        // beyond by no more than medians of the same work differ
-  bool beyond_noise = false;  // the whole interval is
-  std::string reason;         // without figures: a table says it once of several rows
+  bool slight = false;        // exceeds it by no more than medians of the same work differ
+  bool beyond_noise = false;  // the whole interval exceeds it
+  std::string reason;         // without figures, so that a table can say it once for several rows
 };
 
-// Returns the metrics of a case that are beyond their limits: speedup, efficiency and karp_flatt
-// go by the speed-up of a perfect split, roofline_fraction by the measured ceiling.
+// Returns the metrics of a case that exceed their limits: for speedup, efficiency and karp_flatt
+// the speed-up of a perfect split, for roofline_fraction the measured ceiling.
 std::vector<DoubtfulMetric> doubtful_metrics(const RunRecord& run);
 
-// Returns what is wrong with the speed-up of a case that is higher than it can be by more than
-// medians of the same work differ; empty where nothing is. `beyond_noise`: only where its interval
-// does not explain that either, so that the case must not be ranked.
+// Returns what is wrong with a speed-up that exceeds its limit by more than medians of the same
+// work differ; else an empty text. `beyond_noise`: only if its interval does not explain it either,
+// so that the case must not be ranked.
 std::string impossible_speedup(const RunRecord& run, bool beyond_noise);
 
 }  // namespace mgpu

@@ -1,4 +1,4 @@
-// The fields of plans in result files: what was predicted, and what that was made of.
+// The fields of plans in result files: predictions and their inputs.
 #include <limits>
 
 #include "lib/plan/scenario.hpp"
@@ -27,7 +27,7 @@ struct Kind<LinkRate> {
   }
 };
 
-// Reading needs the number of devices: see PlanRecord.
+// Only writes: reading needs the number of devices, see PlanRecord.
 template <>
 struct Kind<PeerLinks> {
   static JsonValue write(const PeerLinks& links) { return peer_links_json(links); }

@@ -1,5 +1,5 @@
-// The words of the records, as the result file and the tables write them, and what is left of one
-// without figures.
+// Words of the records' enumerators, for the result file and the tables, and the record without
+// figures.
 #include "lib/report/record.hpp"
 
 namespace mgpu {

@@ -1,5 +1,5 @@
-// The record of a session: plain records, one per case, that hold everything the result file holds.
-// Nothing is recomputed from text.
+// The record of a session: plain records, one per case, with everything in the result file. Nothing
+// is recomputed from text.
 #pragma once
 
 #include <algorithm>
@@ -44,54 +44,54 @@ struct DeviceRecord {
   Device device;
   std::size_t rank = 0;
   ClockMap clock;
-  std::optional<Capability> capability;  // as it was known when the run began
-  Handicap handicap;                     // what it was measured under
-  DeviceState before{}, after{};         // its settings before the first sample and after the last
+  std::optional<Capability> capability;  // as known when the run began
+  Handicap handicap;                     // the throttle it was measured under
+  DeviceState before{}, after{};         // settings before the first and after the last sample
 };
 
 struct PerDevice {
   std::string device;  // its id
   std::optional<Nanos> alone, predicted;
   double share = 0;        // items / all items
-  double utilisation = 0;  // compute / T; means nothing where the parts are unknown
+  double utilisation = 0;  // compute / T; meaningless if the parts are unknown
   Bytes bytes_resident = 0;
-  std::optional<std::string> kernel_variant;  // where the suite has several: kernel, tile
+  std::optional<std::string> kernel_variant;  // if the suite has several: kernel, tile
   DeviceParts parts;
-  std::vector<Nanos>
-      alone_samples;  // what `alone` is the median of; sample k of all cases is of one round
-  std::vector<std::uint32_t> alone_sample_runs;  // as RunRecord::sample_runs
-  std::vector<std::optional<Nanos>>
-      busy_samples;  // union of its commands, in each sample of the case, where that is known
+  // `alone` is their median; samples k of all cases were taken in one round.
+  std::vector<Nanos> alone_samples;
+  std::vector<std::uint32_t> alone_sample_runs;  // see RunRecord::sample_runs
+  // Union of its commands in each sample of the case, if known.
+  std::vector<std::optional<Nanos>> busy_samples;
 };
 
 struct SetupTimes {
-  Nanos build{}, alloc{}, pin{}, upload{};  // build and alloc: the slowest device's
+  Nanos build{}, alloc{}, pin{}, upload{};  // build, alloc: of the slowest device
 };
 
 struct WorkRecord {
   Items items = 0;
   double ops = 0;
   Bytes bytes_in = 0, bytes_out = 0;
-  std::optional<std::string> roof{};  // what roofline_fraction is a share of: "int32", "host link";
-                                      // none where nothing is known
+  // Ceiling of roofline_fraction: "int32", "host link"; none: unknown.
+  std::optional<std::string> roof{};
 };
 
-struct PlanChosen {  // what `auto` chose
+struct PlanChosen {  // the choice of `auto`
   std::string strategy;
   std::vector<std::string> devices, reasons;
 };
 
-struct PlannedWork {  // what of a PlanRequest is about the work
+struct PlannedWork {  // the part of a PlanRequest about the work
   Items items = 0, granularity = 1;
-  ItemCost cost;  // its `ops` are not recorded: they are in WorkRecord
+  ItemCost cost;  // without `ops`, which are in WorkRecord
   std::uint32_t rounds = 0;
 };
 
 struct PlanRecord {
-  Nanos decision{};                  // begin and every call of next, of the sample shown
-  std::optional<Nanos> predicted{};  // T, before the case's first sample
+  Nanos decision{};                  // time in begin and all calls of next, in the sample shown
+  std::optional<Nanos> predicted{};  // T, predicted before the case's first sample
   std::optional<PlanChosen> chosen{};
-  // What the strategy was given: no devices, and none, where that was not recorded.
+  // Inputs of the strategy. If not recorded: estimates without devices, and no work.
   SetEstimates estimates{};
   std::optional<PlannedWork> work{};
 };
@@ -99,54 +99,56 @@ struct PlanRecord {
 struct VerifyRecord {
   VerifyStatus status = VerifyStatus::off;
   std::string method, digest;
-  std::size_t recomputed =
-      0;  // devices' parts of samples that another device computed again, with equal bits
-  std::size_t checked = 0;  // samples whose result was compared with the reference or the verified
-                            // digest; large results are looked at only first and last
+  // Devices' parts of samples that another device computed again, with equal bits.
+  std::size_t recomputed = 0;
+  // Samples whose result was compared with the reference or the verified digest; large results are
+  // only checked first and last.
+  std::size_t checked = 0;
   Findings found{};
 };
 
-// What went wrong with a device during a case, and what that cost. The words of `kind` and `phase`
-// are those of the schema.
+// A device failure during a case, and its cost. The schema lists the words of `kind` and `phase`.
 struct Fault {
   std::string device;  // its id
   std::string kind;    // "error", "hang", "out_of_memory", "wrong_result"
   std::string
       phase;  // "set_up", "warm_up", "probe", "sample", "merge", "publish", "verify", "clock"
   std::string what;                     // the message
-  std::optional<std::size_t> sample{};  // of RunRecord::disturbed; none: outside what was sampled
-  std::optional<Nanos> at{};            // when it was found, since that sample's begin
-  std::optional<Nanos> detection{};     // from the device's last sign of life (or the failing
-                                        // command's submission) to then
-  std::optional<Nanos> recovery{};      // from then until the lost items were finished by others
-  Items items_lost = 0;                 // given to it and without a result on the host
-  Items items_redone = 0;               // of those, finished by others
-  // Of work that goes in rounds: how many were done, as far as is known.
+  std::optional<std::size_t> sample{};  // index into RunRecord::disturbed; none: outside of samples
+  std::optional<Nanos> at{};            // time of detection since that sample's begin
+  // Time from the device's last sign of life (or the failing command's submission) to detection.
+  std::optional<Nanos> detection{};
+  std::optional<Nanos> recovery{};  // from detection until others had finished the lost items
+  Items items_lost = 0;             // assigned to it and without a result on the host
+  Items items_redone = 0;           // lost items finished by others
+  // Iterations done, as far as is known; only for iterative work.
   std::optional<std::uint32_t> round{};
+  // A restart of iterative work, from a checkpoint or from the beginning.
   struct BegunAgain {
-    std::uint32_t round =
-        0;          // done in the state that the others began again from: a checkpoint's, or 0
-    Nanos after{};  // the fault was found: devices connected anew, that state uploaded
+    // Iterations done in the restored state: the checkpoint's, or 0.
+    std::uint32_t round = 0;
+    Nanos after{};  // time since detection: devices reconnected, state uploaded
     bool operator==(const BegunAgain&) const = default;
   };
-  std::optional<BegunAgain> begun_again{};  // none: it was not
-  std::optional<double> efficiency_before{},
-      efficiency_after{};  // of the case with the devices before, and with those left
+  std::optional<BegunAgain> begun_again{};  // none: no restart
+  // Efficiency of the case with the devices before and with the remaining ones.
+  std::optional<double> efficiency_before{}, efficiency_after{};
 };
 
-// A sample in which a device was lost: complete and verified, but no measure of the case.
+// A sample that a device failure invalidated: complete and verified, but no measurement of the
+// case.
 struct DisturbedSample {
   Nanos time{};  // including the recovery
   VerifyStatus verify = VerifyStatus::off;
-  std::string reason;                // why it has no result, if it has none
-  Timeline timeline;                 // empty where the sample failed
-  std::vector<std::string> devices;  // that the timeline's indices mean; empty: RunRecord::devices
-  std::optional<std::size_t>
-      samples_before{};  // of the case, those set aside since too; none: it was to warm up
+  std::string reason;                // why it has no result; empty: it has one
+  Timeline timeline;                 // empty if the sample failed
+  std::vector<std::string> devices;  // devices of the timeline's indices; empty: RunRecord::devices
+  // Number of the case's samples before it, including those discarded since; none: a warm-up.
+  std::optional<std::size_t> samples_before{};
 };
 
-// Of work that goes in rounds, in one of `samples`: the shares it began with, by device, and what
-// became of them when so many rounds were done.
+// Rebalancing of iterative work in one of `samples`: the first partition, as shares by device, and
+// the shares after each change, with the number of iterations done by then.
 struct MovedBordersRecord {
   std::size_t sample = 0;
   std::vector<Items> first;
@@ -162,18 +164,19 @@ struct RunRecord {
   ParamMap params;
   std::string strategy;
   ParamMap strategy_params;
-  std::vector<std::string> devices;  // ids of the set it was measured on, those without work too
-  std::size_t devices_asked = 0;     // how many it was to be measured on, see asked_for()
+  // Ids of the set it was measured on, including devices without work.
+  std::vector<std::string> devices;
+  std::size_t devices_asked = 0;  // number of devices requested, see asked_for()
   Mode mode = Mode::resident;
   Status status = Status::ok;
   std::optional<std::string> reason;  // why not ok
   SetupTimes setup;
   std::vector<Nanos> samples;
-  std::vector<std::uint32_t> sample_runs;  // the number of the run that took each, where a run was
-                                           // resumed; empty: all in the first
+  // Number of the run that took each sample of a resumed run; empty: all in the first.
+  std::vector<std::uint32_t> sample_runs;
   std::vector<DisturbedSample> disturbed;  // not among `samples`
-  std::size_t sample_index = 0;  // of the last run's samples the nearest the median: timeline and
-                                 // per-device figures are its
+  // The sample of the last run nearest the median: timeline and per-device figures are from it.
+  std::size_t sample_index = 0;
   Summary time;
   WorkRecord work;
   double rate = 0;  // ops / median T; 0 when not ok: a wrong result has no numbers
@@ -182,40 +185,41 @@ struct RunRecord {
   PlanRecord plan;
   std::vector<PerDevice> per_device;
   Metrics metrics;
-  std::optional<std::uint32_t>
-      worst_round;  // with Metrics::worst_round_imbalance_percent; none: no rounds, or one device
-  std::optional<ChainPhases>
-      chain;  // of sample_index, where items are stages and several devices have some
-  std::vector<MovedBordersRecord> borders;  // of the last run's samples in which they moved
+  // The iteration of Metrics::worst_round_imbalance_percent; none: not iterative, or one device.
+  std::optional<std::uint32_t> worst_round;
+  // Phases in sample_index, if items are stages of a pipeline on several devices.
+  std::optional<ChainPhases> chain;
+  std::vector<MovedBordersRecord> borders;  // samples of the last run with rebalancing
   Bottleneck bottleneck;
   VerifyRecord verify;
   std::vector<Fault> faults;
   std::vector<std::string> warnings;
-  std::optional<double> noise_floor;  // medians of this work on these devices lie so far apart, as
-                                      // a share: by calibrate
-  Timeline timeline;                  // of sample_index
-  std::vector<TelemetryFigures>
-      telemetry;  // of the host and the devices given; empty: nothing was read
-  std::vector<TelemetryPoint> telemetry_points;  // of sample_index
+  // Share by which medians of this work on these devices differ, measured by calibrate.
+  std::optional<double> noise_floor;
+  Timeline timeline;  // timeline of sample_index
+  // Figures of the host and the given devices; empty: nothing was read.
+  std::vector<TelemetryFigures> telemetry;
+  std::vector<TelemetryPoint> telemetry_points;  // readings of sample_index
 };
 
-// How many devices the case was asked for: more than it has when some were lost before it was
-// measured.
+// Returns the number of devices requested for the case: more than it has if some had failed before
+// it was measured.
 inline std::size_t asked_for(const RunRecord& run) {
   return std::max(run.devices_asked, run.devices.size());
 }
 
-// The record of a case that is not ok, as it may be written and shown: without samples and
-// everything made of them. A case that failed, or was given up after a few samples, must not pass
-// for one that was measured.
+// Returns the record of a case that is not ok as it may be written and shown: without samples and
+// derived figures. A case that failed, or was stopped after a few samples, must not look like one
+// that was measured.
 RunRecord without_figures(const RunRecord& run);
 
-struct WatchedRecord {             // whose clocks, power, load, ... were read, by what
-  std::string of, source, reason;  // source empty: nothing could be read, reason says why
+// A thing whose clocks, power, load, ... were read.
+struct WatchedRecord {
+  std::string of, source, reason;  // source: reader; empty: none, see reason
 };
 
 struct TelemetryRecord {
-  Nanos interval{};  // 0: there was none, reason says why
+  Nanos interval{};  // 0: no telemetry, see reason
   std::string reason;
   std::vector<WatchedRecord> watched;
 };
@@ -225,26 +229,26 @@ struct ToolInfo {
   std::vector<std::string> argv;
 };
 
-// Of Report::defaults: a number that is that of the size unless it is given.
+// A value in Report::defaults: the parameter equals the size unless it is given.
 inline constexpr const char* kSameAsSize = "same";
 
 struct Report {
   bool complete = false;
-  std::string id;  // by which its journal knows it; empty: it has none
+  std::string id;  // ties it to its journal; empty: none
   ToolInfo tool;
-  std::map<std::string, std::string>
-      environment;      // host, cpu, os, loader, variables that change what is measured
-  ParamMap options;     // that samples were taken under and that say how, by name: {"warmup", 1};
-                        // whoever begins the report knows them
-  std::string started;  // when, RFC 3339 in UTC; empty: not known
-  std::map<std::string, ParamMap> defaults;  // by suite: what its parameters are where nothing is
-                                             // asked for; sizes are not among them
-  std::optional<ClusterRecord> cluster;      // none: of one process
+  // Host, cpu, os, loader, and variables that change what is measured.
+  std::map<std::string, std::string> environment;
+  // Options that determine samples, by name: {"warmup", 1}. The creator of the report sets them.
+  ParamMap options;
+  std::string started;  // RFC 3339 in UTC; empty: unknown
+  // Defaults of parameters by suite, except sizes.
+  std::map<std::string, ParamMap> defaults;
+  std::optional<ClusterRecord> cluster;  // none: a single process
   std::vector<DeviceRecord> devices;
   TelemetryRecord telemetry;
-  std::vector<Fault> faults;  // of no case: a device that could not be opened or set up
-  std::vector<std::string> exchange_notes;  // why devices that would exchange data are staged, or
-                                            // exchange none; each is said once
+  std::vector<Fault> faults;  // devices that could not be opened or set up
+  // Reasons why devices that would exchange data are staged, or exchange none; each once.
+  std::vector<std::string> exchange_notes;
   std::vector<RunRecord> runs;
 };
 

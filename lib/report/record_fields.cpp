@@ -1,4 +1,4 @@
-// The fields of result files: of the report, of its runs and of what these consist of.
+// The fields of result files: of the report, of its runs and of their parts.
 #include "lib/report/record_fields.hpp"
 
 #include <algorithm>
@@ -199,7 +199,7 @@ const Description<Fault>& description<Fault>() {
        field<&Fault::what>("what", "the message"),
        computed<[](const Fault& fault) { return fault_sentence(fault, nullptr); }>(
            "text", "all of it as a sentence; absent in older files")
-           .when([](const Fault&) { return false; }),  // put_faults, which knows the case
+           .when([](const Fault&) { return false; }),  // put_faults writes it: it knows the case
        field<&Fault::sample>("sample",
                              "index into disturbed_samples; null: outside what was sampled"),
        field<&Fault::at>("at_ns", "when it was found, since that sample's begin"),
@@ -446,8 +446,8 @@ const Field<RunRecord> kTimeline{
       return nullable(Kind<Timeline>::schema(definitions));
     }};
 
-// Refuses a case that cannot have come about: whoever made it up, or damaged it, no figure of it
-// can be believed. Figures that only differ from its samples: lib/report/contradictions.hpp.
+// Rejects an impossible case: if it is damaged or made up, none of its figures can be believed.
+// lib/report/contradictions.hpp finds figures that only differ from its samples.
 void check_case(const JsonReader& j, const RunRecord& run) {
   if (run.status != Status::ok) return;
   if (run.samples.empty()) j.at("samples_ns").fail("none, and yet the case is ok");
@@ -467,7 +467,7 @@ void check_case(const JsonReader& j, const RunRecord& run) {
 
 void check_chain(const JsonReader& json, const RunRecord& run) {
   if (run.devices.empty()) json.fail("there are no devices");
-  const auto last = static_cast<std::uint32_t>(run.devices.size()) - 1;  // as an index
+  const auto last = static_cast<std::uint32_t>(run.devices.size()) - 1;  // index of the last device
   json.at("slowest_device").integer<std::uint32_t>(0, last);
   json.at("stages").elements(
       [&](const JsonReader& stage) { stage.at("device").integer<std::uint32_t>(0, last); });
@@ -489,7 +489,7 @@ namespace {
 const RunRecord* case_of(const RunRecord& run) { return &run; }
 const RunRecord* case_of(const Report&) { return nullptr; }
 
-// Faults with their sentences, which say what became of their case.
+// Writes faults with their sentences, which depend on their case.
 template <auto Member, typename Record>
 void put_faults(const Field<Record>& field, const Record& record, JsonValue& object) {
   JsonValue list = json_list();

@@ -1,5 +1,5 @@
-// The records of a result file that are described by tables of fields (fields.hpp): in the files
-// *_fields.cpp, telemetry_json.cpp and timeline_json.cpp. Internal to lib/report.
+// Records of a result file that tables of fields describe (fields.hpp), in *_fields.cpp,
+// telemetry_json.cpp and timeline_json.cpp. Internal to lib/report.
 #pragma once
 
 #include "lib/report/capability_json.hpp"
@@ -26,7 +26,7 @@ struct Kind<Mode> {
   static JsonValue schema(JsonValue&) { return type_schema("string"); }
 };
 
-// An empty object where a device was not calibrated.
+// A capability, written as an empty object if the device was not calibrated.
 struct KnownCapability {
   static JsonValue write(const std::optional<Capability>& capability) {
     return capability_json(capability);
@@ -68,10 +68,10 @@ const Description<Timeline>& description<Timeline>();
 template <>
 const Description<TelemetryFigures>& description<TelemetryFigures>();
 
-// Refuses a fault of a disturbed sample that is not there.
+// Rejects a fault that refers to a missing invalidated sample.
 void check_sample(const JsonReader& json, const Fault& fault, std::size_t disturbed);
 
-// Saturates where nothing can be predicted: see from_seconds().
+// A predicted time, which saturates if nothing can be predicted: see from_seconds().
 using Prediction = Duration<std::numeric_limits<std::int64_t>::max()>;
 
 }  // namespace mgpu

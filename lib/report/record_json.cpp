@@ -1,5 +1,5 @@
-// Report <-> JSON: header and limits; the fields are in record_fields.cpp. Unknown keys are
-// skipped, so that files of newer minor versions stay readable; missing ones are errors.
+// Report <-> JSON: header and limits; record_fields.cpp has the fields. Unknown keys are ignored,
+// so that files of newer minor versions stay readable; missing ones are errors.
 #include "lib/report/record_json.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +23,8 @@ namespace mgpu {
 
 namespace {
 
-// A trace lays the cases of a report end to end: together they must stay what 64 bits hold.
+// Checks the total length: a trace shows the cases of a report one after another, and their times
+// must fit into 64 bits.
 void check_length(const Report& report) {
   constexpr std::int64_t most = 4'000'000'000'000'000'000;  // 126 years
   std::int64_t whole = 0;
@@ -58,7 +59,7 @@ Report read_report_value(const JsonReader& json) {
 
 std::string result_schema() { return schema_document<Report>(kResultId, "mgpu-bench result file"); }
 
-// The published schemas: of described records, and those that were compiled in.
+// The published schemas: those of described records, and embedded files.
 
 namespace {
 
@@ -66,7 +67,7 @@ struct DescribedSchema {
   std::string_view name;
   std::string (*text)();
 };
-// Lists the schemas that follow from tables of fields.
+// The schemas that follow from tables of fields.
 constexpr DescribedSchema kDescribed[] = {
     {"calibrate", calibrate_schema}, {"compare", comparison_schema}, {"devices", devices_schema},
     {"links", links_schema},         {"list", list_schema},          {"plan", plan_schema},

@@ -12,12 +12,13 @@
 
 namespace mgpu {
 
-// Keys in the order of the schema; non-finite numbers become null; invalid UTF-8 is replaced.
+// Writes keys in the order of the schema; non-finite numbers become null; invalid UTF-8 is
+// replaced.
 nlohmann::ordered_json to_json(const Report& report);
 std::string to_json_text(const Report& report);
 
-// Throws Error(input) naming the file and what is wrong with it: not JSON, another schema, a newer
-// schema_version, a missing field.
+// Throws Error(input) that names the file and what is wrong with it: not JSON, another schema, a
+// newer schema_version, a missing field.
 Report read_report(const std::filesystem::path& file);
 Report report_from_json(nlohmann::ordered_json json);
 

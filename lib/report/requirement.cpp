@@ -108,7 +108,7 @@ std::vector<const RunRecord*> in_scope(const Report& report, const std::string& 
   return runs;
 }
 
-// Returns why a value that reaches the bound does not show that it is reached; empty: it does.
+// Returns why a value that reaches the bound is too uncertain; empty: it is certain.
 std::string undecided(const RunRecord& run, const Requirement& r) {
   const MetricInfo* metric = find_metric(r.metric);
   const auto interval = metric != nullptr ? interval_of(run, *metric) : std::nullopt;
@@ -118,7 +118,7 @@ std::string undecided(const RunRecord& run, const Requirement& r) {
   return fmt::format("its 95 % interval is {:.4g} to {:.4g}", interval->low, interval->high);
 }
 
-// Returns why the metric cannot be what it is; empty where it can.
+// Returns why the metric is impossible; empty: it is possible.
 std::string impossible(const RunRecord& run, const std::string& metric) {
   for (const DoubtfulMetric& doubt : doubtful_metrics(run))
     if (doubt.beyond_noise && metric == doubt.metric->name) return "it is " + doubt.reason;

@@ -1,4 +1,4 @@
-// Grouping the runs of a report into tables.
+// Groups the runs of a report into tables.
 #include "lib/report/run_groups.hpp"
 
 #include <fmt/format.h>
@@ -14,8 +14,8 @@ namespace mgpu {
 
 namespace {
 
-// A parameter is shown where runs of the same strategy in the group differ in it; of `auto` what it
-// chose.
+// Returns the strategy, with the parameters in which runs of the same strategy in the group differ,
+// and with the choice of `auto`.
 std::string label_of(const RunRecord& run, const std::vector<const RunRecord*>& runs) {
   std::string label = run.strategy;
   for (const auto& [name, value] : run.strategy_params) {
@@ -30,7 +30,8 @@ std::string label_of(const RunRecord& run, const std::vector<const RunRecord*>& 
   return run.plan.chosen ? fmt::format("{} ({})", label, run.plan.chosen->strategy) : label;
 }
 
-constexpr double kTooWide = 0.25;  // of the median: half an interval that is wider leaves no order
+// Largest half interval, as a share of the median, with which a row can be ranked.
+constexpr double kTooWide = 0.25;
 
 bool can_be_ranked(const RunRecord& run) {
   const auto width = static_cast<double>((run.time.ci95_high - run.time.ci95_low).count());
@@ -39,7 +40,7 @@ bool can_be_ranked(const RunRecord& run) {
          impossible_speedup(run, true).empty();
 }
 
-// `exact`: on a virtual clock, where equal cases take equal times.
+// Ranks the rows. `exact`: on a virtual clock, where equal cases take equal times.
 void rank(RunGroup& group, bool exact) {
   group.ranks.assign(group.runs.size(), Rank::none);
   const RunRecord* best = nullptr;
@@ -56,7 +57,7 @@ void rank(RunGroup& group, bool exact) {
     }
   }
   const auto unknown = std::count(group.ranks.begin(), group.ranks.end(), Rank::unknown);
-  if (best == nullptr || 2 * unknown > ok) return;  // a few left over from many make no order
+  if (best == nullptr || 2 * unknown > ok) return;  // a few of many rows make no ranking
   std::size_t sharing = 0;
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
     const RunRecord& run = *group.runs[k];
@@ -67,7 +68,7 @@ void rank(RunGroup& group, bool exact) {
     group.ranks[k] = Rank::shared;
     ++sharing;
   }
-  // A row that may be faster for all that is known leaves no winner either.
+  // An unranked row that may be faster also prevents a single winner.
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
     const Summary& time = group.runs[k]->time;
     group.doubted |= group.ranks[k] == Rank::unknown &&
@@ -94,7 +95,7 @@ bool follows_size(const Report& report, const RunRecord& run, const std::string&
   if (usual == defaults->second.end() || usual->second != ParamValue(kSameAsSize) ||
       value == run.params.end())
     return false;
-  // The size is the number that has no default.
+  // The size is the number without a default.
   return std::any_of(run.params.begin(), run.params.end(), [&](const auto& param) {
     return param.second == value->second && !defaults->second.contains(param.first);
   });
@@ -114,7 +115,8 @@ bool Titles::is_named(const RunRecord& run, const std::string& name,
 
 std::string Titles::of(const RunRecord& run) const {
   std::string title = run.suite;
-  // Sizes first, the sides of a cube as cols=inner=rows=2^13: what a table is looked for by.
+  // Numbers first, because readers look for a table by its size; equal ones together, as in
+  // cols=inner=rows=2^13 for a cube.
   std::vector<std::pair<std::string, std::string>> numbers;  // names, value
   for (const auto& [name, value] : run.params) {
     if (std::holds_alternative<std::string>(value) || !is_named(run, name, value)) continue;

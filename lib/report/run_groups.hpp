@@ -1,5 +1,4 @@
-// The runs of a report that belong into one table, and how they are called there. Internal to
-// lib/report.
+// Groups the runs of a report into tables and names them. Internal to lib/report.
 #pragma once
 
 #include <map>
@@ -11,55 +10,56 @@
 
 namespace mgpu {
 
-// What the runs of one report are called above their tables: the sizes, and the parameters that are
-// not as by default or differ between runs of the suite. Of a file without defaults every
-// parameter. Refers to the report.
+// Titles of the tables of a report: the sizes, and the parameters that differ from their defaults
+// or between runs of the suite. A file without defaults gets all parameters. Refers to the report.
 class Titles {
  public:
   explicit Titles(const Report& report);
-  std::string of(const RunRecord& run) const;  // "merkle leaves=2^20 tree=rfc6962, resident"
+  // Returns "merkle leaves=2^20 tree=rfc6962, resident".
+  std::string of(const RunRecord& run) const;
 
  private:
   bool is_named(const RunRecord& run, const std::string& name, const ParamValue& value) const;
 
   const Report& report_;
-  std::map<std::string, std::set<std::string>> varying_;  // by suite
+  // Parameters that differ between runs, by suite.
+  std::map<std::string, std::set<std::string>> varying_;
 };
 
-// Whether this number of the run is that of its size, as it is unless it is given: the sides of a
+// Tells whether this number of the run equals its size, which is its default, like the sides of a
 // square.
 bool follows_size(const Report& report, const RunRecord& run, const std::string& name);
 
-// How the rows of a table stand to each other.
+// The rank of a row in its table.
 enum class Rank {
   none,    // not ok, or slower than the fastest
   alone,   // the fastest by more than the noise
-  shared,  // one of several that are fastest: their intervals do not tell them apart
-  unknown  // its time varies too much, was measured too seldom, or makes a speed-up that cannot be:
-           // where it stands is not known
+  shared,  // one of several that are fastest: their intervals overlap
+  // Its time varies too much, has too few samples, or gives an impossible speed-up.
+  unknown
 };
 
-// Runs of one suite, parameters and mode, in the order of the report.
+// Runs of the same suite, parameters and mode, in the order of the report.
 struct RunGroup {
   std::string title;
   std::vector<const RunRecord*> runs;
-  std::vector<std::string>
-      labels;  // "dynamic", or "dynamic:chunks=32" where two differ only by that; "auto (dynamic)"
+  // "dynamic", or "dynamic:chunks=32" if two differ only by that; "auto (dynamic)".
+  std::vector<std::string> labels;
   std::vector<Rank> ranks;
-  bool doubted = false;  // a row that cannot be ranked may be faster than those of the first place
-  const RunRecord* best = nullptr;  // of the rows that are ok the one of least median, the first of
-                                    // equals; null when none is
+  bool doubted = false;  // a row that cannot be ranked may be faster than the first place
+  // The first of the rows that are ok with the least median; null when none is ok.
+  const RunRecord* best = nullptr;
 
-  // Rows of that rank, by their places in `runs`; the fastest first.
+  // Returns the rows with that rank, as indices into `runs`, fastest first.
   std::vector<std::size_t> ranked(Rank rank) const;
 };
 
-inline constexpr std::size_t kFewestRanked = 3;  // samples: of fewer the interval says nothing
+inline constexpr std::size_t kFewestRanked = 3;  // samples: the interval of fewer says nothing
 
-// Medians whose 95 % intervals meet are not told apart.
+// Tells whether medians are distinguishable: whether their 95 % intervals do not overlap.
 bool told_apart(const Summary& a, const Summary& b);
 
-// The groups point into `report`.
+// Groups the runs; the groups point into `report`.
 std::vector<RunGroup> group_runs(const Report& report);
 
 }  // namespace mgpu

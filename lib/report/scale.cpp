@@ -10,7 +10,7 @@ namespace mgpu {
 
 namespace {
 
-// At least three significant digits for the smallest value; no more than four decimals.
+// Returns the decimals that give the smallest value three significant digits, at most four.
 int decimals_for(double smallest) {
   if (!(smallest > 0)) return 2;
   return std::clamp(2 - static_cast<int>(std::floor(std::log10(smallest))), 0, 4);

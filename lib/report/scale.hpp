@@ -1,5 +1,5 @@
-// Numbers in the cells of tables, and one unit for a whole column of them, so that they can be
-// compared by eye. Internal to lib/report.
+// Numbers in the cells of tables, with one unit per column, so that they can be compared by eye.
+// Internal to lib/report.
 #pragma once
 
 #include <optional>
@@ -9,17 +9,17 @@ namespace mgpu {
 
 struct Scale {
   double factor = 1;
-  std::string prefix;  // "ms"; of a rate "G", to stand before its unit
+  std::string prefix;  // "ms"; of a rate "G", before its unit
   int decimals = 0;
   std::string format(double value) const;
 };
 
-// By the smallest value, which keeps three significant digits where four decimals allow it.
+// Returns the unit for the smallest value, with three significant digits if four decimals suffice.
 Scale time_scale(double smallest_ns);
-// Decimals by the smallest value, unit by the largest.
+// Returns decimals for the smallest value and the unit for the largest.
 Scale rate_scale(double smallest, double largest);
 
-// The value times the factor; "-" where it is not known, or not finite.
+// Returns the value times the factor; "-" if it is unknown or not finite.
 std::string number_cell(const std::optional<double>& value, int decimals, double factor = 1);
 
 }  // namespace mgpu

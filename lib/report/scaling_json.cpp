@@ -11,7 +11,7 @@
 namespace mgpu {
 namespace {
 
-// The part of a sample for which one resource of node 0 was in use that was so for longest.
+// Returns the busiest resource of node 0 and the share of the sample for which it was in use.
 std::string busiest(const ScalingRow& row) {
   if (row.time <= Nanos{}) return "-";
   const std::pair<Nanos, const char*> uses[] = {

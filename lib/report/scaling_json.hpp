@@ -11,7 +11,7 @@ namespace mgpu {
 
 struct ScalingReport {
   std::string tool, source, suite, unit;  // unit: of rates
-  double ops = 1;                         // of an item, in it
+  double ops = 1;                         // per item, in this unit
   Items granularity = 1;
   std::vector<ScalingRow> rows;
 };
@@ -19,7 +19,8 @@ struct ScalingReport {
 std::string scaling_json(const ScalingReport& report);
 std::string scaling_schema();
 
-// One a mode: a row a strategy and number of nodes, with strong scaling beside weak.
+// Returns one table per mode with a row per strategy and number of nodes, and strong scaling next
+// to weak.
 std::string scaling_tables(const ScalingReport& report, const TableStyle& style);
 
 }  // namespace mgpu

@@ -1,5 +1,5 @@
-// Scenarios in files: written by hand (schema "scenario") or taken from a result file whose records
-// carry estimates.
+// Scenarios in files: written by hand (schema "scenario"), or taken from a result file whose
+// records have estimates.
 #pragma once
 
 #include <filesystem>
@@ -10,25 +10,27 @@
 
 namespace mgpu {
 
-// Throws Error(input) naming the file, the key and what is expected: unknown keys too, since a
+// Throws Error(input) that names the file, the key and what is expected, also for unknown keys: a
 // misspelt one would change the question.
 Scenario read_scenario(const std::filesystem::path& file);
 
-Scenario scenario_from_json(nlohmann::ordered_json json);  // likewise, without the file's name
+// Throws like read_scenario, without the file's name.
+Scenario scenario_from_json(nlohmann::ordered_json json);
 
-// Well-formed numbers may still ask for a session that never ends. Each device alone is a case of
-// it, so that what they take and make is added up. Throws Error(input).
+// Rejects scenarios whose well-formed numbers give a session that never ends. Each device alone is
+// one of its cases, so that their times and results are added up. Throws Error(input).
 void check_extent(const Scenario& scenario);
 
-// How the devices of a case are: as it was estimated, or that corrected by how long its median
-// sample took. Strategies are given what they were given then.
+// Speeds of the devices of a case: as estimated, or corrected by the time of its median sample.
+// Strategies get the original estimates either way.
 enum class Figures { predicted, measured };
 
-// The devices and the work of one case of a result. Of a case that was not measured, or in which a
-// device failed, as predicted. Throws Error(input) when its record carries no estimates.
+// Returns the devices and the work of one case of a result. A case that was not measured, or in
+// which a device failed, uses predicted figures. Throws Error(input) if its record has no
+// estimates.
 Scenario scenario_of(const Report& report, std::size_t run, Figures figures);
-// The first case with the most devices at work among those that carry estimates. Throws
-// Error(input) when none does.
+// Returns the first case with the most working devices among those with estimates. Throws
+// Error(input) if there is none.
 std::size_t largest_estimated_run(const Report& report);
 
 }  // namespace mgpu

@@ -19,9 +19,9 @@ namespace mgpu {
 namespace {
 
 constexpr std::size_t kFewestSizes = 3;
-constexpr std::size_t kPredicted[] = {2, 4, 8};  // devices
-constexpr double kSure =
-    0.03;  // of a prediction: what is predicted closer than that is not told apart
+constexpr std::size_t kPredicted[] = {2, 4, 8};  // numbers of devices
+// A predicted difference below this share is not distinguishable.
+constexpr double kSure = 0.03;
 
 bool is_gpu(const Report& report, const std::string& id) {
   const auto found =
@@ -30,7 +30,7 @@ bool is_gpu(const Report& report, const std::string& id) {
   return found != report.devices.end() && !found->device.is_cpu();
 }
 
-// What goes with the size: numbers that the runs differ in.
+// Returns the parameters of the size: numbers in which the runs differ.
 std::vector<std::string> varying_params(const std::vector<const RunRecord*>& runs) {
   std::set<std::string> names;
   for (const RunRecord* run : runs)
@@ -46,7 +46,7 @@ std::vector<std::string> varying_params(const std::vector<const RunRecord*>& run
   return {names.begin(), names.end()};
 }
 
-// The sides of a cube are one size, others are shown one beside the other.
+// Returns the size as text: one number if all are equal, as the sides of a cube, else all of them.
 std::string size_of(const RunRecord& run, const std::vector<std::string>& names) {
   std::vector<std::string> values;
   for (const std::string& name : names) {
@@ -58,7 +58,7 @@ std::string size_of(const RunRecord& run, const std::vector<std::string>& names)
   return one && !values.empty() ? values.front() : fmt::format("{}", fmt::join(values, " x "));
 }
 
-// Would more devices be given work? Of a strategy that this build does not have nothing is known.
+// Tells whether the strategy would use more devices; false for a strategy that this build lacks.
 bool splits(const RunRecord& run) {
   const auto all = all_strategies();
   const auto found = std::find_if(
@@ -70,15 +70,15 @@ void take_faster(std::optional<SweepCell>& cell, const Summary& time) {
   if (!cell || time.median < cell->time.median) cell = SweepCell{time, true};
 }
 
-// The device of the run that is fastest alone.
+// Takes the run's fastest single-device baseline.
 void take_alone(const RunRecord& run, std::optional<SweepCell>& cell) {
   for (const PerDevice& device : run.per_device)
     if (!device.alone_samples.empty()) take_faster(cell, summarise(device.alone_samples));
 }
 
-// On `count` devices like those of the run, which are repeated in turn: by how much longer or
-// shorter than on its own they are predicted to take, times what it took. None where the strategy
-// or a rate is not known.
+// Predicts the time on `count` devices like those of the run, repeated in turn: the run's time,
+// scaled by the ratio of the predictions for `count` devices and for its own. None if the strategy
+// or a rate is unknown.
 std::optional<Nanos> predicted_on(std::size_t count, const RunRecord& run) {
   const std::vector<DeviceEstimate>& known = run.plan.estimates.devices;
   if (known.empty() || !run.plan.work || run.status != Status::ok) return std::nullopt;
@@ -99,14 +99,14 @@ std::optional<Nanos> predicted_on(std::size_t count, const RunRecord& run) {
     if (!run.plan.predicted || *run.plan.predicted <= Nanos{}) return time;
     return from_seconds(seconds(time) * seconds(run.time.median) / seconds(*run.plan.predicted));
   } catch (const Error&) {
-    return std::nullopt;  // a strategy this build does not have, or one that cannot place the work
+    return std::nullopt;  // unknown strategy, or one that cannot place the work
   }
 }
 
 void predict_missing(const std::vector<const RunRecord*>& runs,
                      const std::vector<std::string>& names, SizeSweep& sweep) {
   for (SweepRow& row : sweep.rows) {
-    const RunRecord* best = nullptr;  // on the most devices
+    const RunRecord* best = nullptr;  // the run with the most devices
     for (const RunRecord* run : runs) {
       const bool of_row = run->status == Status::ok && size_of(*run, names) == row.size &&
                           !run->plan.estimates.devices.empty() && splits(*run);
@@ -169,7 +169,7 @@ SizeSweep sweep_of(const Report& report, const std::vector<const RunRecord*>& ru
   std::stable_sort(sweep.rows.begin(), sweep.rows.end(),
                    [](const SweepRow& a, const SweepRow& b) { return a.ops < b.ops; });
   if (predicts) predict_missing(runs, names, sweep);
-  for (std::size_t k = sweep.counts.size(); k-- > 1;) {  // what nothing is known of is no column
+  for (std::size_t k = sweep.counts.size(); k-- > 1;) {  // drops columns without any cell
     if (std::any_of(sweep.rows.begin(), sweep.rows.end(),
                     [&](const SweepRow& row) { return row.cells[k].has_value(); }))
       continue;
@@ -180,7 +180,7 @@ SizeSweep sweep_of(const Report& report, const std::vector<const RunRecord*>& ru
   return sweep;
 }
 
-// Which of the smaller counts is fastest; none: nothing is known of any.
+// Returns the fastest of the smaller counts; none: no cell is known.
 const SweepCell* best_below(const SweepRow& row, std::size_t k) {
   const SweepCell* best = nullptr;
   for (std::size_t i = 0; i < k; ++i) {
@@ -223,7 +223,7 @@ bool is_sweep(const Report& report) {
 std::vector<std::string> sweep_sentences(const SizeSweep& sweep) {
   std::vector<std::string> sentences;
   for (std::size_t k = 1; k < sweep.counts.size(); ++k) {
-    std::optional<std::size_t> from;  // the first row of those at the end that all pay
+    std::optional<std::size_t> from;  // the first row from which on this count is always faster
     const SweepRow* not_yet = nullptr;
     bool measured = true, known = false;
     for (std::size_t n = sweep.rows.size(); n-- > 0;) {

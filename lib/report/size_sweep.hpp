@@ -1,5 +1,5 @@
-// What one problem in several sizes says: how the rate goes with the size, and from which size on
-// more devices pay.
+// Summarises one problem in several sizes: how the rate depends on the size, and from which size on
+// more devices are faster.
 #pragma once
 
 #include <optional>
@@ -12,42 +12,43 @@
 
 namespace mgpu {
 
-// One size on some number of devices.
+// Time of one size on some number of devices.
 struct SweepCell {
   Summary time;
-  bool measured =
-      true;  // false: predicted for devices like those there are; `time` is then one number
+  // False: predicted for devices like the present ones; `time` is then a single number.
+  bool measured = true;
 };
 
 struct SweepRow {
   std::string size;  // "2^20", "4096"
   double ops = 0;
-  std::vector<std::optional<SweepCell>>
-      cells;  // by SizeSweep::counts; none: not measured, and not known
+  // Cells by SizeSweep::counts; none: neither measured nor predictable.
+  std::vector<std::optional<SweepCell>> cells;
 };
 
-// One suite in one mode. Of several strategies the fastest counts.
+// One suite in one mode. The fastest strategy counts.
 struct SizeSweep {
   std::string title;      // "merkle, resident"
-  std::string size_name;  // "leaves"; "cols=inner=rows" where several go together
+  std::string size_name;  // "leaves"; "cols=inner=rows" if several vary together
   std::string rate_unit;
-  std::vector<std::size_t> counts;  // ascending; 1 is the device that is fastest alone
-  std::vector<SweepRow> rows;       // by work, the least first
-  std::string bound;                // why larger counts are not predicted, if they are not
+  std::vector<std::size_t> counts;  // ascending; 1 is the fastest single device
+  std::vector<SweepRow> rows;       // ascending by work
+  std::string bound;                // why larger counts are not predicted; empty: they are
 };
 
-// Of every suite and mode with three sizes or more. Counts that were not measured, up to 8, are
-// predicted where that takes nothing that is not known: resident samples of GPUs.
+// Returns a sweep for every suite and mode with three sizes or more. Counts up to 8 that were not
+// measured are predicted if everything needed is known: resident samples of GPUs.
 std::vector<SizeSweep> size_sweeps(const Report& report);
 
-// Were its sizes asked for as a sweep? Its sentences then stand for those of every table.
+// Tells whether the sizes were requested as a sweep, whose sentences then replace those of every
+// table.
 bool is_sweep(const Report& report);
 
-// For each count above 1 from which size on it is faster than any smaller one, by more than the
-// noise, at that and all larger sizes: "2 devices pay from 2^19 leaves on".
+// Returns, for each count above 1, from which size on it is faster than any smaller count, by more
+// than the noise, at that and all larger sizes.
 std::vector<std::string> sweep_sentences(const SizeSweep& sweep);
 
-// Tables with their sentences; empty where there is no sweep.
+// Returns tables with their sentences; empty without a sweep.
 std::string sweep_tables(const Report& report, const TableStyle& style);
 
 }  // namespace mgpu

@@ -1,5 +1,5 @@
-// Tables of runs; those of devices are in device_table.cpp. How text is laid out is in
-// text_table.cpp, the closing words are in closing_words.cpp.
+// Tables of runs. device_table.cpp has those of devices, text_table.cpp the layout of text,
+// closing_words.cpp the summary.
 #include "lib/report/table_writer.hpp"
 
 #include <fmt/format.h>
@@ -25,12 +25,12 @@ constexpr const char* kNotOk = "\x1b[31m";
 struct GroupScales {
   Scale time, rate;
   std::string rate_unit;
-  std::size_t half_width = 0;    // of the longest half interval of a time
-  std::size_t spread_width = 0;  // of the longest spread of a time
+  std::size_t half_width = 0;    // width of the longest half interval of a time
+  std::size_t spread_width = 0;  // width of the longest spread of a time
 };
 
-// Whether half of the 95 % interval of the time says the same of both sides: hardly anything of
-// either, or about as much, and less than the time itself.
+// Tells whether half of the 95 % interval describes both sides of the time: both are tiny, or about
+// equal and less than the time itself.
 bool has_half(const Summary& time) {
   constexpr double kHardlyAnything = 0.01, kOneSided = 2;
   const auto median = static_cast<double>(time.median.count()),
@@ -46,8 +46,8 @@ std::string half_of(const RunRecord& run, const Scale& scale) {
   return scale.format(static_cast<double>((run.time.ci95_high - run.time.ci95_low).count()) / 2);
 }
 
-// Returns what follows a time: "± 0.3", half of its 95 % interval, or that interval, "[0.8, 2.9]";
-// nothing where one sample has none.
+// Returns the spread after a time: "± 0.3", half of its 95 % interval, or the interval "[0.8,
+// 2.9]"; empty for a single sample.
 std::string spread_of(const RunRecord& run, const GroupScales& scales) {
   const Summary& time = run.time;
   if (time.n < 2) return "";
@@ -91,8 +91,8 @@ std::string largest_residue(const RunRecord& run) {
   return fmt::format("{:.1f}", worst / makespan * 100);
 }
 
-// What is wrong with a row: what the record says, faults, times that are not known, and samples too
-// few for compare to test. Those of a virtual clock are all alike.
+// Returns the warnings of a row: those of the record, faults, unknown times, and too few samples
+// for compare to test, except on a virtual clock, where all samples are equal.
 std::vector<std::string> warnings_of(const RunRecord& run, bool simulated) {
   constexpr std::size_t kFewSamples = 5;
   std::vector<std::string> warnings = run.warnings;
@@ -120,15 +120,15 @@ const char* mark_of(Rank rank) {
   return "";
 }
 
-// The median over the samples, as compare has it: the record's own is that of one sample.
+// Returns the median over the samples, as compare does: the record's own figure is of one sample.
 std::optional<double> imbalance_percent(const RunRecord& run) {
   const auto ratio = case_figure(run, Compared::imbalance);
   return ratio ? std::optional((*ratio - 1) * 100) : std::nullopt;
 }
 
-// Says "passed", or "2 of 20" if not all samples were checked.
+// Returns "passed", or "2 of 20" if not all samples were checked.
 std::string verified_cell(const RunRecord& run) {
-  const std::size_t checked = run.verify.checked;  // 0: by an older version, which did not say
+  const std::size_t checked = run.verify.checked;  // 0: an older version wrote it
   if (run.verify.status != VerifyStatus::passed || checked == 0 || checked >= run.samples.size())
     return to_string(run.verify.status);
   return fmt::format("{} of {}", checked, run.samples.size());
@@ -141,7 +141,7 @@ std::string time_cell(const RunRecord& run, const GroupScales& scales) {
          std::string(scales.spread_width - display_width(spread), ' ');
 }
 
-// What a table shows of a case that was measured, beside who measured it.
+// A column of a measured case, in addition to strategy and devices.
 struct RunColumn {
   TextColumn heading;
   std::function<std::string(const RunRecord&, const GroupScales&)> cell;
@@ -179,9 +179,8 @@ std::vector<RunColumn> run_columns(const GroupScales& in) {
   };
 }
 
-// Those that the style asks for, however wide, or all. There is no result that could be verified
-// where nothing was computed, and nothing to say of exchanges, or chains of stages, where there was
-// none.
+// Returns the columns that the style chooses, however wide, or all. Omits verification if nothing
+// was computed, and columns of exchanges or chains of stages if there was none.
 std::vector<RunColumn> run_columns(const GroupScales& scales, const TableStyle& style,
                                    bool simulated, bool exchanges, bool chains) {
   std::vector<RunColumn> columns = run_columns(scales);
@@ -197,7 +196,7 @@ std::vector<RunColumn> run_columns(const GroupScales& scales, const TableStyle& 
   return columns;
 }
 
-// `mark`: that of the rank, "!" for one with warnings.
+// `mark`: of the rank, or "!" for a row with warnings.
 TextRow run_row(const RunRecord& run, const std::string& label, const std::string& mark,
                 const std::vector<RunColumn>& columns, const GroupScales& scales) {
   TextRow row{{mark, label, devices_text(run)}};
@@ -227,7 +226,7 @@ bool is_unranked(const std::string& warning) {
   return warning == kTooFew || warning == kTooVaried || warning == kImpossible;
 }
 
-// "! equal, dynamic: 3 samples only": what is wrong with rows, each thing once.
+// Returns lines such as "! equal, dynamic: 3 samples only": the warnings of rows, each once.
 std::string warning_lines(const RunGroup& group, bool simulated, std::size_t width) {
   const auto counts = [&](const RunRecord* run) {
     return run->devices.size() != group.runs.front()->devices.size();
@@ -252,7 +251,7 @@ std::string warning_lines(const RunGroup& group, bool simulated, std::size_t wid
   return out;
 }
 
-// Names of columns that have no room are added to `hidden`.
+// Appends the names of columns without room to `hidden`.
 std::string run_table(const RunGroup& group, bool simulated, const TableStyle& style,
                       std::vector<std::string>& hidden) {
   const GroupScales scales = scales_of(group);
@@ -269,8 +268,8 @@ std::string run_table(const RunGroup& group, bool simulated, const TableStyle& s
       {"", "", false, 0, false}, {"strategy", "", false, 0, true}, {"dev", "", true, 0, false}};
   for (const RunColumn& column : columns) headings.push_back(column.heading);
   const auto is_ok = [](const RunRecord* run) { return run->status == Status::ok; };
-  const bool lone =
-      std::count_if(group.runs.begin(), group.runs.end(), is_ok) == 1;  // it is faster than nothing
+  // A single row is faster than nothing.
+  const bool lone = std::count_if(group.runs.begin(), group.runs.end(), is_ok) == 1;
   std::vector<TextRow> rows;
   for (std::size_t k = 0; k < group.runs.size(); ++k)
     rows.push_back(run_row(*group.runs[k], group.labels[k],
@@ -283,7 +282,7 @@ std::string run_table(const RunGroup& group, bool simulated, const TableStyle& s
          warning_lines(group, simulated, std::max(style.width, 20u));
 }
 
-// What has no room in one of them is added to `hidden`.
+// Appends the names of columns without room in one of the tables to `hidden`.
 std::vector<std::string> tables_of(const Report& report, const TableStyle& style,
                                    std::vector<std::string>& hidden) {
   const bool simulated = report.environment.contains("simulated");

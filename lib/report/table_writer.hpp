@@ -1,4 +1,4 @@
-// Tables for a terminal: aligned text with units. Scripts read JSON, never these.
+// Tables for a terminal: aligned text with units. Scripts should read JSON instead.
 #pragma once
 
 #include <algorithm>
@@ -15,15 +15,15 @@
 namespace mgpu {
 
 struct TableStyle {
-  unsigned width = 100;  // columns available
-  bool color = false;    // nothing is said by colour alone
-  bool wraps = false;    // prose is broken at the width: a person reads it, not a program
-  std::vector<std::string> columns =
-      {};  // of run_column_names(), those of run_tables() besides strategy and devices, however
-           // wide; likewise of comparison_column_names(); empty: as many as there is room for
+  unsigned width = 100;  // columns of the terminal
+  bool color = false;    // colour never carries information alone
+  bool wraps = false;    // breaks prose at the width, for a person instead of a program
+  // Names of run_column_names() to show in run_tables() besides strategy and devices, however wide,
+  // or of comparison_column_names(); empty: as many as fit.
+  std::vector<std::string> columns = {};
 };
 
-// `measured`: by device; columns for it appear when something is known of one of them.
+// Returns the devices. `measured`: by device; its columns appear if any device has figures.
 std::string device_table(std::span<const Device> devices, const TableStyle& style,
                          std::span<const std::optional<Capability>> measured = {});
 
@@ -31,57 +31,57 @@ struct CalibrationRow {
   Device device;
   std::optional<Capability> capability;
   std::optional<Bytes> free_memory;
-  std::string from;  // "measured", "cached"; why there is none
+  std::string from;  // "measured", "cached", or why there are no figures
 };
-// Everything that was measured of each device alone. Transfers are those of pinned memory unless
-// the column says otherwise.
+// Returns all figures of each device alone. Transfers use pinned memory unless the column says
+// otherwise.
 std::string calibration_table(std::span<const CalibrationRow> calibrated, const TableStyle& style);
 
 struct SuiteRateRow {
   std::string suite, device, rate;  // "merkle", "0:0", "2.5 Mnodes/s"
-  Nanos slice;                      // what each slice takes besides; 0: too little to be measured
+  Nanos slice;                      // additional time per slice; 0: too short to measure
   std::string from;
 };
-// What each suite was measured to reach on each device.
+// Returns the measured rate of each suite on each device.
 std::string suite_rate_table(std::span<const SuiteRateRow> rates, const TableStyle& style);
 
-// What each pair of devices carries; ids in the order of `links`. `from`: where the figures come
-// from.
+// Returns the link of each pair of devices, with ids in the order of `links`. `from`: origin of the
+// figures.
 std::string peer_links_table(std::span<const Device> devices, const PeerLinks& links,
                              const std::string& from, const TableStyle& style);
 
-// One table per suite, parameters, mode; one row per strategy and device set: time with its spread,
-// rate, speed-up, efficiency, balance, bottleneck, verification. The row that is fastest by more
-// than the noise is marked with '*', several that share the first place with '=', one that cannot
-// be ranked with '?', one that something is wrong with '!'. Below them which columns had no room,
-// what became of devices that failed, and devices that were measured under a handicap.
+// Returns one table per suite, parameters and mode, with one row per strategy and device set: time
+// with its spread, rate, speed-up, efficiency, balance, bottleneck, verification. Marks of rows:
+// '*' fastest by more than the noise, '=' one of several that share the first place, '?' cannot be
+// ranked, '!' has a warning. Below the tables: hidden columns, faults, and throttled devices.
 std::string run_tables(const Report& report, const TableStyle& style);
-// The same in pieces, for who prints a table as soon as its rows are there: each table, and what
-// comes below the last one.
+// Return the same in pieces, for printing a table as soon as its rows are there: each table, and
+// the text below the last one.
 std::vector<std::string> separate_run_tables(const Report& report, const TableStyle& style);
 std::string below_run_tables(const Report& report, const TableStyle& style);
-// "time", "rate", ...: what a user chooses columns by, in their order.
+// Returns the names by which a user chooses columns ("time", "rate", ...), in their order.
 std::vector<std::string> run_column_names();
-// "balance" for perfect_balance, "transfers" for free_transfers: what people are shown of the names
-// of what-ifs.
+// Returns the name of a what-if for people: "balance" for perfect_balance, "transfers" for
+// free_transfers.
 std::string what_if_word(const std::string& name);
-// "measured 2026-11-23T16:35:23Z on HOST with mgpu-bench 0.2.0"; simulated where no device was;
-// empty where the file has no date.
+// Returns "measured 2026-11-23T16:35:23Z on HOST with mgpu-bench 0.2.0", or that it was simulated;
+// empty if the file has no date.
 std::string measured_words(const Report& report);
-// Lines longer than the width broken between words, what follows `indent` columns in. Unchanged
-// unless the style wraps.
+// Breaks lines longer than the width between words, and indents continuations by `indent` columns.
+// Returns the text unchanged unless the style wraps.
 std::string wrapped_prose(const std::string& text, const TableStyle& style, std::size_t indent);
 struct SummaryLine {
   std::string title, text;
 };
-// Returns what won in each table, by how much, and what holds it back; of a sweep of sizes from
-// which size on more devices are faster. What a result file has under "summary".
+// Returns the "summary" of a result file: what won in each table, by how much, and the bottleneck;
+// for a sweep of sizes, from which size on more devices are faster.
 std::vector<SummaryLine> summary_of(const Report& report);
-// One closing paragraph per table: what won, by how much, what holds it back, what was lost and
-// what that cost.
+// Returns the summary as one paragraph per table: what won, by how much, the bottleneck, and faults
+// with their cost.
 std::string closing_words(const Report& report);
 
-// Collects notes on rows of a table, each once, with the rows it is about. Internal to lib/report.
+// Collects notes on the rows of a table, each once, with the rows it is about. Internal to
+// lib/report.
 class RowNotes {
  public:
   void add(const std::string& what, const std::string& row) {
@@ -91,8 +91,8 @@ class RowNotes {
     if (std::find(at->second.begin(), at->second.end(), row) == at->second.end())
       at->second.push_back(row);
   }
-  // f(what, "equal, dynamic and guided") in the order of their first rows; "all" for several that
-  // are all `of` rows there are.
+  // Calls f(what, "equal, dynamic and guided") in the order of their first rows; with "all" if a
+  // note is about all `of` rows and these are several.
   template <typename F>
   void each(std::size_t of, F f) const {
     for (const auto& [what, rows] : notes_)

@@ -8,7 +8,7 @@ namespace mgpu {
 
 class JsonReader;
 
-// The telemetry of a timeline; absent where nothing was read.
+// Write and read the telemetry of a timeline; absent if nothing was read.
 void put_points(const std::vector<TelemetryPoint>& points, JsonValue& timeline);
 std::vector<TelemetryPoint> read_points(const JsonReader& timeline);
 

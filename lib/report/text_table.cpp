@@ -1,4 +1,4 @@
-// Fitting a table into a width: long names are cut to 20 columns first, then whole columns go, the
+// Fits a table into a width: first cuts long names to 20 columns, then drops whole columns, the
 // least important first.
 #include "lib/report/text_table.hpp"
 
@@ -46,7 +46,7 @@ void erase_column(std::size_t k, std::vector<TextColumn>& columns, std::vector<T
   columns.erase(columns.begin() + at);
 }
 
-// Drops the least important column; false when all that are left must stay.
+// Drops the least important column; returns false if all columns left must stay.
 bool drop_column(std::vector<TextColumn>& columns, std::vector<TextRow>& rows,
                  std::vector<std::string>& hidden) {
   std::size_t least = columns.size();
@@ -66,8 +66,8 @@ std::string line(const std::vector<TextColumn>& columns, const std::vector<std::
   std::string out;
   for (std::size_t k = 0; k < cells.size(); ++k) {
     if (k > 0) out.append(kGap, ' ');
-    if (cells.size() < columns.size() &&
-        k + 1 == cells.size()) {  // the reason of a row without numbers
+    // A row without numbers ends with its reason.
+    if (cells.size() < columns.size() && k + 1 == cells.size()) {
       const std::size_t used = display_width(out);
       out += shortened(cells[k], width > used + kShortName ? width - used : kShortName);
       break;

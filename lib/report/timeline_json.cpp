@@ -1,6 +1,6 @@
-// Timelines <-> JSON: tables of rows, the columns in the order the writer gives them; further
-// columns of newer files are skipped. A file whose columns are others is refused, so that no number
-// is taken for another.
+// Timelines <-> JSON: tables of rows, with the columns in the order of the writer. Ignores further
+// columns of newer files. Rejects a file with other columns, so that no number is mistaken for
+// another.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -29,11 +29,11 @@ constexpr std::array kSpanColumns = {"device", "state", "begin_ns", "end_ns"};
 constexpr std::array kSliceColumns = {"device", "slice",       "begin",
                                       "end",    "enqueued_ns", "finished_ns"};
 
-constexpr std::array<const char*, 3> kExchangeColumns = {
-    "peer", "path", "arrives"};                // of commands, after the others
-constexpr const char* kRoundColumn = "round";  // of commands, after all others
+// Columns of commands, after the others.
+constexpr std::array<const char*, 3> kExchangeColumns = {"peer", "path", "arrives"};
+constexpr const char* kRoundColumn = "round";  // column of commands, after all others
 
-// One row of a table; cells are read in order.
+// One row of a table, whose cells are read in order.
 class Row {
  public:
   Row(const JsonReader& table, const Json& row, std::size_t number, std::size_t columns)

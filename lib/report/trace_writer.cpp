@@ -1,5 +1,5 @@
-// Report -> Chrome trace-event JSON, appended as text: a document tree of 100,000 events would cost
-// seconds and gigabytes.
+// Writes a report as Chrome trace-event JSON, appended as text: a document tree of 100,000 events
+// would cost seconds and gigabytes.
 #include "lib/report/trace_writer.hpp"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ std::string json_string(std::string_view text) {
   return out;
 }
 
-// Microseconds with three decimals: whole nanoseconds, written exactly.
+// Returns microseconds with three decimals, which are whole nanoseconds, exactly.
 std::string us(Nanos t) { return fmt::format("{}.{:03}", t.count() / 1000, t.count() % 1000); }
 
 class TraceText {
@@ -107,7 +107,7 @@ class TraceText {
     const TracedSample& sample = layout_.shown[r];
     const bool ran = sample.timeline != nullptr &&
                      (sample.timeline->makespan > Nanos{} || !sample.timeline->commands.empty());
-    if (ran) {  // else the result file says why not
+    if (ran) {  // otherwise the result file says why not
       whole(sample, traced_name(run), "case",
             fmt::format(R"("status":"{}","sample":{},"makespan_ns":{})", to_string(run.status),
                         run.sample_index, run.timeline.makespan.count()),
@@ -119,7 +119,8 @@ class TraceText {
     for (std::size_t k = 0; k < run.disturbed.size(); ++k) disturbed(r, k);
   }
 
-  // After the sample shown, in a process of its own; the faults on the device's own tracks, too.
+  // Draws an invalidated sample after the sample shown, in a process of its own, and its faults
+  // also on the device's own tracks.
   void disturbed(std::size_t r, std::size_t k) {
     const RunRecord& run = report_.runs[r];
     const DisturbedSample& lost = run.disturbed[k];
@@ -145,7 +146,7 @@ class TraceText {
     next();
   }
 
-  // The sample on the run's track and on its devices'.
+  // Draws the sample on the run's track and on its devices' tracks.
   void whole(const TracedSample& sample, const std::string& name, const char* category,
              const std::string& args, const std::vector<std::string>& devices) {
     const Timeline& t = *sample.timeline;
@@ -165,7 +166,7 @@ class TraceText {
     arrows(sample);
   }
 
-  // As long as the bounds are wide.
+  // Draws the uncertainty of each node's clock as a slice of that length.
   void clocks() {
     for (const TraceNode& node : layout_.nodes) {
       if (!node.bound || *node.bound <= Nanos{}) continue;
@@ -176,10 +177,10 @@ class TraceText {
     }
   }
 
-  // The next sample begins here.
+  // Moves the begin to the next sample.
   void next() {
-    base_ +=
-        length_ + std::max(Nanos{1000}, length_ / 20);  // the gap holds clock errors apart, too
+    // The gap also separates events with clock errors.
+    base_ += length_ + std::max(Nanos{1000}, length_ / 20);
     length_ = {};
   }
 
@@ -250,8 +251,8 @@ class TraceText {
     }
   }
 
-  // From the last upload of a slice to its first kernel, and from its last kernel to its first
-  // download. A command of no length holds no arrow: importers find no slice open there.
+  // Draws arrows from the last upload of a slice to its first kernel, and from its last kernel to
+  // its first download. Skips commands of length zero: importers find no open slice there.
   void arrows(const TracedSample& sample) {
     const Timeline& t = *sample.timeline;
     constexpr std::size_t none = static_cast<std::size_t>(-1);
@@ -276,13 +277,14 @@ class TraceText {
     exchange_arrows(sample);
   }
 
-  // From the sender's last command to a device before the end of one with which that waited for the
-  // sender, or received; of the same round, as a sender may be one ahead.
+  // Draws an arrow from the sender's last command to a device before the end of one with which that
+  // device waited for the sender, or received. Both must be of the same iteration, as a sender may
+  // be one ahead.
   void exchange_arrows(const TracedSample& sample) {
     const Timeline& t = *sample.timeline;
-    using Between = std::tuple<std::uint32_t, std::uint32_t,
-                               std::optional<std::uint32_t>>;  // sender, receiver, round
-    std::map<Between, std::vector<std::size_t>> sent;          // in order of end
+    // Sender, receiver, iteration.
+    using Between = std::tuple<std::uint32_t, std::uint32_t, std::optional<std::uint32_t>>;
+    std::map<Between, std::vector<std::size_t>> sent;  // values in order of end
     for (std::size_t k = 0; k < t.commands.size(); ++k) {
       const Command& c = t.commands[k];
       if (c.exchange && !c.exchange->arrives && drawn(t, c.started, c.ended).length > Nanos{})
@@ -310,7 +312,7 @@ class TraceText {
     const Drawn source = drawn(t, t.commands[from].started, t.commands[from].ended);
     const Drawn target = drawn(t, t.commands[to].started, t.commands[to].ended);
     const Nanos leave = source.begin + source.length - Nanos{1};  // the last nanosecond inside it
-    if (target.begin < leave) return;  // a clock error: an arrow back in time would explain nothing
+    if (target.begin < leave) return;  // a clock error: an arrow back in time explains nothing
     draw_arrow(sample, from, leave, to, target.begin);
   }
 
@@ -327,7 +329,7 @@ class TraceText {
           what, flows_);
   }
 
-  // To the end of a command that was under way before what it waited for came.
+  // Draws an arrow to the end of a command that was running before the data it waited for arrived.
   void arrow_into(const TracedSample& sample, std::size_t from, std::size_t to) {
     const Timeline& t = *sample.timeline;
     const Drawn source = drawn(t, t.commands[from].started, t.commands[from].ended);
@@ -346,20 +348,20 @@ class TraceText {
       const Drawn at = drawn(t, s.enqueued, s.finished);
       ++steps[{d, at.begin}];
       --steps[{d, at.begin + at.length}];
-      steps[{d, Nanos{}}] += 0;  // a counter keeps its last value: begin every case at 0
+      steps[{d, Nanos{}}] += 0;  // counters keep their last value: every case begins at 0
       reach(at);
     }
     int value = 0;
     for (const auto& [where, change] : steps) {
       const TraceDevice& d = layout_.devices[where.first];
-      value += change;  // every device's steps add up to 0
+      value += change;  // the steps of each device add up to 0
       event(R"({{"ph":"C","pid":{},"tid":{},"ts":{},"name":"slices in flight","args":{{{}:{}}}}})",
             d.pid, d.first_tid[0], us(base_ + where.second), json_string("slices " + d.id), value);
     }
   }
 
-  // A counter holds until its next value: what was read before the sample's first reading is drawn
-  // from its begin on.
+  // Draws gauges. A counter keeps its value until the next: a sample's first reading is drawn from
+  // its begin on.
   void gauges(const RunRecord& run) {
     std::set<std::string> begun;
     for (const TelemetryPoint& point : run.telemetry_points) {
@@ -406,7 +408,7 @@ class TraceText {
   TraceLayout layout_;
   std::string out_;
   bool first_ = true;
-  Nanos base_{}, length_{};  // where the sample being written begins, and how long it is
+  Nanos base_{}, length_{};  // begin and length of the sample being written
   std::uint64_t flows_ = 0;
 };
 
@@ -415,7 +417,7 @@ class TraceText {
 std::string to_chrome_trace(const Report& report) { return TraceText(report).write(); }
 
 // Processes, threads and lanes of a trace. Importers drop or move slices that overlap on one
-// thread, so commands that a clock error made overlap get a lane of their own.
+// thread, so commands that overlap because of a clock error get a lane of their own.
 
 namespace {
 
@@ -426,7 +428,7 @@ std::string upper(std::string_view text) {
   return out;
 }
 
-// "GPU 0: NVIDIA H200 0000:1a:00.0"
+// Returns "GPU 0: NVIDIA H200 0000:1a:00.0".
 std::string process_name(const DeviceRecord& record) {
   const Device& d = record.device;
   const std::string handicap = record.handicap.any() ? " (" + in_words(record.handicap) + ')' : "";
@@ -434,7 +436,7 @@ std::string process_name(const DeviceRecord& record) {
          d.pci.value_or(d.id) + handicap;
 }
 
-// Lanes of the events of each (device, thread) of one sample.
+// Assigns lanes to the events of each (device, thread) of one sample, and counts the lanes needed.
 template <typename Event, typename Thread, typename Times>
 std::vector<std::uint32_t> lanes_of(const std::vector<Event>& events,
                                     const std::vector<std::size_t>& device_of,
@@ -459,7 +461,7 @@ std::vector<std::uint32_t> lanes_of(const std::vector<Event>& events,
   return lanes;
 }
 
-// A file put together by hand may name devices that its list lacks.
+// Adds all devices; a file edited by hand may name devices that its list lacks.
 void add_processes(const Report& report, TraceLayout& layout) {
   const auto add = [&](const std::string& id, const std::string& name) {
     if (!layout.by_id.emplace(id, layout.devices.size()).second) return;
@@ -475,14 +477,15 @@ void add_processes(const Report& report, TraceLayout& layout) {
   }
 }
 
-// "node 1: host7 (clock within 2.10 us)"
+// Returns "node 1: host7 (clock within 2.10 us)".
 std::string node_name(const NodeRecord& record, std::optional<Nanos> bound) {
   std::string name = "node " + std::to_string(record.node) + ": " + record.host;
   if (bound) name += " (clock within " + format_duration(*bound) + ')';
   return record.lost ? name + ", lost" : name;
 }
 
-// Events of two nodes that are closer than this are in no order.
+// Returns the width of the clock's bounds; events of two nodes that are closer than this have no
+// known order.
 std::optional<Nanos> clock_bound(const NodeRecord& record) {
   std::optional<Nanos> widest;
   for (const auto& offset : {record.begin, record.end})
@@ -490,7 +493,7 @@ std::optional<Nanos> clock_bound(const NodeRecord& record) {
   return widest;
 }
 
-// Devices of a node are threads of its process.
+// Adds a process per node; its devices become threads of it.
 void add_nodes(const Report& report, TraceLayout& layout) {
   if (!report.cluster || report.cluster->nodes.size() < 2) return;
   std::map<std::uint32_t, std::size_t> by_number;
@@ -508,7 +511,7 @@ void add_nodes(const Report& report, TraceLayout& layout) {
   }
 }
 
-// One process for all devices of a disturbed sample, named for the case and the fault.
+// Adds a process for all devices of an invalidated sample, named after the case and the fault.
 void add_disturbed_process(const RunRecord& run, std::size_t k, TraceLayout& layout,
                            TracedSample& sample) {
   std::string what;
@@ -544,7 +547,7 @@ std::vector<std::uint32_t> assign_lanes(const std::vector<std::pair<Nanos, Nanos
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return begin_end[a] < begin_end[b]; });
-  using Busy = std::pair<Nanos, std::uint32_t>;  // until when, which lane
+  using Busy = std::pair<Nanos, std::uint32_t>;  // end of the last event, lane
   std::priority_queue<Busy, std::vector<Busy>, std::greater<>> busy;
   std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> free;
   std::uint32_t opened = 0;
@@ -583,7 +586,7 @@ TraceLayout lay_out_trace(const Report& report) {
       if (run.disturbed[k].timeline.devices == 0) continue;
       add_disturbed_process(run, k, layout, sample);
       if (run.disturbed[k].timeline.devices > sample.device_of.size())
-        continue;  // of devices that the file does not name
+        continue;  // the file does not name all of its devices
       add_lanes(run.disturbed[k].timeline, layout, sample);
     }
   }
