@@ -14,7 +14,7 @@ constexpr std::uint32_t kMostDefaultParts = 8;
 
 struct DeviceSet {
   std::vector<Device> devices;  // in the order of the selection; never empty
-  // a CPU to use if all of `devices` fail; none if one of them is a CPU
+  // A CPU to use if all of `devices` fail; none if one of them is a CPU.
   std::optional<Device> reserve;
   std::vector<std::string> warnings;
 };

@@ -181,7 +181,7 @@ std::vector<std::string> device_variable_names() {
 std::vector<std::string> device_variables(const Environment& environment) {
   std::vector<std::string> set;
   for (const std::string_view name : kDeviceVariables) {
-    // hides nothing, and is mostly set by pin_pocl_threads()
+    // Hides nothing, and is mostly set by pin_pocl_threads().
     if (name == "POCL_AFFINITY") continue;
     if (const auto value = environment.get(std::string(name)))
       set.push_back(std::string(name) + "=" + *value);

@@ -98,7 +98,7 @@ std::vector<HandicapTerm> read_handicaps(const Settings& settings) {
     const Given* given = settings.find(option.name);
     if (given == nullptr) continue;
     for (const std::string& written : split_commas(given->value)) {
-      // uuid=...=2: the last one separates the value
+      // The last = separates the value, as in uuid=...=2.
       const std::size_t equals = written.rfind('=');
       if (equals == std::string::npos || equals == 0 || equals + 1 == written.size()) {
         refuse(given->from, written, fmt::format("is not of the form {}", option.form),

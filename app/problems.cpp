@@ -264,7 +264,7 @@ bool warn_of_contradictions(const std::string& file, const Report& report) {
 void read_problems(const Settings& settings, std::span<const SuiteInfo* const> chosen, Bytes memory,
                    RunRequest& request) {
   request.sizes = sizes_asked_for(settings);
-  // a sweep measures one strategy at many sizes
+  // A sweep measures one strategy at many sizes.
   if (request.sizes == Sizes::sweep && !settings.has("strategy"))
     request.session.strategies = parse_strategies("capability");
   request.sizes_of.reset();  // --size may override it

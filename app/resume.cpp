@@ -45,7 +45,7 @@ Earlier read_earlier(const std::filesystem::path& file) {
   Earlier earlier;
   earlier.journal = read_journal(journal_file);
   const JournalHeader& header = earlier.journal.header;
-  // no group is saved yet: any result file is older
+  // No group is saved yet: any result file is older.
   if (header.groups == 0) return earlier;
   earlier.report = read_report(file);
   Report& report = earlier.report;
