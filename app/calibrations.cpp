@@ -41,8 +41,8 @@ void calibrate_for_run(const Context& context, Backend& backend, std::span<const
   };
   CalibrationResult result = afresh ? calibrate(backend, devices, store, true, begins)
                                     : cached_calibration(devices, store);
-  // Predictions need the link of a GPU, and those between GPUs, and fractions of the roofline its
-  // rates: measuring all of it takes a second, once.
+  // Predictions need the links of GPUs to the host and to each other; fractions of the roofline
+  // need their rates. Measuring all of it takes about a second, once.
   bool missing = devices.size() > 1 && result.peers_origin == CalibrationOrigin::none &&
                  std::none_of(devices.begin(), devices.end(),
                               [](const Device& device) { return device.is_cpu(); });
@@ -56,7 +56,7 @@ void calibrate_for_run(const Context& context, Backend& backend, std::span<const
     add_cached_noise(problem, devices, store, session.noise, warnings);
   for (const Problem& problem : session.problems)
     session.variants.push_back(cached_variants(problem, devices, store, warnings));
-  if (afresh) return;  // the rates of suites are measured where they are needed
+  if (afresh) return;  // suite rates are then measured where they are needed
   for (const Problem& problem : session.problems)
     add_cached_rates(problem, devices, store, session.suite_rates, warnings);
 }

@@ -1,4 +1,4 @@
-// The calibrations of this user: where they are cached, and what commands do with them.
+// The user's calibrations: where they are cached, and what commands do with them.
 #pragma once
 
 #include <span>
@@ -9,13 +9,14 @@
 
 namespace mgpu {
 
-// In the folder "calibration" of the cache directory; under --no-cache one that caches nothing.
+// Returns the store in the folder "calibration" of the cache directory, or one that caches nothing
+// under --no-cache.
 CalibrationStore calibration_store(const Context& context);
 
-// Fills in what the session is to know of `devices`, and adds what is wrong with it to `warnings`:
-// what is cached, or what is measured anew under --recalibrate and, if the command `measures`,
-// where nothing is cached of a GPU (except under --no-cache, where nothing is read from or written
-// to the cache).
+// Fills in what the session knows of `devices`, and adds problems with it to `warnings`. Takes
+// cached calibrations, and measures again under --recalibrate. If the command `measures`, it also
+// measures the set if a GPU has nothing cached. Under --no-cache nothing is read from or written to
+// the cache.
 void calibrate_for_run(const Context& context, Backend& backend, std::span<const Device> devices,
                        SessionOptions& session, std::vector<std::string>& warnings, bool measures);
 

@@ -1,4 +1,4 @@
-// Shows what the child prints only when it fails.
+// Shows the child's output only if the child fails.
 #include "app/child_run.hpp"
 
 #include <fmt/format.h>
@@ -112,8 +112,8 @@ Report run_child(const ChildProgram& child, const std::vector<std::string>& word
   const ChildEnd end = run_child_process(command);
   if (end.how == ChildEnd::How::stopped) throw Error(ErrorKind::interrupted, "interrupted");
   const bool exited = end.how == ChildEnd::How::exited;
-  constexpr int kCaseFailed = 5,
-                kUnverified = 6;  // there is a result all the same, which says what was wrong
+  // The exit codes with which there is a result all the same, which says what was wrong.
+  constexpr int kCaseFailed = 5, kUnverified = 6;
   if (exited && (end.code == 0 || end.code == kCaseFailed || end.code == kUnverified))
     return read_report(result);
   throw Error(ErrorKind::device,

@@ -25,7 +25,7 @@ constexpr const char* kOrLast =
     ", or one that it kept by itself: last, last~1 and so on; - is standard input";
 constexpr const char* kScenario = "Scenario";
 
-// CLI11 binds options to variables; these live as long as one parse.
+// Holds the CLI11 commands and options, and the variables that CLI11 binds them to, for one parse.
 class Tree {
  public:
   explicit Tree(std::span<const SuiteInfo> suites)
@@ -61,7 +61,7 @@ class Tree {
 
   CLI::App& app() { return app_; }
   bool version() const { return version_; }
-  // Null for options of CLI11's own and for positional arguments.
+  // Returns null for CLI11's own options and for positional arguments.
   const OptionSpec* spec_of(const CLI::Option* option) const {
     const auto found = spec_of_.find(option);
     return found == spec_of_.end() ? nullptr : &found->second;
@@ -284,7 +284,7 @@ class Tree {
   std::map<const CLI::Option*, OptionSpec> spec_of_;
 };
 
-// What CLI11 found on the command line of one subcommand.
+// Moves what CLI11 found on the command line of one subcommand into the invocation.
 void take_flags(const Tree& tree, const CLI::App& sub, Invocation& invocation) {
   for (const CLI::Option* option : sub.get_options()) {
     if (option->count() == 0) continue;
@@ -330,8 +330,8 @@ CommandLineText describe_all(const Tree& tree, const CLI::App& app) {
   return text;
 }
 
-// The help of the command, or of the program where `name` is empty; throws Error(usage) where there
-// is none of that name.
+// Returns the help of the command, or of the program if `name` is empty. Throws Error(usage) for an
+// unknown command.
 std::string help_text(Tree& tree, const std::string& name, bool all) {
   const CommandLineText line = describe_all(tree, tree.app());
   std::string text = name.empty() ? overview_text(line) : "";
@@ -361,7 +361,7 @@ Invocation parse_command_line(std::span<const std::string> argv, std::span<const
   refuse_long_names_behind_one_dash(app, words);
   const std::string first = words.empty() ? "" : words.front();
   const std::string called = first.starts_with('-') ? "" : first;
-  std::reverse(words.begin(), words.end());  // CLI11 takes them last first
+  std::reverse(words.begin(), words.end());  // CLI11 expects them in reverse
   try {
     app.parse(words);
   } catch (const CLI::CallForHelp&) {
@@ -415,19 +415,21 @@ std::vector<std::string> long_names(const CLI::App& command) {
   return names;
 }
 
-// "-q" of "-qd" where the command has no such letter; the word itself where it has all of them.
+// Returns the first letter that the command lacks, such as "-q" of "-qd"; the word itself if it has
+// all of them.
 std::string unknown_letter(const std::string& word, const CLI::App& command) {
   for (std::size_t k = 1; k < word.size(); ++k) {
     const CLI::Option* option = command.get_option_no_throw(std::string("-") + word[k]);
     if (option == nullptr) return std::string("-") + word[k];
-    if (option->get_items_expected_max() > 0) break;  // what follows is its value
+    if (option->get_items_expected_max() > 0) break;  // the rest of the word is its value
   }
   return word;
 }
 
-// "--sise", "--sise=4", "-sise" or "-qd", of the command given or of the program.
+// Says that `word` ("--sise", "--sise=4", "-sise" or "-qd") is no option of the chosen command, or
+// of the program.
 std::string no_option(const std::string& word, const CLI::App& app) {
-  constexpr std::size_t kBundled = 3;  // letters: as many may be flags in one word
+  constexpr std::size_t kBundled = 3;  // number of flags that one word may bundle
   const auto chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
   const std::string name = word.substr(0, word.find('='));
@@ -444,8 +446,8 @@ std::string no_option(const std::string& word, const CLI::App& app) {
                      letter == word ? "" : fmt::format(" (of {})", in_quotes(word)));
 }
 
-// Says what CLI11 found wrong, reworded where that is clearer: the option, its value, what is
-// expected.
+// Returns the mistake that CLI11 found, reworded where that is clearer: the option, its value, what
+// is expected.
 std::string explain(const CLI::ParseError& error, const CLI::App& app,
                     std::span<const std::string> argv) {
   const std::string what = error.what();
@@ -458,7 +460,7 @@ std::string explain(const CLI::ParseError& error, const CLI::App& app,
                        in_quotes(extra.front()));
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)
     return no_option(extra.empty() ? what : extra.front(), app);
-  // CLI11 took the value of an unknown option for one argument too many.
+  // CLI11 takes the value of an unknown option for one argument too many.
   if (!extra.empty() && extra.front().starts_with('-')) return no_option(extra.front(), app);
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && none_chosen) {
     return "a command is required; expected: " + joined(command_names(app));
@@ -510,7 +512,6 @@ void refuse_long_names_behind_one_dash(const CLI::App& app, std::span<const std:
   }
 }
 
-// "mgpu-bench merkel --help" is no call for help.
 void refuse_unknown_command(const CLI::App& app, std::span<const std::string> words) {
   if (words.empty() || words.front().starts_with('-')) return;
   const std::vector<std::string> known = command_names(app);

@@ -1,5 +1,5 @@
-// The command line: argv -> what was asked for. Nothing is run and nothing is printed here; what
-// values mean is for the commands.
+// The command line: argv -> invocation. Nothing is run or printed here; commands interpret the
+// values.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,32 +12,33 @@
 namespace mgpu {
 
 struct Invocation {
-  std::string command;  // "devices", "list", ...; empty: print `text` and end well (help, version)
+  // "devices", "list", ...; empty: print `text` and exit with code 0 (help, version)
+  std::string command;
   std::string text;
-  Settings settings;                   // from all layers
+  Settings settings;                   // merged from all layers
   std::vector<std::string> arguments;  // the words that are not options
   std::vector<std::string> warnings;
 };
 
-// Help and --version end with a text. Throws Error(usage) for what is not understood, Error(input)
-// for an unreadable --config. CLI11's own exit codes (103 to 109) never get out.
+// Parses the command line; help and --version end with a text. Throws Error(usage) for a mistake,
+// Error(input) for an unreadable --config. CLI11's own exit codes (103 to 109) never get out.
 Invocation parse_command_line(std::span<const std::string> argv, std::span<const SuiteInfo> suites,
                               const Environment& environment, const std::string& version_text);
 
-// What the command line understands, in words: what the manual page and the completions are made
-// from, so that they never lag behind.
+// Description of the command line, from which the manual page and the completions are made, so that
+// they never lag behind.
 struct OptionText {
   std::string letter, name;        // without dashes; letter may be empty
-  std::string value;               // what it takes: "FILE"; empty for a switch
+  std::string value;               // name of its value: "FILE"; empty for a switch
   std::string help, group;         // help in one line
   std::vector<std::string> words;  // values to complete it with; empty: none are known
-  bool important =
-      false;  // most people need it: the help of a command with many options has these first
+  // Needed by most people: the help of a command with many options lists these first.
+  bool important = false;
 };
 struct CommandText {
   std::string name, help, footer;
-  std::string argument,
-      argument_help;  // the words that are not options: "SUITE"; empty when there are none
+  // The words that are not options: "SUITE"; empty when there are none.
+  std::string argument, argument_help;
   bool argument_required = false;
   std::vector<OptionText> options;
 };
@@ -50,18 +51,19 @@ CommandLineText describe_command_line(std::span<const SuiteInfo> suites);
 // Returns "there is no command "merkel"; expected: ...; did you mean ...?"
 std::string no_command(const std::string& name, const CLI::App& app);
 
-// Throws Error(usage) with what CLI11 says, reworded where that is clearer, and the help to read.
+// Throws Error(usage) with the message of CLI11, reworded where that is clearer, and the help to
+// read.
 [[noreturn]] void refuse(const CLI::ParseError& error, const CLI::App& app,
                          std::span<const std::string> argv);
 
-// Throws Error(usage) where the first word is no command: "mgpu-bench merkel --help" is no call for
-// help.
+// Throws Error(usage) if the first word is no command, even if --help follows: "mgpu-bench merkel
+// --help" is a mistake.
 void refuse_unknown_command(const CLI::App& app, std::span<const std::string> words);
 
 // Throws Error(usage) for "-size 4", which would be read as "--strategy ize" and a suite "4".
 void refuse_long_names_behind_one_dash(const CLI::App& app, std::span<const std::string> words);
 
-// Follow the options of a command in help: examples, and what its output means.
+// Texts that follow the options of a command in help: examples, and what its output means.
 inline constexpr const char* kFooter =
     "First steps:\n"
     "  mgpu-bench devices               what there is\n"

@@ -20,7 +20,8 @@
 namespace mgpu {
 namespace {
 
-// "merkle" of "merkle tree=plain": suites are calibrated as they come.
+// Returns "merkle" of "merkle tree=plain": suites are calibrated with their default options, so the
+// name suffices.
 std::string suite_of(const std::string& work) { return work.substr(0, work.find(' ')); }
 
 std::string as_text(std::span<const Tuning> tunings) {

@@ -1,5 +1,5 @@
-// `mgpu-bench compare`: two results, or two builds or settings measured interleaved; what changed,
-// and an exit code for CI.
+// `mgpu-bench compare`: compares two results, or two builds or settings measured interleaved, and
+// has an exit code for CI.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,8 @@ Report cases_of(const std::string& file, AnyResult result, std::span<const Suite
   return std::move(report);
 }
 
-// A file of links has other cases than a result has, and none that `run` could measure again.
+// Reads both files. Files of `links` have other cases than results of `run`, and `run` cannot
+// measure them again.
 Sides read_sides(const CompareRequest& request, std::span<const SuiteInfo> suites) {
   AnyResult of_base = read_any_result(request.base), of_fresh = read_any_result(request.fresh);
   const bool base = std::holds_alternative<LinksReport>(of_base),
@@ -61,7 +62,8 @@ Sides read_sides(const CompareRequest& request, std::span<const SuiteInfo> suite
           {cases_of(request.fresh, std::move(of_fresh), suites)}};
 }
 
-// A child that got the same stop signal may have ended successfully: the next one must not begin.
+// Throws if a stop signal came: a child that got it too may have ended successfully, but the next
+// must not begin.
 void refuse_to_go_on_when_stopped() {
   if (stop_signal() != 0) throw Error(ErrorKind::device, "interrupted");
 }
@@ -74,7 +76,7 @@ bool names_sizes(const std::vector<std::string>& words) {
 
 constexpr const char* kSizesOf = "--sizes-of";
 
-// From now on the child has the problem sizes of this result, unless they are named.
+// Gives the child the problem sizes of this result from now on, unless sizes are named.
 void keep_sizes(ChildProgram& child, const std::vector<std::string>& words,
                 const std::filesystem::path& result) {
   if (names_sizes(words) || names_sizes(child.options)) return;
@@ -87,8 +89,8 @@ std::string in_words(const std::vector<std::uint64_t>& sizes) {
   return text;
 }
 
-// A build that does not know that option has the sizes by --size where all suites have the same
-// ones; else it runs without, as it may take the same by itself.
+// Runs the child with the sizes. A build that does not know --sizes-of gets them by --size if all
+// suites have the same ones; else it runs without, as it may choose the same by itself.
 Report run_with_sizes(ChildProgram& child, const std::vector<std::string>& words,
                       const KnownSizes& sizes) {
   const auto option = std::find(child.options.begin(), child.options.end(), kSizesOf);
@@ -107,7 +109,8 @@ Report run_with_sizes(ChildProgram& child, const std::vector<std::string>& words
   return run_child(child, words);
 }
 
-// Sizes that have nothing in common leave no case to compare, however many rounds follow.
+// Throws Error(usage) if the sizes of a suite differ: that leaves no case to compare, however many
+// rounds follow.
 void refuse_other_sizes(const KnownSizes& base, const KnownSizes& fresh) {
   for (const auto& [suite, sizes] : base) {
     const auto other = fresh.find(suite);
@@ -124,10 +127,11 @@ void refuse_other_sizes(const KnownSizes& base, const KnownSizes& fresh) {
   }
 }
 
-// Every second round runs NEW first, so that a drift affects both alike. Takes more rounds than
-// asked for where so few could never show a regression: a gate that cannot fail is none. The sizes
-// that BASE chose in its first round hold for all that follows: if a rate came out differently, or
-// the other build chose by another rule, there would be nothing to compare.
+// Measures both sides in turn. Every second round runs NEW first, so that a drift affects both
+// alike. Takes more rounds than requested if those could never show a regression: a gate that
+// cannot fail is useless. The sizes that BASE chose in its first round apply to all later runs: if
+// a rate came out differently, or the other build chose by another rule, there would be nothing to
+// compare.
 Sides measure_interleaved(const CompareRequest& request, std::span<const SuiteInfo> suites) {
   ChildProgram base = parse_child("BASE", request.base), fresh = parse_child("NEW", request.fresh);
   const std::vector<std::string> words = split_words("--with", request.with);
@@ -165,7 +169,8 @@ Sides measure_interleaved(const CompareRequest& request, std::span<const SuiteIn
   return sides;
 }
 
-// Settings are what interleaved measurements are about: there differences are said, not refused.
+// Refuses results of different environments. Interleaved measurements may compare settings on
+// purpose: their differences are reported, not refused.
 void check_environment(const Comparison& comparison, const CompareRequest& request) {
   std::vector<std::string> decisive;
   for (const EnvironmentDifference& d : comparison.differences)
@@ -193,7 +198,8 @@ void confirm_alarms(const Context& context, const CompareRequest& request, const
   confirm(comparison, again);
 }
 
-// What BASE measured and NEW did not could have become slower unseen.
+// Returns the number of cases that BASE measured and NEW did not: they could have become slower
+// unseen.
 std::size_t missing_cases(const Comparison& comparison, const CompareRequest& request) {
   if (request.allow_missing) return 0;
   return static_cast<std::size_t>(std::count_if(
@@ -227,7 +233,7 @@ ExitCode verdict(const Comparison& comparison, const Sides& sides, const Compare
   return worst(codes);
 }
 
-// Files first: what was measured must be safe before anything is printed.
+// Writes files first: what was measured must be safe before anything is printed.
 ExitCode deliver(const Comparison& comparison, const CompareRequest& request,
                  const Context& context, const TableStyle& style) {
   const ComparisonSources sources{request.base, request.fresh};

@@ -1,6 +1,6 @@
-// `mgpu-bench completion`: the scripts in app/texts, with tables of the commands and options of
-// this very binary put in. What differs from machine to machine (devices) or is long (suites,
-// strategies) those scripts ask of the program when a key is pressed.
+// `mgpu-bench completion`: the scripts in app/texts, filled in with tables of this binary's
+// commands and options. The scripts ask the program at completion time for names that differ
+// between machines (devices) or are many (suites, strategies).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 namespace mgpu {
 namespace {
 
-// What comes after an option: "switch" (nothing), "file", "export" (KIND=FILE), "devices",
-// "handicap" (DEV=...), "strategies", "words a b c" or "any".
+// Returns the kind of value that an option takes: "switch" (none), "file", "export" (KIND=FILE),
+// "devices", "handicap" (DEV=...), "strategies", "words a b c" or "any".
 std::string taken_by(const OptionText& option) {
   if (option.value.empty()) return "switch";
   if (option.name == "devices" || option.name == "device-filter") return "devices";
@@ -44,7 +44,7 @@ std::string argument_of(const CommandText& command, const CommandLineText& line)
 
 std::string export_words() { return fmt::format("{}", fmt::join(export_kinds(), " ")); }
 
-// The first sentence or so: beside a word in a menu there is little room.
+// Returns the beginning of a help text: a menu has little room next to a word.
 std::string brief(const std::string& help) {
   constexpr std::size_t most = 72;
   std::string text = help.substr(0, help.find(" (default"));
@@ -83,7 +83,8 @@ std::map<std::string, std::string> bash_tables(const CommandLineText& line) {
           {"EXPORTS", export_words()}};
 }
 
-// A space before a function: _arguments puts no options of its own behind its name.
+// Returns the action of _arguments. A space before a function name stops _arguments from adding its
+// own options to the call.
 std::string zsh_action(const std::string& taken) {
   if (taken == "file") return "_files";
   if (taken == "export" || taken == "handicap") return " _mgpu_bench_" + taken;

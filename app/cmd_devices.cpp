@@ -1,5 +1,5 @@
-// `mgpu-bench devices`: the devices and what is known of them without measuring anything: what they
-// say, and what is cached from earlier.
+// `mgpu-bench devices`: the devices, with what they report and what is cached about them. Measures
+// nothing.
 #include "app/calibrations.hpp"
 #include "app/commands.hpp"
 #include "app/device_set.hpp"

@@ -1,4 +1,4 @@
-// `mgpu-bench links`: what moves from where to where, and how fast.
+// `mgpu-bench links`: measures transfers between host and devices, and collectives.
 #include <fmt/format.h>
 
 #include "app/commands.hpp"
@@ -16,7 +16,7 @@
 namespace mgpu {
 namespace {
 
-// Files first: what was measured must be safe before anything is printed.
+// Writes files first: what was measured must be safe before anything is printed.
 ExitCode deliver(const LinksReport& report, const LinksRequest& request, const TableStyle& style) {
   bool written = true;
   const std::string json =
@@ -42,7 +42,7 @@ ExitCode deliver(const LinksReport& report, const LinksRequest& request, const T
   return written ? ExitCode::ok : ExitCode::internal;
 }
 
-// A fault before the first figure is news, but not worth an older result.
+// Saves a fault that came before the first figure, unless that would replace an older result.
 ExitCode save_failure(const LinksReport& report, const LinksRequest& request) {
   OutputFile& file = request.outputs.at(*request.result_file);
   if (file.had_content()) {
@@ -59,7 +59,7 @@ ExitCode save_failure(const LinksReport& report, const LinksRequest& request) {
   return ExitCode::ok;
 }
 
-// With one device nothing can be exchanged; what the host moves is measured.
+// Drops collectives if there is one device: only transfers to and from the host remain.
 void leave_out_exchange(const Settings& settings, LinksRequest& request,
                         std::vector<std::string>& warnings) {
   if (request.options.devices.size() > 1 || settings.has("op")) return;

@@ -15,7 +15,7 @@
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kHang = 16;  // lines that are broken go on behind the names
+constexpr std::size_t kHang = 16;  // indent of continuation lines, to the right of the names
 
 std::vector<ListedSuite> listed_suites(std::span<const SuiteInfo> suites) {
   std::vector<ListedSuite> listed;

@@ -1,4 +1,4 @@
-// `mgpu-bench manual`: the manual page as roff. app/texts/mgpu-bench.1.in has what people wrote;
+// `mgpu-bench manual`: the manual page as roff. Its prose is in app/texts/mgpu-bench.1.in;
 // commands, options, variables, strategies and metrics come from the same tables as --help and
 // `mgpu-bench list`.
 #include <fmt/format.h>
@@ -15,8 +15,8 @@
 namespace mgpu {
 namespace {
 
-// Text that means nothing to roff: backslashes, hyphens (else typographic ones, which no shell
-// takes), ', ^ and ~ as typed, and no control line.
+// Escapes text for roff, so that it is printed as typed: backslashes, hyphens (else typographic
+// ones, which no shell takes), quotes, ^ and ~, and dots at the begin of a line.
 std::string roff(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -56,7 +56,7 @@ std::string option_entry(const OptionText& option) {
                      roff(option.help));
 }
 
-// The options by group, in the order in which the groups first appear.
+// Formats the options by group, in the order in which the groups first appear.
 std::string option_entries(const std::vector<OptionText>& options) {
   std::vector<std::string> groups;
   for (const OptionText& option : options) {
@@ -89,13 +89,13 @@ std::string command_section(const CommandText& command) {
   std::string examples = command.footer;
   while (examples.ends_with('\n')) examples.pop_back();
   if (!examples.empty()) {
-    const std::size_t first = examples.find('\n') + 1;  // behind "Examples:"
+    const std::size_t first = examples.find('\n') + 1;  // after "Examples:"
     text += fmt::format(".PP\nExamples:\n.PP\n.nf\n{}\n.fi\n", roff(examples.substr(first)));
   }
   return text;
 }
 
-// Each strategy with its parameters, as `mgpu-bench list strategies` has them.
+// Formats each strategy with its parameters, as `mgpu-bench list strategies` does.
 std::string strategy_entries() {
   std::string text;
   for (const StrategyInfo& strategy : listed_strategies()) {
@@ -106,7 +106,7 @@ std::string strategy_entries() {
   return text;
 }
 
-// Each metric with its definition, as `mgpu-bench list metrics` has them.
+// Formats each metric with its definition, as `mgpu-bench list metrics` does.
 std::string metric_entries() {
   std::string text;
   for (const MetricInfo& metric : all_metrics()) {

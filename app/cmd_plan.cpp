@@ -1,5 +1,5 @@
-// `mgpu-bench plan`: what the automatic choice would do with a problem, and why, from what
-// calibrate cached. Runs nothing.
+// `mgpu-bench plan`: shows how the automatic choice would run a problem, and why, from cached
+// calibrations. Runs nothing.
 #include <fmt/format.h>
 
 #include <array>
@@ -25,9 +25,9 @@
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kShown = 6;       // candidates
-constexpr std::size_t kNamed = 16;      // devices
-constexpr std::size_t kReasonHang = 4;  // what goes on in a further line
+constexpr std::size_t kShown = 6;       // candidates shown
+constexpr std::size_t kNamed = 16;      // devices listed by name
+constexpr std::size_t kReasonHang = 4;  // indent of continuation lines
 
 std::vector<std::string> chosen_devices(const PlannedCase& planned,
                                         std::span<const Device> devices) {
@@ -91,7 +91,7 @@ ExitCode deliver(const Context& context, const SessionOptions& session,
   return ExitCode::ok;
 }
 
-// Devices that need not exist, with all nodes that the file says.
+// Plans for the devices and nodes that a scenario file describes; they need not exist.
 ExitCode plan_of_scenario(const Context& context) {
   const Settings& settings = context.invocation.settings;
   if (!context.invocation.arguments.empty())

@@ -1,5 +1,5 @@
-// `mgpu-bench report`: the tables of a saved result, and the files for other tools that run
-// --export makes. Needs no device.
+// `mgpu-bench report`: prints the tables of a saved result, and makes the files of --export from
+// it. Needs no device.
 #include "app/commands.hpp"
 #include "app/exports.hpp"
 #include "app/problems.hpp"

@@ -1,4 +1,4 @@
-// `mgpu-bench run`: from options to a session. What becomes of its report is in app/conclude.hpp.
+// `mgpu-bench run`: from options to a session. app/conclude.hpp saves and prints its report.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,8 +25,8 @@
 namespace mgpu {
 namespace {
 
-// A journal beside the result file, unless that is a pipe or the like. Without one the run lacks
-// nothing but --resume.
+// Begins a journal next to the result file, unless that is a pipe or another special file. Without
+// a journal the run only lacks --resume.
 void begin_journal(const RunRequest& request, std::optional<Earlier> earlier, Report& begun,
                    RunObserver& observer, SessionOptions& session) {
   if (!request.result_file) return;
@@ -61,7 +61,7 @@ std::string left_by(const Earlier& earlier) {
                      earlier.journal.header.rows, samples);
 }
 
-// A run that goes on has the sizes it began with; else those of --sizes-of.
+// Returns the sizes that a resumed run began with; else those of --sizes-of.
 KnownSizes known_sizes(const RunRequest& request, const std::optional<Earlier>& earlier,
                        std::span<const SuiteInfo> suites) {
   if (earlier) return sizes_of(earlier->journal.header.configuration, suites);
@@ -88,16 +88,16 @@ void tell_telemetry(const TelemetryRecord& telemetry) {
                                                   : "by " + one.source));
 }
 
-// Like --cap-memory for all devices: the smaller of both holds. No more is then asked of a device,
-// and the record says so.
+// Caps the memory of all devices, as --cap-memory does for one; the smaller cap applies. The record
+// names it.
 void limit_memory(const std::optional<Bytes>& most, std::vector<Handicap>& handicaps) {
   if (!most) return;
   for (Handicap& handicap : handicaps)
     handicap.memory_cap = std::min(*most, handicap.memory_cap.value_or(*most));
 }
 
-// What devices are left with. Those of the largest count take part; a size that was asked for, and
-// that they cannot do, is refused.
+// Gives the problems the memory that caps leave to each device. Throws if a size was given that the
+// devices of the largest count cannot do together.
 void set_memory(const RunRequest& request, SessionOptions& session) {
   std::vector<Device> devices;
   for (std::size_t i = 0; i < session.devices.size(); ++i)
@@ -114,7 +114,7 @@ void set_memory(const RunRequest& request, SessionOptions& session) {
   }
 }
 
-// What suites doubt of results, each once.
+// Adds the caveats of the suites to the warnings, each once.
 void add_doubts(const std::vector<Problem>& problems, std::vector<std::string>& warnings) {
   for (const Problem& problem : problems) {
     if (problem.suite->optional.caveats == nullptr) continue;
@@ -124,8 +124,9 @@ void add_doubts(const std::vector<Problem>& problems, std::vector<std::string>& 
   }
 }
 
-// Every result is saved: without -o in the user's state folder. Where that is impossible, the run
-// measures all the same. `began`: the date of the result, which its name has too.
+// Chooses a file in the user's state folder for the result if there is no -o. If that is
+// impossible, warns, and the run measures all the same. `began`: date of the result, from which its
+// name is made.
 void keep_result(const Context& context, const std::string& began, RunRequest& request,
                  std::vector<std::string>& warnings) {
   if (request.result_file) return;
@@ -150,8 +151,8 @@ void keep_result(const Context& context, const std::string& began, RunRequest& r
   }
 }
 
-// With one device all strategies do the same. Unless they were named, only the one of a single
-// device is measured.
+// Drops all strategies but that of a single device if there is one device, unless strategies were
+// named: there they all do the same.
 void leave_out_splitting(const Settings& settings, const DeviceSet& set, RunRequest& request) {
   if (set.devices.size() > 1 || request.session.strategies.size() < 2) return;
   const Device& device = set.devices.front();
@@ -173,7 +174,7 @@ void leave_out_splitting(const Settings& settings, const DeviceSet& set, RunRequ
       several));
 }
 
-// A kernel that does not build is no fault of it where PoCL cannot write what it builds.
+// Warns if PoCL cannot write its cache: then it is not the kernel's fault that it does not build.
 void tell_of_cache(const Report& report, const Environment& environment) {
   const bool unbuilt =
       std::any_of(report.runs.begin(), report.runs.end(), [](const RunRecord& run) {
@@ -226,7 +227,7 @@ ExitCode cmd_run(const Context& context) {
                !request.memory_pool, request, set.warnings);
   calibrate_for_run(context, *backend, set.devices, request.session, set.warnings,
                     !request.memory_pool);
-  if (auto& limit = request.session.time_limit)  // what was measured beforehand counts
+  if (auto& limit = request.session.time_limit)  // time spent so far counts
     limit = std::max(Nanos{}, *limit - (backend->now() - begun_at));
   request.session.handicaps = handicaps_of(request.handicaps, set.devices);
   limit_memory(request.memory_pool, request.session.handicaps);

@@ -1,4 +1,4 @@
-// `mgpu-bench schema`: the published JSON Schemas, as they were compiled in.
+// `mgpu-bench schema`: prints the published JSON Schemas, which are compiled in.
 #include "app/commands.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"

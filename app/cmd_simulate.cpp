@@ -1,4 +1,5 @@
-// `mgpu-bench simulate`: a session as run makes it, on devices and work that a file describes.
+// `mgpu-bench simulate`: runs a session like that of run, on devices and work that a file
+// describes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,13 +23,14 @@
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kSamples =
-    3;  // the first, one that has learnt from it, one to see whether that was right
+// Default number of samples: the first, one after learning from it, and one that shows whether that
+// helped.
+constexpr std::size_t kSamples = 3;
 
 struct NamedScenario {
   Scenario scenario;
-  std::string source;        // where it was read, for the result file
-  std::optional<Mode> mode;  // in which its devices were measured; none: they were given for any
+  std::string source;        // file that it was read from, for the result file
+  std::optional<Mode> mode;  // mode in which its devices were measured; none: they suit any mode
 };
 
 NamedScenario from_result(const Given& file, const Settings& settings) {
@@ -63,7 +65,7 @@ NamedScenario read_named_scenario(const Invocation& invocation) {
   return {read_scenario(invocation.arguments.front()), invocation.arguments.front(), std::nullopt};
 }
 
-// More devices than were measured, as many as are asked for.
+// Adds devices like the last one until there are as many as --grow-to asks for.
 void grow_as_asked(NamedScenario& named, const Settings& settings) {
   const Given* asked = settings.find("grow-to");
   if (asked == nullptr) return;
@@ -83,7 +85,7 @@ void grow_as_asked(NamedScenario& named, const Settings& settings) {
   named.source += fmt::format(", with {} devices like its last", devices - before);
 }
 
-// All nodes of the scenario, for a session.
+// Replaces the scenario's node by all of its nodes, for a session.
 void make_nodes(NamedScenario& named) {
   Scenario& scenario = named.scenario;
   if (!scenario.nodes || scenario.nodes->count == 1) return;
@@ -116,8 +118,8 @@ ExitCode cmd_simulate(const Context& context) {
 
   RunRequest request = read_measurement(settings, std::array{&suite});
   SessionOptions& session = request.session;
-  // Times in one mode say nothing of another: a case is simulated in its own mode, unless another
-  // is asked for.
+  // Times in one mode say nothing of another: a case is simulated in its own mode, unless --mode
+  // asks for others.
   if (named.mode && !settings.has("mode") &&
       std::find(session.modes.begin(), session.modes.end(), *named.mode) != session.modes.end())
     session.modes = {*named.mode};

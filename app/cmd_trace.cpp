@@ -1,4 +1,4 @@
-// `mgpu-bench trace`: a saved result as a Chrome trace. Needs no device.
+// `mgpu-bench trace`: converts a saved result to a Chrome trace. Needs no device.
 #include "app/commands.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/output_file.hpp"

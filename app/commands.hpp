@@ -21,8 +21,8 @@ struct Context {
   const Environment& environment;
   std::span<const SuiteInfo> suites;
   ToolInfo tool;
-  std::function<std::unique_ptr<Backend>()>
-      make_backend;  // called only by commands that need devices: making one loads drivers
+  // Called only by commands that need devices: making a backend loads drivers.
+  std::function<std::unique_ptr<Backend>()> make_backend;
 };
 
 ExitCode cmd_devices(const Context& context);
@@ -40,9 +40,9 @@ ExitCode cmd_completion(const Context& context);
 ExitCode cmd_manual(const Context& context);
 ExitCode cmd_init(const Context& context);
 
-// What -s accepts by name: every strategy, then `auto`, which chooses from them.
+// Returns the names that -s accepts: every strategy, then `auto`, which chooses from them.
 std::vector<StrategyInfo> listed_strategies();
-// "dynamic:chunks=0 (0 to 4096): chunks per device"
+// Formats a parameter: "dynamic:chunks=0 (0 to 4096): chunks per device".
 std::string strategy_param_text(const StrategyInfo& strategy, const StrategyParam& param);
 
 }  // namespace mgpu

@@ -16,10 +16,10 @@
 namespace mgpu {
 namespace {
 
-constexpr std::uint64_t kFewestRounds = 5;  // with fewer nothing is tested
+constexpr std::uint64_t kFewestRounds = 5;  // fewer rounds suffice for no test
 constexpr std::uint64_t kMostResamples = 100'000;
 
-// "2%" or "0.02"
+// Reads a share: "2%" or "0.02".
 double share_setting(const Settings& settings, std::string_view name, double least, double most,
                      double standard) {
   const Given* given = settings.find(name);

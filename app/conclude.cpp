@@ -1,4 +1,4 @@
-// Files first: what was measured must be safe before anything is printed.
+// Files are written first: what was measured must be safe before anything is printed.
 #include "app/conclude.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +17,8 @@
 namespace mgpu {
 namespace {
 
-// Files, tables, closing words. Returns ok, or internal when a file could not be written.
+// Writes files, then prints tables and the summary. Returns ok, or internal if a file could not be
+// written.
 ExitCode deliver(const Report& report, const RunRequest& request, const std::vector<Miss>& failures,
                  RunObserver& observer, const TableStyle& style) {
   observer.clear_line();
@@ -45,7 +46,7 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
     print_styled(below_run_tables(report, style), style);
     if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty())
       print_styled("\n" + sweeps, style);
-    // A sweep has sentences of its own: a paragraph for every size would be too much.
+    // A sweep has a summary of its own: a paragraph for every size would be too much.
     if (!is_sweep(report) || size_sweeps(report).empty())
       print("\n" + wrapped_prose(closing_words(report), style, 2));
   }
@@ -62,8 +63,8 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
   return written ? ExitCode::ok : ExitCode::internal;
 }
 
-// What a reader of test results must count as failed: requirements missed and, under --strict,
-// every loss that the run survived.
+// Returns what test results list as failed: requirements missed and, under --strict, every device
+// failure that the run survived.
 std::vector<Miss> failures_of(const Report& report, const std::vector<Miss>& missed, bool strict) {
   std::vector<Miss> failures = missed;
   for (const Fault& fault : report.faults)
@@ -80,10 +81,10 @@ std::vector<Miss> failures_of(const Report& report, const std::vector<Miss>& mis
   return failures;
 }
 
-// One line for each device that was lost; the tables have the details.
+// Prints one line for each device that failed; the tables have the details.
 void tell_faults(const Report& report, bool strict) {
-  std::map<std::string, std::pair<const Fault*, std::size_t>>
-      devices;  // the first fault or the worst, and how many
+  // By device: its worst fault (else the first), and the number of faults.
+  std::map<std::string, std::pair<const Fault*, std::size_t>> devices;
   const auto count = [&](const Fault& fault) {
     auto& [worst, faults] = devices.try_emplace(fault.device, &fault, 0).first->second;
     if (fault_code(fault, strict) == ExitCode::unverified) worst = &fault;

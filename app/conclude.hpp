@@ -1,4 +1,4 @@
-// The end of a session, whatever began it: from its report to files, tables and an exit code.
+// The end of a session: from its report to files, tables and an exit code.
 #pragma once
 
 #include "app/exit_codes.hpp"
@@ -8,8 +8,8 @@
 
 namespace mgpu {
 
-// Saves and prints what the request asks for. The worst of what happened: an unwritable file, a
-// failed case, a signal.
+// Saves and prints what the request asks for. Returns the worst of all exit codes: unwritable file,
+// failed case, signal.
 ExitCode conclude(const Report& report, const RunRequest& request, RunObserver& observer,
                   const TableStyle& style);
 

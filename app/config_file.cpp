@@ -1,4 +1,5 @@
-// CLI11 has a reader too, which differs between its versions and takes much that is not TOML.
+// Reads with toml++: CLI11's own reader differs between its versions and accepts much that is not
+// TOML.
 #include "app/config_file.hpp"
 
 #include <fmt/format.h>
@@ -30,7 +31,7 @@ class Reader {
     } catch (const toml::parse_error& error) {
       refuse(error.source(), printable(error.description()));
     }
-    // toml++ has keys in order of the alphabet.
+    // toml++ sorts keys by name; this restores the order of the file.
     std::stable_sort(entries_.begin(), entries_.end(),
                      [](const ConfigEntry& a, const ConfigEntry& b) { return a.line < b.line; });
     return std::move(entries_);
@@ -73,8 +74,8 @@ class Reader {
     return text->get();
   }
 
-  // Columns are characters, of which numbers, dates and truth values have one byte each; what
-  // stands before them may have more.
+  // Returns a number, date or truth value as it is written in the file. toml++ counts columns in
+  // characters: these values have one byte per character, but the text before them may have more.
   std::string as_written(const toml::source_region& place) const {
     const std::string_view line = lines_[place.begin.line - 1];
     std::size_t at = 0;

@@ -1,5 +1,5 @@
-// The TOML of --config: lines of `key = value`, bare or under [run]. Text in, text out; what keys
-// there are is in app/option_table.cpp.
+// The TOML of --config: lines of `key = value`, bare or under [run]. Text in, text out;
+// app/option_table.cpp has the keys.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,10 @@
 namespace mgpu {
 
 struct ConfigEntry {
-  std::string section, key;  // as written; section: of the last [header], and of a dotted key
-  std::string value;         // of a string its text, of a list its elements with commas between, of
-                             // anything else as written
+  // As written; section: the last [header], with the prefix of a dotted key.
+  std::string section, key;
+  // Text of a string; elements of a list, separated by commas; else the value as written.
+  std::string value;
   std::size_t line = 0;
 };
 
@@ -20,8 +21,8 @@ struct ConfigEntry {
 // WHY'.
 std::vector<ConfigEntry> parse_config(std::string_view text);
 
-// Returns a string of TOML on one line that parse_config() reads back as `text`; what terminals
-// obey is escaped. Throws Error(usage) for text that is no UTF-8.
+// Returns a TOML string on one line that parse_config() reads back as `text`, with control
+// characters escaped. Throws Error(usage) for text that is not UTF-8.
 std::string config_string(std::string_view text);
 
 }  // namespace mgpu

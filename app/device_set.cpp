@@ -1,4 +1,4 @@
-// Selection, splitting and capping, in that order. What a selector means is in lib/device.
+// Selection, splitting and capping, in that order. lib/device defines the selectors.
 #include "app/device_set.hpp"
 
 #include <fmt/format.h>
@@ -15,8 +15,8 @@
 namespace mgpu {
 namespace {
 
-// Enough to find the cause on a new machine, where the loader alone says -1001.
-// `empty_pocl`: a platform of PoCL is there, and has no device.
+// Throws Error(no_device) with enough to find the cause on a new machine, where the loader alone
+// says -1001. `empty_pocl`: a platform of PoCL is there, but has no device.
 [[noreturn]] void refuse_no_device(const std::string& what, bool empty_pocl,
                                    const Environment& environment) {
   const std::string folder =
@@ -46,7 +46,7 @@ Backend::Enumeration enumerate(Backend& backend, const std::string& selector,
   refuse_no_device(what, pocl, environment);
 }
 
-// `parts` 0: not asked for.
+// Splits each CPU into `parts`, the value of `from`; 0 or 1: leaves them whole.
 std::vector<Device> with_cpus_split(Backend& backend, const std::vector<Device>& devices,
                                     std::uint64_t parts, const std::string& from) {
   if (parts <= 1) return devices;
@@ -82,8 +82,8 @@ std::vector<Device> default_devices(Backend& backend, const Backend::Enumeration
   try {
     return backend.split(devices.front(),
                          std::min(devices.front().compute_units, kMostDefaultParts));
-  } catch (const Error&
-               error) {  // some CPU drivers cannot; nobody asked for it, so go on with the whole
+  } catch (const Error& error) {
+    // Some CPU drivers cannot split; it was not asked for, so the whole CPU is used.
     if (error.kind() != ErrorKind::unsupported) throw;
     set.warnings.push_back(
         fmt::format("{} is used as one device: {}", devices.front().id, error.what()));
@@ -91,8 +91,8 @@ std::vector<Device> default_devices(Backend& backend, const Backend::Enumeration
   }
 }
 
-// Whether a term names a part of a device: 0:1.2. (<regex> would be most of what this file
-// compiles.)
+// Tells whether a term names a part of a device, such as 0:1.2. (<regex> would dominate the compile
+// time of this file.)
 bool has_sub_device(std::string_view selector) {
   const auto digit = [&](std::size_t at) {
     return at < selector.size() && selector[at] >= '0' && selector[at] <= '9';
@@ -133,7 +133,7 @@ std::vector<Device> selected_devices(Backend& backend, const Backend::Enumeratio
   return names_parts ? devices : with_cpus_split(backend, devices, parts, parts_from);
 }
 
-// "gpu", "gpu:2,gpu": GPUs, whichever there are.
+// Tells whether all terms select GPUs, as "gpu" and "gpu:2,gpu" do.
 bool asks_for_gpus_only(std::string_view selector) {
   const std::vector<std::string> terms = split_commas(selector);
   return std::all_of(terms.begin(), terms.end(), [](const std::string& term) {
@@ -141,8 +141,8 @@ bool asks_for_gpus_only(std::string_view selector) {
   });
 }
 
-// The command that was given, with `devices` in the place of its -d, or appended where the
-// environment or a file chose devices.
+// Returns the given command with `devices` as its -d, appended if the environment or a file chose
+// devices.
 std::string with_other_devices(const std::vector<std::string>& argv, const std::string& devices) {
   std::string line = "mgpu-bench";
   bool put = false;
@@ -162,7 +162,7 @@ std::string with_other_devices(const std::vector<std::string>& argv, const std::
   return put ? line : line + " " + devices;
 }
 
-// A command written for GPUs, tried on a machine without one: the message has to say how to go on.
+// Refuses a command for GPUs on a machine that has none, and says which command works instead.
 [[noreturn]] void refuse_no_gpu(const Given& selector, const Device& cpu, const Context& context) {
   const bool splits = context.invocation.command != "devices" && cpu.compute_units > 1 &&
                       !context.invocation.settings.has("sub-devices");
@@ -198,7 +198,8 @@ DeviceSet choose_devices(Backend& backend, const Context& context) {
         fmt::format("{}: {} is too large; expected: up to the number of cores", parts_from, parts));
   }
   if (selector != nullptr)
-    Selector::parse(selector->value);  // a malformed one is refused even where there is no device
+    // A malformed selector is refused even if there is no device.
+    Selector::parse(selector->value);
 
   DeviceSet set;
   const Backend::Enumeration found =

@@ -1,5 +1,4 @@
-// Which devices a command works on: the selection of -d, sub-devices and caps, over what a backend
-// enumerates.
+// The devices of a command: -d, sub-devices and caps applied to what a backend enumerates.
 #pragma once
 
 #include <optional>
@@ -10,28 +9,30 @@
 
 namespace mgpu {
 
-// How many sub-devices a CPU is split into at most where no number is given.
+// Largest number of sub-devices that a CPU is split into if no number is given.
 constexpr std::uint32_t kMostDefaultParts = 8;
 
 struct DeviceSet {
-  std::vector<Device> devices;    // in the order of the selection; never empty
-  std::optional<Device> reserve;  // a CPU, where none is among them: should none of them be left
+  std::vector<Device> devices;  // in the order of the selection; never empty
+  // A CPU to use if all of `devices` fail; none if one of them is a CPU.
+  std::optional<Device> reserve;
   std::vector<std::string> warnings;
 };
 
-// Reads the settings devices, sub-devices, max-devices and strict. Without `devices`: all GPUs,
-// else all CPUs, where a lone CPU of several cores becomes one sub-device per core, at most 8
-// (several CPUs, as POCL_DEVICES="pthread pthread" makes them, are left whole: each already uses
-// all cores). A selector that names a sub-device (0:0.1) selects among the parts that --sub-devices
-// makes. Throws Error(usage) for a malformed value, under --strict also for a term that matches
-// nothing; Error(no_device), with what was looked at, when nothing is left; where only GPUs were
-// asked for and there is none, with the command line that works instead.
+// Chooses devices by the settings devices, sub-devices, max-devices and strict. Without `devices`:
+// all GPUs, else all CPUs, where a lone CPU of several cores becomes one sub-device per core, at
+// most 8 (several CPUs, as POCL_DEVICES="pthread pthread" makes them, are left whole: each already
+// uses all cores). A selector that names a sub-device (0:0.1) selects among the parts that
+// --sub-devices makes. Throws Error(usage) for a malformed value, under --strict also for a term
+// that matches nothing. Throws Error(no_device), with what was looked at, if no device is left; if
+// only GPUs were asked for and there is none, with a command line that works.
 DeviceSet choose_devices(Backend& backend, const Context& context);
 
-// All devices as they are, for a list. Throws Error(no_device) when there is none.
+// Returns all devices unsplit, for a list. Throws Error(no_device) when there is none.
 DeviceSet every_device(Backend& backend, const Environment& environment);
 
-// A count option; `standard` when it was not given. Throws Error(usage) below `least`.
+// Returns the value of a count option, or `standard` if it was not given. Throws Error(usage) below
+// `least`.
 std::uint64_t count_setting(const Settings& settings, std::string_view name, std::uint64_t least,
                             std::uint64_t standard);
 

@@ -1,5 +1,5 @@
-// From a command that was understood to its exit code: what main() has in common with tests that
-// run commands in process.
+// Maps a parsed command to its exit code; shared by main() and by tests that run commands in
+// process.
 #pragma once
 
 #include <functional>
@@ -8,11 +8,11 @@
 
 namespace mgpu {
 
-// Runs the command of context.invocation, which has one.
+// Runs the command of context.invocation, which must not be empty.
 ExitCode run_command(const Context& context);
 
-// Runs `work` and returns its exit code. The only place where every exception ends: it prints the
-// error, and returns that error's exit code.
+// Runs `work` and returns its exit code. Every exception ends here: its error is printed, and its
+// exit code is returned.
 int exit_code_of(const std::function<ExitCode()>& work);
 
 }  // namespace mgpu

@@ -20,8 +20,8 @@ extern char** environ;
 namespace mgpu {
 namespace {
 
-// Variables of the loaders and vendors that change which devices are seen, in what order, or how
-// they run.
+// Variables of loaders and vendors that change which devices are seen, their order, or how they
+// run.
 constexpr const char* kDeviceVariables[] = {
     "CUDA_VISIBLE_DEVICES",     "CUDA_DEVICE_ORDER",      "NVIDIA_VISIBLE_DEVICES",
     "ROCR_VISIBLE_DEVICES",     "HIP_VISIBLE_DEVICES",    "GPU_DEVICE_ORDINAL",
@@ -32,7 +32,7 @@ constexpr const char* kDeviceVariables[] = {
     "POCL_MEMORY_LIMIT",        "OMP_NUM_THREADS",
 };
 
-// The value after "key<separators>" of the first line that begins with the key.
+// Returns the value after "key<separators>" in the first line that begins with the key.
 std::string field(const char* file, std::string_view key) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
@@ -48,19 +48,20 @@ std::string field(const char* file, std::string_view key) {
 
 std::string cpu_model() {
   std::string model = field("/proc/cpuinfo", "model name");
-  return model.empty() ? field("/proc/cpuinfo", "CPU implementer")
-                       : model;  // Arm kernels print numbers only
+  // Arm kernels have only numbers.
+  return model.empty() ? field("/proc/cpuinfo", "CPU implementer") : model;
 }
 
-// "max", "1000000" of memory.max; "150000 100000" of cpu.max: of so many microseconds so many.
+// Reads "max" or "1000000" (memory.max), or "150000 100000" (cpu.max: 150000 of every 100000
+// microseconds).
 std::optional<double> read_limit(const std::filesystem::path& file) {
   std::ifstream in(file);
   double amount = 0, period = 0;
-  if (!(in >> amount)) return std::nullopt;  // not there, or "max"
+  if (!(in >> amount)) return std::nullopt;  // no such file, or "max"
   return in >> period && period > 0 ? amount / period : amount;
 }
 
-// The numbers of the CPUs that the process may run on; none: not known.
+// Returns the numbers of the CPUs that the process may run on; none: not known.
 std::optional<std::vector<int>> allowed_cpus() {
   constexpr std::size_t kMost = 8192;  // cpu_set_t alone has room for 1024
   cpu_set_t* const set = CPU_ALLOC(kMost);
@@ -128,7 +129,7 @@ std::optional<double> control_group_limit(const std::filesystem::path& root,
   const std::filesystem::path mounted = root / "sys/fs/cgroup";
   const std::string group = field((root / "proc/self/cgroup").c_str(), "0::");
   std::optional<double> least;
-  // A group that a container cannot see above its own is bounded by it all the same: unknown.
+  // Groups that a container cannot see above its own limit it, too, but those limits are unknown.
   for (std::filesystem::path at = std::filesystem::path(group).relative_path();;
        at = at.parent_path()) {
     const auto limit = read_limit(mounted / at / name);
@@ -180,7 +181,8 @@ std::vector<std::string> device_variable_names() {
 std::vector<std::string> device_variables(const Environment& environment) {
   std::vector<std::string> set;
   for (const std::string_view name : kDeviceVariables) {
-    if (name == "POCL_AFFINITY") continue;  // hides nothing, and is mostly of pin_pocl_threads()
+    // Hides nothing, and is mostly set by pin_pocl_threads().
+    if (name == "POCL_AFFINITY") continue;
     if (const auto value = environment.get(std::string(name)))
       set.push_back(std::string(name) + "=" + *value);
   }
@@ -192,7 +194,7 @@ std::string pocl_cache_trouble(const Environment& environment) {
   if (cache.empty()) cache = user_folder(environment, "XDG_CACHE_HOME", ".cache");
   if (cache.empty()) return {};
   std::error_code error;
-  std::filesystem::create_directories(cache, error);  // as PoCL does
+  std::filesystem::create_directories(cache, error);  // PoCL makes it, too
   if (!error && access(cache.c_str(), W_OK | X_OK) != 0)
     error = std::error_code(errno, std::generic_category());
   constexpr std::uintmax_t kLeast = std::uintmax_t{1} << 20;  // a program has some 100 KiB

@@ -1,4 +1,4 @@
-// The table of exit codes as code. The caller chooses the message.
+// The table of exit codes as code. Callers choose the messages.
 #include "app/exit_codes.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The exit codes of the tool, as the table in lib/report/README.md has them: what kind of failure
-// becomes which number, and which wins.
+// The exit codes of the tool, as in the table of lib/report/README.md: the code of each kind of
+// failure, and which one wins.
 #pragma once
 
 #include <span>
@@ -11,10 +11,10 @@ namespace mgpu {
 
 enum class ExitCode : int {
   ok = 0,
-  internal = 1,      // our own mistake, or an output that cannot be written
+  internal = 1,      // a bug, or an output that cannot be written
   usage = 2,         // also a bad input file, and results that are not comparable
-  regression = 3,    // or a case that is missing, or a requirement that was missed
-  inconclusive = 4,  // when asked to fail on it, or a requirement was not shown to be met
+  regression = 3,    // also a missing case, and a requirement that was missed
+  inconclusive = 4,  // failing on it was asked for, or a requirement was not shown to be met
   failed = 5,        // a case failed or none could run; under --strict also one that was skipped
   unverified = 6,    // a result was wrong
   no_device = 7,
@@ -26,16 +26,16 @@ enum class ExitCode : int {
 
 ExitCode exit_code(ErrorKind kind);
 
-// The first of 143, 130, 129, 1, 6, 5, 3, 4 that is among them, else ok: a wrong result must not
-// hide behind a slow one.
+// Returns the first of 143, 130, 129, 1, 6, 5, 3, 4 that is among them, else ok: a wrong result
+// must not hide behind a slow one.
 ExitCode worst(std::span<const ExitCode> codes);
 
-// A device that was lost while others finished its work is a failure under `strict` only; one that
-// gave a wrong result always is.
+// Returns the code of a fault. A device that failed while others finished its work counts under
+// `strict` only; a wrong result always counts.
 ExitCode fault_code(const Fault& fault, bool strict);
 
-// What the rows of a report amount to. `strict`: a skipped case counts as failed, and so does a
-// loss that the run survived.
+// Returns the code of a report's rows. `strict`: a skipped case counts as failed, and so does a
+// device failure that the run survived.
 ExitCode outcome(const Report& report, bool strict);
 
 }  // namespace mgpu

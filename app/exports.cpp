@@ -63,7 +63,7 @@ void refuse_two_on_standard_output(bool json, const OutputFiles& outputs) {
 }
 
 bool keeps_older(const OutputFile& file, const Report& report, bool force) {
-  // A failure is news, too: who reads on must not take the older content for this run's.
+  // A failure replaces older content: a reader must not take that for this run's.
   return !force && file.is_replaced() && file.had_content() &&
          std::none_of(report.runs.begin(), report.runs.end(), [](const RunRecord& run) {
            return run.status == Status::ok || run.status == Status::failed;

@@ -1,4 +1,4 @@
-// --export and --require, which run, simulate and report have in common.
+// --export and --require, shared by run, simulate and report.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@ struct ExportFile {
   std::filesystem::path file;
 };
 
-// Every KIND=FILE of --export. Throws Error(usage) for an unknown kind or a missing name.
+// Reads every KIND=FILE of --export. Throws Error(usage) for an unknown kind or a missing name.
 std::vector<ExportFile> read_exports(const Settings& settings);
 std::vector<Requirement> read_requirements(const Settings& settings);
 
@@ -25,19 +25,19 @@ void add_outputs(const std::vector<ExportFile>& exports, OutputFiles& outputs);
 // Throws Error(usage) if --json and another output are both on standard output.
 void refuse_two_on_standard_output(bool json, const OutputFiles& outputs);
 
-// Tells whether an older file stays as it is: nothing in the report was measured, and nobody
-// forces it.
+// Tells whether the file keeps its older content: nothing in the report was measured, and `force`
+// is not set.
 bool keeps_older(const OutputFile& file, const Report& report, bool force);
-// Says so on stderr.
+// Prints on stderr that the file keeps its older content.
 void tell_kept(const OutputFile& file);
 
-// Writes all of them but those that keep an older content; what cannot be written is said on
-// stderr. Returns true when nothing failed.
+// Writes all exports except files that keep older content; prints errors on stderr. Returns true
+// when nothing failed.
 bool write_exports(const Report& report, const std::vector<ExportFile>& exports,
                    const std::vector<Miss>& missed, const OutputFiles& outputs, bool force);
 
-// Prints one line on stderr for each. Returns what they amount to: regression where one was missed,
-// inconclusive where one was not shown to be reached.
+// Prints one line per miss on stderr. Returns the worst code: regression if a requirement was
+// missed, inconclusive if one was not shown to be met.
 ExitCode tell_misses(const std::vector<Miss>& missed);
 
 }  // namespace mgpu

@@ -13,7 +13,7 @@
 namespace mgpu {
 namespace {
 
-constexpr double kLeastFactor = 1.01;  // less is noise
+constexpr double kLeastFactor = 1.01;  // smaller factors disappear in noise
 constexpr double kMostFactor = 1000;
 
 [[noreturn]] void refuse(const std::string& option, std::string_view text, std::string_view why,
@@ -22,7 +22,7 @@ constexpr double kMostFactor = 1000;
               fmt::format("{}: {} {}; expected: {}", option, in_quotes(text), why, accepted));
 }
 
-// A plain decimal number, all of `text`: no sign, no exponent, no "nan".
+// Parses a plain decimal number: no sign, no exponent, no "nan", nothing after it.
 std::optional<double> decimal(std::string_view text) {
   double value = 0;
   const auto [end, error] =
@@ -33,7 +33,7 @@ std::optional<double> decimal(std::string_view text) {
   return value;
 }
 
-// FACTOR[@START]
+// Parses FACTOR[@START].
 Handicap slowed(const std::string& option, const std::string& text) {
   constexpr std::string_view factors = "a factor from 1.01 to 1000, as in 0=2.5";
   constexpr std::string_view starts =
@@ -98,7 +98,8 @@ std::vector<HandicapTerm> read_handicaps(const Settings& settings) {
     const Given* given = settings.find(option.name);
     if (given == nullptr) continue;
     for (const std::string& written : split_commas(given->value)) {
-      const std::size_t equals = written.rfind('=');  // uuid=...=2: the last one is ours
+      // The last = separates the value, as in uuid=...=2.
+      const std::size_t equals = written.rfind('=');
       if (equals == std::string::npos || equals == 0 || equals + 1 == written.size()) {
         refuse(given->from, written, fmt::format("is not of the form {}", option.form),
                fmt::format("{}, DEV being a rank or another term of --devices; several are "

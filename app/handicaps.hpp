@@ -1,5 +1,5 @@
-// --slow, --cap-memory and --delay: devices made worse on purpose. What a handicap means is in
-// lib/device/handicap.hpp.
+// --slow, --cap-memory and --delay: devices made worse on purpose (throttles).
+// lib/device/handicap.hpp defines their meaning.
 #pragma once
 
 #include <span>
@@ -12,20 +12,21 @@
 
 namespace mgpu {
 
-// One DEV=VALUE of one of the options.
+// One DEV=VALUE of one of these options.
 struct HandicapTerm {
   std::string option, device;  // for messages: "--slow", and DEV as written
   Selector devices;
-  void (*set)(Handicap& to,
-              const Handicap& from) = nullptr;  // the part of `value` this option is about
+  // Copies the part of `value` that the option is about.
+  void (*set)(Handicap& to, const Handicap& from) = nullptr;
   Handicap value;
 };
 
-// Throws Error(usage), naming option, value and what is accepted; no device is needed for that.
+// Reads the terms, without need of a device. Throws Error(usage), naming option, value and what is
+// expected.
 std::vector<HandicapTerm> read_handicaps(const Settings& settings);
 
-// The handicap of each of `devices`, the set a run works on: DEV is any term of --devices, a rank
-// counts within the set. Where several terms of one option match a device the last one holds.
+// Returns the handicap of each of `devices`, the set of a run. DEV is any term of --devices; a rank
+// counts within the set. If several terms of one option match a device, the last one applies.
 // Throws Error(usage) for a term that matches none.
 std::vector<Handicap> handicaps_of(std::span<const HandicapTerm> terms,
                                    std::span<const Device> devices);

@@ -11,11 +11,11 @@ namespace mgpu {
 namespace {
 
 constexpr unsigned kWidth = 80;
-constexpr std::size_t kColumn = 26;  // where the help of an option begins
-constexpr std::size_t kMostAtOnce =
-    14;  // options; a command with more shows the important ones first
+constexpr std::size_t kColumn = 26;  // column where the help of an option begins
+// Largest number of options shown at once; a command with more shows the important ones first.
+constexpr std::size_t kMostAtOnce = 14;
 
-// One entry: what it is called, and its help beside that, or below where the name is too long.
+// Formats one entry: its name, and its help to the right, or below if the name is too long.
 std::string entry(const std::string& name, const std::string& help) {
   const bool fits = name.size() + 4 <= kColumn;
   const std::string indent(kColumn, ' ');
@@ -29,7 +29,7 @@ std::string option_name(const OptionText& option) {
                      option.name, option.value.empty() ? "" : " " + option.value);
 }
 
-// A command that is too long for a line goes on below, as a shell takes it.
+// Breaks a command that is too long into lines that end in a backslash.
 std::string broken_command(const std::string& command) {
   std::string out, rest = command;
   while (rest.size() > kWidth) {
@@ -41,8 +41,8 @@ std::string broken_command(const std::string& command) {
   return out + rest + '\n';
 }
 
-// Examples are lines that begin with two blanks, what they do stands behind three or more;
-// everything else is prose.
+// Formats a footer. Lines that begin with two blanks are examples, whose explanation follows three
+// or more blanks; everything else is prose.
 std::string footer_text(const std::string& footer) {
   std::istringstream lines(footer);
   std::string out;

@@ -1,4 +1,4 @@
-// What --help prints: laid out for 80 columns, with the options that most people need first.
+// The texts of --help: laid out for 80 columns, the most needed options first.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 namespace mgpu {
 
 std::string overview_text(const CommandLineText& line);
-// `all`: every option; else, of a command with many, those that most people need, and how to see
-// the others.
+// Returns the help of a command. `all`: every option; else, if there are many, the important ones,
+// and how to see the others.
 std::string command_text(const CommandText& command, bool all);
 
 }  // namespace mgpu

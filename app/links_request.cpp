@@ -22,7 +22,7 @@ constexpr std::uint64_t kMostSizeFactor = 1024;
                           given.from, in_quotes(text), why));
 }
 
-// One size, or a range of them.
+// Adds one size, or a range of sizes.
 void add_sizes(const Given& given, const std::string& text, Bytes least, std::set<Bytes>& sizes) {
   const auto size = [&](const std::string& part) {
     const Bytes bytes = parse_bytes(given.from, part);

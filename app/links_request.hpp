@@ -1,4 +1,4 @@
-// What the options of `links` ask for.
+// Request of `links`, read from its options.
 #pragma once
 
 #include <filesystem>
@@ -13,9 +13,9 @@
 namespace mgpu {
 
 struct LinksRequest {
-  LinksOptions
-      options;  // but for the devices, and for device counts, which depend on how many there are
-  RunRequest counts;  // those asked for, and strict
+  // Without devices and device counts, which depend on the devices found.
+  LinksOptions options;
+  RunRequest counts;  // only its device counts and `strict` are used
   ParamMap recorded;
   std::optional<std::filesystem::path> result_file;
   std::vector<ExportFile> exports;
@@ -23,12 +23,12 @@ struct LinksRequest {
   bool json = false, quiet = false;
 };
 
-// Throws Error(usage) for whatever is not understood, Error(output) for a file that cannot be
+// Reads the request. Throws Error(usage) for a mistake, Error(output) for a file that cannot be
 // written.
 LinksRequest read_links_request(const Settings& settings);
 
-// "4KiB,1MiB", "4KiB:1GiB" (doubled), "4KiB:1GiB:4"; each once, in ascending order. Throws
-// Error(usage), also for sizes below `least`.
+// Parses "4KiB,1MiB", "4KiB:1GiB" (doubling), "4KiB:1GiB:4"; returns each size once, ascending.
+// Throws Error(usage), also for sizes below `least`.
 std::vector<Bytes> read_link_sizes(const Given& given, Bytes least);
 
 }  // namespace mgpu

@@ -27,7 +27,8 @@ WaitLimits wait_limits(const Settings& settings) {
   return limits;
 }
 
-// `cluster`: where this is rank 0 of several, which leave together when the exit code is known.
+// Runs the command of rank 0 or of a lone process. `cluster`: set on rank 0 of several ranks, which
+// leave together once the exit code is known.
 ExitCode run_main(const std::vector<std::string>& argv, std::unique_ptr<Cluster>& cluster) {
   pin_pocl_threads();
   const Environment environment = Environment::of_process();
@@ -46,7 +47,7 @@ ExitCode run_main(const std::vector<std::string>& argv, std::unique_ptr<Cluster>
     std::string command;
     try {
       command = parse().command;
-    } catch (const Error&) {  // rank 0 says so
+    } catch (const Error&) {  // rank 0 reports it
     }
     return serve_rank(*launch, command, argv, version, make_own_backend());
   }
@@ -59,8 +60,8 @@ ExitCode run_main(const std::vector<std::string>& argv, std::unique_ptr<Cluster>
   if (launch) cluster = join_ranks(*launch, invocation.command, argv, version, make_own_backend());
   resolve_saved_results(invocation, environment);
   const auto make_backend = [&] {
-    install_stop_signals();  // first: even a signal that comes while drivers are loading is then
-                             // seen
+    // First, so that a signal that comes while drivers are loading is seen, too.
+    install_stop_signals();
     auto backend = cluster ? cluster->backend() : make_own_backend();
     backend->limit_waits(wait_limits(invocation.settings));
     return backend;
@@ -83,9 +84,9 @@ int guarded_main(const std::vector<std::string>& argv) {
 
 int main(int argc, char** argv) {
   const int code = mgpu::guarded_main({argv, argv + argc});
-  // Always, not only after a hung device: exit handlers of OpenCL drivers wait for their devices,
-  // and some crash. What this program owns was destroyed or written above; only the stdio buffers
-  // are left.
+  // Skips exit handlers always, not only after a hung device: those of OpenCL drivers wait for
+  // their devices, and some crash. What this program owns was destroyed or written above; only the
+  // stdio buffers are left.
   std::fflush(nullptr);
   std::_Exit(code);
 }

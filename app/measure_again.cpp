@@ -15,7 +15,7 @@
 namespace mgpu {
 namespace {
 
-// What one child can run: one problem and mode on one number of devices.
+// Cases that one child can run: one problem and mode on one number of devices.
 struct Batch {
   const RunRecord* first = nullptr;
   std::vector<std::string> strategies;
@@ -44,7 +44,7 @@ std::vector<Batch> batches_of(const Report& fresh, const Comparison& comparison)
   std::map<std::string, Batch> batches;
   for (const RunRecord& run : fresh.runs) {
     if (!alarming.contains(case_name(run))) continue;
-    RunRecord key;  // the name without the strategy
+    RunRecord key;  // names the case without its strategy
     key.suite = run.suite;
     key.params = run.params;
     key.devices = run.devices;

@@ -1,5 +1,4 @@
-// `compare --confirm`: cases that regressed are measured once more, with the options of the run in
-// which they did.
+// `compare --confirm`: measures cases that regressed once more, with the options of their run.
 #pragma once
 
 #include "app/commands.hpp"
@@ -7,8 +6,8 @@
 
 namespace mgpu {
 
-// The cases of `fresh` whose rows in `comparison` are regressions, run by this program with the
-// options of the run that made `fresh`. Throws Error(input) when that was no run.
+// Runs the cases of `fresh` that regressed in `comparison`, with this program and the options of
+// the run that made `fresh`. Throws Error(input) if `fresh` was not made by run.
 Report measure_again(const Context& context, const Report& fresh, const Comparison& comparison);
 
 }  // namespace mgpu

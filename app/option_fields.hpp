@@ -1,5 +1,5 @@
-// What a row of the table of options says of the field of a request that its value goes to: how the
-// text is read, what is refused, and how results record it. One function for each kind of value.
+// The field of a request that an option sets: how its text is read, what is refused, and how
+// results record it. One function for each kind of value.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace mgpu {
 
-// The part of a request that has the field: itself, its session, or the session's rule for when to
-// stop.
+// Returns the part of a request that has the field: the request, its session, or the session's stop
+// rule.
 template <typename Part, typename Request>
 auto& part_of(Request& request) {
   if constexpr (std::is_same_v<Part, RunRequest>) {
@@ -27,8 +27,8 @@ auto& part_of(Request& request) {
   }
 }
 
-// `read` makes the value of the field of what was given; `record` makes of it what results record,
-// if there is anything.
+// Makes a field from two functions: `read` parses its value; `record` returns the value that
+// results record, if any.
 template <typename Part, typename Value, typename Read, typename Record>
 OptionField sets(Value Part::*member, Read read, Record record, std::string unit = {}) {
   return {{},
@@ -41,15 +41,15 @@ OptionField sets(Value Part::*member, Read read, Record record, std::string unit
           std::move(unit)};
 }
 
-// Recorded as "yes", or not at all.
+// Makes a flag, recorded as "yes" or not at all.
 template <typename Part>
 OptionField sets_flag(bool Part::*member) {
   return sets(member, read_flag,
               [](bool on) { return on ? std::optional<ParamValue>("yes") : std::nullopt; });
 }
 
-// A field below `least` was not given, and is not recorded. One too large for a signed number is
-// recorded as text.
+// Makes a count. A value below `least` means that it was not given; it is not recorded. A value too
+// large for a signed number is recorded as text.
 template <typename Part>
 OptionField sets_count(std::uint64_t Part::*member, std::uint64_t least) {
   return sets(
@@ -61,7 +61,7 @@ OptionField sets_count(std::uint64_t Part::*member, std::uint64_t least) {
       });
 }
 
-// Time is Nanos, or std::optional<Nanos>; recorded in nanoseconds.
+// Makes a duration, recorded in nanoseconds. Time is Nanos or std::optional<Nanos>.
 template <typename Part, typename Time>
 OptionField sets_time(Time Part::*member) {
   return sets(
@@ -72,7 +72,7 @@ OptionField sets_time(Time Part::*member) {
       "_ns");
 }
 
-// To what one of the words means; these are all values that the field can have.
+// Makes a choice between words; `meanings` must cover all values that the field can have.
 template <typename Part, typename Value>
 OptionField sets_word(Value Part::*member, std::vector<std::pair<std::string, Value>> meanings) {
   std::vector<std::string> words;

@@ -1,4 +1,4 @@
-// The table of options, and what each command takes of it.
+// The table of options, and the options of each command.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ constexpr const char* kMeasurement = "Measurement";
 constexpr const char* kFiles = "Files and output";
 constexpr const char* kSuites = "Options of suites";
 
-// Records whether sizes were chosen, by auto or sweep: sizes that were given, or those of another
-// result, are parameters of the cases. The rest of reading --size is in app/problems.cpp.
+// Makes the field that records whether sizes were chosen by auto or sweep; sizes that were given or
+// taken from another result are parameters of the cases. app/problems.cpp reads the rest of --size.
 OptionField records_sizes() {
   OptionField field{.words = {"auto", "sweep"}};
   field.read = [](const Given& given, RunRequest& request) {
@@ -46,7 +46,8 @@ OptionField records_sizes_of() {
   return field;
 }
 
-// auto is not recorded, as results of versions that had no such option have it.
+// Makes the field of the peer path. `auto` is not recorded, so that results match those of versions
+// without this option.
 OptionField sets_peer_path() {
   const std::vector<std::string> words{"auto", "direct", "staged", "host"};
   OptionField field = sets(
@@ -228,7 +229,7 @@ std::vector<OptionSpec> own_run_options() {
   };
 }
 
-// Those with this use, and their other names.
+// Returns the options that have this use, and their aliases.
 std::vector<OptionSpec> shared(std::vector<OptionSpec> options, OptionSpec::Use use) {
   const auto has_use = [&](const OptionSpec& option) { return (option.uses & use) != 0; };
   const auto named_else = [&](const OptionSpec& option) {

@@ -9,29 +9,29 @@
 namespace mgpu {
 namespace {
 
-constexpr double kAroundCase = 0.5;   // s: warm-up, probes, checking the result
-constexpr double kAroundProblem = 5;  // s: inputs, their reference, building kernels
-constexpr double kSampleOfGpu =
-    0.1;  // s: times on GPUs vary so little that the minimum number of samples is mostly enough
+constexpr double kAroundCase = 0.5;   // in s; warm-up, probes, checking the result
+constexpr double kAroundProblem = 5;  // in s; inputs, their reference, building kernels
+// In s. Times on GPUs vary so little that the minimum number of samples mostly suffices.
+constexpr double kSampleOfGpu = 0.1;
 
 bool has_mode(const Problem& problem, Mode mode) {
   return std::find(problem.suite->modes.begin(), problem.suite->modes.end(), mode) !=
          problem.suite->modes.end();
 }
 
-// Rows of one table.
+// Returns the number of rows of one table.
 std::size_t rows(const SessionOptions& session) {
   return session.strategies.size() * session.device_counts.size();
 }
 
-// "a", "a and b", "a, b and c"
+// Joins words: "a", "a and b", "a, b and c".
 std::string listed(std::vector<std::string> words) {
   const std::string last = words.back();
   words.pop_back();
   return words.empty() ? last : fmt::format("{} and {}", fmt::join(words, ", "), last);
 }
 
-// "merkle (3 sizes)" each once, in their order.
+// Lists each suite once, in order: "merkle (3 sizes)".
 std::string suites_in_words(const SessionOptions& session) {
   std::vector<std::pair<std::string, std::size_t>> suites;
   for (const Problem& problem : session.problems) {
@@ -51,7 +51,7 @@ std::string modes_in_words(const SessionOptions& session) {
   return listed(std::move(words));
 }
 
-// Whether all of them are sub-devices of one device.
+// Tells whether all devices are sub-devices of one device.
 bool are_parts(const std::vector<Device>& devices) {
   return std::all_of(devices.begin(), devices.end(), [&](const Device& device) {
     const std::size_t dot = device.id.find('.');
@@ -60,8 +60,8 @@ bool are_parts(const std::vector<Device>& devices) {
   });
 }
 
-// "2 devices: 0:0.0 and 0:0.1 (parts of AMD EPYC 7B13)", "9 devices: 0:0, 0:1, 0:2 and 5 more
-// (NVIDIA H200), 1:0 (AMD EPYC 7B13)"
+// Returns "2 devices: 0:0.0 and 0:0.1 (parts of AMD EPYC 7B13)" or "9 devices: 0:0, 0:1, 0:2 and 5
+// more (NVIDIA H200), 1:0 (AMD EPYC 7B13)".
 std::string devices_in_words(const SessionOptions& session) {
   const auto& devices = session.devices;
   std::string text = fmt::format("{} device{}: ", devices.size(), devices.size() == 1 ? "" : "s");
@@ -101,12 +101,12 @@ std::optional<Nanos> expected_time(const SessionOptions& session) {
   if (stop.exactly > 0) return std::nullopt;
   const bool cpus = std::any_of(session.devices.begin(), session.devices.end(),
                                 [](const Device& d) { return d.is_cpu(); });
-  // Intervals on a CPU rarely become narrow enough before the rule's limit, as other programs take
-  // its cores now and then.
+  // Intervals on a CPU rarely become narrow enough before the stop rule's limit, as other programs
+  // sometimes take its cores.
   const double sampling = cpus ? seconds(stop.most_time)
                                : std::clamp(static_cast<double>(stop.least) * kSampleOfGpu,
                                             seconds(stop.least_time), seconds(stop.most_time));
-  // The strategy of a single device is the fastest of the devices that are measured alone anyway.
+  // A single-device strategy needs no samples of its own: every device is measured alone anyway.
   const auto singles =
       std::count_if(session.strategies.begin(), session.strategies.end(),
                     [](const StrategyChoice& choice) { return choice.info->traits.single_device; });

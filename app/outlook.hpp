@@ -1,4 +1,4 @@
-// What a run is about to do and roughly how long that takes, in words, before it begins.
+// Estimate of a run, in words, before it begins: what it will do, and roughly how long that takes.
 #pragma once
 
 #include <optional>
@@ -9,19 +9,20 @@
 
 namespace mgpu {
 
-// "under 1 s", "about 12 s", "about 4 min", "about 1.5 h": more would promise too much.
+// Returns "under 1 s", "about 12 s", "about 4 min" or "about 1.5 h"; more digits would promise too
+// much.
 std::string about(Nanos time);
 
-// Groups of cases that are still to be measured: problems times the modes they have, less what an
-// earlier run finished.
+// Returns the number of groups of cases still to be measured: problems times their modes, minus
+// those that an earlier run finished.
 std::size_t groups_to_measure(const SessionOptions& session);
 
-// By the stop rule, with allowances for what is done around the samples; none where -n sets their
-// number, as nothing is known yet of how long one takes.
+// Estimates the run time from the stop rule, with allowances for the work around samples. None if
+// -n sets the number of samples, as it is not yet known how long one takes.
 std::optional<Nanos> expected_time(const SessionOptions& session);
 
-// "measuring merkle, msm, resident and end to end, under 11 strategies: 44 cases, about 4 min", and
-// a line with the devices.
+// Returns "measuring merkle, msm, resident and end to end, under 11 strategies: 44 cases, about 4
+// min", and a line with the devices.
 std::string outlook(const SessionOptions& session);
 
 }  // namespace mgpu

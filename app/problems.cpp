@@ -19,7 +19,7 @@
 namespace mgpu {
 namespace {
 
-// A finite number, by the rules of from_chars: -1, 0.5, 1e-3.
+// Checks that `text` is a finite number by the rules of from_chars: -1, 0.5, 1e-3.
 void parse_number(const std::string& from, const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -28,7 +28,7 @@ void parse_number(const std::string& from, const std::string& text) {
     throw Error(ErrorKind::usage,
                 fmt::format("{}: {} is not a number; expected: a finite number like 2, -0.5, 1e-3",
                             from, in_quotes(text)));
-  // Devices may take those for 0, each as it likes.
+  // Devices may or may not treat subnormal numbers as 0.
   if (std::fpclassify(value) == FP_SUBNORMAL)
     throw Error(ErrorKind::usage,
                 fmt::format("{}: {} is less than a double holds with all its digits; expected: 0, "
@@ -64,7 +64,7 @@ std::map<std::string, std::string> options_of(const SuiteInfo& suite, const Sett
     } else if (option.kind == SuiteOption::Kind::file) {
       check_readable(given->from, given->value);
     } else if (option.kind == SuiteOption::Kind::text) {
-      continue;  // its suite reads it
+      continue;  // its suite checks it
     } else {
       throw Error(ErrorKind::usage,
                   fmt::format("{}: {} is unknown to suite {}; expected: {}", given->from,
@@ -74,7 +74,7 @@ std::map<std::string, std::string> options_of(const SuiteInfo& suite, const Sett
   return options;
 }
 
-// The files of --input; none without it.
+// Returns the files of --input; none without it.
 std::vector<std::filesystem::path> input_files(const Settings& settings,
                                                std::span<const SuiteInfo* const> chosen) {
   const Given* given = settings.find("input");
@@ -87,7 +87,7 @@ std::vector<std::filesystem::path> input_files(const Settings& settings,
   }
   if (chosen.size() > 1)
     throw Error(ErrorKind::usage, fmt::format("{}: name the one suite it is for", given->from));
-  // A suite that takes one file takes any name, one with a comma too.
+  // A suite with one input file takes any name, even one with a comma.
   const std::size_t most = chosen.front()->inputs;
   const std::vector<std::string> names =
       most > 1 ? split_commas(given->value) : std::vector<std::string>{given->value};
@@ -116,8 +116,8 @@ void check_memory(const SuiteInfo& suite, const SuiteParams& params, const std::
           format_bytes(static_cast<double>(memory)), most));
 }
 
-// --sizes-of, unless --size is given in a layer that wins: a flag wins over the environment, that
-// over the configuration file.
+// Returns --sizes-of, unless a layer of higher priority gives --size: flags win over the
+// environment, which wins over the configuration file.
 const Given* sizes_of_given(const Settings& settings) {
   const Given* size = settings.find("size");
   const Given* like = settings.find("sizes-of");
@@ -128,8 +128,8 @@ const Given* sizes_of_given(const Settings& settings) {
   return like->layer < size->layer ? like : nullptr;
 }
 
-// Without --size, sizes are chosen by rates, with --quick they are the suites' own; an input file
-// has its size.
+// Returns how sizes are found. Without --size they are chosen by rates, or are the suites' own with
+// --quick; an input file has its size.
 Sizes sizes_asked_for(const Settings& settings) {
   const Given* size = settings.find("size");
   if (settings.has("input")) return Sizes::given;
@@ -140,7 +140,7 @@ Sizes sizes_asked_for(const Settings& settings) {
                                   : Sizes::given;
 }
 
-// Those of `request.sizes`; where sizes are to be chosen, a problem without one for each suite.
+// Returns the problems of `request.sizes`, without sizes if those are to be chosen.
 std::vector<Problem> problems_of(const Settings& settings, std::span<const SuiteInfo* const> chosen,
                                  const RunRequest& request, Bytes memory) {
   const std::vector<std::filesystem::path> input = input_files(settings, chosen);
@@ -158,8 +158,9 @@ std::vector<Problem> problems_of(const Settings& settings, std::span<const Suite
     params.seed = request.session.seed;
     params.options = options;
     params.host_threads = std::max(1u, std::thread::hardware_concurrency());
-    if (request.sizes !=
-        Sizes::given) {  // what is wrong with the options is said before anything is measured
+    // Problems get their sizes later, but mistakes in the options must be reported before anything
+    // is measured: the smallest problem finds them.
+    if (request.sizes != Sizes::given) {
       Problem small = problem;
       const auto its_own = own_problem(problem);
       complete_problem(small, its_own ? its_own->quick_size : suite->quick_size, "--size", memory);
@@ -195,8 +196,7 @@ std::vector<Problem> problems_of(const Settings& settings, std::span<const Suite
 
 }  // namespace
 
-// A flag that no chosen suite reads is a mistake; the environment and config files are standing
-// settings for many runs.
+// Only flags are checked: the environment and config files are standing settings for many runs.
 void refuse_foreign_options(const Settings& settings, std::span<const SuiteInfo> suites,
                             std::span<const SuiteInfo* const> chosen) {
   for (const SuiteInfo& suite : suites) {
@@ -232,7 +232,7 @@ std::uint64_t largest_that_fits(const SuiteInfo& suite, SuiteParams params, Byte
     params.size = size;
     return suite.host_bytes(params) <= memory;
   };
-  // Doubling from below meets the limit long before the bytes of an absurd size could overflow.
+  // Doubling exceeds the limit long before the bytes of an absurd size could overflow.
   std::uint64_t low = 1;
   while (low < std::uint64_t{1} << 62 && fits(low * 2)) low *= 2;
   std::uint64_t high = low * 2;
@@ -264,9 +264,10 @@ bool warn_of_contradictions(const std::string& file, const Report& report) {
 void read_problems(const Settings& settings, std::span<const SuiteInfo* const> chosen, Bytes memory,
                    RunRequest& request) {
   request.sizes = sizes_asked_for(settings);
-  if (request.sizes == Sizes::sweep && !settings.has("strategy"))  // one strategy at many sizes
+  // A sweep measures one strategy at many sizes.
+  if (request.sizes == Sizes::sweep && !settings.has("strategy"))
     request.session.strategies = parse_strategies("capability");
-  request.sizes_of.reset();  // --size may win over it
+  request.sizes_of.reset();  // --size may override it
   if (const Given* like = sizes_of_given(settings);
       like != nullptr && request.sizes != Sizes::given) {
     check_readable(like->from, like->value);

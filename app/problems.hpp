@@ -1,5 +1,5 @@
-// The problems of a request: which suites with which options, input files and sizes. What chooses
-// sizes that are not given is in app/sizes.hpp.
+// The problems of a request: suites, their options, input files and sizes. app/sizes.hpp chooses
+// sizes that are not given.
 #pragma once
 
 #include <span>
@@ -10,28 +10,28 @@
 
 namespace mgpu {
 
-// Throws Error(usage) for a flag that belongs to a suite which is not chosen.
+// Throws Error(usage) for a flag that belongs to no chosen suite.
 void refuse_foreign_options(const Settings& settings, std::span<const SuiteInfo> suites,
                             std::span<const SuiteInfo* const> chosen);
 
-// Sets the request's problems, how their sizes are found, and, of a sweep, the strategy where none
-// is named. Throws Error(usage), naming the option, its value and what is accepted; Error(input)
-// for a file that cannot be read. `memory`: of the host; larger problems are refused.
+// Sets the request's problems, how their sizes are found, and the strategy of a sweep if none is
+// named. Throws Error(usage), naming the option, its value and what is expected; Error(input) for a
+// file that cannot be read. `memory`: of the host; larger problems are refused.
 void read_problems(const Settings& settings, std::span<const SuiteInfo* const> chosen, Bytes memory,
                    RunRequest& request);
 
-// Gives the problem its size. Throws Error(usage), with `from`, what named the size, for one that
-// the suite does not do, or that does not fit in `memory` of the host.
+// Gives the problem its size. Throws Error(usage) for a size that the suite cannot do or that does
+// not fit in `memory` of the host. `from`: the option or file that gave the size, for messages.
 void complete_problem(Problem& problem, std::uint64_t size, const std::string& from, Bytes memory);
 
-// Adds the defaults of suites and options that an older file does not have, so that its titles are
-// as short as those of new ones.
+// Adds the defaults of suites and options that an older file lacks, so that its titles are as short
+// as those of new results.
 void complete_defaults(Report& report, std::span<const SuiteInfo> suites);
 
-// Largest size whose problem fits in `memory`; 1 when none does.
+// Returns the largest size whose problem fits in `memory`; 1 when none does.
 std::uint64_t largest_that_fits(const SuiteInfo& suite, SuiteParams params, Bytes memory);
 
-// Says on stderr which figures of a result are not those of its own samples. True where there are
+// Prints on stderr which figures of a result contradict its own samples. Returns whether there are
 // any.
 bool warn_of_contradictions(const std::string& file, const Report& report);
 

@@ -17,7 +17,8 @@ namespace {
 
 constexpr const char* kProgram = "/proc/self/exe";
 
-// Rank 0 fails at the same things, and has this long to say so before its launcher ends all.
+// Time in which rank 0, which fails for the same reason, can report it: a launcher may end all
+// ranks when the first exits.
 constexpr std::chrono::seconds kAfterRankZero{1};
 
 bool uses_devices(const std::string& command) {
@@ -25,7 +26,7 @@ bool uses_devices(const std::string& command) {
   return std::find(std::begin(all), std::end(all), command) != std::end(all);
 }
 
-// Of the file: it tells builds apart.
+// Returns a checksum of the program file, which distinguishes builds.
 std::string program_sum() {
   std::ifstream in(kProgram, std::ios::binary);
   Fnv1a sum;
@@ -76,7 +77,7 @@ ExitCode serve_rank(const Launch& launch, const std::string& command,
                     const std::vector<std::string>& argv, const std::string& version,
                     std::unique_ptr<Backend> local) {
   if (!uses_devices(command)) return ExitCode::ok;
-  ignore_stop_signals();  // rank 0 sees them, and says when all leave
+  ignore_stop_signals();  // rank 0 sees them, and decides when all leave
   std::unique_ptr<Cluster> cluster;
   try {
     cluster = join(launch, argv, version, std::move(local));

@@ -1,5 +1,5 @@
-// The program as one of several ranks (lib/cluster): what each of them does before rank 0 runs its
-// command, and after it.
+// The program as one of several ranks (lib/cluster): what each rank does before and after rank 0
+// runs its command.
 #pragma once
 
 #include <memory>
@@ -14,18 +14,17 @@
 
 namespace mgpu {
 
-// None: there is but this process.
+// Returns the rank and the number of ranks; none: there is only this process.
 std::optional<Launch> launch_of(const Environment& environment);
 
-// Joins the others for a command that uses devices; null for one that does not: rank 0 alone
-// carries it out. Throws Error(usage) for one that would start programs of its own, and what
-// Cluster::join throws.
+// Joins the cluster; returns null for a command that uses no devices, which rank 0 runs alone.
+// Throws Error(usage) for a command that would start other programs, and what Cluster::join throws.
 std::unique_ptr<Cluster> join_ranks(const Launch& launch, const std::string& command,
                                     const std::vector<std::string>& argv,
                                     const std::string& version, std::unique_ptr<Backend> local);
 
-// Of every rank but 0: serves its devices until rank 0 is done. What is wrong with the command line
-// rank 0 says.
+// Runs any rank but 0: serves its devices until rank 0 is done. Rank 0 reports mistakes in the
+// command line.
 ExitCode serve_rank(const Launch& launch, const std::string& command,
                     const std::vector<std::string>& argv, const std::string& version,
                     std::unique_ptr<Backend> local);

@@ -45,19 +45,20 @@ Earlier read_earlier(const std::filesystem::path& file) {
   Earlier earlier;
   earlier.journal = read_journal(journal_file);
   const JournalHeader& header = earlier.journal.header;
-  if (header.groups == 0) return earlier;  // the result file, if there is one, is older
+  // No group is saved yet: any result file is older.
+  if (header.groups == 0) return earlier;
   earlier.report = read_report(file);
   Report& report = earlier.report;
   if (report.id != header.id || report.runs.size() < header.rows ||
       report.faults.size() < header.faults)
     refuse_to_resume(fmt::format("{} is not the result that {} belongs to", file.string(),
                                  journal_file.string()));
-  if (report.complete) {  // killed when only removing the journal was left to do
+  if (report.complete) {  // it was killed before it removed the journal
     std::error_code ignored;
     std::filesystem::remove(journal_file, ignored);
     return {true, {}, {}};
   }
-  report.runs.resize(header.rows);  // what follows are rows of a group that is not finished
+  report.runs.resize(header.rows);  // later rows belong to a group that is not finished
   report.faults.resize(header.faults);
   return earlier;
 }

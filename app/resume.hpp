@@ -1,5 +1,5 @@
-// run --resume: what earlier runs left in a result file and its journal, and whether this one may
-// go on with it.
+// run --resume: reads what earlier runs left in a result file and its journal, and checks whether
+// this run may continue it.
 #pragma once
 
 #include <filesystem>
@@ -11,21 +11,21 @@
 namespace mgpu {
 
 struct Earlier {
-  bool complete = false;  // nothing is left to do; all else is empty then
+  bool complete = false;  // nothing is left to measure; all else is empty then
   Journal journal;
   Report report;  // the rows and faults of the groups that are finished
 };
 
-// Looks at `result_file` and its journal. Throws Error(input): there is neither, one does not
-// belong to the other, or is damaged.
+// Reads `result_file` and its journal. Throws Error(input) if both are missing, if they do not
+// belong together, or if one is damaged.
 Earlier read_earlier(const std::filesystem::path& result_file);
 
-// Lets the session begin where the earlier one ended; what it takes is moved. Throws Error(usage),
-// naming the first difference, when it has another configuration than `now`.
+// Makes the session continue where the earlier run ended, and moves the data it needs out of
+// `earlier`. Throws Error(usage), naming the first difference, if the configuration is not `now`.
 void go_on(Earlier& earlier, const std::filesystem::path& result_file, const Configuration& now,
            SessionOptions& session, Report& begun);
 
-// For the id of a report: 16 random hexadecimal digits.
+// Returns 16 random hexadecimal digits, for the id of a report.
 std::string random_id();
 
 }  // namespace mgpu

@@ -1,4 +1,5 @@
-// One line per finished group and its table, and on a terminal a line that is rewritten in between.
+// Prints one line per finished group and its table; on a terminal, rewrites a progress line in
+// between.
 #include "app/run_observer.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +18,7 @@
 namespace mgpu {
 namespace {
 
-// "merkle resident equal on 2: 26.1 ms, 12 samples"
+// Returns "merkle resident equal on 2: 26.1 ms, 12 samples".
 std::string case_line(const RunRecord& run) {
   const std::string who = fmt::format("{} {} {} on {}: ", run.suite, words_of(run.mode),
                                       run.strategy, devices_text(run));
@@ -80,8 +81,8 @@ void RunObserver::recorded(const Report& so_far) {
   if (!options_.quiet) tell_rows(so_far);
   try {
     print_tables(so_far);
-  } catch (const Error&) {  // their reader may have gone: the run goes on, and the error is
-                            // reported at the end
+  } catch (const Error&) {
+    // The reader may have ended: the run continues, and the error is reported at the end.
   }
 }
 
@@ -102,7 +103,7 @@ void RunObserver::tell_rows(const Report& so_far) {
   const RunRecord& last = so_far.runs.back();
   const bool told = options_.tables && options_.in_place && !options_.verbose &&
                     ok == so_far.runs.size() - rows_seen_;
-  if (!told)  // by the table, which follows
+  if (!told)  // else the table that follows says it
     print_error(fmt::format("{} {}: {} of {} cases ok", last.suite, words_of(last.mode), ok,
                             so_far.runs.size() - rows_seen_));
   rows_seen_ = so_far.runs.size();
@@ -127,7 +128,7 @@ void RunObserver::keep(std::unique_ptr<JournalWriter> journal, std::size_t rows)
   rows_seen_ = rows;
 }
 
-// A run goes on without its journal.
+// Appends to the journal; a run continues without it if that fails.
 void RunObserver::noted(const JournalEntry& entry, Nanos now) {
   if (!journal_ || journal_failed_) return;
   try {
@@ -139,7 +140,7 @@ void RunObserver::noted(const JournalEntry& entry, Nanos now) {
   }
 }
 
-// What is in the result file need not be in the journal any more.
+// Removes from the journal what the result file now has.
 void RunObserver::saved(const Report& report) {
   try {
     if (report.complete) {
@@ -154,8 +155,8 @@ void RunObserver::saved(const Report& report) {
   }
 }
 
-// The whole report is written every time. Once there are many rows, that is left to later groups as
-// long as few rows were added: the journal has their samples.
+// Tells whether writing the report may wait. It is always written as a whole, so once it has many
+// rows, a few new ones are left to later groups: the journal has their samples.
 bool RunObserver::may_wait(const Report& report) const {
   constexpr std::size_t kPart = 16;
   return journal_ && !journal_failed_ && !report.complete && report.runs.size() > rows_recorded_ &&
@@ -165,8 +166,8 @@ bool RunObserver::may_wait(const Report& report) const {
 void RunObserver::save(const Report& report) {
   if (options_.result == nullptr) return;
   try {
-    if (options_.result_is_dated && report.runs.empty() &&
-        !report.complete) {  // an empty result is not what `last` should mean
+    // `last` should never mean an empty result.
+    if (options_.result_is_dated && report.runs.empty() && !report.complete) {
       if (journal_) journal_->remove();
       journal_.reset();
       options_.result = nullptr;

@@ -1,5 +1,5 @@
-// Watches a session for the person at the terminal: progress and warnings on stderr; after every
-// group its table on stdout and the result file, whose journal grows with every sample.
+// Shows a session to the user: progress and warnings on stderr. After every group, prints its table
+// on stdout and writes the result file; its journal grows with every sample.
 #pragma once
 
 #include <atomic>
@@ -18,17 +18,17 @@ namespace mgpu {
 class RunObserver : public SessionObserver {
  public:
   struct Options {
-    OutputFile* result = nullptr;  // null: it is not saved
-    bool force = false;            // replaces an older result though nothing was measured
-    bool result_is_dated =
-        false;  // nobody named that file: it is no failure when it cannot be written
-    std::optional<TableStyle> tables = {};  // how they are printed; none: they are not
+    OutputFile* result = nullptr;  // null: the result is not saved
+    bool force = false;            // replaces an older result even if nothing was measured
+    // The file was chosen by the program: failing to write it is no failure of the run.
+    bool result_is_dated = false;
+    std::optional<TableStyle> tables = {};  // style of the printed tables; none: no tables
     bool quiet = false;
-    bool verbose = false;   // a line per case, wherever it goes
+    bool verbose = false;   // prints a line per case, even on a terminal
     bool in_place = false;  // stderr is a terminal whose line may be rewritten
-    unsigned width = 80;    // of that line
+    unsigned width = 80;    // of the progress line
   };
-  // Of a request: on the streams of this process.
+  // Returns the options of a request that prints to this process's standard streams.
   static Options options_of(const RunRequest& request, const TableStyle& tables,
                             const Environment& environment);
   explicit RunObserver(Options options) : options_(std::move(options)) {}
@@ -42,21 +42,21 @@ class RunObserver : public SessionObserver {
   void noted(const JournalEntry& entry, Nanos now) override;
   void finished(std::size_t groups) override { groups_finished_ = groups; }
 
-  // From now on what happens is noted in it, and it is removed once the whole report is saved.
-  // `rows`: that an earlier run left.
+  // Records all samples in the journal from now on, and removes it once the whole report is saved.
+  // `rows`: number of rows that an earlier run left.
   void keep(std::unique_ptr<JournalWriter> journal, std::size_t rows);
-  // What the run will do, said once its first group begins: what is wrong with its input has been
-  // said by then.
+  // Sets the estimate that is printed when the first group begins, after all messages about the
+  // input.
   void announce(std::string outlook);
-  // Saves the report and ends the progress line. A failure is printed, not thrown: what was
-  // measured must still reach the screen.
+  // Saves the report. A failure is printed, not thrown: what was measured must still reach the
+  // screen.
   void save(const Report& report);
   void clear_line() { line_.clear(); }
   // Prints the tables of the report that were not printed yet. Throws Error(output).
   void print_tables(const Report& report);
-  void finish();  // after the last save()
-  // Removes the journal of a run that ends by a mistake in what it was given: it would end so
-  // again.
+  void finish();  // called after the last save()
+  // Removes the journal of a run that ends by a mistake in its input: resuming would end the same
+  // way.
   void drop_journal();
   bool result_is_kept() const { return options_.result && !could_not_write_ && !keeps_older_; }
   bool could_not_write() const {
@@ -69,16 +69,16 @@ class RunObserver : public SessionObserver {
   void tell_rows(const Report& so_far);
 
   Options options_;
-  std::string outlook_;  // not said yet
+  std::string outlook_;  // not printed yet
   StatusLine line_;
-  std::size_t rows_seen_ = 0;      // of the report, when it was last told of
-  std::size_t rows_recorded_ = 0;  // of the report, at the last call
-  std::size_t rows_saved_ = 0;     // that the result file has
+  std::size_t rows_seen_ = 0;      // rows already reported on stderr
+  std::size_t rows_recorded_ = 0;  // rows of the report at the last call of recorded()
+  std::size_t rows_saved_ = 0;     // rows in the result file
   std::unique_ptr<JournalWriter> journal_;
   std::size_t groups_finished_ = 0, tables_printed_ = 0;
-  bool journal_failed_ = false;         // since it last began again
+  bool journal_failed_ = false;         // since the journal was last restarted
   bool keeps_older_ = false;            // nothing was measured so far
-  std::atomic<bool> stopping_ = false;  // any thread may ask for it
+  std::atomic<bool> stopping_ = false;  // set by any thread
   bool could_not_write_ = false, could_not_write_output_ = false;
 };
 

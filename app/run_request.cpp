@@ -1,5 +1,5 @@
 // Options of `run` -> SessionOptions. Every refusal is one line that names the option, its value
-// and what is accepted.
+// and what is expected.
 #include "app/run_request.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace mgpu {
 namespace {
 
-// The arguments; where there are none, those of --suites, its variable or its key.
+// Returns the arguments, or if there are none, the names of --suites, its variable or its key.
 std::vector<std::string> suite_names(const Invocation& invocation) {
   const Given* given = invocation.settings.find("suites");
   if (given == nullptr) return invocation.arguments;
@@ -29,8 +29,8 @@ std::vector<std::string> suite_names(const Invocation& invocation) {
   return invocation.arguments;
 }
 
-// Where none is named, an option that says what one suite computes names that; but a word of it
-// that other suites know is for them.
+// Returns the suites to run. If none is named, the flag that belongs to a suite of descriptors
+// implies that suite, or, if its value is a word that other suites know, all suites but that one.
 std::vector<std::string> suites_asked_for(const Settings& settings, std::vector<std::string> names,
                                           std::span<const SuiteInfo> suites) {
   if (!names.empty()) return names;
@@ -58,7 +58,7 @@ std::vector<std::string> suites_asked_for(const Settings& settings, std::vector<
 std::optional<Bytes> memory_pool(const Settings& settings) {
   const Given* given = settings.find("memory-pool-size-mb");
   if (given == nullptr) return std::nullopt;
-  constexpr std::uint64_t most = std::uint64_t{1} << 40;  // MiB
+  constexpr std::uint64_t most = std::uint64_t{1} << 40;  // in MiB
   const std::uint64_t count = count_setting(settings, "memory-pool-size-mb", 1, 0);
   if (count > most)
     throw Error(ErrorKind::usage, fmt::format("{}: {} is too large; expected: 1 to {} MiB",
@@ -72,7 +72,8 @@ std::optional<Bytes> memory_pool(const Settings& settings) {
   return count << 20;
 }
 
-// A suite leaves out modes it does not have; one that no chosen suite has is a mistake.
+// Returns the modes to run. Suites skip modes they lack; a mode that no chosen suite has is a
+// mistake.
 std::vector<Mode> modes(const Settings& settings, std::span<const SuiteInfo* const> chosen) {
   const std::vector<Mode> all = modes_of(chosen);
   const std::vector<std::string> words = mode_words(all);
@@ -139,7 +140,7 @@ RunRequest read_measurement(const Settings& settings, std::span<const SuiteInfo*
   RunRequest request;
   request.session.modes = modes(settings, chosen);
   if (settings.is_on("quick"))
-    request.session.stop = StopRule::quick();  // before what --samples and --warmup change of it
+    request.session.stop = StopRule::quick();  // before --samples and --warmup change it
   for (const OptionSpec& option : run_options({})) {
     const Given* given = settings.find(option.name);
     if (given != nullptr && option.field.read) option.field.read(*given, request);

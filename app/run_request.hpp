@@ -1,4 +1,4 @@
-// What `run` was asked for, read and checked before any device is touched.
+// Request of `run`, read and checked before any device is touched.
 #pragma once
 
 #include <filesystem>
@@ -16,68 +16,69 @@
 
 namespace mgpu {
 
-// How the sizes of problems are found: as the request has them, chosen by rates of the devices, or
-// from small ones to that.
+// Origin of the problems' sizes: given in the request, chosen by rates of the devices, or swept
+// from small ones up to the chosen one.
 enum class Sizes { given, automatic, sweep };
 
 struct RunRequest {
-  SessionOptions
-      session;  // devices, their handicaps and device_counts are left empty: see device_counts()
-  Sizes sizes = Sizes::given;  // else problems are not complete: one a suite, without a size; see
-                               // app/sizes.hpp
-  std::optional<std::filesystem::path>
-      sizes_of;  // the result that has them, where they are not given
-  std::vector<std::uint64_t>
-      device_counts;  // as asked; empty: all devices, of a sweep also the first 2, 4, 8, ...
+  // Devices, their handicaps and device_counts are left empty: see device_counts().
+  SessionOptions session;
+  // Unless given, there is one problem per suite, which app/sizes.hpp completes with sizes.
+  Sizes sizes = Sizes::given;
+  // Result whose sizes are used if none are given.
+  std::optional<std::filesystem::path> sizes_of;
+  // As given; empty: all devices, and in a sweep also the first 2, 4, 8, ...
+  std::vector<std::uint64_t> device_counts;
   std::uint64_t require_devices = 0;
   std::vector<HandicapTerm> handicaps;
-  std::optional<Bytes> memory_pool;  // at most that much of each device's memory
+  std::optional<Bytes> memory_pool;  // limit on the memory used of each device
   bool strict = false, quick = false, quiet = false, verbose = false;
-  bool json = false;   // the result, and nothing else, goes to stdout
-  bool force = false;  // replace a result even if nothing was measured
+  bool json = false;   // prints only the result on stdout
+  bool force = false;  // replaces a result even if nothing was measured
   std::optional<std::filesystem::path> result_file, trace_file;
-  bool result_is_dated =
-      false;  // result_file was not asked for: it is the next one of app/saved_results.hpp
-  bool resumes = false;  // an earlier run's result_file
-  OutputFiles outputs;   // every file to write
+  // The program chose result_file (app/saved_results.hpp).
+  bool result_is_dated = false;
+  bool resumes = false;  // result_file is that of an earlier run
+  OutputFiles outputs;   // all files to write
   std::vector<ExportFile> exports;
   std::vector<Requirement> requirements;
 };
 
-// Those named, one after another or with commas; all when none is. Throws Error(usage) with the
-// known ones.
+// Returns the named suites, whose names may be separate or joined by commas; all if none is named.
+// Throws Error(usage) with the known names.
 std::vector<const SuiteInfo*> choose_suites(std::string_view command,
                                             std::span<const std::string> names,
                                             std::span<const SuiteInfo> suites);
 
-// What run and simulate have in common: every option whose row in the table sets a field;
-// strategies, requirements. Problems, devices and files are left empty. `chosen`: the suites to
-// run, whose modes can be asked for.
+// Reads what run and simulate share: options whose row in the table sets a field, strategies and
+// requirements. Leaves problems, devices and files empty. `chosen`: the suites to run, which decide
+// the valid modes.
 RunRequest read_measurement(const Settings& settings, std::span<const SuiteInfo* const> chosen);
 
-// The modes that any of the suites has, each once: resident first, end to end last.
+// Returns the modes that any of the suites has, each once: resident first, end to end last.
 std::vector<Mode> modes_of(std::span<const SuiteInfo* const> suites);
 
-// What --mode accepts where these modes exist.
+// Returns the words that --mode takes if these modes exist.
 std::vector<std::string> mode_words(std::span<const Mode> modes);
 
-// Of these options, those that results record, with their values, given or by default:
+// Returns the recorded ones of these options with their values, given or by default:
 // {"build_timeout_ns", 300000000000}.
 ParamMap recorded_options(const RunRequest& request, std::span<const OptionSpec> options);
 
-// The files to write: all different, all writable, and nobody else's until the request is gone.
-// Read after the problems, since
-// --output holds the result of one.
+// Opens the files to write, which must be different and writable; other runs cannot open them until
+// the request is destroyed. Called after read_problems(), as --output holds the result of one
+// problem.
 void read_output_files(const Settings& settings, RunRequest& request);
 
-// Of run or plan: its arguments are the suites asked for, none meaning all. Throws Error(usage),
-// naming the option, its value and what is accepted; Error(input) for a bad --input; Error(output)
-// for a file that will not be writable. `memory`: of the host; larger problems are refused.
+// Reads the request of run or plan, whose arguments are the suites (none: all). Throws
+// Error(usage), naming the option, its value and what is expected; Error(input) for a bad --input;
+// Error(output) for a file that cannot be written. `memory`: of the host; larger problems are
+// refused.
 RunRequest read_run_request(const Invocation& invocation, std::span<const SuiteInfo> suites,
                             Bytes memory);
 
-// The counts to measure on a set of `available` devices. Those above it are dropped with a warning,
-// under --strict refused (usage), as it is when none is left.
+// Returns the device counts to measure on a set of `available` devices. Larger counts are dropped
+// with a warning. Throws Error(usage) for them under --strict, and if none is left.
 std::vector<std::size_t> device_counts(const RunRequest& request, std::size_t available,
                                        std::vector<std::string>& warnings);
 

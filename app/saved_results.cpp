@@ -19,11 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kForm = "dddd-dd-ddTddddddZ";  // d: a digit
+constexpr std::string_view kForm = "dddd-dd-ddTddddddZ";  // d stands for a digit
 constexpr std::string_view kEnd = ".json.gz";
 constexpr std::string_view kLast = "last", kStandardInput = "-";
 
-using Age = std::pair<std::string, std::size_t>;  // when it began, and which of that second
+using Age = std::pair<std::string, std::size_t>;  // begin, and number within that second
 
 fs::path name_of(const Age& age, const std::string& what) {
   const std::string number = age.second > 1 ? fmt::format(".{}", age.second) : "";
@@ -39,7 +39,7 @@ std::optional<std::size_t> to_index(std::string_view text) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Parses a name that name_of() makes; files of other names are not touched.
+// Parses a name that name_of() makes; none: another name, whose file must not be touched.
 std::optional<Age> age_of(std::string_view name) {
   if (name.size() < kForm.size() + kEnd.size() || !name.ends_with(kEnd)) return std::nullopt;
   const bool fits = std::equal(kForm.begin(), kForm.end(), name.begin(), [](char form, char c) {
@@ -60,16 +60,16 @@ std::optional<Age> age_of(std::string_view name) {
     return is_digit(c) || (c >= 'a' && c <= 'z') || c == '_' || c == '+';
   };
   if (what.empty() || !std::all_of(what.begin(), what.end(), of_suites)) return std::nullopt;
-  if (name_of(age, std::string(what)) != name) return std::nullopt;  // ".1", ".02"
+  if (name_of(age, std::string(what)) != name) return std::nullopt;  // refuses ".1" and ".02"
   return age;
 }
 
 struct Saved {
   fs::path file;
-  bool finished = false;  // there is more of it than a journal
+  bool finished = false;  // it has a result file, not only a journal
 };
 
-// By age, the oldest first.
+// Returns all saved results by age, the oldest first.
 std::map<std::pair<Age, std::string>, Saved> all_saved(const fs::path& folder) {
   std::map<std::pair<Age, std::string>, Saved> found;
   std::error_code error;
@@ -81,7 +81,7 @@ std::map<std::pair<Age, std::string>, Saved> all_saved(const fs::path& folder) {
     if (is_journal) name.resize(name.size() - journal.size());
     const auto age = age_of(name);
     if (!age) continue;
-    std::error_code gone;  // a pipe of such a name would be waited for when it is read
+    std::error_code gone;  // reading a pipe of such a name would block
     if (!fs::is_regular_file(entry->status(gone))) continue;
     Saved& saved = found[{*age, name}];
     saved.file = folder / name;
@@ -101,7 +101,7 @@ void remove_oldest(const fs::path& folder, std::size_t most) {
       fs::remove(saved.file, ignored);
       fs::remove(journal_of(saved.file), ignored);
       --left;
-    } catch (const Error&) {  // it is being written: the next oldest goes in its place
+    } catch (const Error&) {  // it is being written: the next oldest is removed instead
     }
   }
 }
@@ -145,9 +145,10 @@ fs::path resolved(const std::string& from, const std::string& text, std::size_t 
 fs::path new_saved_result(const fs::path& folder, const std::string& began, const std::string& what,
                           OutputFiles& outputs, std::size_t most) {
   Age age{began, 1};
-  std::erase(age.first, ':');  // which some file systems do not take
-  for (const auto& [other, saved] :
-       all_saved(folder)) {  // so that order by age is that of beginning, whatever the suites
+  std::erase(age.first, ':');  // some file systems do not allow colons
+  // Numbers all results of one second, whatever their suites, so that order by age is that of
+  // beginning.
+  for (const auto& [other, saved] : all_saved(folder)) {
     if (other.first.first == age.first) age.second = std::max(age.second, other.first.second + 1);
   }
   for (;; ++age.second) {
@@ -156,14 +157,14 @@ fs::path new_saved_result(const fs::path& folder, const std::string& began, cons
     if (taken()) continue;
     try {
       outputs.add(file);
-      if (taken()) {  // by a run that ended between the two calls
+      if (taken()) {  // a run ended between the two calls
         outputs.remove(file);
         continue;
       }
       remove_oldest(folder, most - 1);
       return file;
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::usage) throw;  // else another run, of the same second, has it
+      if (error.kind() != ErrorKind::usage) throw;  // else another run of the same second has it
     }
   }
 }

@@ -1,5 +1,5 @@
-// Results of runs without -o: where they are saved, under what names and how many; and what `last`,
-// `last~1` are.
+// Results of runs without -o: their folder, names and largest number; and the meaning of `last` and
+// `last~1`.
 #pragma once
 
 #include <filesystem>
@@ -13,35 +13,36 @@
 
 namespace mgpu {
 
-constexpr std::size_t kMostSaved =
-    100;  // results of that kind; a new one takes the place of the oldest
+// Largest number of such results; a new one replaces the oldest.
+constexpr std::size_t kMostSaved = 100;
 
-// In `folder`, which is made where it is missing: 2026-11-23T163543Z-merkle.json.gz for what began
-// at 2026-11-23T16:35:43Z and measures `what`; 2026-11-23T163543Z.2-merkle.json.gz for the second
-// of that second, and so on. Nothing is written yet. Removes the oldest results of such names, with
-// their journals, until the new one makes `most`; never a file of another name, nor one that a run
-// is writing. It is added to `outputs`. Throws Error(output).
+// Returns the file for a new result in `folder`, which is made if missing, and adds it to
+// `outputs`; nothing is written yet. The name is 2026-11-23T163543Z-merkle.json.gz for a run that
+// began at 2026-11-23T16:35:43Z and measures `what`, 2026-11-23T163543Z.2-merkle.json.gz for the
+// second run of that second, and so on. Removes the oldest results of such names, with their
+// journals, until there are `most` with the new one; never removes a file of another name, nor one
+// that a run is writing. Throws Error(output).
 std::filesystem::path new_saved_result(const std::filesystem::path& folder,
                                        const std::string& began, const std::string& what,
                                        OutputFiles& outputs, std::size_t most = kMostSaved);
 
-// The results in `folder`, the one that began last first. `unfinished`: also those of which there
-// is only a journal so far.
+// Returns the results in `folder`, the latest begun first. `unfinished`: includes those that have
+// only a journal so far.
 std::vector<std::filesystem::path> saved_results(const std::filesystem::path& folder,
                                                  bool unfinished);
 
-// For "last" 0, for "last~3" 3; nothing for what is not of this kind. Throws Error(usage), naming
+// Returns 0 for "last" and 3 for "last~3"; none for other texts. Throws Error(usage), naming
 // `from`, for "last~x".
 std::optional<std::size_t> saved_index(const std::string& from, const std::string& text);
 
-// Puts the file in the place of every `last` that a command is given to read: report, trace, both
-// of compare, simulate --from, run
-// --resume, --sizes-of; and standard input in the place of `-`, which --resume does not take. Says
-// which file each `last` is, on standard error unless the command is to be quiet. Throws
-// Error(usage) for a bad number or a second `-`, Error(input) when there are not so many.
+// Replaces `last` by the file it means in every argument or option that names a result to read:
+// report, trace, compare (both), simulate --from, run --resume, --sizes-of. Replaces `-` by
+// standard input, except for --resume. Prints on stderr which file each `last` is, unless the
+// command is quiet. Throws Error(usage) for a bad number or a second `-`, Error(input) if there are
+// fewer results.
 void resolve_saved_results(Invocation& invocation, const Environment& environment);
 
-// The part of a name that says which suites: "merkle", "matrix+msm", "all".
+// Returns the part of a name that stands for the suites: "merkle", "matrix+msm", "all".
 std::string suites_word(std::span<const std::string> chosen, std::size_t all);
 
 }  // namespace mgpu

@@ -1,4 +1,4 @@
-// How values from several layers become one. CLI11 is in cli.cpp, TOML is read in config_file.cpp.
+// Merges values from several layers. cli.cpp handles CLI11, config_file.cpp reads TOML.
 #include "app/settings.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,5 @@
-// Settings: what was asked for, as text, whatever layer it came from; and the one table of options
-// that the command line, the environment twins and the config-file keys are all made from
-// (option_table.cpp).
+// Settings: option values as text, from any layer; and the one table of options, from which the
+// command line, the environment variables and the config-file keys are made (option_table.cpp).
 #pragma once
 
 #include <cstdint>
@@ -26,16 +25,17 @@ struct Given {
   enum class Layer { flag, environment, config } layer = Layer::flag;
 };
 
-// What an option's value becomes; made by the functions of app/option_fields.hpp.
+// Conversion of an option's text to a field of a request; made by the functions of
+// app/option_fields.hpp.
 struct OptionField {
-  std::vector<std::string> words =
-      {};  // the values that it accepts, or some of them: for completions
-  // Sets a field of a request; throws Error(usage). None: code of its own does
+  // Values that it accepts, or some of them, for completions.
+  std::vector<std::string> words = {};
+  // Sets a field of a request; throws Error(usage). Null: other code reads the option
   // (app/run_request.cpp).
   std::function<void(const Given&, RunRequest&)> read = {};
-  std::function<std::optional<ParamValue>(const RunRequest&)> record =
-      {};                 // the field's value; none: it has none
-  std::string unit = {};  // what the option's name ends with where it is recorded: "_ns"
+  // Returns the value to record; none: nothing is recorded. Null: the option has no field.
+  std::function<std::optional<ParamValue>(const RunRequest&)> record = {};
+  std::string unit = {};  // suffix of the option's name where it is recorded: "_ns"
 };
 
 struct OptionSpec {
@@ -44,66 +44,67 @@ struct OptionSpec {
   char letter = 0;   // 0: no short form
   Kind kind = Kind::value;
   enum Use : unsigned {
-    in_devices = 1,  // the first five and in_links: these commands take it too, besides `run`
+    in_devices = 1,  // in_*: also an option of that command, besides `run`
     in_plan = 2,
     in_calibrate = 4,
     in_simulate = 8,
     in_report = 16,
-    not_confirmed = 32,  // `compare --confirm`, which repeats the options of a run, does without it
-    important = 128,     // most people need it: the first help of a command has it
+    not_confirmed = 32,  // `compare --confirm`, which repeats the options of a run, leaves it out
+    important = 128,     // needed by most people: listed in the short help of a command
     in_links = 256,
-    recorded = 64  // it says how samples are taken: results record its field, --resume goes on
-                   // under the same value only
+    // Says how samples are taken: results record it, and --resume requires the same value.
+    recorded = 64
   };
   std::string value_name, help, group;
-  unsigned uses = 0;  // of Use, or-ed
+  unsigned uses = 0;  // bits of Use
   OptionField field = {};
-  std::string alias_of = {};  // the option it is another name of; empty: it is none
-  std::string unit =
-      {};  // of an alias whose value is a whole number: what the option's own value ends with
+  std::string alias_of = {};  // the option that this one is another name of; empty: no alias
+  // Suffix added to the value of an alias that takes a whole number, to make the option's value.
+  std::string unit = {};
 };
 
 std::string flag_of(const OptionSpec& option);      // "--sub-devices"
 std::string variable_of(const OptionSpec& option);  // "MGPU_BENCH_SUB_DEVICES"
 
-// Of `run`: the tool's own, then every suite's; an option that several suites have appears once.
+// Returns the options of `run`: the tool's own, then every suite's; an option that several suites
+// have appears once.
 std::vector<OptionSpec> run_options(std::span<const SuiteInfo> suites);
-// Of `devices`: those of run that choose devices.
+// Returns the options of `devices`: those of run that choose devices.
 std::vector<OptionSpec> device_options();
-// Of `plan`: devices, the problem and its mode.
+// Returns the options of `plan`: devices, the problem and its mode.
 std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites);
-// Of `simulate`: those of run that make sense where devices and work are given.
+// Returns the options of `simulate`: those of run that make sense for given devices and work.
 std::vector<OptionSpec> simulate_options();
-// Of `calibrate`: those, and those of run about calibration.
+// Returns the options of `calibrate`: those of run that choose devices or are about calibration.
 std::vector<OptionSpec> calibrate_options();
-// Of `links`: devices, and its own.
+// Returns the options of `links`: devices, and its own.
 std::vector<OptionSpec> links_options();
-// Of `report`: those of run that a saved result is enough for.
+// Returns the options of `report`: those of run that need only a saved result.
 std::vector<OptionSpec> report_options();
-// Of `compare`.
+// Returns the options of `compare`.
 std::vector<OptionSpec> compare_options();
 OptionSpec color_option();
 
-// What was given as a value of one kind. Each throws Error(usage) that says what is accepted.
+// Functions that parse a value. Each throws Error(usage) that says what is expected.
 bool read_flag(const Given& given);  // true, on, yes, 1 or false, off, no, 0
 std::uint64_t read_count(const Given& given, std::uint64_t least);  // 2^20, 1M, 64Ki
-std::vector<std::uint64_t> read_counts(const Given& given,
-                                       std::uint64_t least);  // several with commas, each once
-Nanos read_time(const Given& given);                          // 500ms, 2m; not 0
-std::size_t read_word(const Given& given,
-                      std::span<const std::string> accepted);  // its place among them
+// Reads several counts separated by commas, and returns each once.
+std::vector<std::uint64_t> read_counts(const Given& given, std::uint64_t least);
+Nanos read_time(const Given& given);  // 500ms, 2m; not 0
+// Returns the index of the word in `accepted`.
+std::size_t read_word(const Given& given, std::span<const std::string> accepted);
 
 class Settings {
  public:
   const Given* find(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  // A flag; false when not given.
+  // Returns the value of a flag; false when not given.
   bool is_on(std::string_view name) const;
-  // The first layer to give a value keeps it: call in the order flag, environment, config. What an
-  // alias is given is its option's; Throws Error(usage) where one layer gives both, and for an
-  // alias with a unit whose value is not a whole number.
+  // Sets the value unless an earlier layer gave one: call in the order flag, environment, config. A
+  // value of an alias is given to its option. Throws Error(usage) if one layer gives both, and if
+  // an alias with a unit has a value that is not a whole number.
   void offer(const OptionSpec& option, Given given);
-  // Whatever was given before.
+  // Sets the value of an option, whatever was given before.
   void replace(const std::string& name, std::string value) {
     given_[name] = {std::move(value), "--" + name, Given::Layer::flag};
   }
@@ -112,30 +113,30 @@ class Settings {
   std::map<std::string, Given, std::less<>> given_;
 };
 
-// One of `accepted`; the first when not given.
+// Returns the given word, one of `accepted`; the first of them when not given.
 std::string choose(const Settings& settings, std::string_view name,
                    const std::vector<std::string>& accepted);
 
-// The MGPU_BENCH_* twins of the options.
+// Offers the MGPU_BENCH_* variables of the options.
 void offer_environment(Settings& settings, std::span<const OptionSpec> options,
                        const Environment& environment);
-// A line for each MGPU_BENCH_* variable that is not an option's twin: a misspelt one would
-// otherwise be ignored without a word.
+// Returns a line for each MGPU_BENCH_* variable that belongs to no option: a misspelt one would
+// otherwise be ignored silently.
 std::vector<std::string> unknown_variables(std::span<const OptionSpec> options,
                                            const Environment& environment);
 
-// A TOML file of `key = value` lines, bare or under [run]; keys may be written with underscores.
-// Throws Error(input) when it cannot be read or is not TOML, Error(usage) for a key that is not an
-// option's name or is set twice.
+// Offers the values of a TOML file of `key = value` lines, bare or under [run]; keys may have
+// underscores instead of hyphens. Throws Error(input) if it cannot be read or is not TOML,
+// Error(usage) for a key that is no option's name or is set twice.
 void offer_config(Settings& settings, std::span<const OptionSpec> options, const std::string& file);
 
-// What was given, as a file that --config reads back to the same settings; `options`: all there
-// are.
+// Returns the given settings as a file that --config reads back to the same settings. `options`:
+// all options of the command.
 std::string as_config(const Settings& settings, std::span<const OptionSpec> options);
 
-// "a, b, c"
+// Returns "a, b, c".
 std::string joined(std::span<const std::string> words);
-// "a,b,,c" -> {"a", "b", "", "c"}
+// Splits "a,b,,c" into {"a", "b", "", "c"}.
 std::vector<std::string> split_commas(std::string_view text);
 
 }  // namespace mgpu

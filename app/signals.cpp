@@ -1,4 +1,4 @@
-// A signal handler can reach nothing but globals: this file holds the program's only ones.
+// A signal handler can reach only globals: this file has the only ones of the program.
 #include "app/signals.hpp"
 
 #include <signal.h>
@@ -15,7 +15,7 @@ constexpr unsigned kSecondsToStop = 2;
 std::atomic<int> received{0};
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may not take a lock");
 
-// Written before the handler that reads them can run, and never freed.
+// Last words of the process; written before the handler that reads them can run, and never freed.
 std::atomic<const std::string*> last_words{nullptr};
 
 extern "C" void on_stop_signal(int signal_number) {
@@ -60,7 +60,7 @@ int stop_signal() { return received.load(); }
 ExitCode stop_code() { return static_cast<ExitCode>(128 + stop_signal()); }
 
 void set_last_words(const std::string& text) {
-  last_words = new std::string(text);  // the one before may be in use
+  last_words = new std::string(text);  // the previous text may be in use
 }
 
 void stopped_in_time() { alarm(0); }

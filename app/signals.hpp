@@ -1,7 +1,7 @@
-// SIGINT, SIGTERM and SIGHUP. The first asks whatever is under way to stop, and ends the process
-// two seconds later if that has not helped: a driver or a long computation on the host may hold it.
-// The second ends the process at once. Files are replaced atomically, so what was last saved stays
-// whole.
+// Handling of SIGINT, SIGTERM and SIGHUP. The first signal asks the current work to stop, and ends
+// the process two seconds later if it has not: a driver or a long computation on the host may block
+// it. A second signal ends the process at once. Files are replaced atomically, so the last saved
+// state stays whole.
 #pragma once
 
 #include <string>
@@ -10,28 +10,28 @@
 
 namespace mgpu {
 
-// Begins to handle them; a SIGHUP that is ignored (nohup) stays ignored. May be called repeatedly.
+// Installs the handlers; a SIGHUP that is ignored (nohup) stays ignored. May be called repeatedly.
 void install_stop_signals();
 
-// For a process that another one tells when to end: the launcher sends them to all.
+// Ignores the signals, in a process that another one tells when to end: launchers send signals to
+// all ranks.
 void ignore_stop_signals();
 
-// A reader of standard output that has ended is an error where something is printed, and not the
-// end of the process: tables are printed while measurements go on, which are worth more than `|
-// head`.
+// Ignores SIGPIPE: a reader of standard output that has ended (`| head`) then is an error of
+// printing, but does not end the process, whose measurements are worth more.
 void outlive_readers();
 
-// Returns the signal that has come; 0: none.
+// Returns the signal that came; 0: none.
 int stop_signal();
 
-// Returns 128 + the signal that has come.
+// Returns 128 + the signal that came.
 ExitCode stop_code();
 
-// Sets what is printed when the process is ended two seconds after a signal: where the user finds
-// what was measured.
+// Sets the text printed when a signal ends the process after two seconds: where the user finds what
+// was measured.
 void set_last_words(const std::string& text);
 
-// Takes back the two seconds: what was under way has stopped, and saving it may take longer.
+// Cancels the two seconds' limit: work has stopped, and saving it may take longer.
 void stopped_in_time();
 
 }  // namespace mgpu

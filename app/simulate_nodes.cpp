@@ -19,7 +19,7 @@ namespace {
 
 const std::vector<std::string> kNetworkWords{"latency", "bandwidth", "root", "hand-out"};
 
-// What sessions make, and a simulation of nodes does not.
+// Options of sessions that a simulation of nodes does not support.
 constexpr std::array kNotWithNodes{"trace",         "export",  "require", "columns",
                                    "device-counts", "samples", "warmup",  "peer"};
 
@@ -33,7 +33,7 @@ double bytes_per_second(const Given& given, std::string_view name, std::string_v
   return static_cast<double>(bytes);
 }
 
-// 1,2,4 or 2..1024, which doubles.
+// Parses node counts: "1,2,4", or "2..1024", which doubles.
 std::vector<std::size_t> read_nodes(const Given& given, const Scenario& scenario) {
   const std::size_t devices =
       scenario.node_devices.empty() ? scenario.devices.size() : scenario.node_devices.back();

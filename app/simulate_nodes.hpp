@@ -9,11 +9,12 @@
 
 namespace mgpu {
 
-// --network, which says what the network of a result's nodes is like: into scenario.nodes. Throws
+// Reads --network, the network between nodes of a measured result, into scenario.nodes. Throws
 // Error(usage).
 void read_network(const Settings& settings, Scenario& scenario);
 
-// `mode`: in which its devices were measured; none: any. `source`: where it was read.
+// Simulates the scenario on each number of nodes. `mode`: mode in which its devices were measured;
+// none: any. `source`: file it was read from.
 ExitCode simulate_nodes(const Context& context, const Scenario& scenario, const std::string& source,
                         std::optional<Mode> mode);
 

@@ -17,7 +17,7 @@
 namespace mgpu {
 namespace {
 
-// One device of each kind: others of it are as fast.
+// Returns one device of each kind: devices of one kind are equally fast.
 std::vector<Device> kinds_of(std::span<const Device> devices) {
   std::set<std::tuple<std::string, std::string, unsigned, Bytes>> seen;
   std::vector<Device> kinds;
@@ -44,7 +44,7 @@ class Chooser {
         warnings_(warnings),
         begun_(backend.now()) {}
 
-  // What is to be measured of a problem; ascending.
+  // Returns the sizes to measure of a problem, ascending.
   std::vector<std::uint64_t> sizes_of(const Problem& problem) {
     const SuiteInfo& suite = *problem.suite;
     if (!stopped_) add_rates(problem);
@@ -74,8 +74,8 @@ class Chooser {
   void add_rates(const Problem& problem) {
     SuiteRates& rates = request_.session.suite_rates;
     if (problem.suite->shape == nullptr) return;
-    // `calibrate` measures the other suites, and knows no descriptors; plan wants the rate of every
-    // device.
+    // All devices are measured for suites of descriptors, whose rates `calibrate` does not measure
+    // although plan needs those of every device.
     const std::vector<Device>& measured = problem.suite->descriptors ? all_ : kinds_;
     bool missing = afresh_;
     for (const Device& device : measured) {
@@ -163,8 +163,8 @@ KnownSizes sizes_of(const Report& report, std::span<const SuiteInfo> suites) {
 
 KnownSizes sizes_of(const Configuration& configuration, std::span<const SuiteInfo> suites) {
   KnownSizes known;
-  for (const auto& [name, value] :
-       configuration) {  // "problem 2": "merkle", then "problem 2, leaves": "1024"
+  // Entries are "problem 2": "merkle", then "problem 2, leaves": "1024".
+  for (const auto& [name, value] : configuration) {
     const auto suite =
         std::find_if(suites.begin(), suites.end(),
                      [&, text = value](const SuiteInfo& info) { return info.name == text; });

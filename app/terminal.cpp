@@ -1,4 +1,4 @@
-// The only file that asks what kind of thing a stream is.
+// The only file that asks whether a stream is a terminal.
 #include "app/terminal.hpp"
 
 #include <sys/ioctl.h>
@@ -17,13 +17,13 @@
 namespace mgpu {
 namespace {
 
-constexpr unsigned kLeastWidth = 40;  // narrower, nothing in a table could be read
+constexpr unsigned kLeastWidth = 40;  // a table is unreadable if it is narrower
 
 CapturedOutput* g_captured = nullptr;
 
 bool is_terminal(int stream) { return g_captured == nullptr && isatty(stream) == 1; }
 
-// Obeys no escape sequences, or is not known to.
+// Tells whether the terminal obeys no escape sequences, or is not known to.
 bool is_dumb(const Environment& environment) {
   return environment.get("TERM").value_or("dumb") == "dumb";
 }
@@ -33,8 +33,8 @@ unsigned width(const Environment& environment) {
     try {
       if (const std::uint64_t count = parse_count("COLUMNS", *columns); count > 0)
         return static_cast<unsigned>(std::clamp<std::uint64_t>(count, kLeastWidth, 1000));
-    } catch (
-        const Error&) {  // a broken COLUMNS is the shell's mistake, not a reason to refuse work
+    } catch (const Error&) {
+      // A broken COLUMNS is the shell's mistake, not a reason to fail.
     }
   }
   winsize size{};
@@ -81,7 +81,7 @@ unsigned error_width() {
 }
 
 void StatusLine::show(std::string_view text, unsigned width) {
-  std::string line = shortened(printable(text), width - 1);  // one that wraps is not rewritten
+  std::string line = shortened(printable(text), width - 1);  // a wrapped line cannot be rewritten
   if (line == shown_) return;
   std::fprintf(stderr, "\r\033[K%s", line.c_str());
   std::fflush(stderr);
@@ -117,8 +117,8 @@ void print_styled(std::string_view text, const TableStyle& style) {
 void print_json(std::string_view json) { print_data(printable_json(json)); }
 
 void print_error(std::string_view text) {
-  constexpr std::size_t kHang = 2;  // what goes on in a further line
-  std::fflush(stdout);              // so that a message comes after what it is about
+  constexpr std::size_t kHang = 2;  // indent of continuation lines
+  std::fflush(stdout);              // keeps a message after the output it is about
   const TableStyle style{.width = error_width(), .wraps = is_terminal(STDERR_FILENO)};
   const std::string said =
       wrapped_prose("mgpu-bench: " + printable_lines(text) + '\n', style, kHang);

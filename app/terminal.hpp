@@ -1,4 +1,4 @@
-// What the output streams can show: width, colour, and whether a line may be rewritten in place.
+// Properties of the output streams (width, colour, rewritable lines), and functions that print.
 #pragma once
 
 #include <string>
@@ -11,27 +11,28 @@
 
 namespace mgpu {
 
-// For tables on stdout. Width: COLUMNS, else the terminal's, else 100. Colour: --color, else
-// NO_COLOR, else when stdout is a terminal that is not TERM=dumb. Prose is wrapped on a terminal.
-// Throws Error(usage) for another --color, and for --columns that are not among `columns`.
+// Returns the style of tables on stdout. Width: COLUMNS, else the terminal's, else 100. Colour:
+// --color, else NO_COLOR, else on if stdout is a terminal that is not TERM=dumb. Prose is wrapped
+// on a terminal. Throws Error(usage) for a wrong --color, and for --columns that are not among
+// `columns`.
 TableStyle table_style(const Settings& settings, const Environment& environment,
                        const std::vector<std::string>& columns = run_column_names());
 
-// Is stderr a terminal where a progress line may be rewritten? Not under CI, whose logs would keep
-// every state of it, nor where TERM is dumb or not set.
+// Tells whether stderr is a terminal where a progress line may be rewritten. False under CI, whose
+// logs would keep every state of it, and if TERM is dumb or not set.
 bool progress_in_place(const Environment& environment);
 
-// Columns of the terminal that stderr is; 80 when it is none.
+// Returns the columns of the terminal that stderr is; 80 if it is none.
 unsigned error_width();
 
-// The last line of stderr, which is rewritten where it is a terminal, on one that allows that.
+// The last line of stderr, rewritten in place on a terminal that allows it.
 class StatusLine {
  public:
   StatusLine() = default;
   StatusLine(const StatusLine&) = delete;
   StatusLine& operator=(const StatusLine&) = delete;
   ~StatusLine() { clear(); }
-  // Shortened to fit `width`, escaped as by print().
+  // Shows the text, shortened to fit `width` and escaped as by print().
   void show(std::string_view text, unsigned width);
   void clear();
 
@@ -39,22 +40,23 @@ class StatusLine {
   std::string shown_;
 };
 
-// Writes all of it, or throws Error(output). What is for people: control characters in it, which
-// names from devices, files and drivers may hold, are escaped, but for line ends.
+// Writes text for people. Control characters other than line ends are escaped, as names from
+// devices, files and drivers may have them. Throws Error(output) if not all could be written.
 void print(std::string_view text);
-// Writes as print(), but where tables are in colour their colours stay, too: draw_table() and
-// wrapped_prose(), which make them, have escaped what came from outside.
+// Writes as print(), but keeps colours if the style has them: draw_table() and wrapped_prose() have
+// already escaped names from outside.
 void print_styled(std::string_view text, const TableStyle& style);
-// JSON: likewise, in the escapes of JSON, so that it says the same.
+// Writes as print(), with control characters escaped as JSON does, so that the values stay the
+// same.
 void print_json(std::string_view json);
-// What other programs read: bytes as they are.
+// Writes bytes unchanged, for other programs.
 void print_data(std::string_view data);
-// To stderr, "mgpu-bench: " before it and a newline after it, escaped as by print(); further lines
-// are indented. Failures are ignored.
+// Prints to stderr, after "mgpu-bench: " and with a newline at the end, escaped as by print();
+// further lines are indented. Failures are ignored.
 void print_error(std::string_view text);
 
-// What commands print while it exists, instead of on the standard streams, which count as files:
-// for tests that run commands in process.
+// Collects what commands print while it exists, in place of the standard streams, which then count
+// as files: for tests that run commands in process.
 class CapturedOutput {
  public:
   CapturedOutput();

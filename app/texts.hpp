@@ -1,4 +1,4 @@
-// Texts compiled in from app/texts, with places to fill in.
+// Texts compiled in from app/texts, with placeholders.
 #pragma once
 
 #include <map>
@@ -6,8 +6,9 @@
 
 namespace mgpu {
 
-// The text of `file` with each @NAME@ of `places` replaced; a place alone on its line takes a text
-// of whole lines. Throws Error(internal) when the file does not exist or has no such place.
+// Returns the text of `file` with each @NAME@ of `places` replaced; a placeholder alone on its line
+// takes a text of whole lines. Throws Error(internal) if the file or one of the placeholders does
+// not exist.
 std::string filled_text(const std::string& file, const std::map<std::string, std::string>& places);
 
 }  // namespace mgpu

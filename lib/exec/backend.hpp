@@ -1,6 +1,6 @@
-// The seam to hardware: OpenCL and the fake backend implement it, the executor drives it.
-// Everything asynchronous is enqueued through a Stream and closed into a batch, whose completion is
-// asked for, never waited for inside a driver.
+// The interface to hardware: OpenCL and the fake backend implement it, the executor drives it.
+// Asynchronous work is enqueued through a Stream and closed into a batch, whose completion is
+// polled, never waited for inside a driver.
 #pragma once
 
 #include <atomic>
@@ -24,97 +24,99 @@
 
 namespace mgpu {
 
-// A command as the device stamped it: device nanoseconds; ClockMap turns them into host time.
+// A command with the device's own time stamps, in device nanoseconds; ClockMap converts them to
+// host time.
 struct RawCommand {
   CommandKind kind = CommandKind::compute;
   Name label;
   Bytes bytes = 0;
   std::uint64_t queued = 0, submitted = 0, started = 0, ended = 0;
-  std::uint32_t queue = 0;  // of the device's compute queues; 0 for transfers
+  std::uint32_t queue = 0;  // index among the device's compute queues; 0 for transfers
   std::optional<ExchangeInfo> exchange{};
-  std::optional<std::uint32_t> round{};  // of work that goes in rounds, set by whoever enqueued it
+  // Iteration of iterative work, set by the worker that enqueued it.
+  std::optional<std::uint32_t> round{};
 };
 
-// From the first start to the last end of a batch's commands, in device nanoseconds; zero without
-// commands.
+// Time from the first start to the last end of a batch's commands, in device nanoseconds; zero if
+// it has no commands.
 struct DeviceSpan {
   std::uint64_t started = 0, ended = 0;
 };
 
-// Commands enqueued between two calls of OpenDevice::submit.
+// A batch: the commands enqueued between two calls of OpenDevice::submit.
 struct BatchId {
   std::uint64_t value = 0;
 };
 
-// Host memory made fit for fast transfers to every device; undone by its destructor.
+// Host memory pinned for fast transfers to every device; its destructor unpins it.
 class PinnedMemory {
  public:
   virtual ~PinnedMemory() = default;
 };
 
-// What set-up cost since the last look.
+// Cost of set-up since the last call of take_setup_cost().
 struct SetupCost {
   Nanos build{}, alloc{};
-  Bytes allocated = 0;  // now held on the device
+  Bytes allocated = 0;  // currently allocated on the device
 };
 
 // An opened device: its context, queues and stream. Owned by the session, used by one worker thread
-// at a time. The destructor does not wait for long: handles that commands may still be using it
-// leaks. The host memory of transfers is the owner's, who must not free it before the device is
+// at a time. The destructor does not wait for long: it leaks handles that commands may still be
+// using. Host memory of transfers belongs to the caller, who must not free it before the device is
 // drained.
 class OpenDevice {
  public:
   explicit OpenDevice(const Handicap& handicap = {}) : slow_down_(handicap) {}
   virtual ~OpenDevice() = default;
-  SlowDown& slow_down() { return slow_down_; }  // its handicap, and from when on it is in force
-  // Of a device that notifies(): notified when a batch completes and when a handicap's hold begins.
-  // That is a CPU, whose cores are for kernels; others are polled.
+  SlowDown& slow_down() { return slow_down_; }  // its throttling, and since when that applies
+  // Notifier of a device with notifies(), used when a batch completes and when a throttling stall
+  // begins. CPU devices notify, as their cores are for kernels; others are polled.
   Notifier& notifier() { return *notifier_; }
   virtual bool notifies() const { return false; }
-  // For how long nobody looks at it without being notified: a device that hangs, or a command that
-  // fails, need not notify.
+  // Returns the longest time between polls of a device that notifies: one that hangs, or a command
+  // that fails, need not notify.
   virtual Nanos looked_at_every() const { return Notifier::kLongest; }
   virtual DeviceResources& resources() = 0;
   virtual Stream& stream() = 0;
-  // What is enqueued until submit() is a slice's. What is enqueued otherwise is not a slice:
-  // loading, collecting, merging.
+  // Begins a slice, to which all commands belong until submit(). Other commands (loading,
+  // collecting, merging) belong to no slice.
   virtual void begin_slice() = 0;
   virtual BatchId submit() = 0;  // closes the batch and flushes the queues
-  // Has everything in the batch completed? Polls. Throws Error(device) when a command failed; the
-  // device is then lost.
+  // Polls whether everything in the batch has completed. Throws Error(device) if a command failed;
+  // the device then counts as failed.
   virtual bool complete(BatchId batch) = 0;
-  // May a kernel of the batch have to be compiled before it runs? Some drivers do that when one is
-  // launched for the first time: whoever waits allows as long as for a build.
+  // Tells whether a kernel of the batch may have to be compiled before it runs, as some drivers do
+  // at its first launch: the caller then adds the build limit to its timeout.
   virtual bool may_compile(BatchId) { return false; }
-  // When a handicap's hold shall end, as far as that is known: complete() must be asked then, or
-  // the device is held for longer.
+  // Returns when a throttling stall shall end, if that is known: complete() must be polled then, or
+  // the device is stalled for longer.
   virtual std::optional<Nanos> due() const { return {}; }
-  virtual DeviceSpan span(
-      BatchId batch) = 0;  // of a complete batch, before it is taken; cheaper than all its times
-  virtual std::vector<RawCommand> take(
-      BatchId batch) = 0;  // of a complete batch, once; in order of enqueueing
-  // Blocks for about 10 us each. Throws Error(device), Error(timeout), Error(interrupted).
+  // Returns the span of a complete batch before it is taken; cheaper than all its times.
+  virtual DeviceSpan span(BatchId batch) = 0;
+  // Returns the commands of a complete batch in order of enqueueing; once per batch.
+  virtual std::vector<RawCommand> take(BatchId batch) = 0;
+  // Probes the clock `count` times, blocking for about 10 us each. Throws Error(device),
+  // Error(timeout), Error(interrupted).
   virtual std::vector<ClockProbe> probe_clock(unsigned count) = 0;
   virtual SetupCost take_setup_cost() = 0;
-  // Nobody will ask for the commands that may be under way: a handicap must not hold them for ever,
-  // and nothing that they may be using is released, until drained() has said that they have ended.
+  // Gives up commands under way, which are not polled any more: throttling must not stall them for
+  // ever. Nothing that they may be using is released until drained() returns true.
   virtual void abandon() = 0;
-  // Have all commands that it was ever given ended? Polls; for after an error, as a handicap no
-  // longer applies. False also where that is not known: a GPU one of whose commands failed may
-  // still be at work on others.
+  // Polls whether all commands that the device was ever given have ended; called after an error,
+  // when throttling no longer applies. False also if that is not known: a GPU whose command failed
+  // may still be executing others.
   virtual bool drained() = 0;
-  // A thread that nobody waits for any longer is inside one of its calls, perhaps for ever: the
-  // device is never at rest again.
+  // Records that an abandoned thread is inside a call of this device, perhaps for ever: the device
+  // will never be drained.
   virtual void leave_thread_inside() { thread_inside_ = true; }
   bool has_thread_inside() const { return thread_inside_; }
-  // What can still be allocated, as far as anybody reports: another process may take it. Devices
-  // that share memory are given equal shares.
+  // Returns the bytes that can still be allocated, as far as they are known: another process may
+  // take them. Devices that share memory are given equal shares.
   virtual Bytes free_memory() = 0;
 
  protected:
-  std::shared_ptr<Notifier> shared_notifier() const {
-    return notifier_;
-  }  // for callbacks, which may come after the device is gone
+  // Returns the notifier for callbacks, which may come after the device is destroyed.
+  std::shared_ptr<Notifier> shared_notifier() const { return notifier_; }
 
  private:
   std::atomic<bool> thread_inside_ = false;
@@ -125,44 +127,45 @@ class OpenDevice {
 class Backend {
  public:
   virtual ~Backend() = default;
-  // Every device of every platform, best score first. A bad platform or device is a warning, not
-  // the end.
+  // Result of enumerate(): every device of every platform, best score first. A bad platform or
+  // device is a warning, not an error.
   struct Enumeration {
     std::vector<Device> devices;
     std::vector<std::string> warnings;
     std::vector<std::string> platforms;  // names, for the message when there is no device
   };
   virtual Enumeration enumerate() = 0;
-  // Equal sub-devices of one device (one compute unit each at most). Throws Error(unsupported) when
-  // it cannot be split so.
+  // Splits a device into equal sub-devices, at most one per compute unit. Throws Error(unsupported)
+  // when it cannot be split so.
   virtual std::vector<Device> split(const Device& device, unsigned parts) = 0;
-  // The device under its handicap: slower, later, with less memory. A stretch of time in which it
-  // is held back on purpose is a compute command "slow-down" (after the kernels of a batch, before
-  // its downloads) or "delay" (before those of a slice). On a GPU a slow-down too short for a
-  // command of its own is owed, and made up by a later one. Throws Error(device).
+  // Opens a device, throttled by its handicap: slower, later, with less memory. Each deliberate
+  // stall is recorded as a compute command "slow-down" (after the kernels of a batch, before its
+  // downloads) or "delay" (before those of a slice). On a GPU a slow-down too short for a command
+  // of its own is added to a later one. Throws Error(device).
   virtual std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) = 0;
   std::unique_ptr<OpenDevice> open(const Device& device) { return open(device, Handicap{}); }
-  // Pins `memory` in place where that makes transfers of `devices` faster; null where it would not.
+  // Pins `memory` in place if that makes transfers of `devices` faster; else returns null.
   virtual std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory,
                                             std::span<OpenDevice* const> devices) = 0;
 
-  // Makes it possible for the devices to exchange data, over `path`, or over the best that each
-  // ordered pair has; staged works for all. They must outlive the group, and be in one group at a
-  // time. Throws Error(unsupported) where a pair does not have the path asked for, Error(device),
+  // Connects devices so that they can exchange data, over `path`, or over the best path of each
+  // ordered pair; staged works for all. The devices must outlive the group, and be in one group at
+  // a time. Throws Error(unsupported) if a pair does not have the path asked for, Error(device),
   // Error(out_of_memory), Error(timeout).
   virtual std::unique_ptr<PeerGroup> connect(std::span<OpenDevice* const> devices,
                                              std::optional<PeerPath> path) = 0;
 
-  virtual Nanos now() = 0;              // the clock of every host time: steady, or virtual
-  virtual bool is_virtual() const = 0;  // then the executor runs all workers on one thread
-  // A virtual clock moves only here: to the next completion or, when nothing will complete, to
-  // `limit` if there is one. False when there is neither, and always when time is real.
+  virtual Nanos now() = 0;              // host clock: steady, or virtual
+  virtual bool is_virtual() const = 0;  // if so, the executor runs all workers on one thread
+  // Moves a virtual clock, which changes only here: to the next completion or, if nothing will
+  // complete, to `limit`. Returns false if there is neither, and always in real time.
   virtual bool advance(std::optional<Nanos> limit) = 0;
 
-  // The ranks that the devices belong to; none: all are this process's. Takes milliseconds a rank.
+  // Returns the ranks that the devices belong to; none: all are this process's. Takes milliseconds
+  // per rank.
   virtual std::optional<ClusterRecord> cluster() { return std::nullopt; }
 
-  // How long this backend and its devices may take; to be changed while nobody waits for them.
+  // Sets the limits of waits for this backend and its devices; must not be called during a wait.
   virtual void limit_waits(WaitLimits limits) { limits_ = std::move(limits); }
   const WaitLimits& limits() const { return limits_; }
 

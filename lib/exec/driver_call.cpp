@@ -19,7 +19,7 @@ constexpr Nanos kLookEvery = std::chrono::milliseconds(2);
 
 thread_local DriverWatch* watch_of_this_thread = nullptr;
 
-// Outlives the caller if it must.
+// A call on a thread of its own; it may outlive the caller.
 struct Call {
   std::mutex mutex;
   std::condition_variable returned;
@@ -37,21 +37,21 @@ void run(const std::shared_ptr<Call>& call) {
   } catch (...) {
     failure = std::current_exception();
   }
-  call->function = nullptr;  // what it holds is released here, before the caller goes on
+  call->function = nullptr;  // its captures are released before the caller continues
   const std::lock_guard lock(call->mutex);
   call->failure = std::move(failure);
   call->over = true;
   call->returned.notify_all();
 }
 
-// Runs `function` on a thread of its own until it is over, or until `look`, asked every 2 ms on the
+// Runs `function` on a thread of its own until it ends, or until `look`, called every 2 ms on the
 // caller's thread, throws.
 void run_aside(std::function<void()> function, const std::function<void(DriverWatch&)>& look) {
   const auto call = std::make_shared<Call>();
   call->function = std::move(function);
   try {
     std::thread(run, call).detach();
-  } catch (const std::system_error&) {  // no thread can be had: rather wait than give up
+  } catch (const std::system_error&) {  // no thread is available: call without a watch
     return call->function();
   }
   std::unique_lock lock(call->mutex);

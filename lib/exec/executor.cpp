@@ -1,5 +1,5 @@
-// Starts the workers of a sample together, watches those that a driver holds, and lets the reserve
-// step in.
+// Starts the workers of a sample together, watches for drivers that do not return, and lets the
+// reserve device take over.
 #include "lib/exec/executor.hpp"
 
 #include <fmt/format.h>
@@ -20,12 +20,12 @@
 namespace mgpu {
 namespace {
 
-constexpr Nanos kLook = std::chrono::milliseconds(
-    50);  // between two looks of the caller's thread at a sample under way
-constexpr unsigned kRoundsPerLook = 4096;  // likewise, on a virtual clock
+// Time between two checks of a running sample by the caller's thread.
+constexpr Nanos kLook = std::chrono::milliseconds(50);
+constexpr unsigned kRoundsPerLook = 4096;  // loop passes between two checks on a virtual clock
 
-// 1 us of timer slack instead of Linux's 50: a worker that sleeps until a hold is over wakes when
-// it asked to.
+// Sets the timer slack to 1 us instead of Linux's 50 us, so that a worker that sleeps until a stall
+// ends wakes on time.
 void make_sleeps_precise() {
 #ifdef __linux__
   prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
@@ -40,7 +40,7 @@ struct Executor::Sample {
       workers.emplace_back(run, DeviceIndex{i});
   }
 
-  // The places of those that exchange data.
+  // Returns the group positions of the participants that exchange data.
   std::vector<DeviceIndex> exchanging() const {
     std::vector<DeviceIndex> among;
     for (std::uint32_t i = 0; i < run.request.places.size(); ++i)
@@ -57,12 +57,12 @@ struct Executor::Crew {
   std::condition_variable wake, finished;
   std::uint64_t generation = 0;
   bool stopping = false;
-  std::shared_ptr<Sample> sample;  // under way
-  std::size_t first = 0;           // of its workers, that thread 0 drives
-  std::size_t asked = 0;           // workers of this drive
-  std::size_t running = 0;         // of those, workers that have not left
+  std::shared_ptr<Sample> sample;  // the running sample
+  std::size_t first = 0;           // index of the worker that thread 0 drives
+  std::size_t asked = 0;           // number of workers to drive
+  std::size_t running = 0;         // number of these workers that have not left
   std::atomic<std::size_t> ready{0};
-  std::atomic<std::uint64_t> go{0};  // generation that may start
+  std::atomic<std::uint64_t> go{0};  // latest generation that may start
 
   void serve(std::size_t index);
 };
@@ -75,7 +75,7 @@ Executor::Executor(Backend& backend, std::size_t workers, StartThread start)
   try {
     start_missing_threads();
   } catch (...) {
-    dismiss();  // those that were started wait for work
+    dismiss();  // stops the threads that were started
     throw;
   }
 }
@@ -91,7 +91,7 @@ void Executor::start_thread(std::size_t index) {
   threads_[index].watch = watch;
 }
 
-// Replaces those that a driver did not let go.
+// Starts the first threads, and replacements for those stuck in a driver.
 void Executor::start_missing_threads() {
   for (std::size_t i = 0; i < threads_.size(); ++i) {
     if (threads_[i].watch != nullptr) continue;
@@ -147,7 +147,7 @@ RawSample Executor::run(const SampleRequest& request) {
     if (const auto member = request.reserve()) {
       try {
         start_missing_threads();
-      } catch (const Error&) {  // the failure stays: no device is left
+      } catch (const Error&) {  // no device is left, so the failure stands
         return std::move(sample->run.sample);
       }
       sample->workers.emplace_back(sample->run, sample->run.take_over(*member));
@@ -182,7 +182,7 @@ void Executor::drive_virtually(Sample& sample, std::size_t first, const SampleRe
       if (const auto mine = worker.gives_up_at(); mine && (!limit || *mine < *limit)) limit = mine;
     }
     if (++rounds % kRoundsPerLook == 0 && request.stop && request.stop()) run.interrupt();
-    // With nothing in flight there is no limit: nobody will ever act again.
+    // With nothing in flight there is no limit: no worker will ever act again.
     if (busy && !progress && !backend_.advance(limit))
       run.fail(Error(ErrorKind::internal, "every worker waits and nothing is under way"));
   }
@@ -210,8 +210,8 @@ void Executor::drive_by_threads(const std::shared_ptr<Sample>& sample, std::size
   crew.sample.reset();
 }
 
-// The worker notices by itself what its device does not finish. Only another thread can tell that a
-// driver does not return.
+// Checks the sample from the caller's thread: a worker itself notices commands that do not
+// complete, but not that its driver does not return.
 void Executor::watch(Sample& sample, std::size_t first, const SampleRequest& request) {
   const bool stops = request.stop && request.stop();
   if (stops) sample.run.interrupt();
@@ -231,7 +231,7 @@ void Executor::watch(Sample& sample, std::size_t first, const SampleRequest& req
 
 void Executor::Crew::serve(std::size_t index) {
   make_sleeps_precise();
-  std::uint64_t seen = 0;  // the last generation that it has served
+  std::uint64_t seen = 0;  // last generation that this thread served
   for (;;) {
     std::shared_ptr<Sample> mine;
     DeviceWorker* worker = nullptr;
@@ -248,8 +248,8 @@ void Executor::Crew::serve(std::size_t index) {
       begins = first == 0;
     }
     if (worker == nullptr) continue;
-    // All start together. The last thread that is awake starts the clock: another one, which may
-    // have to wait for a core, would start it for nobody.
+    // All workers start together. The last thread to wake starts the clock: any other thread might
+    // have to wait for a core first.
     if (ready.fetch_add(1, std::memory_order_acq_rel) + 1 == all) {
       if (begins) mine->run.sample.begin = mine->run.backend.now();
       go.store(seen, std::memory_order_release);

@@ -1,6 +1,6 @@
-// Wakes the thread that drives a device: notified where a command of the device has completed, or
-// another worker has changed what there is to do. A CPU device needs its cores for kernels, and to
-// wake and look takes about 10 us of one.
+// Wakes the thread that drives a device when a command of the device has completed or another
+// worker has changed what there is to do. A CPU device needs its cores for kernels, and each poll
+// takes about 10 us of one.
 #pragma once
 
 #include <chrono>
@@ -14,16 +14,16 @@ namespace mgpu {
 
 class Notifier {
  public:
-  // Whoever waits looks now and then all the same: a device that hangs does not notify.
+  // Longest sleep without a notification: a device that hangs does not notify.
   static constexpr Nanos kLongest = std::chrono::milliseconds(10);
 
-  // How often notify() was called. To be read before looking for work, so that nothing which comes
-  // while one looks is missed.
+  // Returns how often notify() was called. Must be read before looking for work, so that a
+  // notification during the search is not missed.
   std::uint64_t epoch() {
     const std::lock_guard lock(mutex_);
     return epoch_;
   }
-  // From any thread.
+  // Wakes the waiting thread; can be called from any thread.
   void notify() {
     {
       const std::lock_guard lock(mutex_);
@@ -31,7 +31,7 @@ class Notifier {
     }
     notified_.notify_all();
   }
-  // Sleeps until notify() has been called more than `epoch` times, for `at_most` so long.
+  // Sleeps until notify() has been called more than `epoch` times, at most for `at_most`.
   void wait(std::uint64_t epoch, Nanos at_most) {
     std::unique_lock lock(mutex_);
     notified_.wait_for(lock, at_most, [&] { return epoch_ != epoch; });

@@ -1,5 +1,5 @@
-// A mutex for what is held for microseconds by threads that poll anyway: whoever finds it taken
-// looks again instead of sleeping, as to be woken takes 10 us and more. Meets Lockable of the
+// A mutex that is held for microseconds by threads that poll anyway: a thread that finds it taken
+// tries again instead of sleeping, as waking up takes 10 us and more. Meets Lockable of the
 // standard library.
 #pragma once
 

@@ -134,9 +134,9 @@ SampleShare share_of(const RawSample& sample, std::size_t devices) {
   }
   for (std::size_t i = 0; i < devices; ++i)
     share.busy[i] = Nanos{static_cast<std::int64_t>(length_of_union(std::move(stamps[i])))};
-  // Busy with other shares before borders moved: as long as it would have been with the last ones.
+  // Scales the busy time before a rebalance to the device's last share.
   for (std::size_t i = 0; i < devices && !sample.moves.empty(); ++i) {
-    double done = 0;  // items, each counted for every round
+    double done = 0;  // items times iterations
     for (std::size_t k = 0; k <= sample.moves.size(); ++k) {
       const std::uint32_t from = k == 0 ? 0 : sample.moves[k - 1].round;
       const std::uint32_t to = k == sample.moves.size() ? sample.rounds : sample.moves[k].round;

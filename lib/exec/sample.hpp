@@ -1,5 +1,5 @@
-// One sample as it was measured: device stamps not yet on the host's clock. Times of the host are
-// Backend::now().
+// One sample as it was measured: device stamps are not yet on the host's clock. Host times are
+// those of Backend::now().
 #pragma once
 
 #include <optional>
@@ -23,36 +23,35 @@ struct RawBatch {
 };
 
 struct RawSlice : SliceRecord {
-  bool lost =
-      false;  // with its device, before the result was on the host: others computed it again
+  // The device failed before the result was on the host: others computed it again.
+  bool lost = false;
 };
 
-// A device that was lost in the sample. What it had in flight is unknown, whatever the error:
-// nothing that it may still read or write must be freed.
+// A device failure in the sample. Commands in flight are then unknown, whatever the error: nothing
+// that they may read or write must be freed.
 struct DeviceFault {
   DeviceIndex device;
   ErrorKind kind = ErrorKind::device;
   std::string what{};
-  Nanos at{};            // when it was found, since the sample's begin
-  Nanos detection{};     // from the device's last sign of life, or the first command it had not
-                         // finished, to then
-  bool merging = false;  // it had given all its results to the host
-  std::vector<Slice> lost{};  // given to it and without a result on the host: done again by others
-  Items items_lost = 0;       // of those
-  // Of work that goes in rounds: how many were done, as far as that is known; and what the sample
-  // was begun again with, if it was.
+  Nanos at{};  // time of detection, since the sample's begin
+  // Time until detection, from the device's last sign of life or the first unfinished command.
+  Nanos detection{};
+  bool merging = false;  // failed during the merge, when all its results were on the host
+  // Slices whose results were not on the host: others compute them again.
+  std::vector<Slice> lost{};
+  Items items_lost = 0;  // items in `lost`
+  // Iterative work only: the iterations done, as far as known, and the restart from a checkpoint.
   std::optional<std::uint32_t> round{};
   struct BegunAgain {
-    std::uint32_t round = 0;  // done in the state that it was begun again from
-    Nanos after{};            // from when the fault was found to when the others began
+    std::uint32_t round = 0;  // iterations done in the checkpoint
+    Nanos after{};            // time from detection to the restart
   };
   std::optional<BegunAgain> begun_again{};
 
   bool hung() const { return kind == ErrorKind::timeout; }
 };
 
-// Of work that goes in rounds: when so many were done, borders moved, and these are the shares
-// since.
+// A rebalance of iterative work: the iterations done before it, and the shares since.
 struct MovedBorders {
   std::uint32_t round = 0;
   std::vector<Items> shares;
@@ -61,47 +60,47 @@ struct MovedBorders {
 struct RawSample {
   Nanos begin{}, end{};
   Nanos merge_begin{}, merge_end{};
-  std::optional<DeviceIndex> merged_on;  // none: the host
+  std::optional<DeviceIndex> merged_on;  // none: on the host
   std::vector<RawBatch> batches;
   std::vector<HostSpan> spans;
   std::vector<RawSlice> slices;
-  // Of work that goes in rounds, where borders may move: how many rounds, the shares it began with,
-  // and what became of them.
+  // Iterative work that may be rebalanced: the number of iterations, the initial shares, and
+  // all rebalances.
   std::uint32_t rounds = 0;
   std::vector<Items> first_shares;
   std::vector<MovedBorders> moves;
-  Nanos decision{};  // all calls of SliceSource::next
+  Nanos decision{};  // time in all calls of SliceSource::next
   std::vector<DeviceFault> faults;
-  std::optional<Error> failure;  // the sample has no result
-  bool interrupted = false;      // since it was asked to stop
+  std::optional<Error> failure;  // set: the sample has no result
+  bool interrupted = false;      // the failure is a request to stop
 
   Nanos makespan() const { return end - begin; }
 };
 
-// Of intervals, in their unit.
+// Returns the length of the union of intervals, in their unit.
 std::uint64_t length_of_union(std::vector<std::pair<std::uint64_t, std::uint64_t>> intervals);
 
-// All on the host's clock, relative to the sample's begin. `clocks` by DeviceIndex. Stamps are left
-// where the map puts them: a command may stick out of the sample by the clock's uncertainty.
+// Converts the sample to the host's clock, relative to the sample's begin. `clocks` by DeviceIndex.
+// Stamps are not clamped to the sample: a command may exceed it by the clock's uncertainty.
 Timeline to_timeline(const RawSample& sample, std::span<const ClockMap> clocks);
 
-// What became of the work that a fault lost: how much of it the others finished, and how long after
-// the fault was found the last of it was; none where some of it never was.
+// Recovery of the work that a fault lost: the items that others computed again, and the time from
+// the fault's detection to the last of them; none if some never were.
 struct Recovery {
   Items items = 0;
   std::optional<Nanos> time;
 };
 Recovery recovery_of(const RawSample& sample, const DeviceFault& fault);
 
-// `first` lost a device and has no result; `then` was begun again from the state after so many
-// rounds, by these of its devices (by position, of `then`). One sample: what `first` finished is
-// lost.
+// Joins two attempts into one sample. `first` has a failed device and no result; `then` was
+// restarted from a checkpoint after `round` iterations on `devices`, which maps its device
+// positions to those of `first`. All slices of `first` count as lost.
 RawSample joined(RawSample first, RawSample then, std::uint32_t round,
                  std::span<const DeviceIndex> devices);
 
-// What each of the `devices` did: items finished, and the union of its commands in its own time.
-// Between rounds of a slice it waits for others, which says nothing of how fast it is: that is left
-// out.
+// Returns the work of each device: items finished, and the union of its commands in its own time.
+// Leaves out exchanges between iterations of a slice, in which the device waits for others: they
+// say nothing of its speed.
 SampleShare share_of(const RawSample& sample, std::size_t devices);
 
 }  // namespace mgpu

@@ -1,4 +1,4 @@
-// A sample's end, its losses, and who is notified of them.
+// The end of a sample, device failures in it, and notification of workers.
 #include "lib/exec/sample_run.hpp"
 
 #include <algorithm>
@@ -70,8 +70,8 @@ SampleRun::Ending SampleRun::finish(DeviceIndex member) {
   if (over()) return Ending::others_are_at_work;
   for (const Seat& each : seats)
     if (each.alive && each.done_at != version) return Ending::others_are_at_work;
-  // Nobody acts any more: all have ended at this version, and only a worker with something left to
-  // do changes it.
+  // No worker acts any more: all have ended at this version, and only a worker with something left
+  // to do changes it.
   sample.merge_begin = backend.now();
   if (combines) {
     stage_ = Stage::combining;
@@ -79,8 +79,8 @@ SampleRun::Ending SampleRun::finish(DeviceIndex member) {
   }
   const std::optional<DeviceIndex> on = merger();
   if (!on) return Ending::host_merges;
-  merge_device = *on;       // before the stage, by which its worker sees it
-  stage_ = Stage::merging;  // by that device's own worker: streams and kernels belong to one thread
+  merge_device = *on;       // set before the stage, by which its worker sees it
+  stage_ = Stage::merging;  // its own worker merges: streams and kernels belong to one thread
   return Ending::devices_merge;
 }
 
@@ -119,7 +119,7 @@ void SampleRun::fail(const Error& error) {
   if (over()) return;
   sample.failure = error;
   end();
-  // Commands under way may wait for data that nobody sends any more.
+  // Commands under way may wait for data that will never be sent.
   if (request.peers != nullptr && !request.places.empty())
     request.peers->lose(request.places.front());
 }
@@ -169,14 +169,14 @@ bool SampleRun::lose(DeviceFault fault, bool caller_may_merge) {
   seat.alive = false;
   fault.at = backend.now() - sample.begin;
   fault.merging = stage_ == Stage::merging && device == merge_device.load();
-  if (fault.merging) stage_ = Stage::working;  // those left finish again, and merge
+  if (fault.merging) stage_ = Stage::working;  // the remaining workers finish again, and merge
   if (fault.merging && caller_may_merge && host_can_merge()) {
     sample.faults.push_back(std::move(fault));  // the partials are on the host
     return true;
   }
   fault.lost = std::exchange(seat.not_on_host, {});
   for (const Slice& slice : fault.lost) fault.items_lost += slice.size();
-  // What had finished and is lost is computed again, and counts only then.
+  // Slices that had finished and are lost are computed again, and count only then.
   for (const std::uint32_t at : seat.records) {
     finished -= sample.slices[at].end - sample.slices[at].begin;
     sample.slices[at].lost = true;
@@ -184,16 +184,17 @@ bool SampleRun::lose(DeviceFault fault, bool caller_may_merge) {
   const Error error(fault.kind, fault.what);
   sample.faults.push_back(std::move(fault));
   if (request.peers != nullptr && device.value < request.places.size()) {
-    // First: nobody may find that it waits for no one, and not that somebody was lost.
+    // Must come first: no worker may find that its peer is gone without seeing that a device
+    // failed.
     last_loss = backend.now();
     request.peers->lose(request.places[device.value]);
-    // What the others have of it, and of each other, is not known.
+    // The peers may have received only part of its data, and of each other's.
     const bool under_way =
         (stage_ == Stage::combining && together) ||
         std::any_of(seats.begin(), seats.end(), [](const Seat& each) { return !each.prepared; });
     together = false;
-    if (stage_ == Stage::combining)
-      stage_ = Stage::working;  // those left do its part, and bring that too
+    // The remaining devices do its part, and bring the results of that, too.
+    if (stage_ == Stage::combining) stage_ = Stage::working;
     for (Seat& each : seats) each.brought = false;
     if (under_way) {
       fail(Error(error.kind(),

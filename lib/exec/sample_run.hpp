@@ -1,4 +1,4 @@
-// What the workers of one sample share: who takes part, what has finished, who was lost.
+// State that the workers of one sample share: participants, finished work, failed devices.
 #pragma once
 
 #include <atomic>
@@ -13,48 +13,50 @@
 
 namespace mgpu {
 
-// One device that takes part. Not owned.
+// A participant: one device of the sample. Not owned.
 struct Member {
   OpenDevice* device = nullptr;
   DeviceProgram* program = nullptr;
 };
 
-// Describes a sample: its work, its devices, its time-out.
+// Describes a sample: its work, its devices, its timeout.
 struct SampleRequest {
   Workload* workload = nullptr;
   SliceSource* source = nullptr;
-  std::vector<Member> members = {};  // by DeviceIndex; at most the executor's number of workers
-  DeviceIndex merge_device = {};     // the fastest of them
+  std::vector<Member> members = {};  // by DeviceIndex; at most as many as the executor has workers
+  DeviceIndex merge_device = {};     // the fastest participant
   // A device with work in flight that completes nothing for this long counts as hung.
   Nanos timeout = std::chrono::seconds(60);
-  bool merges = true;          // false: a probe, whose source gives out a part of the items only
-  PeerGroup* peers = nullptr;  // that the members exchange data in; none: they do not
-  std::vector<DeviceIndex> places = {};  // of the members in it
-  // Tells by member, as far as they have places, who exchanges data in this sample, before its
-  // first slice or to combine partials: at least two of them.
+  bool merges = true;          // false: a probe, whose source gives out only part of the items
+  PeerGroup* peers = nullptr;  // group in which the participants exchange data; null: they do not
+  std::vector<DeviceIndex> places = {};  // positions of the participants in the group
+  // Per participant, as far as they have places: whether it exchanges data in this sample, before
+  // its first slice or to combine partials. At least two do, or none.
   std::vector<bool> exchanging = {};
-  std::uint32_t most_rounds = ~std::uint32_t{0};  // of iterative work: a probe does no more of them
-  bool again = false;  // the sample before lost a device: MovableWorkload::restart
-  // Asked now and then on the caller's thread: true interrupts the sample.
+  // Limit of iterations, for a probe of iterative work.
+  std::uint32_t most_rounds = ~std::uint32_t{0};
+  // A device failed in the previous attempt: restarts (MovableWorkload::restart).
+  bool again = false;
+  // Called repeatedly on the caller's thread; true interrupts the sample.
   std::function<bool()> stop = {};
-  // Asked when no member is left, on that thread too: who goes on instead, if anybody.
+  // Called on that thread when no participant is left; returns the device that takes over, if any.
   std::function<std::optional<Member>()> reserve = {};
   Nanos merge_per_part{};  // time that the host takes to merge; 0: not known
 };
 
-// Holds what the workers of a sample share: its stage, and what becomes of it when devices fail.
-// Whatever stands after `mutex` is guarded by it while workers run, unless it is atomic.
+// State that the workers of a sample share: its stage, and the handling of failed devices. Members
+// after `mutex` are guarded by it while workers run, unless they are atomic.
 class SampleRun {
  public:
-  // Only what is below changes it, under the lock. A loss leads from combining and merging back to
-  // working.
+  // Changed only by the functions below, under the lock. A device failure leads from combining and
+  // merging back to working.
   enum class Stage {
     working,    // slices are given out and computed
-    combining,  // each worker brings what its device holds
+    combining,  // each worker copies its device's part to the host
     merging,    // the worker of `merge_device` merges
     over        // merged, or failed
   };
-  // Says who acts once a worker has nothing left to do.
+  // Tells who acts once a worker has nothing left to do.
   enum class Ending { others_are_at_work, devices_merge, host_merges };
 
   SampleRun(Backend& backend, SampleRequest request);
@@ -64,42 +66,44 @@ class SampleRun {
   Workload& workload;
   SliceSource& source;
   std::vector<Member> members;    // grows only while no worker runs
-  std::uint32_t first_round = 0;  // of iterative work: others are done already
-  bool combines = false;          // partials stay on the devices until all are there
-  // The fastest: merges, if it still lives and the workload wants a device to.
+  std::uint32_t first_round = 0;  // first iteration to do: those before it are done already
+  bool combines = false;          // partials stay on the devices until all are complete
+  // The fastest device: merges, if it has not failed and the workload merges on a device.
   std::atomic<DeviceIndex> merge_device;
-  // Nobody was lost, nobody else made any: devices combine partials among themselves.
+  // True while no device failed and every partial is on a device: devices combine partials among
+  // themselves.
   std::atomic<bool> together = true;
-  std::atomic<Nanos> last_loss{};  // when a device was lost, the last time
-  // An interrupted sample waits until then for what is in flight.
+  std::atomic<Nanos> last_loss{};  // time of the latest device failure
+  // Limit up to which an interrupted sample waits for commands in flight.
   std::atomic<Nanos> stop_by{kNoLimit};
 
   PollingMutex mutex;
   // Counts events after which a waiting worker should ask again; changed under the lock.
   std::atomic<std::uint64_t> version = 1;
-  // Per member: its worker sleeps, to be notified when `version` or the stage changes.
+  // Per participant: whether its worker sleeps until `version` or the stage changes.
   std::vector<std::atomic<bool>> listening;
-  std::atomic<Items> finished = 0;  // by all, and not lost since
-  struct Seat {                     // of a member
+  std::atomic<Items> finished = 0;  // by all participants, without lost items
+  struct Seat {                     // per participant
     bool alive = true;
-    bool brought = false;  // combining: its part is on the host
-    // Its inputs are there, or it exchanges none: that is over before its first slice.
+    bool brought = false;  // its part of the combined partials is on the host
+    // Its inputs have arrived, or it exchanges none; this ends before its first slice.
     bool prepared = false;
-    std::uint64_t done_at = 0;       // the version at which it had nothing left to do; 0: it has
-    std::vector<Slice> not_on_host;  // given to it, and lost with it (Brings)
-    std::vector<std::uint32_t> records;  // of those, which have finished: indices of sample.slices
+    std::uint64_t done_at = 0;  // version at which it had nothing left to do; 0: it still has
+    // Slices given to it whose results would be lost with it (Brings).
+    std::vector<Slice> not_on_host;
+    std::vector<std::uint32_t> records;  // finished ones of these: indices of sample.slices
   };
   std::vector<Seat> seats;
-  bool none_left = false;  // every device was lost
-  // Holds what the members say that have come to the meeting under way, at which borders may move
-  // (SliceSource::borders). Whoever comes last decides.
+  bool none_left = false;  // every device failed
+  // State of the next rebalancing point, at which iterative work may be rebalanced
+  // (SliceSource::borders). The last participant to arrive decides.
   struct Meeting {
-    std::vector<Nanos> busy;     // with a round since the meeting before
-    std::size_t missing = 0;     // members with a share who have not come
-    std::vector<Slice> ranges;   // of all, since the last one that moved borders
-    std::uint32_t moved_at = 0;  // and which that was: rounds done
+    std::vector<Nanos> busy;     // time per iteration since the last rebalancing point
+    std::size_t missing = 0;     // participants with a share that have not arrived
+    std::vector<Slice> ranges;   // ranges of all participants since the last rebalance
+    std::uint32_t moved_at = 0;  // iterations done at the last rebalance
   } meeting;
-  // Rounds done at the next meeting, 0: there is none; and at the last.
+  // Iterations done at the next rebalancing point (0: there is none), and at the last one.
   std::atomic<std::uint32_t> meets_at = 0, met_at = 0;
   RawSample sample;
 
@@ -108,36 +112,41 @@ class SampleRun {
   bool exchanges(DeviceIndex member) const {
     return member.value < request.exchanging.size() && request.exchanging[member.value];
   }
-  std::vector<Owner> owners_of(
-      const std::vector<Items>& shares) const;  // by their places in the group
-  // Does a member wait, in an exchange, for a device that waits for nobody? Then it is not the one
-  // that hangs.
+  // Returns the owners of the shares, by their positions in the group.
+  std::vector<Owner> owners_of(const std::vector<Items>& shares) const;
+  // Tells whether a participant waits, in an exchange, for a device that waits for no other: then
+  // that device is the one that hangs.
   bool waits_for_another(DeviceIndex member);
-  void expect_meeting();  // the next one, if there is one; with the lock, or before workers run
+  // Prepares the next rebalancing point, if there is one. Called with the lock, or before workers
+  // run.
+  void expect_meeting();
 
-  // The rest with the lock, but for those that say otherwise.
+  // Functions below are called with the lock, unless they say otherwise.
 
-  // Notes that a member has come to the meeting, with its median time per round.
+  // Notes that a participant has reached the rebalancing point, with its median time per iteration.
   void come_to_meeting(DeviceIndex member, Nanos busy);
-  // Notes that a member has nothing left to do at this version. Where no other has, its partials
-  // are merged next.
+  // Notes that a participant has nothing left to do at this version. If none has, partials are
+  // merged next.
   Ending finish(DeviceIndex member);
-  // Notes that a member's part is on the host. Returns true for the last one: the host merges.
+  // Notes that a participant's part is on the host. Returns true for the last one: the caller then
+  // merges on the host.
   bool bring(DeviceIndex member);
-  void end();                     // the sample, as it is
-  void fail(const Error& error);  // the sample as a whole
-  // Marks a device failed and gives its work to the others. Returns true if it was merging what is
-  // on the host: the caller merges there.
+  void end();                     // ends the sample as it is
+  void fail(const Error& error);  // ends the sample without a result
+  // Marks a device failed and gives its work to the others. Returns true if it failed while merging
+  // partials that are on the host: the caller then merges there.
   bool lose(DeviceFault fault, bool caller_may_merge);
-  // Ends the sample, as the caller wants no result. Without the lock.
+  // Ends the sample, as the caller wants no result. Called without the lock.
   void interrupt();
-  // Lets the member take over what is to be done, as nobody is left. Without the lock; no worker
-  // runs.
+  // Lets a reserve device take over all work left, as every device failed. Called without the lock,
+  // while no worker runs.
   DeviceIndex take_over(const Member& member);
-  void notify_all();  // that `version` or the stage has changed; without the lock
+  // Notifies workers that `version` or the stage has changed; called without the lock.
+  void notify_all();
 
  private:
-  // Returns who merges: merge_device, or whoever is left where the host cannot; none: the host.
+  // Returns the device that merges: merge_device, or any other if the host cannot merge; none: the
+  // host merges.
   std::optional<DeviceIndex> merger() const;
   bool host_can_merge() const;
 

@@ -1,6 +1,6 @@
-// From when on and by how much a device is slowed down on purpose. Whoever runs it says when
-// samples begin and how far they are; how the device is held back is up to the backend. Used by the
-// device's worker thread only.
+// The deliberate slow-down of a device: since when, and by how much. The worker says when samples
+// begin and how much is done; the backend decides how the device is stalled. Used only by the
+// device's worker thread.
 #pragma once
 
 #include <optional>
@@ -14,19 +14,19 @@ class SlowDown {
   explicit SlowDown(const Handicap& handicap = {});
   const Handicap& handicap() const { return handicap_; }
 
-  // Outside samples only a slow-down from the very start is in force: loading and probing meet the
-  // device as the sample will.
+  // Begins a sample. Outside samples only a slow-down from the very start applies, so that loading
+  // and probing see the same speed as the sample.
   void begin_sample(Nanos begin);
-  // This share of the sample's items is finished: reached() starts a slow-down that waits for no
-  // more than that.
+  // Tells whether the slow-down still waits for a share of the sample's items to finish; reached()
+  // reports shares, and starts it.
   bool waits_for_share() const { return in_sample_ && !from_ && handicap_.slows(); }
   void reached(double share, Nanos now);
   void end_sample();
 
-  // Slowed from this host time on; none: not, as far as is known.
+  // Returns the host time since which it is slowed; none: it is not.
   std::optional<Nanos> from() const { return from_; }
-  // How much longer a kernel takes that would run from `started` to `ended` (host clock): what is
-  // before the slow-down does not count.
+  // Returns how much longer a kernel takes that would run from `started` to `ended` (host clock);
+  // only the time since the slow-down began counts.
   Nanos extra(Nanos started, Nanos ended) const;
 
  private:

@@ -13,12 +13,12 @@
 namespace mgpu {
 namespace {
 
-// Whoever is at work may finish what takes no longer, such as a probe of its clock, before it is
-// asked to stop.
+// Time between two calls of a stop check: work that takes less, such as a clock probe, ends before
+// it is asked to stop.
 constexpr Nanos kBetweenQuestions = std::chrono::milliseconds(10);
 constexpr Nanos kBetweenLooks = std::chrono::microseconds(50);
-constexpr Nanos kLongestDrain = std::chrono::seconds(
-    1);  // few commands take longer, and a device that hangs is found late enough
+// Few commands take longer; a hung device wastes only this much.
+constexpr Nanos kLongestDrain = std::chrono::seconds(1);
 
 }  // namespace
 

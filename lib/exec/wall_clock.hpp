@@ -5,7 +5,7 @@
 
 namespace mgpu {
 
-// RFC 3339, in UTC, to the second: "2026-11-23T16:35:23Z".
+// Returns the UTC time in RFC 3339 format, to the second: "2026-11-23T16:35:23Z".
 std::string utc_now();
 
 }  // namespace mgpu

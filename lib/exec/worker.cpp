@@ -1,5 +1,5 @@
-// Drives a device: enqueues, polls, gives work back when it fails; iterates with checkpoints and
-// meetings; combines or merges partials at the end.
+// Drives a device: enqueues, polls, and returns its work if it fails; iterates with checkpoints and
+// rebalancing points; combines or merges partials at the end.
 #include "lib/exec/worker.hpp"
 
 #include <algorithm>
@@ -31,7 +31,8 @@ void DeviceWorker::abandon(const std::string& why) {
   run_.notify_all();
 }
 
-// What a source throws is not a failure of the device that asked: nobody can take what is left.
+// Calls the source. An exception of the source is no failure of this device: it fails the sample,
+// as work cannot be given out any more.
 template <class Function>
 void DeviceWorker::ask_source(Function&& function) {
   try {
@@ -58,8 +59,8 @@ bool DeviceWorker::step() {
     progress = advance();
   } catch (const Error& error) {
     fail(error.kind(), error.what());
-  } catch (const std::exception&
-               error) {  // out of host memory, say: this device's part is lost, the thread lives
+  } catch (const std::exception& error) {
+    // Such as lack of host memory: the device counts as failed, but the thread lives.
     fail(ErrorKind::internal, error.what());
   }
   if (run_.version != seen_ || run_.stage() != seen_stage_) run_.notify_all();
@@ -74,7 +75,7 @@ bool DeviceWorker::advance() {
   }
   if (SlowDown& slow_down = member().device->slow_down(); slow_down.waits_for_share())
     slow_down.reached(share_done(), run_.backend.now());
-  // All who exchange data have to take part, with or without a slice.
+  // All devices that exchange data have to take part, even without a slice.
   if (run_.exchanges(self_) && !prepared_ && !run_.over()) {
     enter(HostState::in_flight);
     prepare(member().device->stream());
@@ -89,22 +90,22 @@ bool DeviceWorker::advance() {
   const auto overdue = [&] {
     if (in_flight_.empty()) return false;
     const Nanos waited = run_.backend.now() - waits_since();
-    return waited >= run_.request.timeout &&
-           waited >= patience();  // cheapest first: this is polled
+    // The timeout is checked first as it is cheaper: this is polled.
+    return waited >= run_.request.timeout && waited >= patience();
   };
   if (overdue()) {
     if (run_.waits_for_another(self_)) {
       last_sign_ = run_.backend.now();
       return act() || progress;
     }
-    if (!overdue()) return act() || progress;  // the other was lost in between
+    if (!overdue()) return act() || progress;  // the other device was marked failed in between
     throw Error(ErrorKind::timeout, why_overdue());
   }
   return act() || progress;
 }
 
-// Of the sample's items, by all devices; where work goes in rounds and no item is finished before
-// the last one, of its own rounds.
+// Returns the share of the sample's items that all devices have finished. Items of iterative work
+// finish only with the last iteration, so there it is the share of this device's iterations.
 double DeviceWorker::share_done() const {
   if (rounds_ > 0) return static_cast<double>(rounds_done_) / rounds_;
   return static_cast<double>(run_.finished) /
@@ -123,7 +124,8 @@ void DeviceWorker::rest() {
   if (const auto limit = gives_up_at()) wait = std::min(wait, *limit - run_.backend.now());
   if (const auto due = device.due()) wait = std::min(wait, *due - run_.backend.now());
   if (wait <= Nanos{}) return;
-  // Whoever changes the version looks at this flag afterwards: one of the two sees the other.
+  // Set before the version is read, while others change the version before they read the flag: one
+  // of the two sees the other.
   run_.listening[self_.value] = stage_ == Stage::lost || would_act_on_others();
   if (run_.version == seen_ && run_.stage() == seen_stage_ && !(run_.over() && in_flight_.empty()))
     device.notifier().wait(epoch_, wait);
@@ -135,9 +137,9 @@ std::optional<Nanos> DeviceWorker::gives_up_at() const {
   return waits_since() + patience();
 }
 
-// For the first of what is in flight.
+// Returns since when the first batch in flight has made no progress.
 Nanos DeviceWorker::waits_since() const {
-  // What waited for a device that was lost begins to end with that loss.
+  // Commands that waited for a failed device can only end after that failure.
   const Nanos loss = run_.request.peers == nullptr ? Nanos{} : run_.last_loss.load();
   return std::max({in_flight_.front().enqueued, last_sign_, loss});
 }
@@ -167,8 +169,8 @@ bool DeviceWorker::retire() {
       if (done.completion) done.completion();
       policy_.ended_collect();
       const std::lock_guard lock(run_.mutex);
-      if (run_.combines && run_.exchanges(self_)) continue;  // it stays on the device
-      run_.together = false;  // what the others combine would lack it
+      if (run_.combines && run_.exchanges(self_)) continue;  // the partial stays on the device
+      run_.together = false;  // combining on devices would miss this partial
       seat().not_on_host.clear();
       seat().records.clear();
     } else if (done.number == kMerge && bringing_) {
@@ -176,10 +178,10 @@ bool DeviceWorker::retire() {
     } else if (done.number == kMerge) {
       merged(done.completion);
     } else if (done.is_checkpoint) {
-      read_retired();  // which tells whether all that led there succeeded
+      read_retired();  // shows whether all commands up to here succeeded
       if (done.completion) done.completion();
       const std::lock_guard lock(run_.mutex);
-      ++run_.version;  // others may wait for the place of the one before
+      ++run_.version;  // others may wait for the slot of the previous checkpoint
     } else if (done.goes_on) {
       rounds_done_ = done.rounds;
     } else {
@@ -195,7 +197,7 @@ bool DeviceWorker::retire() {
   return progress;
 }
 
-// What the batch of a slice added to the device's time.
+// Returns the time that a slice's batch added to the device's busy time.
 Nanos DeviceWorker::busy_with(BatchId batch) {
   const DeviceSpan span = member().device->span(batch);
   const std::uint64_t from = std::max(span.started, previous_end_);
@@ -227,7 +229,7 @@ bool DeviceWorker::act() {
     if (run_.over()) return progress;
     progress |= enqueue_rounds();
     if (has_rounds_left()) return progress;
-    const auto action = policy_.next(run_.version);  // no lock: this is polled
+    const auto action = policy_.next(run_.version);  // without the lock: this is polled
     if (action == DevicePolicy::Action::none) break;
     progress = true;
     if (action == DevicePolicy::Action::collect) {
@@ -235,7 +237,8 @@ bool DeviceWorker::act() {
       return true;
     }
     const bool given = ask();
-    if (given && run_.backend.is_virtual()) return true;  // threads would ask meanwhile
+    // Lets other workers ask, as threads would.
+    if (given && run_.backend.is_virtual()) return true;
   }
   if (!in_flight_.empty()) return progress;
   enter(HostState::sync);
@@ -277,7 +280,7 @@ void DeviceWorker::prepare(Stream& stream) {
   const BatchId batch = member().device->submit();
   policy_.enqueued_other();
   in_flight_.push_back({batch, kPrepare, {}, now});
-  retire();  // as a rule nothing was enqueued
+  retire();  // mostly nothing was enqueued, so that it completes at once
 }
 
 void DeviceWorker::enqueue(const Slice& slice) {
@@ -354,7 +357,8 @@ void DeviceWorker::read_retired() {
     std::vector<RawCommand> commands = member().device->take(batch);
     if (number >= 0 && run_.meets_at > 0) measure_round(commands);
     for (RawCommand& command : commands) command.round = round;
-    if (number >= 0 && !read_.empty() && read_.back().slice == number) {  // rounds of a slice
+    // Iterations of the same slice.
+    if (number >= 0 && !read_.empty() && read_.back().slice == number) {
       auto& before = read_.back().commands;
       before.insert(before.end(), std::make_move_iterator(commands.begin()),
                     std::make_move_iterator(commands.end()));
@@ -383,8 +387,8 @@ void DeviceWorker::leave() {
 
 namespace {
 
-// Limits how many batches of rounds are enqueued ahead: enough for the device never to wait for the
-// host, which looks at it every few microseconds, and few enough for an error to be noticed soon.
+// Largest number of batches of iterations enqueued ahead: enough that the device never waits for
+// the host, which polls it every few microseconds, and few enough that an error is noticed soon.
 constexpr std::size_t kRoundsAhead = 64;
 
 }  // namespace
@@ -412,8 +416,8 @@ bool DeviceWorker::enqueue_rounds() {
   return progress;
 }
 
-// Returns how many rounds go into one batch. Borders move by the time of each, and after a
-// checkpoint's rounds the state has to be in memory.
+// Returns the number of iterations in one batch: one if the time of each decides how to rebalance;
+// else up to the next checkpoint, after which the state has to be in memory.
 std::uint32_t DeviceWorker::rounds_at_once() const {
   if (run_.meets_at > 0) return 1;
   const std::uint32_t every = run_.request.merges ? run_.workload.shape().checkpoint_rounds : 0;
@@ -421,7 +425,8 @@ std::uint32_t DeviceWorker::rounds_at_once() const {
                    : rounds_ - next_round_;
 }
 
-// Comes to it when its rounds are over, and goes on when all have come.
+// Tells whether the worker must wait at a rebalancing point. It arrives when its iterations are
+// complete, and continues when all have arrived.
 bool DeviceWorker::is_held_by_meeting() {
   if (came_to_ < next_round_ && run_.meets_at == next_round_) {
     if (!in_flight_.empty()) return true;
@@ -458,7 +463,7 @@ void DeviceWorker::move(const Slice& to) {
   seat().not_on_host = {to};
 }
 
-// The device's own part of a round: neither what it sends others nor how long it waits for them.
+// Records the device's own time in an iteration, without exchanges and waits for others.
 void DeviceWorker::measure_round(std::span<const RawCommand> commands) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> stamps;
   for (const RawCommand& command : commands)
@@ -470,7 +475,7 @@ void DeviceWorker::measure_round(std::span<const RawCommand> commands) {
 
 bool DeviceWorker::is_checkpoint_due() const {
   const std::uint32_t every = run_.workload.shape().checkpoint_rounds;
-  // A probe is of a part of the items.
+  // A probe, which does not merge, has only part of the items and needs no checkpoint.
   return run_.request.merges && every > 0 && next_round_ > checkpoint_ && next_round_ % every == 0;
 }
 
@@ -491,10 +496,11 @@ std::optional<std::uint32_t> DeviceWorker::round_under_way() const {
   return rounds_done_;
 }
 
-// The last worker with nothing left to do merges: all partials are on the host, and no other worker
-// acts any more.
+// Tries to end the computation. The last worker with nothing left to do merges on the host, or
+// begins the stage in which devices combine or merge; no other worker acts any more.
 bool DeviceWorker::try_finish() {
-  if (done_at_ == run_.version) return false;  // no lock: this is polled while the last one merges
+  // Without the lock: this is polled while the last worker merges.
+  if (done_at_ == run_.version) return false;
   SampleRun::Ending ending;
   {
     const std::lock_guard lock(run_.mutex);
@@ -526,15 +532,15 @@ void DeviceWorker::start_bringing() {
       {.batch = batch, .number = kMerge, .enqueued = now, .completion = std::move(completion)});
 }
 
-// The last worker to bring its part merges.
+// Ends the copy of this device's part to the host. The last worker to do so merges.
 void DeviceWorker::brought(const Completion& completion) {
   policy_.ended();
   bringing_ = false;
   if (completion) completion();
   {
     const std::lock_guard lock(run_.mutex);
-    if (run_.stage() != SampleRun::Stage::combining)
-      return;  // a device was lost: there may be more to bring
+    // A device failed: there may be more to copy.
+    if (run_.stage() != SampleRun::Stage::combining) return;
     brought_at_ = run_.version;
     if (!run_.bring(self_)) return;
   }
@@ -561,14 +567,14 @@ void DeviceWorker::merge_on_host() {
     failure = Error(ErrorKind::internal, error.what());
   }
   const std::lock_guard lock(run_.mutex);
-  if (run_.over()) return;  // interrupted
+  if (run_.over()) return;  // the sample was interrupted
   sample.failure = std::move(failure);
   run_.end();
   sample.merge_end = sample.end;
 }
 
-// Did all that the device waited for come? A kernel that waits for a flag ends without it before
-// the device counts as hung.
+// Checks that all data the device waited for arrived: a kernel that waits for a flag gives up
+// before the device counts as hung.
 void DeviceWorker::check_exchange() {
   if (run_.request.peers == nullptr || self_.value >= run_.request.places.size()) return;
   try {

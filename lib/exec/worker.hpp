@@ -1,6 +1,6 @@
 // One device's part in one sample, as a state machine: asks the source, keeps two slices in flight,
-// collects, and merges if it is the one that does. It never blocks, so that threads can drive it in
-// real time, one each, and one thread can drive all of them on a virtual clock.
+// collects, and merges if it is the merging device. It never blocks, so that in real time each is
+// driven by a thread, and on a virtual clock one thread drives all.
 #pragma once
 
 #include <atomic>
@@ -19,21 +19,21 @@ class DeviceWorker {
  public:
   DeviceWorker(SampleRun& run, DeviceIndex self);
 
-  void start();  // the sample has begun
-  // Does what can be done now. False: nothing until a device completes something or another worker
-  // acts.
+  void start();  // called when the sample begins
+  // Does what can be done now. Returns false if nothing can be done until a device completes a
+  // command or another worker acts.
   bool step();
-  // For the thread that drives it, after a step() that did nothing: sleeps until the device
-  // notifies, another worker has done something that matters, or a handicap's hold is over. Of a
-  // device that does not notify (GPUs), only lets others run: 4-10 us a launch are worth a core.
+  // Waits in the driving thread after a step() that did nothing: sleeps until the device notifies,
+  // another worker has changed something that matters, or a throttling stall ends. For a device
+  // that does not notify (GPUs) it only yields: 4-10 us per launch are worth a core.
   void rest();
-  // When it will count its device as hung if nothing completes; none: nothing is in flight.
+  // Returns when the device will count as hung if nothing completes; none: nothing is in flight.
   std::optional<Nanos> gives_up_at() const;
-  // The sample is over for this worker and none of its commands is under way.
+  // Tells whether the sample is over for this worker and none of its commands is under way.
   bool left() const { return stage_ == Stage::left; }
 
-  // Loses the device, whose driver does not return from a call of the worker's thread, which has
-  // been given up (DriverWatch).
+  // Marks the device failed, as its driver does not return from a call of the worker's thread,
+  // which DriverWatch has abandoned.
   void abandon(const std::string& why);
 
  private:
@@ -42,28 +42,28 @@ class DeviceWorker {
     std::int32_t number = 0;  // or kPrepare, kCollect, kMerge
     Slice slice{};
     Nanos enqueued{};
-    bool rejected = false;                 // enqueued in part only; nothing counts but that it ends
-    bool goes_on = false;                  // rounds of the slice follow
-    std::uint32_t rounds = 0;              // of the slice, that are done when it is complete
-    bool is_checkpoint = false;            // of that state
-    std::optional<std::uint32_t> round{};  // that its commands are of
+    bool rejected = false;                 // only part of it was enqueued; its result is ignored
+    bool goes_on = false;                  // iterations of the slice follow
+    std::uint32_t rounds = 0;              // iterations of the slice done when it is complete
+    bool is_checkpoint = false;            // it saves the state after these iterations
+    std::optional<std::uint32_t> round{};  // iteration of its commands
     Completion completion{};
   };
   enum class Stage { working, lost, left };
 
   template <class Function>
-  void ask_source(Function&& function);  // calls what may throw for the sample as a whole
+  void ask_source(Function&& function);  // reports exceptions as failures of the sample
   bool advance();
   double share_done() const;
   Nanos waits_since() const;
   Nanos patience() const;
-  bool may_compile() const;  // the first of what is in flight
+  bool may_compile() const;  // applies to the first batch in flight
   std::string why_overdue() const;
   bool retire();
   Nanos busy_with(BatchId batch);
   void retire_slice(const InFlight& done);
   bool act();
-  bool ask();  // false: the sample is over
+  bool ask();  // returns false if there was no slice, or the sample is over
   void enqueue(const Slice& slice);
   bool has_rounds_left() const { return next_round_ < rounds_; }
   bool enqueue_rounds();
@@ -76,7 +76,7 @@ class DeviceWorker {
   std::optional<std::uint32_t> round_under_way() const;
   void prepare(Stream& stream);
   void start_collect();
-  bool try_finish();  // true when this was the last worker
+  bool try_finish();  // returns true if this was the last worker
   void start_merge();
   void start_bringing();
   void brought(const Completion& completion);
@@ -93,26 +93,28 @@ class DeviceWorker {
 
   SampleRun& run_;
   DeviceIndex self_;
-  const bool notifies_;                // the device
-  const Brings brings_;                // its program
-  IterativeProgram* const iterative_;  // it; null: it is not
+  const bool notifies_;                // whether the device notifies
+  const Brings brings_;                // when its program's results reach the host
+  IterativeProgram* const iterative_;  // the program's interface for iterative work; null: none
   DevicePolicy policy_;
   Stage stage_ = Stage::working;
   bool prepared_ = false;
-  // Of the slice that was enqueued last: how many follow, which is enqueued next.
+  // Iterations of the slice enqueued last: their number, and the next one to enqueue.
   std::uint32_t rounds_ = 0, next_round_ = 0;
   InFlight last_round_;
-  std::uint32_t checkpoint_ = 0;                // the last that was enqueued: rounds
-  std::atomic<std::uint32_t> rounds_done_ = 0;  // complete
-  std::uint32_t came_to_ =
-      0;  // the last meeting (SampleRun::meets_at); and whether it still waits for others
+  std::uint32_t checkpoint_ = 0;                // iterations before the last checkpoint enqueued
+  std::atomic<std::uint32_t> rounds_done_ = 0;  // complete iterations
+  // The last rebalancing point reached (SampleRun::meets_at), and whether the worker still waits
+  // for others there.
+  std::uint32_t came_to_ = 0;
   bool waits_ = false;
-  std::vector<Nanos> busy_;       // with each of the rounds since
-  bool bringing_ = false;         // what is left on the device
-  std::uint64_t brought_at_ = 0;  // the version at which it had; later ones: after others were lost
+  std::vector<Nanos> busy_;  // time of each iteration since then
+  bool bringing_ = false;    // whether its part is being copied to the host
+  // Version at which that ended; a later one means that a device failed since.
+  std::uint64_t brought_at_ = 0;
   std::deque<InFlight> in_flight_;
-  // Completed batches, whose commands are read after the sample, or before a checkpoint counts: 1.5
-  // us a time stamp on an H200.
+  // Completed batches, whose commands are read after the sample or before a checkpoint counts: a
+  // time stamp takes 1.5 us on an H200.
   struct Retired {
     BatchId batch;
     std::int32_t number = 0;

@@ -17,7 +17,7 @@
 namespace mgpu {
 namespace {
 
-// Eight GPUs under a new driver are one warning, not eight.
+// Removes repeated warnings: eight GPUs under a new driver give one, not eight.
 void drop_repeats(std::vector<std::string>& lines) {
   std::vector<std::string> seen;
   for (std::string& line : lines) {
@@ -26,7 +26,7 @@ void drop_repeats(std::vector<std::string>& lines) {
   lines = std::move(seen);
 }
 
-// A device alone is its own link.
+// Takes the host link of a lone device from its own calibration.
 void take_link_of_one(CalibrationResult& result, std::span<const Device> devices) {
   const auto& only = result.calibration.devices.front();
   if (!only) return;
@@ -120,7 +120,7 @@ class Calibrator {
     store_.save_peers(devices_, result_.calibration.peers, result_.warnings);
   }
 
-  // `failed`: what then is not known.
+  // Measures something on all devices at once. `failed`: what is unknown if that fails.
   template <class Measure>
   void measure_together(const char* what, const char* failed, const Measure& measure) {
     announce(begins_, what);
@@ -140,7 +140,7 @@ class Calibrator {
   const CalibrationStore& store_;
   const StepNotice& begins_;
   CalibrationResult& result_;
-  std::vector<std::unique_ptr<OpenDevice>> open_;  // null: failed
+  std::vector<std::unique_ptr<OpenDevice>> open_;  // null: the device failed
 };
 
 CalibrationResult nothing_known(std::size_t devices) {
@@ -194,11 +194,11 @@ SessionOptions host_only() {
   return options;
 }
 
-// Of the cores. A rate is a median of many launches, and stands more load than the noise between
-// medians does.
+// Largest share of the cores that other programs may use while a rate is measured. A rate is a
+// median of many launches, and tolerates more load than a noise floor does.
 constexpr double kMostLoad = 0.75;
 
-// Measures one suite on the devices of a kind that nothing is cached of.
+// Measures one suite on the devices of a kind (CPUs or others) that have no rate yet.
 void measure_suite(Backend& backend, Executor& executor, std::span<const Device> devices,
                    std::span<SuiteCalibration> rows, const Problem& problem, bool cpus,
                    const CalibrationStore& store, std::vector<std::string>& warnings,

@@ -12,13 +12,13 @@ namespace {
 
 constexpr std::uint64_t kLeastQueued = 4;
 constexpr Bytes kWindow = Bytes{16} << 20;
-constexpr Bytes kChunk = Bytes{1} << 18;  // compared by one thread at a time
+constexpr Bytes kChunk = Bytes{1} << 18;  // bytes compared by one thread at a time
 
 CollectiveCall call_of(Collective op, Element element, Reduction reduction, Bytes size) {
   return {op, element, reduction, op == Collective::barrier ? 0 : size / bytes_of(element), {0}};
 }
 
-// Of the calls of one size, on the device that needs most.
+// Memory for the calls of one size, on the device that needs most.
 struct Needed {
   Bytes input = 0, output = 0;
 };
@@ -34,7 +34,7 @@ Needed needed_for(std::span<const Collective> ops, Element element, Bytes size,
   return needed;
 }
 
-// lib/exchange/collectives.cpp
+// Returns the size of the landing memory that lib/exchange/collectives.cpp allocates.
 Bytes landing_for(Bytes size, std::size_t devices) { return size + (Bytes{256} << 10) * devices; }
 
 }  // namespace
@@ -66,7 +66,7 @@ LargestCall largest_call(LinkSet& set, std::span<const Collective> ops, Element 
 CollectiveRuns::CollectiveRuns(LinkSet& set, std::span<const Collective> ops, Element element,
                                Reduction reduction, Bytes largest, const Repetitions& repetitions)
     : set_(set), element_(element), reduction_(reduction), repetitions_(repetitions) {
-  constexpr Bytes kLeast = 64;  // an allocation of nothing is none
+  constexpr Bytes kLeast = 64;  // an allocation of 0 bytes fails
   const Needed needed = needed_for(ops, element, largest, set.size());
   std::vector<DeviceResources*> resources;
   for (const DeviceIndex device : set.all()) {
@@ -84,8 +84,8 @@ std::span<std::byte> CollectiveRuns::window(DeviceIndex device) {
   return windows_->bytes().subspan(device.value * size, size);
 }
 
-// Through all inputs or outputs, as many bytes of each device at a time as a window has:
-// each(begin, parts), a part a device.
+// Goes through all inputs or outputs in steps of a window per device, and calls each(begin, parts)
+// with one part per device.
 template <class F>
 void CollectiveRuns::each_window(const CollectiveCall& call,
                                  Bytes (*bytes)(const CollectiveCall&, std::size_t, DeviceIndex),
@@ -170,7 +170,7 @@ CollectiveRecord CollectiveRuns::measure(Collective op, Bytes size) {
   poison();
   const auto alone = set_.together().measure(set_.all(), repetitions_, one_call);
   row.alone = whole_times(alone);
-  // As many as nccl-tests has, unless they would take long.
+  // The number of nccl-tests, unless these calls would take long.
   const Nanos limit = 4 * repetitions_.budget, time = *median_of(row.alone);
   row.queued_calls = std::clamp<std::uint64_t>(
       time > Nanos{} ? static_cast<std::uint64_t>(limit / time) : kQueuedCalls, kLeastQueued,

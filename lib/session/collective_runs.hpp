@@ -1,5 +1,5 @@
-// Collectives over sizes, measured as nccl-tests does (github.com/NVIDIA/nccl-tests), and their
-// results checked.
+// Collectives over a range of sizes, measured as nccl-tests does (github.com/NVIDIA/nccl-tests),
+// with their results checked.
 #pragma once
 
 #include <span>
@@ -11,16 +11,16 @@
 
 namespace mgpu {
 
-// The most bytes of elements that a call of one of `ops` can have on these devices: inputs, outputs
-// and landing memory take at most 80 % of what each of them has free, and none is larger than one
-// allocation may be. `device`: the one that has least.
+// The largest call of one of `ops` on these devices, in bytes of elements: inputs, outputs and
+// landing memory take at most 80 % of each device's free memory, and none is larger than one
+// allocation may be. `device`: the device that sets this limit.
 struct LargestCall {
   Bytes size = 0;
   std::string device;
 };
 LargestCall largest_call(LinkSet& set, std::span<const Collective> ops, Element element);
 
-// Bytes that such a call of `size` has in one piece of memory that the devices share.
+// Returns the bytes that such a call of `size` has in one piece of shared memory of the devices.
 Bytes shared_by_call(LinkSet& set, std::span<const Collective> ops, Element element, Bytes size);
 
 class CollectiveRuns {
@@ -30,9 +30,9 @@ class CollectiveRuns {
   CollectiveRuns(LinkSet& set, std::span<const Collective> ops, Element element,
                  Reduction reduction, Bytes largest, const Repetitions& repetitions);
 
-  // Inputs of whole small numbers and poisoned outputs; alone, and 20 enqueued together; every
-  // element of what is then there, and of what one more call makes of poisoned outputs, is
-  // compared. `size` is rounded down to elements.
+  // Measures calls on inputs of small whole numbers and poisoned outputs: isolated ones, and 20
+  // enqueued together. Compares every element of the outputs, and of one more call into poisoned
+  // outputs. `size` is rounded down to elements.
   CollectiveRecord measure(Collective op, Bytes size);
 
  private:
@@ -51,9 +51,9 @@ class CollectiveRuns {
   Collectives* collectives_ = nullptr;
   std::vector<Buffer*> inputs_;
   SharedMemory* outputs_ = nullptr;
-  HostMemory* windows_ = nullptr;  // one a device, through which inputs and outputs go
-  Bytes output_ = 0;               // of the call that is measured
-  std::uint64_t calls_ = 0;        // that were measured: their inputs differ
+  HostMemory* windows_ = nullptr;  // one per device, through which inputs and outputs go
+  Bytes output_ = 0;               // largest output of the current call
+  std::uint64_t calls_ = 0;        // measured so far; each has different inputs
 };
 
 }  // namespace mgpu

@@ -10,7 +10,7 @@
 namespace mgpu {
 namespace {
 
-// Its name, length and time of change: reading it whole could take minutes.
+// Returns the file's name, length and time of change: reading it whole could take minutes.
 std::string identity_of(const std::filesystem::path& file) {
   std::error_code error;
   const auto size = std::filesystem::file_size(file, error);
@@ -37,7 +37,8 @@ void add_problem(Configuration& all, const std::string& name, const Problem& pro
     all.emplace_back(name + ", input " + more.filename().string(), identity_of(more));
 }
 
-// "timeout_ns", 9000000000: "timeout", "9 s". Never rounded: what differs must read differently.
+// Adds an option: "timeout_ns", 9000000000 becomes "timeout", "9 s". Never rounds: different values
+// must read differently.
 void add_option(Configuration& all, std::string_view name, const ParamValue& value) {
   constexpr std::string_view unit = "_ns";
   const auto* time = std::get_if<std::int64_t>(&value);

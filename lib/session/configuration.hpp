@@ -1,5 +1,5 @@
-// What makes two sessions one campaign: the configuration that samples must share to be samples of
-// the same cases. Pure, but that it looks at input files.
+// The configuration that samples must share to be samples of the same cases: equal configurations
+// make two sessions one campaign. Pure, except that it looks at input files.
 #pragma once
 
 #include "lib/report/journal.hpp"
@@ -7,8 +7,9 @@
 
 namespace mgpu {
 
-// Of the session that `options` describe, by the tool, in the environment and under the options of
-// `begun`. Limits of time of the whole session are not among it: those may differ from run to run.
+// Returns the configuration of the session that `options` describe, with the tool, environment and
+// options of `begun`. Leaves out time limits of the whole session, which may differ from run to
+// run.
 Configuration configuration_of(const SessionOptions& options, const Report& begun);
 
 }  // namespace mgpu

@@ -1,4 +1,4 @@
-// Cases of a group, and what is common to all that runs or simulates one.
+// Cases of a group, and functions shared by its real and its simulated run.
 #include "lib/session/group.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::vector<Case> cases_of(const SessionOptions& options, std::size_t set) {
   for (std::size_t i = 0; i < set; ++i) add(nullptr, i, 1);
   for (const std::size_t count : options.device_counts) {
     for (const StrategyChoice& choice : options.strategies) {
-      // Its samples are those of the fastest device alone.
+      // A single-device strategy takes its samples from the fastest device alone.
       if (!choice.info->traits.single_device) add(&choice, 0, count);
     }
   }

@@ -1,5 +1,5 @@
-// Has the request of a group (one problem in one mode on the session's devices), its cases and its
-// result; lib/session/group_run.hpp runs it, lib/session/recorder.hpp makes records of its samples.
+// A group (one problem in one mode on the session's devices): its request, its cases and its
+// result. lib/session/group_run.hpp runs it, lib/session/recorder.hpp makes records of its samples.
 #pragma once
 
 #include <map>
@@ -18,100 +18,100 @@
 
 namespace mgpu {
 
-// A device of the session. One that was lost takes no part until it is opened again.
+// A device of the session. One that failed takes no part until it is opened again.
 struct SessionDevice {
-  Device facts;  // without its handicap
+  Device facts;  // without its throttling
   Handicap handicap;
   std::unique_ptr<OpenDevice> open;
-  Bytes free_memory =
-      0;  // when it was opened: what is pinned later takes some of the first device's
+  // Free memory when it was opened; memory pinned later reduces that of the first device.
+  Bytes free_memory = 0;
   bool reserve = false;  // not one of the set: opened when no device of the set is left
   bool lost = false;
-  bool hung = false;      // lost without an answer: it is not opened again
-  unsigned failures = 0;  // how often it was lost
+  bool hung = false;      // failed by a timeout: it is not opened again
+  unsigned failures = 0;  // number of times it failed
   std::string lost_why;
 };
 
-// Opens the device under its handicap. Throws as Backend::open.
+// Opens the device with its handicap. Throws as Backend::open.
 void open_device(Backend& backend, SessionDevice& device);
 
-// Those that are not in reserve; they come first.
+// Returns the number of devices that are not in reserve; these come first.
 std::size_t in_set(std::span<const SessionDevice> devices);
 
-const char* kind_of(ErrorKind kind);  // of a fault
+const char* kind_of(ErrorKind kind);  // returns the kind of a fault
 
 std::vector<std::string> ids_of(std::span<const SessionDevice> devices,
                                 std::span<const std::size_t> which);
 
 void say_lost(const SessionDevice& device, SessionObserver& observer);
 
-// One case: a strategy on some of the devices, or one device alone (what every speed-up is measured
-// against).
+// One case: a strategy on some of the devices, or one device alone (the single-device baseline of
+// speed-ups).
 struct Case {
-  const StrategyChoice* choice = nullptr;  // none: alone
-  std::vector<std::size_t>
-      devices;            // of the session, by DeviceIndex of the samples; fewer once some are lost
-  std::size_t asked = 0;  // how many it was to have
+  const StrategyChoice* choice = nullptr;  // null: a device alone
+  // Devices of the session, by DeviceIndex of the samples; fewer once some have failed.
+  std::vector<std::size_t> devices;
+  std::size_t asked = 0;  // number of devices requested
   Status status = Status::ok;
   std::string reason;
   bool closed = false;  // takes no more samples
   std::vector<RawSample> samples;
-  std::vector<Nanos> times;      // makespans of `samples`, after those of earlier runs
-  std::vector<Nanos> decisions;  // choosing, begin and every next, of each of `times`
-  std::vector<std::uint32_t>
-      earlier_runs;  // the runs that took the first of `times`; the others are this run's
-  // A sample in which a device was lost. It is not a measure of the case.
+  std::vector<Nanos> times;      // makespans of earlier runs' samples, then of `samples`
+  std::vector<Nanos> decisions;  // per time: choosing, begin and all calls of next()
+  // Runs that took the first of `times`; the later times are this run's.
+  std::vector<std::uint32_t> earlier_runs;
+  // A disturbed sample, in which a device failed. It does not count for the case.
   struct Disturbed {
     RawSample sample;
-    std::vector<std::size_t> devices;  // as `devices` then, and behind them who stepped in
+    std::vector<std::size_t> devices;  // the case's devices at that time, then those that took over
     VerifyStatus verify = VerifyStatus::off;
     std::string reason;  // why it has no result
-    std::optional<std::size_t> samples_before =
-        {};                // how many of the case were taken before it; none: it was to warm up
-    bool earlier = false;  // of a run before this one: when its commands ran is not known
+    // Samples of the case taken before it; none: it was a warm-up.
+    std::optional<std::size_t> samples_before = {};
+    bool earlier = false;  // of an earlier run: the times of its commands are not known
   };
   std::vector<Disturbed> disturbed;
-  std::size_t set_aside =
-      0;           // samples that are no part of `samples`, as devices were lost after them
-  struct Before {  // what was measured with devices that are lost since, and is not part of
-                   // `samples`
+  // Samples discarded because devices failed after them.
+  std::size_t set_aside = 0;
+  // Measurements with devices that have failed since; not part of `samples`.
+  struct Before {
     std::vector<std::size_t> devices;
     std::vector<Nanos> times;
   };
   std::optional<Before> before;
   History history;
-  Prediction prediction;  // before its first sample
-  Nanos choosing{};       // what choosing took, where its strategy is `auto`
+  Prediction prediction;  // made before the first sample
+  Nanos choosing{};       // time that `auto` took to choose; 0 for other strategies
   std::vector<Fault> faults;
   VerifyRecord verify;
-  bool last_checked = false;                   // its last sample is among VerifyRecord::checked
-  std::map<std::string, std::size_t> digests;  // of its results, and how many samples had each
+  bool last_checked = false;  // the last sample counts in VerifyRecord::checked
+  // Digests of its results, and the number of samples with each.
+  std::map<std::string, std::size_t> digests;
 
   bool alone() const { return choice == nullptr; }
-  const StrategyChoice& strategy() const;  // of a device alone: `single`
+  const StrategyChoice& strategy() const;  // for a device alone: `single`
 };
 
-// What one device holds for the group.
+// State that one device has prepared for the group.
 struct Prepared {
   Capacity capacity;
-  std::unique_ptr<DeviceProgram> program;  // null: cannot take part, capacity.reason says why
+  std::unique_ptr<DeviceProgram> program;  // null: cannot take part, for capacity.reason
   SetupCost cost;
-  std::string kernel_variant;  // the program's
-  Nanos upload{};              // resident inputs
+  std::string kernel_variant;  // variant that the program uses
+  Nanos upload{};              // time to upload resident inputs
   std::vector<ClockProbe> before, after;
   ClockMap clock;
 };
 
 struct GroupResult {
-  std::vector<Case> cases;                  // alone cases of every device first, then as asked for
-  std::vector<Prepared> prepared;           // by device; programs already freed
-  std::vector<Fault> faults;                // of no case: set-up, probes, devices alone
-  std::vector<std::string> exchange_notes;  // as Report has them
+  std::vector<Case> cases;         // the cases of each device alone, then those requested
+  std::vector<Prepared> prepared;  // by device; programs are already freed
+  std::vector<Fault> faults;       // faults outside cases with a row: set-up, probes, devices alone
+  std::vector<std::string> exchange_notes;  // notes for the Report
   bool interrupted = false;
 };
 
-// A workload and what is pinned of it, which are leaked where a lost device may still be using
-// them.
+// A workload and its pinned memory, which are leaked if a failed device may still be using them.
 struct GroupWorkload {
   GroupWorkload() = default;
   GroupWorkload(const GroupWorkload&) = delete;
@@ -122,7 +122,7 @@ struct GroupWorkload {
   bool memory_in_use = false;
 };
 
-// A group and what it works with, all of which outlives it.
+// Request of a group, and all that it uses; everything outlives the group.
 struct GroupRequest {
   Backend& backend;
   Executor& executor;
@@ -130,14 +130,14 @@ struct GroupRequest {
   const Problem& problem;
   Mode mode;
   Workload& workload;
-  bool& memory_in_use;  // set where a lost device may still use the workload's memory
-  std::vector<SessionDevice>& devices;  // those that fail are marked lost; those that had failed
-                                        // are opened again where they may be
+  bool& memory_in_use;  // set if a failed device may still use the workload's memory
+  // Devices that fail are marked so; those that failed before are opened again if possible.
+  std::vector<SessionDevice>& devices;
   const SuiteRates& rates;
   Digests& digests;  // of the problem's verified results so far
   SessionObserver& observer;
   std::optional<Nanos> give_up_at = {};  // cases not begun by then are skipped
-  std::size_t number = 0;                // of the group, in the session
+  std::size_t number = 0;                // index of the group in the session
 };
 
 // Returns a case for every device of the set alone, then for each strategy with each number of
@@ -147,10 +147,10 @@ std::vector<Case> cases_of(const SessionOptions& options, std::size_t set);
 // Closes all cases; those that are ok so far, but have no sample, are skipped.
 void skip_unsampled(std::span<Case> cases, const std::string& why);
 
-// Adds the notes of the group on how its devices exchange data; groups have mostly the same ones.
+// Adds the notes of the group on how its devices exchange data, each once per report.
 void note_exchange(Report& report, const GroupResult& group);
 
-// Runs it. Failures of devices and cases are in the cases.
+// Runs the group. Failures of devices and cases are recorded in the cases.
 GroupResult run_group(const GroupRequest& request);
 
 }  // namespace mgpu

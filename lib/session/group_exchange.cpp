@@ -47,7 +47,7 @@ std::optional<ExchangeEstimate> GroupExchange::connect() {
     if (const auto calibrated = paths_of(known);
         std::all_of(calibrated.begin(), calibrated.end(), is_in_use))
       return exchange_estimate(exchanged, known, held);
-  } catch (const Error& error) {  // each brings all it needs itself
+  } catch (const Error& error) {  // then each device uploads all it needs
     if (error.kind() != ErrorKind::interrupted) {
       notes_.push_back(std::string("devices exchange no data: ") + error.what());
       given_.observer.warning(notes_.back());
@@ -57,8 +57,8 @@ std::optional<ExchangeEstimate> GroupExchange::connect() {
   return std::nullopt;
 }
 
-// False: there is nothing to gain by it. What cannot be done on the best path there is may be done
-// by way of the host.
+// Connects the workload over the path. Returns false if exchanging gains nothing. Falls back to
+// staging through the host if the workload cannot use the best path.
 bool GroupExchange::connect_by(std::optional<PeerPath> path, std::span<OpenDevice* const> devices,
                                const Exchanged& exchanged) {
   peers_ = given_.backend.connect(devices, path);
@@ -81,8 +81,7 @@ bool GroupExchange::connect_by(std::optional<PeerPath> path, std::span<OpenDevic
   return connect_by(PeerPath::staged, devices, exchanged);
 }
 
-// Only devices that are to be given work exchange data: what the others have nobody needs, and to
-// send them something takes time.
+// Only devices that get work exchange data: sending data to others takes time and is useless.
 void GroupExchange::add_to(SampleRequest& request, std::vector<bool> exchanging,
                            std::span<const std::size_t> devices) const {
   request.exchanging = std::move(exchanging);
@@ -107,7 +106,8 @@ void GroupExchange::disconnect() {
   break_up();
 }
 
-// False: a driver did not return. What `release` had not released yet stays.
+// Calls `release`. Returns false if a driver did not return; objects not released by then stay
+// allocated.
 bool GroupExchange::release_shared(const std::function<void()>& release) {
   try {
     attend(given_.backend, nullptr, release);

@@ -1,4 +1,5 @@
-// Holds what the devices of a group share to exchange data, and says in which samples they do.
+// Objects through which the devices of a group exchange data, and the choice of samples that use
+// them.
 #pragma once
 
 #include <functional>
@@ -12,8 +13,8 @@
 
 namespace mgpu {
 
-// Owns the group of peers. It is released when no device is at work any more, and leaked where a
-// driver does not answer; programs, which use what it has, are released before it.
+// Owns the peer group. Releases it when no device is at work any more, and leaks it if a driver
+// does not answer; programs, which use it, are released before.
 class GroupExchange {
  public:
   explicit GroupExchange(const GroupRequest& given) : given_(given) {}
@@ -21,18 +22,18 @@ class GroupExchange {
   GroupExchange& operator=(const GroupExchange&) = delete;
   ~GroupExchange() { disconnect(); }
 
-  // Connects those of the set that are not lost, if the workload exchanges data. Returns what is
-  // known of the links in use, for predictions. A failure is a note and a warning: each device then
-  // brings all it needs itself.
+  // Connects the working devices of the set, if the workload exchanges data. Returns what is known
+  // of the links in use, for predictions. A failure is a note and a warning: each device then
+  // uploads all it needs itself.
   std::optional<ExchangeEstimate> connect();
   bool any() const { return peers_ != nullptr; }
-  // Tells whether the group was broken up, and with it what iterative programs are made with.
+  // Tells whether the group was broken up, which makes programs of iterative work useless.
   bool is_lost() const { return connected_ && !peers_; }
   // Adds the exchange to the request. `exchanging`: by position, which devices take part.
   void add_to(SampleRequest& request, std::vector<bool> exchanging,
               std::span<const std::size_t> devices) const;
-  // Stops all exchanging after a device failed: each device then uploads all it needs. What they
-  // share stays until the programs are gone.
+  // Stops all exchanging after a device failed: each device then uploads all it needs. Memory of
+  // the workload in the group stays until the programs are gone.
   void break_up();
   void disconnect();
 
@@ -45,10 +46,10 @@ class GroupExchange {
   void leave();
 
   const GroupRequest& given_;
-  std::unique_ptr<PeerGroup> peers_;  // null: they exchange none
-  std::vector<std::size_t> places_;   // in it, of devices
-  bool connected_ = false;            // the workload was, and holds what it allocated of the group
-  std::vector<std::string> notes_;    // as Report has them
+  std::unique_ptr<PeerGroup> peers_;  // null: devices do not exchange data
+  std::vector<std::size_t> places_;   // position of each device in the group
+  bool connected_ = false;  // the workload is connected, and has allocated memory of the group
+  std::vector<std::string> notes_;  // notes for the Report
 };
 
 }  // namespace mgpu

@@ -79,14 +79,14 @@ void CaseJournal::restore(const Predictor& predictor,
           " from an earlier run are left out: their cases have other devices now");
     }
     restore_losses(*earlier);
-    for (const JournalFailure& failure :
-         earlier->failures) {  // a result that was wrong once stays wrong
+    // A result that was wrong once stays wrong.
+    for (const JournalFailure& failure : earlier->failures) {
       Case& the_case = result_.cases[failure.of_case];
       the_case.verify = failure.verify;
       fail(the_case, failure.reason);
     }
   }
-  note_losses();  // this run's
+  note_losses();  // those of this run
 }
 
 const GroupJournal* CaseJournal::earlier_runs() const {
@@ -107,7 +107,7 @@ bool CaseJournal::has_samples_of_earlier_runs_only() const {
              });
 }
 
-// What earlier runs lost comes first, as in the journal: faults name samples by their place in it.
+// Puts the failures of earlier runs first, as in the journal: faults name samples by their index.
 void CaseJournal::restore_losses(const GroupJournal& earlier) {
   std::vector<std::vector<Case::Disturbed>> disturbed(result_.cases.size());
   for (const JournalDisturbed& one : earlier.disturbed) {
@@ -154,7 +154,7 @@ bool CaseJournal::restore(const JournalSample& sample, const Predictor& predicto
   return true;
 }
 
-// `auto` chooses once for all samples of a case, of all runs.
+// Restores the choice of `auto`, which chooses once for all samples of a case in all runs.
 void CaseJournal::keep_choice(Case& the_case, const JournalSample& sample,
                               const Predictor& predictor) {
   Prediction& prediction = the_case.prediction;

@@ -1,4 +1,4 @@
-// Writes the samples and losses of a group to the journal, and restores those of an earlier run.
+// Writes the samples and failures of a group to the journal, and restores those of an earlier run.
 #pragma once
 
 #include <string>
@@ -10,22 +10,21 @@ namespace mgpu {
 
 class CaseJournal {
  public:
-  // Both outlive it.
+  // Both arguments must outlive it.
   CaseJournal(const GroupRequest& given, GroupResult& result) : given_(given), result_(result) {}
 
   void note_group();
   void note_sample(const Case& the_case, const std::string& digest);
   void note_failure(const Case& the_case);
-  void note_losses();  // since this was last asked
+  void note_losses();  // notes disturbed samples and faults since the last call
 
-  // Takes what earlier runs of this one had. It is called after this run's own warm-up, so that
-  // nothing is believed of an earlier run that this one would not find by itself: rates, whether
-  // results are right. Samples of devices that the case does not have now are no samples of it.
-  // `fail` closes a case whose result was wrong. Throws Error(input) when the journal is of another
-  // run.
+  // Adds the samples of earlier runs. Called after this run's warm-up, so that rates and the
+  // correctness of results are this run's own findings. Discards samples of devices that the case
+  // does not have now. `fail` closes a case whose result was wrong. Throws Error(input) if the
+  // journal belongs to another run.
   void restore(const Predictor& predictor,
                const std::function<void(Case&, const std::string& reason)>& fail);
-  // Tells whether some case has samples of earlier runs only, which would be lost with the journal.
+  // Tells whether some case has only samples of earlier runs, which would be lost with the journal.
   bool has_samples_of_earlier_runs_only() const;
 
  private:
@@ -43,9 +42,9 @@ class CaseJournal {
   struct Journaled {
     std::size_t disturbed = 0, faults = 0, recomputed = 0;
   };
-  JournalGroup group_;                // as the journal knows it
-  std::vector<Journaled> journaled_;  // by case: what the journal has of them
-  std::size_t journaled_faults_ = 0;  // those of no case
+  JournalGroup group_;                // the group as the journal has it
+  std::vector<Journaled> journaled_;  // by case: numbers already in the journal
+  std::size_t journaled_faults_ = 0;  // faults outside cases that are already in the journal
 };
 
 }  // namespace mgpu

@@ -1,5 +1,5 @@
-// A group from its preparation to its result; what becomes of devices and cases when something
-// fails; whether results are right, and who computed those that are not.
+// Runs a group from preparation to result, handles failures of devices and cases, and verifies
+// results.
 #include "lib/session/group_run.hpp"
 
 #include <algorithm>
@@ -14,12 +14,12 @@
 namespace mgpu {
 namespace {
 
-constexpr unsigned kClockProbes = 100;  // before and after; the tightest counts
-// A device is hung after this many times the predicted duration of a sample.
+constexpr unsigned kClockProbes = 100;  // before and after sampling; the tightest of them count
+// A device counts as hung after this many times the predicted duration of a sample.
 constexpr double kPatience = 20;
-// Lets a case keep its figures when one of its devices is lost: so many samples.
+// Number of samples with which a case keeps its figures when one of its devices fails.
 constexpr std::size_t kEnoughToStand = 3;
-constexpr unsigned kMostFailures = 3;  // of a device, after which it is not opened again
+constexpr unsigned kMostFailures = 3;  // after this many failures a device is not opened again
 
 }  // namespace
 
@@ -90,7 +90,7 @@ void Group::prepare_device(std::size_t index) {
     if (mine.capacity.fits == 0) return;
     attend(given_.backend, &device, make_program);
   } catch (const Error& error) {
-    // A file is wrong, and not only for this device.
+    // The file is wrong for every device.
     if (error.kind() == ErrorKind::input || error.kind() == ErrorKind::usage) throw;
     const bool refused =
         error.kind() == ErrorKind::out_of_memory || error.kind() == ErrorKind::unsupported;
@@ -101,7 +101,7 @@ void Group::prepare_device(std::size_t index) {
       result_.faults.push_back(
           {given_.devices[index].facts.id, kind_of(error.kind()), "set_up", error.what()});
     } else if (enqueued && error.kind() == ErrorKind::out_of_memory) {
-      refuse(index, error.what());  // what was enqueued before may still be under way
+      refuse(index, error.what());  // commands enqueued before may still be under way
     }
     release_program(index);
     mine.capacity.fits = 0;
@@ -110,8 +110,8 @@ void Group::prepare_device(std::size_t index) {
   }
 }
 
-// Uncounted executions: kernels are built for good, memory is touched. Devices alone get one at
-// least, and first: probes follow.
+// Executes cases without counting them, which builds all kernels and touches memory. Each device
+// alone does so at least once, and first, as probes follow.
 void Group::warm_up(bool alone) {
   for (Case& the_case : result_.cases) {
     if (the_case.alone() != alone) continue;
@@ -123,8 +123,8 @@ void Group::warm_up(bool alone) {
   }
 }
 
-// Executes the case without counting it: only the first of thousands of rounds, such as those of a
-// training, if the whole takes a second or more.
+// Executes the case without counting it. Of thousands of iterations, such as those of a training,
+// it executes only the first if all would take a second or more.
 void Group::execute_uncounted(Case& the_case) {
   constexpr std::uint32_t kFirst = 256;
   constexpr Nanos kLong = std::chrono::seconds(1);
@@ -137,8 +137,8 @@ void Group::execute_uncounted(Case& the_case) {
   take_sample(the_case, false);
 }
 
-// Each device alone, then the first n of every count asked for at once: CPU cores slow each other
-// down, GPUs share the host link.
+// Probes each device alone, then the first n devices together for every count n: CPU cores slow
+// each other down, GPUs share the host link.
 void Group::probe() {
   predictor_.set_most_turns(given_.options.stop.probe_turns());
   predictor_.time_merge(given_.backend);
@@ -154,7 +154,7 @@ void Group::probe() {
     the_case.prediction.estimates = predictor_.estimate(the_case.devices);
 }
 
-// Probes those of the devices first .. first + count - 1 that are left.
+// Probes the devices first .. first + count - 1 that have not failed.
 void Group::probe_together(std::size_t first, std::size_t count) {
   connect_those_left();
   std::vector<Member> members;
@@ -178,7 +178,7 @@ void Group::probe_together(std::size_t first, std::size_t count) {
   }
   if (faults.empty() || stopped()) return;
   shrink_cases();
-  probe_together(first, count);  // those that are left
+  probe_together(first, count);  // the remaining devices
 }
 
 void Group::predict() {
@@ -194,13 +194,14 @@ void Group::predict(Case& the_case) {
   predictor_.predict(the_case.prediction, the_case.strategy(), the_case.history);
 }
 
-// Round after round, every second one backwards, so that a drift of the machine affects all cases
-// alike.
+// Takes one sample of each case per round. Every second round goes backwards, so that a drift of
+// the machine affects all cases alike.
 void Group::sample_interleaved() {
   std::vector<std::size_t> order(result_.cases.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  constexpr std::size_t kEveryRound = 64,
-                        kThenOneIn = 16;  // progress is worked out of all samples so far
+  // Progress is reported in each of the first rounds, then once in 16: it is estimated from all
+  // samples so far.
+  constexpr std::size_t kEveryRound = 64, kThenOneIn = 16;
   std::size_t round = 0;
   const std::size_t fewest = fewest_samples();
   for (bool open = true; open; std::reverse(order.begin(), order.end()), ++round) {
@@ -216,7 +217,7 @@ void Group::sample_interleaved() {
       if (the_case.closed) continue;
       take_sample(the_case, true);
       if (!the_case.closed && given_.options.stop.satisfied(the_case.times)) {
-        // The last of a case as thoroughly as its first.
+        // The last sample of a case is verified as thoroughly as its first.
         const Verification::Outcome last = check(the_case, true, the_case.devices);
         if (last.status == Verification::Outcome::Status::right && !the_case.last_checked)
           ++the_case.verify.checked;
@@ -229,8 +230,8 @@ void Group::sample_interleaved() {
   }
 }
 
-// Samples that the shortest open case has: an interrupted round is finished first, so that sample k
-// of all cases is of one round or of two that follow each other.
+// Returns the number of samples of the open case that has fewest. An interrupted round is completed
+// first, so that sample k of all cases is of one round or of two successive ones.
 std::size_t Group::fewest_samples() const {
   std::size_t fewest = ~std::size_t{0};
   for (const Case& the_case : result_.cases)
@@ -249,18 +250,17 @@ Nanos Group::patience(const Case& the_case) const {
   return std::max(least, from_seconds(kPatience * seconds(expected->makespan)));
 }
 
-// Takes a sample, if it is iterative of no more than `most_rounds` rounds: it has a result only if
-// these are all.
+// Takes a sample, limited to `most_rounds` iterations: it has a result only if these are all.
 void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) {
   connect_those_left();
-  shrink_cases();  // devices may have been lost since
+  shrink_cases();  // devices may have failed since
   if (the_case.closed) return;
   std::vector<std::size_t> devices = the_case.devices;
   SampleRequest request;
   for (const std::size_t i : devices) request.members.push_back(member(i));
   SetEstimates& estimates = the_case.prediction.estimates;
   if (estimates.devices.empty())
-    estimates = predictor_.estimate(the_case.devices);  // before the probes
+    estimates = predictor_.estimate(the_case.devices);  // the warm-up comes before the probes
   request.merge_device = fastest_of(estimates.devices);
   request.merge_per_part = estimates.merge.per_slice;
   request.workload = &given_.workload;
@@ -291,7 +291,7 @@ void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) 
   exchange(request, the_case.prediction, the_case.devices);
   RawSample sample = execute(request);
   if (goes_in_rounds()) sample = begin_again(the_case, request, std::move(sample), devices);
-  if (sample.interrupted) return;  // stopped() comes next
+  if (sample.interrupted) return;  // the caller checks stopped() next
   idle_tracker_.used(sample, devices);
   if (!sample.faults.empty())
     return take_disturbed(the_case, std::move(sample), std::move(devices));
@@ -304,8 +304,8 @@ void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) 
   if (!request.merges) return shrink_cases();
   const bool on_devices = given_.workload.shape().result_on_devices;
   const bool first = the_case.verify.method.empty();
-  if (!counts && on_devices && !first)
-    return shrink_cases();  // a look would make the next one cold
+  // Copying the result would make the next sample cold.
+  if (!counts && on_devices && !first) return shrink_cases();
   const bool compared = given_.options.integrity != IntegrityLevel::off && on_devices;
   const Verification::Outcome outcome = check(the_case, first || compared, devices);
   if (on_devices && !outcome.digest.empty()) idle_tracker_.looked_at(sample.makespan(), devices);
@@ -324,7 +324,7 @@ void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) 
   journal_.note_sample(the_case, outcome.digest);
 }
 
-// These devices cannot do that together.
+// Closes a case whose devices cannot do it together.
 void Group::refuse(Case& the_case, const std::string& why) {
   the_case.status = Status::unsupported;
   the_case.reason = why;
@@ -335,8 +335,8 @@ bool Group::stopped() {
   const bool late = given_.give_up_at && given_.backend.now() >= *given_.give_up_at;
   const bool asked = given_.observer.stop_requested();
   if (!late && !asked) return false;
-  // A session that is complete has no journal any more: as long as a case has samples only there,
-  // it is not.
+  // A complete session has no journal any more: it is not complete while a case has samples only in
+  // the journal.
   const bool earlier = !asked && journal_.has_samples_of_earlier_runs_only();
   if (earlier && !result_.interrupted)
     given_.observer.warning(
@@ -376,8 +376,8 @@ void Group::probe_clock_again(std::size_t index) {
   }
 }
 
-// A device that failed in an earlier group gets a new context, unless it hung or has failed too
-// often.
+// Opens devices again, with a new context, that failed in an earlier group, unless they hung or
+// failed too often.
 void Group::open_again() {
   for (std::size_t i = 0; i < in_set_; ++i) {
     SessionDevice& device = given_.devices[i];
@@ -406,8 +406,8 @@ void Group::lose(std::size_t index, ErrorKind kind, const std::string& what) {
   give_up(index);
 }
 
-// After any error it is unknown what the device still does: unless it is known to be idle, memory
-// that it may touch is never freed.
+// Stops using a device. After any error it is unknown what it still executes: unless it is known to
+// be idle, memory that it may touch is never freed.
 void Group::give_up(std::size_t index) {
   SessionDevice& device = given_.devices[index];
   device.lost = true;
@@ -434,7 +434,7 @@ bool Group::release_program(std::size_t index) {
   return at_rest;
 }
 
-// The device lives, but is of no more use to this problem.
+// Excludes a device that has not failed, but cannot do this problem.
 void Group::refuse(std::size_t index, const std::string& why) {
   result_.prepared[index].capacity = {0, 0, 0, why};
   given_.observer.warning("device " + given_.devices[index].facts.id + " takes no more part in " +
@@ -442,8 +442,8 @@ void Group::refuse(std::size_t index, const std::string& why) {
   release_program(index);
 }
 
-// Finds a device for a case none of whose devices is left: another one of the set, or else the one
-// in reserve.
+// Returns a device for a case whose devices all failed: another one of the set, or else the
+// reserve.
 std::optional<std::size_t> Group::stand_in(const Case& the_case) {
   for (std::size_t i = 0; i < in_set_; ++i) {
     const bool has_it =
@@ -471,7 +471,7 @@ std::optional<std::size_t> Group::stand_in(const Case& the_case) {
   return is_usable(reserve) ? std::optional(reserve) : std::nullopt;
 }
 
-// Cases one of whose devices lives, but cannot do this.
+// Closes cases with a device that has not failed but cannot do the problem.
 void Group::close_unsupported_cases() {
   for (Case& the_case : result_.cases) {
     for (const std::size_t i : the_case.devices) {
@@ -485,8 +485,8 @@ void Group::close_unsupported_cases() {
   }
 }
 
-// Cases go on with the devices that are left; what was measured with all of them stands, where it
-// is enough.
+// Continues cases with their remaining devices. A case with enough samples of all its devices keeps
+// these, and is closed.
 void Group::shrink_cases() {
   for (Case& the_case : result_.cases) {
     const auto gone = [&](std::size_t i) { return !is_usable(i); };
@@ -542,8 +542,8 @@ void Group::shrink(Case& the_case) {
   if (!estimates.devices.empty()) predict(the_case);
 }
 
-// A device was lost: the sample is kept apart, and its result is verified as thoroughly as a first
-// one.
+// Stores a sample in which a device failed separately, and verifies its result as thoroughly as
+// that of a first sample.
 void Group::take_disturbed(Case& the_case, RawSample sample, std::vector<std::size_t> devices) {
   note_faults(the_case, sample, devices);
   Case::Disturbed disturbed{std::move(sample), std::move(devices), VerifyStatus::off, {}};
@@ -588,13 +588,13 @@ void Group::note_faults(Case& the_case, const RawSample& sample,
   }
 }
 
-// More than once makes no difference.
+// Marks the device; repeated calls make no difference.
 void Group::note_loss(std::size_t index, const DeviceFault& fault) {
   if (fault.kind != ErrorKind::out_of_memory) return lose(index, fault.kind, fault.what);
   if (is_usable(index)) refuse(index, fault.what);
 }
 
-// A case whose result is wrong has no numbers, as one without a result.
+// Verifies the last sample. A case whose result is wrong has no numbers, as one without a result.
 Verification::Outcome Group::check(Case& the_case, bool thorough,
                                    std::span<const std::size_t> devices) {
   Verification::Outcome outcome = verification_.check(
@@ -603,7 +603,8 @@ Verification::Outcome Group::check(Case& the_case, bool thorough,
   return outcome;
 }
 
-// False: a device was lost, and with it its part of the result.
+// Copies the results of the devices to the host. Returns false if a device failed, which loses its
+// part of the result.
 bool Group::publish(std::span<const std::size_t> devices) {
   for (const std::size_t i : devices) {
     if (!is_usable(i)) continue;
@@ -617,17 +618,17 @@ bool Group::publish(std::span<const std::size_t> devices) {
       if (error.kind() != ErrorKind::interrupted)
         result_.faults.push_back(
             {given_.devices[i].facts.id, kind_of(error.kind()), "publish", error.what()});
-      return false;  // with it went what programs of work that goes in rounds share
+      return false;  // the failure also loses the group that iterative programs share
     }
   }
   return true;
 }
 
-// Computes parts of the sample again on other devices of the case, if these are alike: others may
-// give other last bits. False: the case has failed, or goes on without a device that was lost
-// meanwhile.
+// Computes parts of the sample again on other devices of the case, if these are alike: unlike ones
+// may give other last bits. Returns false if the case has failed, or continues without a device
+// that failed meanwhile.
 bool Group::check_integrity(Case& the_case, const RawSample& sample) {
-  // A slice by itself is not what it is between its neighbours.
+  // In iterative work a slice depends on its neighbours, so that it cannot be computed by itself.
   if (goes_in_rounds()) return true;
   if (given_.options.integrity == IntegrityLevel::off || !all_alike(the_case.devices)) return true;
   const std::size_t count = the_case.devices.size();
@@ -644,8 +645,8 @@ bool Group::check_integrity(Case& the_case, const RawSample& sample) {
     const Opinion elsewhere = execute_again(the_case, sample, from, to);
     if (the_case.closed || lost_one()) return false;
     if (elsewhere.digest.empty())
-      return !given_.observer.stop_requested();  // it did not fit, say: the sample stands, and was
-                                                 // not compared
+      // The part may not fit the other device: the sample stands, without the comparison.
+      return !given_.observer.stop_requested();
     if (elsewhere.digest == original.digest) {
       ++the_case.verify.recomputed;
       continue;
@@ -657,7 +658,7 @@ bool Group::check_integrity(Case& the_case, const RawSample& sample) {
     if (from == to)
       what =
           "device " + ids[from] + " computes other bits of the same items when it is asked again";
-    if (lost_one()) {  // the device that was to say which of them is wrong
+    if (lost_one()) {  // the device that would decide which result is wrong
       the_case.verify.status = VerifyStatus::failed;
       fail(the_case, what);
       return false;
@@ -672,8 +673,8 @@ bool Group::check_integrity(Case& the_case, const RawSample& sample) {
   return true;
 }
 
-// The result with the items of device `from` of the case computed by `to`; none when a device is
-// lost or the session stops.
+// Returns the result if `to` computes the items of device `from` of the case; none if a device
+// failed or the session stops.
 Opinion Group::execute_again(Case& the_case, const RawSample& sample, std::size_t from,
                              std::size_t to) {
   ReplaySource source(slices_with(sample, the_case.devices.size(), from, to));
@@ -735,14 +736,15 @@ void Group::fail_wrong(Case& the_case, const std::string& reason) {
   the_case.verify.status = VerifyStatus::failed;
   fail(the_case, the_case.devices.size() == 1 ? "device " + first + ": " + reason : reason);
   if (the_case.devices.size() > 1) return;
-  // No other device took part. Cases that are compared with this device alone have no base.
+  // No other device took part. Cases that are compared with this device alone have no baseline.
   Fault fault{first, "wrong_result", "verify", reason};
   (the_case.alone() ? result_.faults : the_case.faults).push_back(std::move(fault));
   given_.observer.warning("device " + first + " alone computes a wrong result: " + reason);
 }
 
-// Equal devices compute equal bits: a result whose bits are others is wrong even within the
-// reference's bound. Which bits are right is known only if devices agree that compute all alone.
+// Fails cases of equal devices whose digests differ. Equal devices compute equal bits: a result
+// with other bits is wrong even within the reference's bound. Which bits are right is known only if
+// devices that each compute everything alone agree.
 void Group::agree_on_digests() {
   if (given_.options.verify == VerifyLevel::off) return;
   const std::string& agreed = given_.digests.agreed();
@@ -783,7 +785,8 @@ void Group::stop_exchanging() {
   exchange_.break_up();
 }
 
-// What devices still hold of a failed exchange is not known.
+// Runs a sample. After a failed exchange the group cannot be used: what its devices still hold of
+// it is not known.
 RawSample Group::execute(const SampleRequest& request) {
   RawSample sample = given_.executor.run(request);
   if (request.peers != nullptr && (sample.failure || !sample.faults.empty())) stop_exchanging();
@@ -792,9 +795,10 @@ RawSample Group::execute(const SampleRequest& request) {
 
 bool Group::goes_in_rounds() const { return given_.workload.iterative() != nullptr; }
 
-// States are in memory that devices of a group share: once it is broken up, programs are of no use.
+// Connects the remaining devices again: states of iterative work are in memory of the group, so
+// that programs are useless once it is broken up.
 void Group::connect_those_left() {
-  while (goes_in_rounds() && exchange_.is_lost()) connect_anew();  // which may lose another
+  while (goes_in_rounds() && exchange_.is_lost()) connect_anew();  // may find another failure
 }
 
 void Group::connect_anew() {
@@ -806,7 +810,7 @@ void Group::connect_anew() {
   for (std::size_t i = 0; i < result_.prepared.size(); ++i) {
     Prepared& mine = result_.prepared[i];
     if (given_.devices[i].lost || !given_.devices[i].open || mine.capacity.fits == 0) continue;
-    const SetupCost cost = mine.cost;  // of the first time, which is that of the record
+    const SetupCost cost = mine.cost;  // the record has the cost of the first preparation
     const Nanos upload = mine.upload;
     prepare_device(i);
     mine.cost = cost;
@@ -814,9 +818,9 @@ void Group::connect_anew() {
   }
 }
 
-// Begins an iterative sample again from the last checkpoint, as the state of a lost device is gone:
-// by those that are left of its devices, or else by another; as long as some are lost. `devices`:
-// of the sample, to which a device that steps in is added.
+// Restarts a failed iterative sample from the last checkpoint, as the state of the failed device is
+// gone; on the remaining devices, or else on another; repeats this while devices fail. `devices`:
+// those of the sample; a device that takes over is added.
 RawSample Group::begin_again(const Case& the_case, const SampleRequest& first, RawSample sample,
                              std::vector<std::size_t>& devices) {
   for (std::size_t known = 0;

@@ -1,4 +1,4 @@
-// The run of a group: for lib/session/group_run.cpp alone.
+// The run of a group; used only by lib/session/group_run.cpp.
 #pragma once
 
 #include <span>
@@ -19,7 +19,7 @@ class Group {
   explicit Group(const GroupRequest& request) : given_(request) {}
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
-  // Whatever was thrown: programs go first, then what they share.
+  // Releases programs first, then the objects they share, even after an exception.
   ~Group() { release(); }
 
   GroupResult run() {
@@ -46,7 +46,7 @@ class Group {
 
  private:
   enum class Phase { set_up, warm_up, probe, sample };
-  static const char* to_string(Phase phase);  // in faults
+  static const char* to_string(Phase phase);  // name of the phase in faults
 
   void prepare();
   void open_again();
@@ -64,7 +64,7 @@ class Group {
   void prepare_device(std::size_t index);
   void lose(std::size_t index, ErrorKind kind, const std::string& what);
   void give_up(std::size_t index);
-  // Frees a device's program, or leaks it unless the device is known to be at rest; then false.
+  // Frees a device's program, or leaks it and returns false unless the device is known to be idle.
   bool release_program(std::size_t index);
   void refuse(std::size_t index, const std::string& why);
   void refuse(Case& the_case, const std::string& why);
@@ -108,14 +108,15 @@ class Group {
   std::size_t fewest_samples() const;
 
   const GroupRequest given_;
-  const std::size_t in_set_ = in_set(given_.devices);  // devices; what follows them is in reserve
+  // Number of devices; those after it are in reserve.
+  const std::size_t in_set_ = in_set(given_.devices);
   Verification verification_{given_.workload, given_.options, given_.digests, given_.observer};
   GroupResult result_;
   GroupExchange exchange_{given_};
   CaseJournal journal_{given_, result_};
   IdleTracker idle_tracker_{given_.devices.size()};
   Predictor predictor_ = make_predictor();
-  Phase phase_ = Phase::set_up;  // for faults
+  Phase phase_ = Phase::set_up;  // recorded in faults
   bool said_not_computed_again_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Samples executed again with the slices of one device on another.
+// Repeats samples with the slices of one device on another.
 #include "lib/session/integrity.hpp"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ std::optional<std::size_t> outvoted(const Opinion& original, const Opinion& else
                                     std::size_t to) {
   if (!again.digest.empty() && again.digest == elsewhere.digest) return from;
   if (by_third && again.digest == original.digest) return to;
-  if (from == to) return from;  // alone: it disagrees with itself
+  if (from == to) return from;  // a device alone disagrees with itself
   if (elsewhere.right != again.right && again.digest == original.digest)
     return elsewhere.right ? from : to;
   return std::nullopt;

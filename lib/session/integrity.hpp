@@ -1,8 +1,7 @@
-// Integrity: what a device computed is computed again by another one, after the sample and outside
-// its time. The slices of one device go to another, all others stay where they were; equal devices
-// give equal bits, so that a merged result with another digest means that one of the two computed
-// something else. Needs nothing of a suite but its digest, and works for results that are
-// accumulated.
+// Integrity: another device computes again what a device computed, after the sample and outside its
+// time. Only the slices of one device move to another: equal devices give equal bits, so that a
+// merged result with another digest means that one of the two computed something else. Needs
+// nothing of a suite but its digest, and works for results that are accumulated.
 #pragma once
 
 #include <optional>
@@ -15,8 +14,8 @@
 
 namespace mgpu {
 
-// Gives each device the slices of its list, in order. A device that is lost ends the sample:
-// Error(device) from the next question.
+// Gives each device the slices of its list, in order. Throws Error(device) if a device fails, which
+// ends the sample.
 class ReplaySource final : public SliceSource {
  public:
   explicit ReplaySource(std::vector<std::vector<Slice>> slices);
@@ -32,21 +31,22 @@ class ReplaySource final : public SliceSource {
   std::size_t left_ = 0;  // slices not finished
 };
 
-// The slices of a sample by the device that computed them, in order; those of `from` are `to`'s.
+// Returns the slices of a sample by the device that computed them, in order; `to` gets those of
+// `from`.
 std::vector<std::vector<Slice>> slices_with(const RawSample& sample, std::size_t devices,
                                             std::size_t from, std::size_t to);
 
-// A result, and whether the reference's bound allows it.
+// A result, and whether it is within the reference's bound.
 struct Opinion {
   std::string digest;  // empty: there is no result
   bool right = false;
 };
 
-// Which of two devices computed something else, `elsewhere` being other bits than `original`: the
-// sample as it was; with the slices of device `from` computed by `to`; and `again` by a third
-// device, or by `from` once more. A third one outvotes the one that disagrees with it. What `from`
-// does once more only tells when it is something else than before; then it was wrong. Otherwise the
-// reference decides, if it can. None: nobody can be named.
+// Returns which of two devices computed something else, if the bits of `elsewhere` differ from
+// `original`; none: not known. `original` is the sample as it was; in `elsewhere` device `to`
+// computed the slices of `from`, in `again` a third device did, or `from` once more. A third device
+// outvotes the one that disagrees with it. A repetition by `from` decides only if it differs from
+// `original`: then `from` was wrong. Otherwise the reference decides, if it can.
 std::optional<std::size_t> outvoted(const Opinion& original, const Opinion& elsewhere,
                                     const Opinion& again, bool by_third, std::size_t from,
                                     std::size_t to);

@@ -14,10 +14,10 @@ std::uint32_t key_of(const std::optional<DeviceIndex>& source) {
 
 }  // namespace
 
-// A way with its places: of each repetition, `pieces` times the same bytes.
+// A way with its place in memory; each repetition moves the same bytes `pieces` times.
 struct LinkMatrix::Flow {
   Way way;
-  Bytes offset = 0, size = 0;  // in the target, and as many from the source's begin
+  Bytes offset = 0, size = 0;  // range in the target; the source's begins at 0
 };
 
 LinkMatrix::LinkMatrix(LinkSet& set, const LinkAmounts& amounts, const Repetitions& repetitions,
@@ -50,7 +50,7 @@ void LinkMatrix::enqueue(DeviceIndex device, std::span<const Flow> flows) {
     for (unsigned k = 0; k < amounts_.pieces; ++k)
       std::for_each(flows.begin(), flows.end(), enqueue_one);
   };
-  // Downloads first: one waits for the uploads that were enqueued before it.
+  // Downloads come first: a download waits for uploads that were enqueued before it.
   each_piece([&](const Flow& flow) {
     if (!flow.way.to && flow.way.from == device)
       stream.download(*sources_[device.value], 0, host_region(device.value + 1).first(flow.size));
@@ -111,7 +111,8 @@ std::uint64_t LinkMatrix::count_wrong(std::span<const Flow> flows) {
   return wrong;
 }
 
-// `piece`: what each way moves at a time; ways into the same device have a part of its memory each.
+// Measures the ways at once. `piece`: bytes that each way moves per command; ways into the same
+// device have a part of its memory each.
 LinkMoves LinkMatrix::move(std::span<const Way> ways, Bytes piece, std::vector<LinkShare>* shares) {
   std::vector<Flow> flows;
   std::vector<DeviceIndex> who;
@@ -188,7 +189,7 @@ void LinkMatrix::pairs() {
                                      move(both, amounts_.piece, nullptr)});
     }
   }
-  // From the next device on, so that not all of them send to the same one first.
+  // Each device begins with the next one, so that not all of them send to the same one first.
   for (std::uint32_t step = 1; step < set_.size(); ++step)
     for (const DeviceIndex from : set_.all())
       every.push_back(

@@ -1,6 +1,6 @@
-// What moves between the host and devices and among devices, pair by pair and all at once, and how
-// long an exchange of nothing takes. Everything is checked: each source holds words of its own,
-// each target is poisoned before.
+// Transfer rates between the host and devices and among devices, pair by pair and all at once, and
+// zero-byte latencies. Everything is checked: each source has words of its own, each target is
+// poisoned before.
 #pragma once
 
 #include "lib/report/links_record.hpp"
@@ -9,24 +9,24 @@
 namespace mgpu {
 
 struct LinkAmounts {
-  Bytes piece = 0;      // moved by one command
-  unsigned pieces = 1;  // commands of a repetition, each way
+  Bytes piece = 0;      // bytes moved by one command
+  unsigned pieces = 1;  // commands per repetition, each way
 };
 
 class LinkMatrix {
  public:
-  // `in_use`: what the records say of the paths that the set has.
+  // `in_use`: whether sessions use the paths of this set, for the records.
   LinkMatrix(LinkSet& set, const LinkAmounts& amounts, const Repetitions& repetitions, bool in_use,
              LinksReport& report);
 
-  void fill();        // what is moved; first of all
-  void host();        // each device and the host: up, down and both ways; all of them at once
-  void pairs();       // devices, one way and both ways; all pairs at once
-  void latency();     // of each pair, and of all
-  void short_form();  // of each pair both ways, and its latency
+  void fill();        // fills the sources; must be called first
+  void host();        // each device with the host: up, down and both ways; all devices at once
+  void pairs();       // pairs of devices, one way and both ways; all pairs at once
+  void latency();     // latency of each pair, and of all devices
+  void short_form();  // rate both ways and latency of each pair
 
  private:
-  struct Way {  // source to target; none: the host
+  struct Way {  // source and target; none: the host
     std::optional<DeviceIndex> from, to;
   };
   struct Flow;
@@ -45,10 +45,10 @@ class LinkMatrix {
   const Repetitions repetitions_;
   const bool in_use_;
   LinksReport& report_;
-  std::vector<Buffer*> sources_, targets_;  // by device; targets of what the host sends
-  SharedMemory* shared_ = nullptr;          // targets of what devices send
-  HostMemory* memory_ = nullptr;  // a piece that is sent to every device, one a device that is sent
-                                  // by it, one for checks
+  std::vector<Buffer*> sources_, targets_;  // by device; the targets of uploads
+  SharedMemory* shared_ = nullptr;          // targets of transfers between devices
+  // Pieces: one sent to every device, one per device that it sends, one for checks.
+  HostMemory* memory_ = nullptr;
 };
 
 }  // namespace mgpu

@@ -1,5 +1,5 @@
-// The devices that `links` measures, connected, with what they use: freed in the right order, or
-// leaked where a device does not come to rest.
+// The connected devices that `links` measures, and the objects they use: freed in the right order,
+// or leaked if a device does not become idle.
 #pragma once
 
 #include <memory>
@@ -15,13 +15,12 @@ namespace mgpu {
 
 class LinkSet {
  public:
-  // Waits until the devices are at rest. A set with one that does not come to rest is left behind
-  // whole: commands may be using what it holds, and a thread inside a driver may yet come back to
-  // it.
+  // Deleter: waits until the devices are idle. If one does not become idle, the whole set is
+  // leaked: commands may be using its memory, and a thread inside a driver may still return to it.
   struct End {
     void operator()(LinkSet* set) const noexcept;
   };
-  // Of opened devices, which must outlive it. `path`: as Backend::connect has it, and its errors.
+  // Connects opened devices, which must outlive the set. `path` and errors: as in Backend::connect.
   static std::unique_ptr<LinkSet, End> make(Backend& backend, std::vector<OpenDevice*> devices,
                                             std::optional<PeerPath> path);
   LinkSet(const LinkSet&) = delete;
@@ -39,17 +38,18 @@ class LinkSet {
   std::span<const DeviceIndex> all() const { return all_; }
   std::vector<std::string> ids(std::span<const DeviceIndex> of);
 
-  // "direct", "staged", "host"; "mixed" where pairs of these differ; empty for fewer than two.
+  // Returns "direct", "staged" or "host"; "mixed" if the pairs differ; empty for fewer than two
+  // devices.
   std::string path_among(std::span<const DeviceIndex> of);
 
-  // Until the end of this. What threads of together() use belongs here, as nothing else outlives
-  // one that does not return.
+  // Keeps an object until the set is destroyed. Objects used by threads of together() belong here,
+  // as only these outlive a thread that does not return.
   template <class T>
   T& hold(std::unique_ptr<T> object) {
     return holdings_.add(std::move(object));
   }
   HostMemory& host_memory(Bytes size);  // pinned for all of the devices
-  // Enqueues what `enqueue` does for each of `who`, and waits for it.
+  // Calls `enqueue` for each of `who`, and waits for all commands.
   template <class F>
   void once(std::span<const DeviceIndex> who, const F& enqueue) {
     together_.once(who, enqueue);

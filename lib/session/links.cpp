@@ -19,14 +19,14 @@ Repetitions repetitions_of(const LinksOptions& options) {
   return {};
 }
 
-// A piece that no cache of a GPU holds, and that takes a CPU some milliseconds; a repetition of
-// some milliseconds.
+// Returns pieces that are larger than the caches of a GPU, and that take a CPU some milliseconds; a
+// repetition takes some milliseconds.
 LinkAmounts amounts_of(LinkSet& set, bool quick) {
   const bool cpu = set.any_cpu();
   LinkAmounts amounts{cpu ? 16 * kMiB : 64 * kMiB, cpu ? 2u : 4u};
   if (quick) amounts = {cpu ? 2 * kMiB : 64 * kMiB, 1};
   for (const DeviceIndex device : set.all()) {
-    const Bytes free = set.device(device).free_memory();  // three pieces are held
+    const Bytes free = set.device(device).free_memory();  // three pieces are allocated
     while (amounts.piece > kMiB &&
            (amounts.piece * 4 > free || amounts.piece > set.traits(device).max_allocation))
       amounts.piece /= 2;
@@ -40,7 +40,7 @@ std::vector<Bytes> default_sizes(LinkSet& set, bool quick) {
   return {4 * kKiB, 64 * kKiB, 1 * kMiB, 16 * kMiB, 256 * kMiB};
 }
 
-// Sizes that take more in one piece than the devices can share are left out.
+// Drops sizes that need more in one piece than the devices can share.
 void leave_out_unshared(LinkSet& set, const LinksOptions& options, std::vector<Bytes>& sizes,
                         LinksReport& report) {
   const Bytes most = set.group().most_shared();
@@ -57,7 +57,7 @@ void leave_out_unshared(LinkSet& set, const LinksOptions& options, std::vector<B
                             " in one piece; --peer staged has no such limit");
 }
 
-// Sizes that do not fit are replaced by the largest that does.
+// Replaces sizes that do not fit by the largest that does.
 std::vector<Bytes> fitting(std::vector<Bytes> sizes, const LargestCall& largest,
                            LinksReport& report) {
   if (sizes.empty()) return sizes;
@@ -103,7 +103,7 @@ void note_pairs(LinkSet& set, LinksReport& report) {
 class OpenedDevices {
  public:
   explicit OpenedDevices(Backend& backend) : backend_(backend) {}
-  // A device that does not come to rest is never closed.
+  // Leaks devices that do not become idle.
   ~OpenedDevices() {
     for (auto& device : open_)
       if (!device->drained() && !try_drain(backend_, *device)) leak(std::move(device));

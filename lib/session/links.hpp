@@ -1,5 +1,4 @@
-// `links` from top to bottom: opens devices, connects them over each path that is of interest, and
-// measures.
+// Implements `links`: opens devices, connects them over each relevant path, and measures.
 #pragma once
 
 #include <functional>
@@ -16,19 +15,20 @@ namespace mgpu {
 
 struct LinksOptions {
   std::vector<Device> devices;
-  std::optional<PeerPath> path;            // of every pair; none: the best that each has
-  bool matrices = true;                    // and latencies
-  std::vector<Collective> ops;             // none: no collectives
-  std::vector<Bytes> sizes;                // empty: a few
-  std::vector<std::size_t> device_counts;  // of collectives: the first so many; empty: all
+  std::optional<PeerPath> path;            // path of every pair; none: the best of each pair
+  bool matrices = true;                    // also latencies
+  std::vector<Collective> ops;             // empty: no collectives
+  std::vector<Bytes> sizes;                // empty: a few default sizes
+  std::vector<std::size_t> device_counts;  // numbers of devices for collectives; empty: all
   Element element = Element::f32;
   Reduction reduction = Reduction::sum;
   bool quick = false;
 };
 
-// Fills in what is measured as it goes: what is there when it throws was measured. `progress` is
-// told what comes next. Throws Error(unsupported) where a pair lacks the path asked for or a device
-// has no such elements, Error(out_of_memory), Error(device), Error(timeout), Error(interrupted).
+// Measures, and adds each result to the report at once: after an exception it has what was measured
+// before. `progress` is told each next step. Throws Error(unsupported) if a pair lacks the path
+// asked for or a device lacks the element type, Error(out_of_memory), Error(device),
+// Error(timeout), Error(interrupted).
 void measure_links(Backend& backend, const LinksOptions& options, LinksReport& report,
                    const std::function<void(const std::string&)>& progress);
 

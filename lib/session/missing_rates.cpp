@@ -10,8 +10,8 @@
 namespace mgpu {
 namespace {
 
-// After an error: a device that hung, or may still be at work, is lost, with all that it was given.
-// True: it is not.
+// Handles an error of a device. Marks one that hung, or may still be at work, failed, leaks it, and
+// returns false.
 bool keep_or_lose(Backend& backend, SessionDevice& device, const Error& error, bool hung) {
   if (!hung && try_drain(backend, *device.open)) return true;
   device.lost = true;
@@ -22,12 +22,13 @@ bool keep_or_lose(Backend& backend, SessionDevice& device, const Error& error, b
   return false;
 }
 
-// An error of the device; others only say that the device cannot do this problem.
+// Tells whether the device failed; other errors only mean that it cannot do this problem.
 bool is_fault(const Error& error) {
   return error.kind() == ErrorKind::device || error.kind() == ErrorKind::timeout;
 }
 
-// Of all CPUs that have a rate, at once. `at`: which one failed; null: none did.
+// Measures the contention of all CPUs that have a rate, at once. `at`: the one that failed; null:
+// none did.
 void measure_contention_of(Backend& backend, Executor& executor, Workload& workload,
                            const std::string& work, std::span<SessionDevice> devices,
                            SuiteRates& rates, std::size_t turns, SessionDevice*& at) {
@@ -49,7 +50,7 @@ void measure_contention_of(Backend& backend, Executor& executor, Workload& workl
   }
 }
 
-// Of the devices that have none. Throws Error(interrupted).
+// Measures the rates of devices that have none. Throws Error(interrupted).
 void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
                    const std::map<std::string, std::string>& variants,
                    std::span<SessionDevice> devices, bool cpus, SuiteRates& rates,
@@ -68,7 +69,7 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
   const auto measure = [&](SessionDevice& device) {
     if (reference.workloads.empty())
       reference = work_of_reference_size(backend, problem, cpus, room);
-    std::vector<std::string> ignored;  // the session has warned already
+    std::vector<std::string> ignored;  // the session has already warned
     for (const auto& workload : reference.workloads)
       take_variants(*workload, variants, device.open->resources().traits(), ignored);
     std::optional<SuiteRate> rate;
@@ -77,7 +78,7 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
           measure_rate_at_reference_size(backend, executor, reference, *device.open, false, turns);
     });
     if (!rate) return;
-    if (device.handicap.slows_always()) {  // rates are of devices without handicap
+    if (device.handicap.slows_always()) {  // rates are those of unthrottled devices
       const double slow = device.handicap.slow;
       rate->ops_per_s *= slow;
       rate->slice = from_seconds(seconds(rate->slice) / slow);
@@ -85,7 +86,7 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
     }
     rates[{work, device.facts.id}] = *rate;
   };
-  // Each of `asked` is asked whether it is still at work; those that do not say no are lost.
+  // Handles an error: those of `asked` that do not become idle are marked failed.
   const auto after = [&](const Error& error, std::span<SessionDevice> asked) {
     bool any = false;
     for (SessionDevice& device : asked) {
@@ -103,7 +104,8 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
     if (!missing(device)) continue;
     try {
       measure(device);
-    } catch (const Error& error) {  // not at this size, or a device fails: predictions do without
+    } catch (const Error& error) {
+      // The work does not fit at this size, or the device failed: predictions do without.
       after(error, {&device, 1});
     }
   }

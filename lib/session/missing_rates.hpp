@@ -1,4 +1,4 @@
-// Rates that a session lacks, and what becomes of devices that fail while they are measured.
+// Rates that a session lacks, and the handling of devices that fail while they are measured.
 #pragma once
 
 #include <functional>
@@ -11,20 +11,21 @@
 
 namespace mgpu {
 
-// Called with a device that failed while its rate was measured (SessionDevice::lost: it is lost),
-// and with what went wrong.
+// Callback for a device that failed while its rate was measured (SessionDevice::lost: it is not
+// used any more), with the error.
 using RateFailed = std::function<void(const SessionDevice&, const Error&)>;
 
-// Adds to `rates` what is missing for the devices, which compute in `variants`, by device id. Those
-// that fail are left without a rate; those that may then still be at work are lost, and `failed` is
-// called, as for those that failed and are not. Measures no more once the backend's limits say
-// stop. `turns`: ProbeSize::most_turns.
+// Adds to `rates` the missing rates of the devices, which compute in `variants`, by device id. A
+// device that fails gets no rate; one that may then still be at work is marked failed. Calls
+// `failed` in both cases. Stops measuring once the backend's limits say stop. `turns`:
+// ProbeSize::most_turns.
 void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem,
                            const std::map<std::string, std::string>& variants,
                            std::span<SessionDevice> devices, SuiteRates& rates,
                            const RateFailed& failed, std::size_t turns = 0);
 
-// Other programs use CPUs as well: an old figure would be worse than none.
+// Removes the rates of CPUs: other programs use CPUs as well, so that an old figure would be worse
+// than none.
 void forget_cpus(std::span<const SessionDevice> devices, SuiteRates& rates);
 
 }  // namespace mgpu

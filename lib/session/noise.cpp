@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kTimes = 8, kFewestMedians = 4, kSamples = 5;
 constexpr Nanos kMostTime = std::chrono::seconds(20);
 
-// Reports nothing; when a device is lost there is no figure, and no reason to go on.
+// Reports nothing, and stops the group when a device fails: there is no figure then.
 class LossObserver final : public SessionObserver {
  public:
   LossObserver(const std::vector<SessionDevice>& devices, StopCheck stop)
@@ -25,7 +25,7 @@ class LossObserver final : public SessionObserver {
   void progress(const Progress&) override {}
   void recorded(const Report&) override {}
   bool stop_requested() override { return !lost().empty() || (stop_ && stop_()); }
-  // Returns why the first device that is lost is lost; empty: none is.
+  // Returns why the first failed device failed; empty: none did.
   std::string lost() const {
     for (const SessionDevice& device : devices_)
       if (device.lost) return "device " + device.facts.id + ": " + device.lost_why;
@@ -37,7 +37,7 @@ class LossObserver final : public SessionObserver {
   StopCheck stop_;
 };
 
-// Returns what went wrong with a device in the group; empty: nothing.
+// Returns the first fault of a device in the group; empty: there is none.
 std::string first_fault(const GroupResult& group) {
   for (const Fault& fault : group.faults) return "device " + fault.device + ": " + fault.what;
   for (const Case& the_case : group.cases)
@@ -54,8 +54,8 @@ SessionOptions options_of(const Problem& problem, std::span<const Device> device
   options.stop.exactly = kSamples;
   options.verify = VerifyLevel::off;
   options.telemetry = TelemetryPlaces{};
-  options.given_estimates = SetEstimates{
-      std::vector<DeviceEstimate>(devices.size()), 0, 0, {}};  // nothing: no probes, no predictions
+  // Estimates of nothing: no probes and no predictions.
+  options.given_estimates = SetEstimates{std::vector<DeviceEstimate>(devices.size()), 0, 0, {}};
   return options;
 }
 
@@ -98,7 +98,7 @@ std::optional<Noise> measure_noise(Backend& backend, const Problem& problem,
   const Mode mode = problem.suite->modes.front();
   Executor executor(backend, devices.size());
   LossObserver observer(open, backend.limits().stop);
-  const SuiteRates rates;  // none: nothing is predicted
+  const SuiteRates rates;  // empty: nothing is predicted
   TelemetryRecord watched;
   Watch watch(backend, options, watched);
   std::vector<std::vector<Nanos>> kinds;

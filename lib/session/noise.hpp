@@ -1,5 +1,5 @@
-// The noise floor of a suite on a set of devices: how far apart medians of the very same work come
-// out (an A/A comparison). A change below it is not a change, whatever a test of the samples says.
+// The noise floor of a suite on a set of devices: the spread of medians of the very same work (an
+// A/A comparison). A smaller change is no change, whatever a test of the samples says.
 #pragma once
 
 #include <optional>
@@ -12,25 +12,25 @@
 
 namespace mgpu {
 
-// 95 % of all pairs of medians of one kind are closer than this, as a share of the lower. `kinds`:
-// for each, the medians of the same work done again. None with fewer than 4 medians of a kind: too
-// little to say.
+// Returns the difference, relative to the lower, that 95 % of all pairs of medians of one kind do
+// not exceed. `kinds`: for each, the medians of the same work, repeated. None if every kind has
+// fewer than 4 medians, which say too little.
 std::optional<double> noise_of(const std::vector<std::vector<Nanos>>& kinds);
 
 struct Noise {
   double share = 0;
-  std::optional<std::string>
-      load;  // how much other programs used meanwhile, where that disturbs: see other_load()
+  // Load by other programs meanwhile, if it disturbs: see other_load().
+  std::optional<std::string> load;
 };
 
-// The problem is measured 8 times anew on the same inputs, programs and buffers made each time, 5
-// samples each: each device alone, and equal shares on all. Fewer times when that takes more than
-// 20 s. None as of noise_of(). Blocks. Throws Error(device).
+// Measures the problem 8 times on the same inputs, with programs and buffers made again each time,
+// 5 samples each: each device alone, and equal shares on all. Measures fewer times if that takes
+// more than 20 s. None as in noise_of(). Blocks. Throws Error(device).
 std::optional<Noise> measure_noise(Backend& backend, const Problem& problem,
                                    std::span<const Device> devices);
 
-// Why this is not a figure of the devices and the work, but of a busy machine: "medians of the same
-// work lay 118 % apart, ...". None when it can be cached.
+// Returns why this figure is that of a busy machine, and not of the devices and the work: "medians
+// of the same work lay 118 % apart, ...". None if it can be cached.
 std::optional<std::string> why_not_kept(const Noise& noise);
 
 }  // namespace mgpu

@@ -1,4 +1,4 @@
-// All that a session is asked for.
+// Options of a session.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@
 
 namespace mgpu {
 
-// Whose part of a sample is computed again by another device: nobody's, that of one device (another
-// one for each sample), everybody's.
+// Share of each sample that another device computes again: none, the part of one device (a
+// different one for each sample), all parts.
 enum class IntegrityLevel { off, sample, full };
 
-// What earlier, interrupted runs of the same session left.
+// State that earlier, interrupted runs of the same session left.
 struct Continued {
-  std::uint32_t run = 2;   // the number of the run that goes on
-  std::size_t groups = 0;  // finished: their rows are in the report that is begun with
-  std::map<std::size_t, GroupJournal> under_way;  // others, by number
+  std::uint32_t run = 2;   // number of the run that continues them
+  std::size_t groups = 0;  // finished groups: their rows are in the report at the start
+  std::map<std::size_t, GroupJournal> under_way;  // unfinished groups, by number
 };
 
 struct SessionOptions {
@@ -37,32 +37,33 @@ struct SessionOptions {
   std::vector<StrategyChoice> strategies;
   std::vector<Device> devices;  // the set, in the order of the selection
   Calibration calibration;      // of that set, as far as it is known
-  SuiteRates suite_rates;       // likewise
-  std::map<std::string, double>
-      noise;  // likewise: how far medians of a suite with its options lie apart on them
-  std::vector<std::map<std::string, std::string>>
-      variants;  // of each problem, by device id: how it is computed; missing: the default
-  std::vector<Handicap> handicaps;  // of each of them; empty: none has any
-  std::vector<std::size_t>
-      device_counts;  // the first n devices each; none of them 0 or above devices.size()
+  SuiteRates suite_rates;       // rates on that set, as far as they are known
+  // Noise floors of suites with their options on that set, as far as they are known.
+  std::map<std::string, double> noise;
+  // By problem and device id: the kernel variant; missing: the default.
+  std::vector<std::map<std::string, std::string>> variants;
+  std::vector<Handicap> handicaps;  // by device; empty: none is throttled
+  // Numbers n of devices, the first n of the set each; from 1 to devices.size().
+  std::vector<std::size_t> device_counts;
   StopRule stop;
   VerifyLevel verify = VerifyLevel::full;
   IntegrityLevel integrity = IntegrityLevel::off;
   std::uint64_t seed = 1;
-  // A device that completes nothing for this long is lost, and its work goes to the others; none:
-  // as WaitLimits has it, or 20 times what was predicted for the case where that is more.
+  // Time after which a device that completes nothing counts as failed, so that its work goes to the
+  // others. None: the limit of WaitLimits, or 20 times the predicted time of the case if that is
+  // more.
   std::optional<Nanos> case_timeout;
-  Nanos build_timeout = WaitLimits{}.build;  // likewise, of one that is opened or built for
-  std::optional<PeerPath> peer;     // how devices exchange data; none: the best that they have
-  std::optional<Device> reserve;    // steps in when no device of the set is left
-  double usable_cores = 0;          // of this machine, by the process; 0: not known
-  std::optional<Nanos> time_limit;  // of the session: cases not begun by then are skipped
-  std::optional<TelemetryPlaces> telemetry;  // none: it was turned off
-  // What strategies are given of each device of the session, where it need not be measured; none:
-  // it is. `fits` and `pipeline` are what the workload says, at most these; 0: as it says.
+  Nanos build_timeout = WaitLimits{}.build;  // limit of builds and of opening a device
+  std::optional<PeerPath> peer;     // how devices exchange data; none: the best path that they have
+  std::optional<Device> reserve;    // takes over when no device of the set is left
+  double usable_cores = 0;          // cores of this machine that the process may use; 0: not known
+  std::optional<Nanos> time_limit;  // limit of the session: cases not begun by then are skipped
+  std::optional<TelemetryPlaces> telemetry;  // none: turned off
+  // Estimates of the devices that strategies are given instead of measured ones; none: devices are
+  // probed. `fits` and `pipeline` are the smaller of these and the workload's; 0: the workload's.
   std::optional<SetEstimates> given_estimates;
-  std::optional<std::filesystem::path>
-      result_file;                     // the workload's result is written here (one problem only)
+  // File to which the workload's result is written (one problem only).
+  std::optional<std::filesystem::path> result_file;
   std::optional<Continued> continued;  // none: this is the first run
 };
 

@@ -8,8 +8,8 @@
 namespace mgpu {
 namespace {
 
-// Large copies: no cache of a GPU holds them. Of many pairs each is measured with less, as filling
-// and comparing takes the host longer than devices need for the copies.
+// Returns large copies, which exceed the caches of a GPU. With many pairs each is measured with
+// less, as filling and comparing takes the host longer than the copies take the devices.
 LinkAmounts amounts_in_short(LinkSet& set) {
   constexpr std::size_t kFew = 4;  // devices
   constexpr Bytes kLeast = Bytes{1} << 20;
@@ -23,8 +23,8 @@ LinkAmounts amounts_in_short(LinkSet& set) {
   return amounts;
 }
 
-// Each copy takes the latency and what its bytes take; known to the host, all of them take as much
-// longer as nothing does.
+// Returns the rate of copies without their latency. Subtracts the latency of each copy, and once
+// the isolated zero-byte latency, until the host observes completion.
 double rate_beyond_latency(const LinkMoves& moves, const LinkLatency& nothing, Nanos latency,
                            unsigned pieces) {
   const Nanos whole = *median_of(moves.samples);

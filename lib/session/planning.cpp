@@ -52,7 +52,7 @@ std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& op
     const Exchanged exchanged = exchange != nullptr ? exchange->exchanged(mode) : Exchanged{};
     const std::vector<PeerPath> paths = paths_of(links);
     const auto is_asked = [&](PeerPath path) { return !options.peer || path == *options.peer; };
-    // Work that goes in rounds has no choice but to exchange.
+    // Iterative work has no choice but to exchange.
     if (exchanged.rounds > 0 ? std::all_of(paths.begin(), paths.end(), is_asked)
                              : exchanged.any() && is_worth_exchanging(paths, options.peer))
       predictor.set_exchange(

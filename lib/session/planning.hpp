@@ -1,5 +1,5 @@
-// A plan without a run: what the automatic choice would do with a problem, from what is cached of
-// earlier calibrations. No kernel is executed and nothing is transferred.
+// A plan without a run: the automatic choice for a problem, from cached calibrations. No kernel is
+// executed and nothing is transferred.
 #pragma once
 
 #include "lib/plan/choose.hpp"
@@ -13,9 +13,9 @@ struct PlannedCase {
   PlanChoice choice;
 };
 
-// One per mode of the options, for their first problem on all their devices; opens the devices to
-// see what they hold. Throws Error(usage) naming a device that was not calibrated, or not for this
-// suite; Error(unsupported) when the problem fits nowhere.
+// Returns one plan per mode of the options, for their first problem on all their devices; opens the
+// devices to see how much they hold. Throws Error(usage) naming a device that was not calibrated,
+// or not for this suite; Error(unsupported) when the problem fits nowhere.
 std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& options);
 
 }  // namespace mgpu

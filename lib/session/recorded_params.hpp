@@ -1,5 +1,4 @@
-// The parameters of a problem as records have them, and what they are where nothing is asked for.
-// Pure.
+// The parameters of a problem in records, and their defaults. Pure.
 #pragma once
 
 #include <map>
@@ -11,12 +10,12 @@
 
 namespace mgpu {
 
-// Size, options, and the seed or the input files.
+// Returns size, options, and the seed or the input files.
 ParamMap recorded_params(const Problem& problem);
 
-// By suite, for Report::defaults: the parameters of its problems where no option is given. Sizes
-// are not among them, nor what a suite makes of other options; what is as the size, such as the
-// other sides of a square matrix, is kSameAsSize.
+// Returns, by suite, the parameters of its problems if no option is given, for Report::defaults.
+// Leaves out sizes, and parameters that a suite derives from other options; a parameter that
+// defaults to the size, such as the other sides of a square matrix, is kSameAsSize.
 std::map<std::string, ParamMap> default_params(std::span<const Problem> problems);
 
 }  // namespace mgpu

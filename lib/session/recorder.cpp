@@ -29,8 +29,8 @@ class Recorder {
 
   std::vector<RunRecord> all() const {
     std::vector<RunRecord> records;
-    std::size_t next =
-        in_set(given_.devices);  // cases after those of single devices are in the order asked for
+    // The cases after those of devices alone are in the requested order.
+    std::size_t next = in_set(given_.devices);
     for (const std::size_t count : given_.options.device_counts) {
       for (const StrategyChoice& choice : given_.options.strategies) {
         const Case& the_case =
@@ -44,8 +44,8 @@ class Recorder {
   }
 
  private:
-  // Of the first `count` devices alone, the case of lowest median; the first one when none has
-  // samples.
+  // Returns the case of the first `count` devices alone that has the lowest median; the first one
+  // when none has samples.
   const Case& fastest_alone(std::size_t count) const {
     const Case* best = &group_.cases.front();
     for (std::size_t i = 1; i < count; ++i) {
@@ -57,7 +57,7 @@ class Recorder {
     return *best;
   }
 
-  // Of the first `count` devices, those that are not lost, or were measured before; all where there
+  // Returns those of the first `count` devices that have not failed, or have samples; all if there
   // is none.
   std::vector<std::size_t> left_of(std::size_t count) const {
     std::vector<std::size_t> all(count), left;
@@ -74,11 +74,11 @@ class Recorder {
     return summarise(group_.cases[device].times).median;
   }
 
-  // What `times` of these devices at once are of what they could do together.
+  // Returns the efficiency: the speed in `times` as a share of the devices' speeds alone, summed.
   std::optional<double> efficiency(std::span<const Nanos> times,
                                    std::span<const std::size_t> set) const {
-    if (set.size() == 1) return 1.0;  // what it does alone is what it could do
-    double rates = 0;                 // problems a second
+    if (set.size() == 1) return 1.0;  // by definition for one device
+    double rates = 0;                 // in problems per second
     for (const std::size_t i : set) {
       const auto tau = alone(i);
       if (!tau || *tau <= Nanos{}) return std::nullopt;
@@ -87,7 +87,7 @@ class Recorder {
     const Nanos median = times.empty() ? Nanos{} : summarise(times).median;
     if (median <= Nanos{}) return std::nullopt;
     const double share = 1 / (seconds(median) * rates);
-    return share <= 1 + kSlightNoise ? std::optional(share) : std::nullopt;  // more cannot be
+    return share <= 1 + kSlightNoise ? std::optional(share) : std::nullopt;  // more is impossible
   }
 
   void add_faults(RunRecord& run, const Case& the_case) const {
@@ -100,8 +100,8 @@ class Recorder {
           efficiency(the_case.times, the_case.devices);
     }
     for (const Case::Disturbed& disturbed : the_case.disturbed) {
-      if (the_case.alone())
-        break;  // recorded in the session's faults, as a device alone has no row
+      // A device alone has no row: its faults are the session's.
+      if (the_case.alone()) break;
       DisturbedSample& sample = run.disturbed.emplace_back();
       sample.time = disturbed.sample.makespan();
       sample.verify = disturbed.verify;
@@ -114,7 +114,8 @@ class Recorder {
     }
   }
 
-  // `set`: the devices of the row; of a device alone, those it was chosen from.
+  // Makes the record of a row. `set`: the devices of the row; for a device alone, those it was
+  // chosen from.
   RunRecord record(const Case& the_case, const StrategyChoice& choice,
                    const std::vector<std::size_t>& set) const {
     RunRecord run;
@@ -138,9 +139,8 @@ class Recorder {
         noise != given_.options.noise.end())
       run.noise_floor = noise->second;
     setup(run, set);
-    if (!the_case.samples.empty())
-      measured(run, the_case,
-               set);  // it was to be resumed and took no sample: there are only times
+    // A resumed case without a sample of this run has only times.
+    if (!the_case.samples.empty()) measured(run, the_case, set);
     add_faults(run, the_case);
     return run;
   }
@@ -159,7 +159,7 @@ class Recorder {
     run.samples = the_case.times;
     run.time = summarise(the_case.times);
     run.sample_runs = runs_of(the_case);
-    // When commands of earlier runs ran is not known.
+    // The sample shown is one of this run: the times of earlier runs' commands are not known.
     const std::size_t earlier = the_case.earlier_runs.size();
     run.sample_index =
         earlier + nearest_to(run.time.median, std::span(the_case.times).subspan(earlier));
@@ -202,7 +202,7 @@ class Recorder {
         run.per_device[n].busy_samples.push_back(
             then[n].unknown.empty() ? std::optional(then[n].busy) : std::nullopt);
     }
-    std::vector<TimeWindow> windows(earlier);  // which nothing that was read lies near
+    std::vector<TimeWindow> windows(earlier);  // empty windows, which no reading is near
     for (const RawSample& sample : the_case.samples) windows.push_back({sample.begin, sample.end});
     add_telemetry(run, windows, tracks_, cpus_only(the_case));
   }
@@ -215,7 +215,8 @@ class Recorder {
     run.metrics.period_ratio = seconds(run.chain->period) / seconds(run.chain->busy);
   }
 
-  // Samples have shares by member, the record by device of the set.
+  // Returns the rebalances of a sample, whose shares are by participant, with shares by device of
+  // the set.
   static MovedBordersRecord borders(const Case& the_case, std::size_t number,
                                     const RawSample& sample, std::span<const std::size_t> set) {
     const auto by_device = [&](const std::vector<Items>& shares) {
@@ -233,7 +234,7 @@ class Recorder {
     return record;
   }
 
-  // Of each of a case's times; empty where this is the first run.
+  // Returns the run of each of a case's times; empty if this is the first run.
   std::vector<std::uint32_t> runs_of(const Case& the_case) const {
     if (!given_.options.continued) return {};
     std::vector<std::uint32_t> runs = the_case.earlier_runs;
@@ -241,23 +242,25 @@ class Recorder {
     return runs;
   }
 
-  // Of device i, in sample k of those of earlier runs: by its own clock. None where that cannot be.
+  // Returns the busy time of device i in sample k of earlier runs, by its own clock; none if the
+  // value is impossible.
   static std::optional<Nanos> busy_earlier(const Case& the_case, std::size_t k, std::size_t i) {
     const auto at = std::find(the_case.devices.begin(), the_case.devices.end(), i);
     if (at == the_case.devices.end()) return Nanos{};
-    constexpr Nanos slack = std::chrono::microseconds(100);  // as impossible_stamps has it
+    constexpr Nanos slack = std::chrono::microseconds(100);  // as in impossible_stamps
     const Nanos busy =
         the_case.history[k].busy[static_cast<std::size_t>(at - the_case.devices.begin())];
     return busy >= Nanos{} && busy <= the_case.times[k] + slack ? std::optional(busy)
                                                                 : std::nullopt;
   }
 
-  // Of the devices that share the case's work. None where one was not calibrated, or is gone.
+  // Returns the ceiling of the devices that share the case's work. None if one was not calibrated,
+  // or is gone.
   std::optional<Roof> roof_of_case(const Case& the_case) const {
     const Calibration& known = given_.options.calibration;
     std::vector<DeviceRoof> devices;
     LinkRoof link;
-    bool cpu = false;  // copies with its cores: no link
+    bool cpu = false;  // a CPU copies with its cores, not over a link
     const std::size_t count = the_case.devices.size();
     for (const std::size_t i : the_case.devices) {
       if (i >= given_.roofs.size() || !given_.roofs[i]) return std::nullopt;
@@ -302,8 +305,8 @@ class Recorder {
     chosen.reasons = chosen_plan->reasons;
   }
 
-  // When device i of the session was to be done; none where nothing was predicted or the case does
-  // not have it.
+  // Returns the predicted finish of device i of the session; none if nothing was predicted or the
+  // case does not have it.
   static std::optional<Nanos> predicted_finish(const Case& the_case, std::size_t i) {
     const auto at = std::find(the_case.devices.begin(), the_case.devices.end(), i);
     const auto& expected = the_case.prediction.expected;
@@ -340,7 +343,7 @@ class Recorder {
     return clocks;
   }
 
-  // Of all devices of the row, though a device alone ran without the others: those were idle.
+  // Returns a timeline of all devices of the row, even if a device alone ran: the others were idle.
   Timeline timeline_of(const RawSample& sample, const Case& the_case,
                        const std::vector<std::size_t>& set) const {
     Timeline timeline = to_timeline(sample, clocks_of(the_case.devices));

@@ -1,5 +1,5 @@
-// From samples to records: medians, the sample shown, its timeline, metrics. Pure but for what it
-// is given.
+// Conversion of samples to records: medians, the sample shown, its timeline, metrics. Pure except
+// for its arguments.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace mgpu {
 
-// Has the facts of a group that records need besides its cases.
+// Facts of a group that records need besides its cases.
 struct RecordedGroup {
   const SessionOptions& options;
   const Problem& problem;
@@ -19,12 +19,12 @@ struct RecordedGroup {
   const Shape& shape;
   ItemCost cost;  // in this mode
   std::span<const SessionDevice> devices;
-  std::vector<std::optional<DeviceRoof>> roofs;  // of each; none, or fewer: not known
+  std::vector<std::optional<DeviceRoof>> roofs;  // by device; none, or fewer: not known
 };
 RecordedGroup recorded(const GroupRequest& request);
 
-// Returns one record per strategy and device count asked for, in that order. `setup_pin`: pinning
-// the problem's input, once for all. `tracks`: what was read while the group ran.
+// Returns one record per strategy and device count requested, in that order. `setup_pin`: time to
+// pin the problem's input, once for all. `tracks`: telemetry read while the group ran.
 std::vector<RunRecord> record_group(const GroupResult& group, const RecordedGroup& of,
                                     Nanos setup_pin, std::span<const TelemetryTrack> tracks);
 

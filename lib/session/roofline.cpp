@@ -3,7 +3,7 @@
 namespace mgpu {
 namespace {
 
-// Of one device with all of the problem.
+// Returns the ceiling of one device that does the whole problem.
 std::optional<Roof> alone(const DeviceRoof& device) {
   struct Kind {
     const char* name;

@@ -1,5 +1,5 @@
-// The minimum time of a problem by the measured rates of the devices: `roofline_fraction` is the
-// fraction of a sample that this is. Pure.
+// The minimum time of a problem by the measured rates of the devices (the ceiling of the roofline);
+// `roofline_fraction` is this time divided by that of a sample. Pure.
 #pragma once
 
 #include <optional>
@@ -19,18 +19,18 @@ struct DeviceRoof {
 
 struct Roof {
   double seconds = 0;
-  std::string kind;  // what decides it: "fp32", "fp64", "int32", "memory", "host link"
+  std::string kind;  // the limiting resource: "fp32", "fp64", "int32", "memory", "host link"
 };
 
-// Bytes of a sample that cross the host link, for all devices together, and what it carries in all;
+// Bytes of a sample that cross the host link, for all devices together, and the rates of the link;
 // 0: nothing, or not known.
 struct LinkRoof {
   double bytes_up = 0, bytes_down = 0, up = 0, down = 0;
 };
 
-// Of devices that share the problem so that all end together; for each the kind that it is slowest
-// at decides. Transfers can hide under compute, so that the longer of both counts. None without
-// devices, and where one has no demand, or no figure for its kind.
+// Returns the ceiling of devices that share the problem so that all end together; each is limited
+// by the resource that takes it longest. Transfers can overlap with compute, so that the longer of
+// both counts. None without devices, and if one has no demand, or no figure for a resource.
 std::optional<Roof> roof_of(std::span<const DeviceRoof> devices, const LinkRoof& link);
 
 }  // namespace mgpu

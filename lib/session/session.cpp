@@ -1,4 +1,4 @@
-// One session from top to bottom.
+// Runs a session from top to bottom.
 #include "lib/session/session.hpp"
 
 #include <algorithm>
@@ -18,7 +18,8 @@
 namespace mgpu {
 namespace {
 
-// Nothing is shared between contexts but the host memory the workloads pin.
+// Opens the devices of the session, each in a context of its own: contexts share only the host
+// memory that workloads pin.
 std::vector<SessionDevice> open_devices(Backend& backend, const SessionOptions& options,
                                         Report& report, SessionObserver& observer) {
   std::vector<SessionDevice> devices;
@@ -61,14 +62,14 @@ void take_cached_variants(Workload& workload, const std::map<std::string, std::s
   for (const std::string& warning : warnings) observer.warning(warning);
 }
 
-// The latest clock map of each device; a group that could not use one keeps the older.
+// Records the latest clock map of each device; a group that could not use one keeps the older.
 void note_clocks(Report& report, const GroupResult& group) {
   for (std::size_t i = 0; i < report.devices.size(); ++i) {
     if (group.prepared[i].clock.method != "none") report.devices[i].clock = group.prepared[i].clock;
   }
 }
 
-// A device is in the report once it has been opened.
+// Adds the reserve to the report once it has been opened.
 void note_reserve(Report& report, std::span<const SessionDevice> devices) {
   const SessionDevice& last = devices.back();
   if (last.reserve && last.open && report.devices.size() < devices.size())
@@ -91,8 +92,8 @@ std::size_t count_groups(const SessionOptions& options) {
   return groups;
 }
 
-// Rows of finished groups may name devices that this run does not have: the reserve of an earlier
-// one.
+// Adds devices of earlier runs: rows of finished groups may name one that this run does not have,
+// such as a reserve.
 void take_over_devices(Report& report, std::span<const DeviceRecord> earlier) {
   for (const DeviceRecord& record : earlier) {
     const auto same =
@@ -108,15 +109,16 @@ void take_over_devices(Report& report, std::span<const DeviceRecord> earlier) {
   }
 }
 
-// Notes the settings `now`. Returns those that samples of a group under way were taken with: the
-// run that is continued may have ended with others.
+// Records the settings `now`. Returns those with which samples of an unfinished group were taken:
+// the earlier run may have ended with others.
 DeviceState begin_state(DeviceRecord& record, DeviceState now) {
   if (record.before == DeviceState{}) record.before = now;
   if (record.after == DeviceState{}) record.after = now;
   return std::exchange(record.after, std::move(now));
 }
 
-// In a group that is under way, among `count` from number `first` on; null: in none.
+// Returns the settled options of an unfinished group, among `count` groups from number `first`;
+// null: there is none.
 const std::map<std::string, std::string>* settled_earlier(const SessionOptions& options,
                                                           std::size_t first, std::size_t count) {
   if (!options.continued) return nullptr;
@@ -126,7 +128,7 @@ const std::map<std::string, std::string>* settled_earlier(const SessionOptions& 
              : &at->second.group.settled;
 }
 
-// What an earlier run verified of this problem in another mode.
+// Notes results that an earlier run verified for this problem in another mode.
 void note_digests(Digests& digests, std::span<const RunRecord> rows) {
   for (const RunRecord& run : rows) {
     if (run.status != Status::ok || run.verify.status != VerifyStatus::passed) continue;
@@ -167,10 +169,10 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
 
   const std::size_t finished = options.continued ? options.continued->groups : 0;
   const std::size_t rows_of_a_group = options.device_counts.size() * options.strategies.size();
-  std::size_t number = 0;  // of the group
+  std::size_t number = 0;  // of the current group
   WholeSession whole(observer, backend, count_groups(options) - finished);
   bool interrupted = false;
-  std::set<std::string> told;  // caveats
+  std::set<std::string> told;  // caveats already reported
   SuiteRates rates = options.suite_rates;
   forget_cpus(devices, rates);
   for (std::size_t index = 0; index < options.problems.size(); ++index) {
@@ -215,10 +217,10 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
                               std::span(devices).first(in_set(devices)), rates, failed,
                               options.stop.probe_turns());
       } catch (const Error& error) {
-        if (error.kind() != ErrorKind::interrupted) throw;  // the cases will say so
+        if (error.kind() != ErrorKind::interrupted) throw;  // the cases report the interruption
       }
     }
-    Digests digests;  // of this problem, in whatever mode
+    Digests digests;  // of this problem, in all modes
     for (const Mode mode : options.modes) {
       if (!can_do(*problem.suite, mode)) continue;
       if (number < finished) {

@@ -8,7 +8,7 @@
 namespace mgpu {
 namespace {
 
-// Null: they cannot exchange data.
+// Returns a group of the devices; null: they cannot exchange data.
 std::unique_ptr<PeerGroup> group_of(Backend& backend, std::span<OpenDevice* const> devices,
                                     std::optional<PeerPath> path) {
   if (devices.size() < 2) return nullptr;
@@ -45,7 +45,7 @@ Problem settled(const Problem& problem, Backend& backend, std::span<const Sessio
       problem.suite->optional.resolve_with_devices(settled.params, resources, group.get());
     });
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::interrupted)  // of that the cases will say so
+    if (error.kind() != ErrorKind::interrupted)  // the cases report an interruption
       observer.warning(problem.suite->name +
                        ": what its options leave open could not be measured: " + error.what());
     settled.params = problem.params;

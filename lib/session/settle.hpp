@@ -1,4 +1,4 @@
-// What a suite's options leave open until devices are there.
+// Suite options that are chosen only once devices are open.
 #pragma once
 
 #include <map>
@@ -10,9 +10,9 @@
 
 namespace mgpu {
 
-// The problem as resolve_with_devices makes it, with those of the devices that are open; as it is
-// where nothing is open, or where that fails, of which `observer` is warned, or is interrupted.
-// `earlier`: what was settled in a run that this one goes on with, which then holds; null: in none.
+// Returns the problem as resolve_with_devices completes it with the open devices of the set.
+// Returns it unchanged if that is interrupted, or if it fails, which warns `observer`. `earlier`:
+// the values of an unfinished run that this one continues, which apply then; null: there is none.
 // Blocks.
 Problem settled(const Problem& problem, Backend& backend, std::span<const SessionDevice> devices,
                 std::optional<PeerPath> path, const std::map<std::string, std::string>* earlier,

@@ -37,7 +37,7 @@ Name label_of(const SimulatedCommand& command, SimulatedBatch::Kind of) {
   return command.round ? round : slice;
 }
 
-// Returns the command as a device would stamp it whose clock is the host's.
+// Returns the command with the stamps of a device whose clock is the host's.
 RawCommand stamped(const SimulatedCommand& command, const SimulatedBatch& batch,
                    const PeerLinks& links) {
   const auto stamp = [](Nanos at) { return static_cast<std::uint64_t>(at.count()); };
@@ -51,7 +51,7 @@ RawCommand stamped(const SimulatedCommand& command, const SimulatedBatch& batch,
   return raw;
 }
 
-// Adds when the device has something in flight, and when it waits for others.
+// Adds the spans in which the device has something in flight, and in which it waits for others.
 void add_spans(RawSample& sample, DeviceIndex device, std::span<const SimulatedBatch> log) {
   Nanos reached{};
   const auto add = [&](HostState state, Nanos until) {
@@ -134,7 +134,7 @@ class SimulatedGroup {
   }
 
  private:
-  // Decides whether devices exchange data over these links, as those of a run would.
+  // Decides whether devices exchange data over these links, as devices of a run would.
   void connect() {
     const ExchangeEstimate& stated = scenario_.exchange;
     const bool gathers = stated.gathers && mode_.transfers() && scenario_.work.cost.replicated > 0;
@@ -191,7 +191,7 @@ class SimulatedGroup {
     }
   }
 
-  // Returns false if the case is closed.
+  // Takes a sample. Returns false if it closed the case.
   bool take_sample(Case& the_case, const ScenarioEstimates& estimates, const PlanRequest& asked) {
     const std::unique_ptr<SliceSource> source =
         begin(the_case.prediction, the_case.strategy(), the_case.history, asked);
@@ -230,7 +230,7 @@ class SimulatedGroup {
   const SessionOptions& options_;
   const Mode mode_;
   SessionObserver& observer_;
-  bool connected_ = false, predicted_ = false;  // they exchange data, and strategies know
+  bool connected_ = false, predicted_ = false;  // devices exchange data; predictions include that
   GroupResult result_;
 };
 
@@ -238,7 +238,8 @@ class SimulatedGroup {
 
 SuiteInfo scenario_suite(const Scenario& scenario) {
   SuiteInfo info;
-  // Nobody should take its rows for measurements; a simulation of a simulation is one.
+  // The name must keep its rows from being taken for measurements; a simulation of a simulation has
+  // the same prefix once.
   info.name = scenario.work.name;
   if (!info.name.starts_with("simulated"))
     info.name = info.name.empty() ? "simulated" : "simulated " + info.name;
@@ -266,7 +267,7 @@ Report simulate_session(const Scenario& scenario, const SessionOptions& options,
                                   .run([&](std::span<const Case> cases) {
                                     Progress progress =
                                         progress_of(cases, problem, modes[number], options.stop);
-                                    progress.left.reset();  // of the clock of the simulation
+                                    progress.left.reset();  // it is by the clock of the simulation
                                     progress.group = number;
                                     progress.groups = modes.size();
                                     observer.progress(progress);

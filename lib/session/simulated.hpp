@@ -1,6 +1,5 @@
 // A session over a scenario: cases, records and reports as run_session makes them, with samples
-// that are simulated (lib/plan/simulator.hpp) instead of executed. Nothing is computed, so that
-// nothing is verified.
+// that are simulated (lib/plan/simulator.hpp) instead of executed. Nothing is computed or verified.
 #pragma once
 
 #include "lib/plan/scenario.hpp"
@@ -15,8 +14,8 @@ namespace mgpu {
 SuiteInfo scenario_suite(const Scenario& scenario);
 
 // Simulates the session that `options` describes, of that problem on the scenario's devices. Fills
-// devices, runs and `complete`, as run_session does. Throws Error(usage) where the simulated time
-// exceeds what can be counted.
+// devices, runs and `complete`, as run_session does. Throws Error(usage) if the simulated time
+// exceeds the range of the clock.
 Report simulate_session(const Scenario& scenario, const SessionOptions& options, Report begun,
                         SessionObserver& observer);
 

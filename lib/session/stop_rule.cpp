@@ -17,14 +17,14 @@ StopRule StopRule::quick() {
 
 bool StopRule::satisfied(std::span<const Nanos> samples) const {
   if (exactly > 0) return samples.size() >= exactly;
-  constexpr std::size_t kFewest = 3;  // however long they take
+  constexpr std::size_t kFewest = 3;  // even if they exceed most_time
   Nanos spent{};
   for (const Nanos sample : samples) spent += sample;
   if (samples.size() < kFewest) return false;
   if (spent >= most_time || samples.size() >= most) return true;
   if (samples.size() < least || spent < least_time) return false;
-  // An interval is a sort of all samples: of more than 64 it is looked at now and then, so that at
-  // most a thirty-second too many are taken.
+  // An interval takes a sort of all samples: beyond 64 samples it is computed only at some counts,
+  // so that at most 1/32 too many are taken.
   const std::size_t step = std::max<std::size_t>(1, std::bit_floor(samples.size()) / 32);
   if (samples.size() % step != 0) return false;
   const Summary summary = summarise(samples);

@@ -6,7 +6,7 @@
 namespace mgpu {
 namespace {
 
-// How many samples the rule will want in all, if the next are like those before.
+// Returns how many samples the rule will need in all, if the next are like those before.
 double samples_wanted(const Case& the_case, const StopRule& stop) {
   if (stop.exactly > 0) return static_cast<double>(stop.exactly);
   const Summary summary = summarise(the_case.times);
@@ -16,7 +16,7 @@ double samples_wanted(const Case& the_case, const StopRule& stop) {
   const double half = seconds(summary.ci95_high - summary.ci95_low) / 2;
   const double too_wide = half / (stop.half_width * median);
   if (too_wide > 1)
-    wanted = std::max(wanted, n * too_wide * too_wide);  // it shrinks with the root of n
+    wanted = std::max(wanted, n * too_wide * too_wide);  // the interval shrinks with the root of n
   return std::min(wanted, std::max(n, seconds(stop.most_time) / median));
 }
 

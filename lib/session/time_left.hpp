@@ -1,4 +1,4 @@
-// How long a session will still take: an estimate for a progress line, never for a decision.
+// Estimate of the time that a session will still take, for a progress line, never for a decision.
 #pragma once
 
 #include <optional>
@@ -8,19 +8,20 @@
 
 namespace mgpu {
 
-// The time of the samples that the open cases will still take by the stop rule, if they last as
+// Returns the time of the samples that the open cases still need by the stop rule, if they take as
 // long as those so far. None before every open case has a sample.
 std::optional<Nanos> sampling_left(std::span<const Case> cases, const StopRule& stop);
 
 Progress progress_of(std::span<const Case> cases, const Problem& problem, Mode mode,
                      const StopRule& stop);
 
-// Passes on a group's progress, with the time of the groups after it added to the time left: each
-// is taken to last as long as the mean of those that are done, or, while there is none, as this
-// one.
+// Passes on a group's progress, with the estimated time of the groups after it added to the time
+// left. Each is taken to last as long as the mean of the finished ones, or, while there is none, as
+// this one.
 class WholeSession final : public SessionObserver {
  public:
-  // `groups`: problems times modes, of the session; those that an earlier run finished left out.
+  // `groups`: number of problems times modes of the session, without those that an earlier run
+  // finished.
   WholeSession(SessionObserver& observer, Backend& backend, std::size_t groups);
 
   void group_ended();  // another may begin

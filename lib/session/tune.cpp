@@ -13,12 +13,13 @@
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kRounds =
-    3;  // of every variant, interleaved: the best counts, as other load only ever slows
-constexpr double kWorthwhile = 1.02;  // less than that over the default variant is noise
-constexpr double kHopeless = 0.8;     // of the best so far: measured once, no more
+// Runs of every variant, interleaved: the best counts, as other load can only slow it down.
+constexpr std::size_t kRounds = 3;
+constexpr double kWorthwhile = 1.02;  // a smaller gain over the default variant is noise
+// Share of the best rate; below it a variant is measured only once.
+constexpr double kHopeless = 0.8;
 
-// The problems of a suite that are tuned: every value of its tuned options.
+// Returns the problems of a suite that are tuned: every value of its tuned options.
 std::vector<Problem> problems_of(const SuiteInfo& suite, bool cpu) {
   std::vector<Problem> all{{&suite, {}}};
   for (const std::string& name : suite.tuned_options) {
@@ -78,7 +79,8 @@ class Tuner {
     }
   }
 
-  // What the program computed last, against the suite's reference.
+  // Compares the program's last result with the suite's reference. Returns the mistake; empty: it
+  // is right.
   std::string verify(DeviceProgram& program) {
     complete(backend_, device_, program.publish(device_.stream()));
     merge_after_probe(backend_, device_, workload_, program);
@@ -98,7 +100,7 @@ class Tuner {
   double best_ = 0;
 };
 
-// The fastest; the default unless another is clearly faster.
+// Returns the fastest variant, or the default unless another is clearly faster.
 CachedVariant chosen(const std::vector<TriedVariant>& tried) {
   const auto best = std::max_element(tried.begin(), tried.end(), [](const auto& a, const auto& b) {
     return a.ops_per_s < b.ops_per_s;
@@ -109,7 +111,7 @@ CachedVariant chosen(const std::vector<TriedVariant>& tried) {
   return {taken.name, taken.ops_per_s};
 }
 
-// False: it failed, and may still be at work on the workload.
+// Tunes the suite on a device. Returns false if it failed and may still be using the workload.
 bool tune_device(Backend& backend, Executor& executor, Workload& workload, const Device& device,
                  Tuning& tuning, const CalibrationStore& store,
                  std::vector<std::string>& warnings) {
@@ -137,7 +139,7 @@ bool tune_device(Backend& backend, Executor& executor, Workload& workload, const
   return true;
 }
 
-// What was just measured on another device of the same kind: equal devices are tuned once.
+// Returns the result for another device of the same kind: equal devices are tuned once.
 const Tuning* alike(const std::vector<Tuning>& all, std::span<const Device> devices,
                     const Device& device, const std::string& work) {
   for (const Tuning& tuning : all) {
@@ -176,7 +178,7 @@ std::vector<Tuning> tune_suites(Backend& backend, std::span<const Device> device
             const WaitLimits& limits = backend.limits();
             workload->set_host_watch({limits.stop, nullptr, limits.answer + limits.build});
           }
-          const Shape& shape = workload->shape();  // as rates of suites have it
+          const Shape& shape = workload->shape();  // the same unit as in rates of suites
           tuning.unit = shape.work_unit.empty() ? shape.rate_unit : shape.work_unit;
           if (cached) {
             tuning.variant = *cached;

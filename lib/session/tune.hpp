@@ -1,6 +1,5 @@
-// `calibrate --tune`: measures all kernel variants of a suite on a device, has each verified
-// against the suite's reference, and caches the fastest. How it is cached is in
-// lib/report/calibration_store.hpp.
+// `calibrate --tune`: measures all kernel variants of a suite on a device, verifies each against
+// the suite's reference, and caches the fastest (lib/report/calibration_store.hpp).
 #pragma once
 
 #include <span>
@@ -11,9 +10,9 @@
 
 namespace mgpu {
 
-// Every suite that has variants, on every device, in the size `calibrate` takes: from the store, or
-// (all, if `afresh`) measured and cached. What fails adds to `warnings`. Blocks: some seconds a
-// variant.
+// Returns the fastest variant of every suite that has variants, on every device, in the size of
+// `calibrate`: cached, or measured and cached (all, if `afresh`). Failures add to `warnings`.
+// Blocks: some seconds per variant.
 std::vector<Tuning> tune_suites(Backend& backend, std::span<const Device> devices,
                                 std::span<const SuiteInfo> suites, const CalibrationStore& store,
                                 bool afresh, std::vector<std::string>& warnings,

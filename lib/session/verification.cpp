@@ -1,4 +1,4 @@
-// Digests of results, and the reference for those that are new.
+// Digests of results, and the comparison of new ones with the reference.
 #include "lib/session/verification.hpp"
 
 #include <algorithm>
@@ -76,14 +76,14 @@ Verification::Outcome Verification::check(VerifyRecord& record,
     if (record.status == VerifyStatus::failed) return {wrong, verdict.message, outcome.digest};
   }
   digests_.note(outcome.digest, devices);
-  constexpr std::size_t enough =
-      2;  // samples that agree: the first of all may be wrong in its last bits
+  // Samples that must agree: the very first may be wrong in its last bits.
+  constexpr std::size_t enough = 2;
   if (outcome.digest == digests_.agreed() && digests_.samples_of(outcome.digest) >= enough)
     write_result();
   return outcome;
 }
 
-// A full disk or a missing folder costs this file, not the measurements.
+// Writes the result. A full disk or a missing folder loses this file, not the measurements.
 void Verification::write_result() {
   if (!options_.result_file || !digests_.written.empty()) return;
   digests_.written = workload_.digest();

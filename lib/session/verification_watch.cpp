@@ -10,7 +10,7 @@ namespace mgpu {
 namespace {
 
 constexpr Nanos kLong = std::chrono::seconds(5);
-constexpr Nanos kMeasured = std::chrono::milliseconds(200);  // what an estimate is made of
+constexpr Nanos kMeasured = std::chrono::milliseconds(200);  // time spent before the first estimate
 
 struct State {
   Nanos begin{};

@@ -1,4 +1,4 @@
-// Watches what a workload of a session does on the host.
+// Watch over the host work of a session's workload.
 #pragma once
 
 #include "lib/exec/backend.hpp"
@@ -7,9 +7,9 @@
 
 namespace mgpu {
 
-// Ends host work when the observer says so. Tells how long a verification of everything will take
-// where that is long, once its first parts have been measured. Both must outlive what it is given
-// to.
+// Returns a watch that ends host work when the observer says so. It announces how long a full
+// verification will take, if that is long, once its first parts have been measured. Both arguments
+// must outlive the workload that gets the watch.
 HostWatch verification_watch(Backend& backend, SessionObserver& observer);
 
 }  // namespace mgpu

@@ -12,21 +12,21 @@
 namespace mgpu {
 namespace {
 
-// A look at an H200 and its host takes 3 to 11 ms, spent waiting for the driver: samples take no
-// longer (results/telemetry.md).
+// Time between readings. One of an H200 and its host takes 3 to 11 ms, spent waiting for the
+// driver; samples take no longer (results/telemetry.md).
 constexpr Nanos kInterval = std::chrono::milliseconds(50);
-// How far from a short sample a reading may be to describe it: the host is read at every fourth
-// look.
+// Largest distance from a short sample at which a reading may describe it: the host is read at
+// every fourth reading of devices.
 constexpr Nanos kReach = 5 * kInterval;
 
 constexpr Nanos kMostForSettings = std::chrono::seconds(2);
 
-// Of all cores. On CPUs others take what is measured; with GPUs a worker per device is all that
-// needs the host.
+// Shares of all cores that other programs may use without a warning. On CPUs they take what is
+// measured; with GPUs the host only runs one worker per device.
 constexpr double kOtherLoadCpu = 0.1, kOtherLoadHost = 0.5;
 
-// Without figures that differ from case to case, so that a table can say it once for all cases; the
-// record has them.
+// Adds warnings, without figures that differ between cases, so that a table can say each once for
+// all cases; the record has the figures.
 void warn(RunRecord& run, const TelemetryFigures& figures, bool cpus) {
   if (figures.throttle != 0)
     run.warnings.push_back(fmt::format("{}: clocks were held down: {}", figures.of,
@@ -75,7 +75,7 @@ std::vector<DeviceState> Watch::states() const {
       states[i] = driver_result(
           "reading the settings of " + devices_[i].id, kMostForSettings, {},
           [device = devices_[i], places = places_] { return read_device_state(device, places); });
-    } catch (const Error&) {  // a driver that hangs: the others' settings would hang in it, too
+    } catch (const Error&) {  // the driver hangs: reading other devices would hang, too
       break;
     }
   }
