@@ -8,7 +8,7 @@
 
 #define LOGISTIC 1
 #define ROW ((DIM + 7) / 8 * 8)  // a score in local memory
-#define CALLS (ROW / 8)  // calls of philox per score, 8 components each
+#define CALLS (ROW / 8)          // calls of philox per score, 8 components each
 #define TRIANGLE ((ulong)DIM * (DIM + 1) / 2)
 // Loads four numbers from local memory to registers.
 #define LOAD4(to, from)                                                           \

@@ -59,7 +59,7 @@ inline reals scaled_by(const reals y, const reals n) {
 
 // Returns e^x: x = n ln 2 + r, |r| <= ln 2 / 2, and the Taylor series of e^r, whose first omitted
 // term is 5e-9 (fp64: 4e-18) of it. ln 2 is split into two parts, the first short enough that n
-// times it is exact. Beyond +-1000 (+-100) the result is 0 or infinity, as it should be.
+// times it is exact. Beyond +-150 (fp64: +-1000) the result is 0 or infinity, as it should be.
 inline reals exp_of(const reals given) {
 #if REAL64
   const real most = 1000.0, high = 6.93147180369123816490e-01, low = 1.90821492927058770002e-10;
@@ -172,12 +172,11 @@ inline reals trigamma_less_reciprocal(const reals x) {
 // d, rounded, and x from 2^-63 (fp64: 2^-511) on. The difference loses no digits when d is small:
 // all differences are divided by d beforehand, which leaves sums of positive terms.
 // - The first step of the recurrence: 1 / x^2 - 1 / (x + d)^2 = d (x + x + d) / (x (x + d))^2.
-// - The other steps in pairs, i and n - i of n = STEPS: with v = (x + i) (x + n - i) = x (x + n) +
-// c,
-//   c = i (n - i), m = n / 2 and k = m^2 - c,
+// - The other steps in pairs, i and n - i of n = STEPS: with
+//   v = (x + i) (x + n - i) = x (x + n) + c, c = i (n - i), m = n / 2 and k = m^2 - c,
 //   1 / (x + i)^2 + 1 / (x + n - i)^2 is 2 (v + 2 k) / v^2; minus the same for x + d, with w for v,
-//   it
-//   is 2 d (x + x + d + n) (v w + 2 k (v + w)) / (v w)^2. The middle one is 1 / (x (x + n) + m^2).
+//   it is 2 d (x + x + d + n) (v w + 2 k (v + w)) / (v w)^2. The middle one is 1 / (x (x + n) +
+//   m^2).
 // - The series, with p and q the reciprocals of both ends: p - q = d p q, and
 //   (f(p) - f(q)) / (p - q) of a polynomial f is a sum by Horner's scheme.
 inline void trigammas(const reals x, const reals d, const reals sum, reals* less, reals* last) {

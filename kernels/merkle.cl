@@ -28,7 +28,7 @@ typedef uint word;
 #define HASH_LEAVES 2u  // RFC 6962 leaf hashes are still to be computed
 #define IN_BLOCKS 4u    // 16 lanes: the input is blocks, not rows
 #define OUT_BLOCKS 8u   // 16 lanes: the output is blocks, not rows
-#define TASKS 16u  // work-item or group g reduces task g, (first, count), to row out_first + g
+#define TASKS 16u       // work-item or group g reduces task g, (first, count), to row out_first + g
 #define COVERED 32u     // reduce_group: some rows are nodes of a higher level already
 #include "merkle_sha256.cl"
 
@@ -170,8 +170,8 @@ void store(__global uint* out, const word* s, ulong first, uint n, uint flags) {
 #define REDUCE_ATTRIBUTES
 #define STACK 3
 #endif
-// Takes a task: its first of `count` rows, and how many they are. A task that was damaged in memory
-// stays within the rows, so that it only makes the result wrong.
+// Takes a task: its first of `count` rows, and how many they are. A damaged task stays within the
+// rows, so that it only makes the result wrong.
 #define TAKE_TASK(first, nodes, task, count)               \
   {                                                        \
     first = min((ulong)task.x, count - 1);                 \

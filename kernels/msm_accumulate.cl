@@ -9,7 +9,7 @@
 #include "msm_bounds.cl"
 #include "msm_curve.cl"
 
-#define NEGATE 0x80000000u  // flag of an entry: subtract the point
+#define NEGATE 0x80000000u   // flag of an entry: subtract the point
 #define PARTIAL 0x80000000u  // flag of a task: the sum goes to partials, not to a bucket
 
 // Sets `count` sums to infinity; only ZZ of those is ever read.

@@ -1,7 +1,7 @@
 // Bounds checks of indices that kernels of an MSM leave one another in device memory, where a
-// memory fault may damage them. On a CPU device a kernel is part of its process, which such an
-// index would end. So each index is checked there, and what is out of bounds is skipped: the result
-// is wrong, and the verification reports it. On a GPU the driver checks accesses.
+// memory fault may damage them. On a CPU device a kernel is part of the process, which a bad index
+// could end. So each index is checked there, and what is out of bounds is skipped: the result is
+// wrong, and the verification reports it. On a GPU the driver checks accesses.
 #ifdef MSM_ROLLED
 #define IN_BOUNDS(index, size) ((index) < (size))
 #else
