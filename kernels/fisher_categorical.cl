@@ -45,7 +45,7 @@ inline void draw(const uints call, const ulong point, const uint key0, const uin
 }
 
 #if LANES == 1
-// Of a point: elements at the same place of different points lie in different banks.
+// Distance of points: elements at the same place of different points lie in different banks.
 #define PITCH (DIM | 1)
 #define AT_A_TIME (GROUP / ACROSS)
 // Has the places of elements; larger matrices keep work-items busy with a row.

@@ -17,7 +17,7 @@
 #define GROUP 32
 #define CHUNK 32  // scores at a time: one per work-item, which then draws its label
 #define BANDS ((CALLS + 1) / 2)
-// Of a score: one read, 4 scores of 8 components, then takes 32 banks.
+// Distance of scores: one read, 4 scores of 8 components, then takes 32 banks.
 #define PITCH ((CALLS | 1) * 8)
 
 // Draws 8 components of a score to local memory, with one call of philox. Returns their part of the

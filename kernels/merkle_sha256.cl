@@ -1,4 +1,5 @@
-// SHA-256 of 64 bytes, and of the nodes of a Merkle tree, LANES at once; included by merkle.cl, whose options and types it uses.
+// SHA-256 of 64 bytes, and of the nodes of a Merkle tree, LANES at once; included by merkle.cl,
+// whose options and types it uses.
 
 __constant uint K[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01,

@@ -7,7 +7,8 @@
 PART Fp fp_inverse(Fp a) {
   Fp r = fp_one();
   for (int i = LIMBS - 1; i >= 0; --i) {
-    const uint word = MODULUS[i] - (i == 0 ? 2 : 0);  // no borrow: neither modulus has a lowest word below 2
+    // No borrow: neither modulus has a lowest word below 2.
+    const uint word = MODULUS[i] - (i == 0 ? 2 : 0);
     for (int bit = 31; bit >= 0; --bit) {
       r = fp_sqr(r);
       if (word >> bit & 1) r = fp_mul(r, a);

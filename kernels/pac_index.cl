@@ -5,7 +5,8 @@
 #pragma OPENCL FP_CONTRACT OFF
 #define PART static inline __attribute__((always_inline))
 
-// Indices are counted in steps of 2^-24: their sums over at most 2^15 surrogates, and those of their squares, are then exact.
+// Indices are counted in steps of 2^-24: their sums over at most 2^15 surrogates, and those of
+// their squares, are then exact.
 #define INDEX_STEPS 16777216.0f
 // Flag of an entry of the list of shifts: the shift by 0, which gives the observed index.
 #define OBSERVED 0x80000000u

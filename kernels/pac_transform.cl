@@ -26,7 +26,7 @@
 #include "unroll.cl"
 
 #define PRIME 167772161u     // 5 2^25 + 1
-#define INVERSE 4127195137u  // of PRIME, modulo 2^32
+#define INVERSE 4127195137u  // inverse of PRIME modulo 2^32
 #define LENGTH (1u << LOG2_LENGTH)
 #define ITEMS (LENGTH / 16)
 #define PASSES (LOG2_LENGTH / 4)

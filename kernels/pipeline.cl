@@ -82,7 +82,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void hash(__global c
 
 #define PRIME 998244353u  // 119 2^23 + 1
 
-// x < 2 PRIME
+// Returns x < 2 PRIME reduced to below PRIME.
 uint below_prime(uint x) { return min(x, x - PRIME); }
 
 // Returns x w modulo PRIME for any x; w.y is floor(w.x 2^32 / PRIME) (Shoup).

@@ -23,7 +23,7 @@ bool is_kept(std::size_t bytes) { return bytes >= kShortest && bytes <= kLongest
 
 struct Kept {
   std::mutex mutex;
-  std::multimap<std::size_t, void*> blocks;  // by size
+  std::multimap<std::size_t, void*> blocks;  // indexed by size
   std::size_t bytes = 0;
 };
 

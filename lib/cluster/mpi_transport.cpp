@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kFirst = 4096;  // bytes of a message that go with its length
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 constexpr std::size_t kBytesAtOnce = std::size_t{1} << 23,
-                      kPiecesAtOnce = 64;  // under way to a rank
+                      kPiecesAtOnce = 64;  // most that is under way to a rank
 
 class MpiTransport final : public Transport {
  public:
