@@ -1,21 +1,26 @@
-// What a device can do at most: arithmetic that never leaves its registers, a copy that does nothing but move memory, and a launch
-// of nothing. OpenCL C 1.2. How long each runs and what its time means is in lib/measure/calibration.cpp.
+// Kernels that measure the limits of a device: arithmetic that never leaves the registers, a copy
+// that only moves memory, and an empty launch. OpenCL C 1.2. lib/measure/calibration.cpp has how
+// long each runs and what its time means.
 //
 // -D options:
-//   FLOATS, UINTS  float and uint on GPUs; on CPUs vectors of the native width, one work-item a work-group
-//   DOUBLES        double or vectors of it; not defined: the device has none
-//   LINEAR         copy: a work-item moves a contiguous range (CPUs), else neighbours move neighbouring elements (GPUs)
+//   FLOATS, UINTS  float and uint on GPUs; on CPUs vectors of the native width, one work-item per
+//                  work-group
+//   DOUBLES        double or vectors of it; not defined: the device has no fp64
+//   LINEAR         copy: a work-item moves a contiguous range (CPUs), else neighbours move
+//                  neighbouring elements (GPUs)
 
-// 384 multiply-adds a loop in 8 independent chains: enough chains to hide a latency of 4 with two pipes, few enough loops for their
-// overhead not to show (65.5 of 66.9 TFLOP/s on an H200).
+// A loop has 384 multiply-adds in 8 independent chains: enough chains to hide a latency of 4 with
+// two pipes, few enough loops to hide their overhead (65.5 of 66.9 TFLOP/s on an H200).
 #define TIMES_6(s) s s s s s s
-#ifdef LINEAR  // CPUs predict the branch of a loop of 48 as well, and PoCL takes a second and more to compile 384
+// CPUs predict the branch of a loop of 48 as well, and PoCL takes a second and more to compile 384.
+#ifdef LINEAR
 #define TIMES_48(s) for (uint k = 0; k < 8; ++k) { TIMES_6(s) }
 #else
 #define TIMES_48(s) TIMES_6(s) TIMES_6(s) TIMES_6(s) TIMES_6(s) TIMES_6(s) TIMES_6(s) TIMES_6(s) TIMES_6(s)
 #endif
 
-// x = x * a + b settles at b / (1 - a): no infinities, no denormals. `a` and `b` are arguments, so that nothing is known of them.
+// x = x * a + b converges to b / (1 - a): no infinities, no denormals. `a` and `b` are arguments,
+// so that the compiler cannot know them.
 #define FMA(x) x = fma(x, a, b);
 #define FMA_CHAINS FMA(x0) FMA(x1) FMA(x2) FMA(x3) FMA(x4) FMA(x5) FMA(x6) FMA(x7)
 
@@ -40,7 +45,7 @@ __kernel void fp64(__global DOUBLES* out, uint loops, double factor, double summ
 }
 #endif
 
-// x * x + b, as two steps of x * a + b with the same a could be made into one.
+// x * x + b, as a compiler could merge two steps of x * a + b with the same a.
 #define SQUARE_ADD(x) x = x * x + b;
 #define INT_CHAINS \
   SQUARE_ADD(x0) SQUARE_ADD(x1) SQUARE_ADD(x2) SQUARE_ADD(x3) SQUARE_ADD(x4) SQUARE_ADD(x5) SQUARE_ADD(x6) SQUARE_ADD(x7)
@@ -61,7 +66,7 @@ __kernel void copy(__global const UINTS* from, __global UINTS* to, uint each) {
   for (ulong i = first; i < first + each; ++i) to[i] = from[i];
 }
 #else
-// Four loads under way before the first is stored.
+// Has four loads under way before the first is stored.
 __kernel void copy(__global const uint4* from, __global uint4* to, uint each) {
   const ulong stride = get_global_size(0);
   ulong i = get_global_id(0);

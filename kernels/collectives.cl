@@ -1,12 +1,15 @@
-// Combines what the devices of a group put into this one's landing memory with its own, in the order of the devices. OpenCL C 1.2.
-// What it is launched with is in lib/exchange/collectives.cpp.
+// Combines this device's data with what the other devices of a group have put into its landing
+// memory, in the order of the devices. OpenCL C 1.2. lib/exchange/collectives.cpp has the
+// arguments.
 //
 // -D options:
 //   COMBINE        the kernel's name
 //   ELEMENT        uint, ulong, float or double (with FP64), of which WIDTH make 16 bytes
-//   SUM, MIN, MAX  one of them
-//   LINEAR         a work-item takes a contiguous range (CPUs), else neighbours take neighbouring elements (GPUs)
-//   AT_ONCE        the name of a kernel that exchanges and combines in one launch, between NVIDIA GPUs on the direct path
+//   SUM, MIN, MAX  one of them is defined
+//   LINEAR         a work-item takes a contiguous range (CPUs), else neighbours take neighbouring
+//                  elements (GPUs)
+//   AT_ONCE        name of a kernel that exchanges and combines in one launch, between NVIDIA GPUs
+//                  on the direct path
 
 #ifdef FP64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -16,7 +19,8 @@
 #define JOIN(a, b) JOINED(a, b)
 #define WIDE JOIN(ELEMENT, WIDTH)
 
-// Of a NaN and a number the first in the order of the devices is taken by min and max: the same on all of them.
+// Of a NaN and a number, min and max take the one that is first in the order of the devices: the
+// result is the same on all of them.
 #if defined(SUM)
 #define WITH(a, b) ((a) + (b))
 #elif defined(MIN)
@@ -25,7 +29,8 @@
 #define WITH(a, b) ((b) > (a) ? (b) : (a))
 #endif
 
-// x[0][i] op x[1][i] op ..., from the left, where x[self] is `mine` and x[k] slot k of `landing`.
+// Returns x[0][i] op x[1][i] op ..., from the left, where x[self] is `mine` and x[k] is slot k of
+// `landing`.
 inline ELEMENT combined(__global const ELEMENT* mine, __global const ELEMENT* landing, ulong slot, ulong i, uint self,
                         uint devices) {
   ELEMENT sum = self == 0 ? mine[i] : landing[i];
@@ -36,7 +41,7 @@ inline ELEMENT combined(__global const ELEMENT* mine, __global const ELEMENT* la
   return sum;
 }
 
-// The same of vector i.
+// Does the same for vector i.
 inline WIDE combined_wide(__global const ELEMENT* mine, __global const ELEMENT* landing, ulong slot, ulong i, uint self,
                           uint devices) {
   WIDE sum = self == 0 ? ((__global const WIDE*)mine)[i] : ((__global const WIDE*)landing)[i];
@@ -47,8 +52,9 @@ inline WIDE combined_wide(__global const ELEMENT* mine, __global const ELEMENT* 
   return sum;
 }
 
-// Combines elements i < count; slots have `slot` elements. `aligned`: 16 bytes at a time may be loaded and stored; slots begin so
-// anyway. The result goes to the first `outs` of o0 to o7, the memory of as many devices.
+// Combines elements i < count; slots have `slot` elements. `aligned`: `mine` and the outputs allow
+// loads and stores of 16 bytes, as slots always do. The result goes to the first `outs` of o0 to
+// o7, the memory of that many devices.
 __kernel void COMBINE(__global ELEMENT* o0, __global ELEMENT* o1, __global ELEMENT* o2, __global ELEMENT* o3, __global ELEMENT* o4,
                       __global ELEMENT* o5, __global ELEMENT* o6, __global ELEMENT* o7, uint outs, ulong out_at,
                       __global const ELEMENT* mine, ulong mine_at, __global const ELEMENT* landing, ulong slot, ulong count,
@@ -78,12 +84,14 @@ __kernel void COMBINE(__global ELEMENT* o0, __global ELEMENT* o1, __global ELEME
 #ifdef AT_ONCE
 #include "peer_ptx.cl"
 
-#define FLAG_WORDS 32u  // of 32 bits: the flags of a work-group, one a device
+#define FLAG_WORDS 32u  // 32-bit words: the flags of a work-group, one per device
 
-// The same, of few elements: each device puts its own into slot `self` of every other's landing memory, raises a flag there, waits
-// for the others' flags and combines. Work-group g takes the same elements on every device, and waits only for work-groups g. The
-// landing memory has 2 x devices slots, taken by odd and even calls in turn: who has come to call n + 2 has seen a flag of call
-// n + 1 of every other device, whose kernel of call n was over by then. l0 to l7 and f0 to f7: landing memory and flags of all devices.
+// Exchanges and combines few elements: each device puts its own into slot `self` of every other's
+// landing memory, raises a flag there, waits for the others' flags and combines. Work-group g takes
+// the same elements on every device, and waits only for work-groups g. The landing memory has 2 x
+// devices slots, used by odd and even calls in turn: a device that has come to call n + 2 has seen
+// a flag of call n + 1 of every other device, whose kernel of call n had ended by then. l0 to l7
+// and f0 to f7 are the landing memory and flags of all devices.
 __kernel void AT_ONCE(__global ELEMENT* out, ulong out_at, __global const ELEMENT* mine, ulong mine_at, ulong count, uint self,
                       uint devices, uint aligned, ulong slot, uint call, __global uint* status, ulong limit,
                       __global ELEMENT* l0, __global ELEMENT* l1, __global ELEMENT* l2, __global ELEMENT* l3,

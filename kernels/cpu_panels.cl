@@ -1,22 +1,22 @@
-// Both operands of a product packed into panels that CPUs read front to back: what kernels/matrix_cpu.cl and tropical_cpu.cl have in
-// common. One work-item a work-group.
+// Packs both operands of a product into panels that CPUs read front to back; shared by
+// kernels/matrix_cpu.cl and tropical_cpu.cl. One work-item per work-group.
 //
-// Given by -D: those of cpu_vectors.cl.
+// Given by -D: the options of cpu_vectors.cl.
 #include "cpu_vectors.cl"
 
-#ifndef PACK_COLUMN  // of a: where k begins
+#ifndef PACK_COLUMN  // column of a at which k begins
 #define PACK_COLUMN 0
 #define PACK_MORE
 #endif
 
-// Rows first_row + MR * group ... of a (`count` rows in all) as panel `first_panel` + group: MR rows side by side for every k, zeros beyond
-// the last row.
+// Packs rows first_row + MR * group ... of a (`count` rows in all) as panel `first_panel` + group:
+// MR rows side by side for every k, with zeros beyond the last row.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void pack_rows(__global const real* restrict a, __global real* restrict packed,
                                                                         const uint first_row, const uint count, const uint inner,
                                                                         const uint lda PACK_MORE) {
   const uint panel = first_row / MR + (uint)get_group_id(0);
   __global real* to = packed + (ulong)panel * MR * inner;
-  // 64 k of all rows at a time: what is written with a stride then stays in the first cache.
+  // 64 k of all rows are packed at a time: the strided writes then stay in the first cache.
   for (uint begin = 0; begin < inner; begin += 64, to += 64 * MR) {
     const uint size = min(64u, inner - begin);
     for (uint r = 0; r < MR; ++r) {
@@ -31,7 +31,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void pack_rows(__global 
   }
 }
 
-// Likewise columns of b: NR of them side by side for every k. A work-group takes 64 k of a panel.
+// Packs columns of b in the same way: NR of them side by side for every k. A work-group takes 64 k
+// of a panel.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void pack_columns(__global const real* restrict b,
                                                                            __global real* restrict packed, const uint first_column,
                                                                            const uint count, const uint inner, const uint ldb) {

@@ -1,6 +1,8 @@
-// Register tiles of MR rows and two vectors on CPUs: what kernels/matrix_cpu.cl and fisher_gram_cpu.cl have in common.
+// Register tiles of MR rows and two vectors on CPUs; shared by kernels/matrix_cpu.cl and
+// fisher_gram_cpu.cl.
 //
-// Given by -D: REAL64 (0, 1), or INT32 (1) for 32-bit integers, W (elements of a vector: 4, 8, 16), MR (rows of a register tile: 4, 8).
+// Given by -D: REAL64 (0, 1), or INT32 (1) for 32-bit integers, W (elements of a vector: 4, 8, 16),
+// MR (rows of a register tile: 4, 8).
 #define JOIN2(a, b) a##b
 #define JOIN(a, b) JOIN2(a, b)
 #if REAL64
@@ -24,8 +26,8 @@ typedef JOIN(float, W) vec;
 #define FOR_ROWS(X) X(0) X(1) X(2) X(3)
 #endif
 
-// Row i of a register tile has the sums l<i> and r<i>, two vectors. ADD adds the products of a[i] with the vectors `left` and
-// `right`.
+// Row i of a register tile has the sums l<i> and r<i>, two vectors. ADD adds the products of a[i]
+// with the vectors `left` and `right`.
 #define DECLARE(i) vec l##i = (vec)(0), r##i = (vec)(0);
 #define ADD(i)                  \
   {                             \

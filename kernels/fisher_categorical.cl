@@ -1,15 +1,17 @@
-// Fisher matrices of the categorical (softmax) model at many points, each from outcomes drawn there. The score of outcome y is e_y - p, so
-// the sum of s s^T over S of them is diag(n) - n p^T - p n^T + S p p^T with n the number of each outcome: counts are all that scores say,
+// Fisher matrices of the categorical (softmax) model at many points, each from outcomes drawn
+// there. The score of outcome y is e_y - p, so the sum of s s^T over S of them is diag(n) - n p^T -
+// p n^T + S p p^T, where n is the number of each outcome. So counts are all that the scores say,
 // and a matrix costs S drawings and DIM^2 / 2 elements instead of S DIM^2 / 2 products.
 //
-// Given by -D: LANES (1: GPUs, 8: CPUs), DIM, and for GPUs POINTS (of a work-group), GROUP (work-items), ACROSS (those of them that work
-// side by side at one point, a power of two).
+// Given by -D: LANES (1: GPUs, 8: CPUs), DIM, and for GPUs POINTS (points of a work-group), GROUP
+// (work-items of a work-group), ACROSS (how many of them work side by side at one point, a power of
+// two).
 #define REAL64 0
 #include "fisher_random.cl"
 
 #define TRIANGLE (DIM * (DIM + 1) / 2)
 
-// (1/S) of the sum above at (i, j); q = n / S.
+// Returns (1/S) of the sum above at (i, j); q = n / S.
 inline float element(const float qi, const float qj, const float pi, const float pj, const bool diagonal) {
   const float v = fma(pi, pj, -fma(qi, pj, qj * pi));
   return diagonal ? v + qi : v;
@@ -21,8 +23,9 @@ typedef __local const float* bounds_t;
 typedef const float* bounds_t;
 #endif
 
-// Where the outcome of a number below the last bound is: the first whose upper bound is above it. Halves of compile-time lengths: a read, a
-// comparison and an addition each; where the upper half is the shorter one, the last of the lower is asked twice.
+// Returns where the outcome of a number below the last bound is: the first whose upper bound is
+// above it. The search halves compile-time lengths with a read, a comparison and an addition each.
+// When the upper half is the shorter one, the last of the lower half is tested twice.
 inline bounds_t outcome(const bounds_t bounds, const float t) {
   bounds_t at = bounds;
   UNROLL for (uint length = DIM - 1; length > 0; length /= 2) {
@@ -32,7 +35,7 @@ inline bounds_t outcome(const bounds_t bounds, const float t) {
   return at;
 }
 
-// Four numbers from a call of philox: 4 * call ...
+// Draws four numbers with one call of philox: number 4 * call and the next three.
 inline void draw(const uints call, const ulong point, const uint key0, const uint key1, uints c[4]) {
   c[0] = call;
   c[1] = (uints)(0);
@@ -42,11 +45,14 @@ inline void draw(const uints call, const ulong point, const uint key0, const uin
 }
 
 #if LANES == 1
-#define PITCH (DIM | 1)  // of a point: what different ones have at the same place then lies in different banks
+// Distance of points: elements at the same place of different points lie in different banks.
+#define PITCH (DIM | 1)
 #define AT_A_TIME (GROUP / ACROSS)
-#define TABLE (DIM <= 64)  // of the places of elements; of larger matrices a row keeps work-items busy
+// Has the places of elements; larger matrices keep work-items busy with a row.
+#define TABLE (DIM <= 64)
 
-// One more of the outcome of `t`. The difference of addresses is taken of their low halves: half the instructions.
+// Counts the outcome of `t`. The difference of addresses is taken from their low halves, which
+// takes half the instructions.
 inline void count(__local uint* counts, const bounds_t bounds, const float t) {
   const uint distance = (uint)(ulong)outcome(bounds, t) - (uint)(ulong)bounds;
   atomic_inc((__local uint*)((__local char*)counts + distance));
@@ -57,14 +63,15 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void matrices(__glob
                                                                             __global float* restrict out, const ulong first_out,
                                                                             const ulong first_number, __global const uint* restrict units,
                                                                             const uint scores, const uint key0, const uint key1) {
-  __local float2 pq[POINTS * PITCH];  // p, and in the end q: read as one
+  __local float2 pq[POINTS * PITCH];  // p, and finally q: read together
   __local float bounds[POINTS * PITCH];
   __local uint counts[POINTS * PITCH];
   const uint id = (uint)get_local_id(0), across = id % ACROSS, down = id / ACROSS;
   const ulong begin = (ulong)get_group_id(0) * POINTS;
   const uint points = (uint)min((ulong)POINTS, count_of_points - begin);
 #if TABLE
-  __local uint places[TRIANGLE];  // how far into a point's pq its row's and, << 16, its column's is
+  // Offsets of an element's row and, << 16, of its column in a point's pq.
+  __local uint places[TRIANGLE];
   for (uint i = id; i < DIM; i += GROUP) {
     for (uint j = i; j < DIM; ++j) places[i * DIM - i * (i + 1) / 2 + j] = (i | j << 16) * sizeof(float2);
   }
@@ -77,7 +84,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void matrices(__glob
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  // The largest of each point goes where its last bound will be.
+  // The largest parameter of each point goes where the point's last bound will be.
   for (uint m = id; m < points; m += GROUP) {
     float largest = pq[m * PITCH].x;
     _Pragma("unroll 8") for (uint k = 1; k < DIM; ++k) largest = fmax(largest, pq[m * PITCH + k].x);
@@ -142,7 +149,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void matrices(__glob
 #define VLOAD JOIN(vload, LANES)
 #define VSTORE JOIN(vstore, LANES)
 
-// A work-item a point.
+// One work-item per point.
 __kernel void matrices(__global const float* restrict params, const ulong first, const ulong count, __global float* restrict out,
                        const ulong first_out, const ulong first_number, __global const uint* restrict units, const uint scores,
                        const uint key0, const uint key1) {

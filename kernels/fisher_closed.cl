@@ -1,9 +1,11 @@
-// Fisher matrices in closed form at many points: the upper half of each, row after row. The reference is
-// suites/fisher/closed_reference.cpp; the formulas are textbook ones, written so that nothing cancels. What counts is how fast
-// results are written, so work-items write side by side.
+// Fisher matrices in closed form at many points: the upper half of each, row after row. The
+// reference is suites/fisher/closed_reference.cpp; the formulas are textbook ones, written so that
+// nothing cancels. The speed is that of writing results, so work-items write side by side.
 //
-// Given by -D: REAL64, LANES (see fisher_math.cl), FAMILY (its number in suites/fisher/families.hpp), WIDTH (parameters), GROUP (work-items
-// of a work-group), TRIALS (of the binomial), EACH (points of a work-item of `small`) and POINTS (of a work-group of `square`).
+// Given by -D: REAL64, LANES (see fisher_math.cl), FAMILY (its number in
+// suites/fisher/families.hpp), WIDTH (parameters), GROUP (work-items of a work-group), TRIALS
+// (trials of the binomial), EACH (points per work-item of `small`) and POINTS (points per
+// work-group of `square`).
 #include "fisher_math.cl"
 
 #define NORMAL 0
@@ -25,7 +27,7 @@
 #if LANES != 1
 #define VLOAD JOIN(vload, LANES)
 #define VSTORE JOIN(vstore, LANES)
-#define TWICE_LANES 16  // as LANES is 8
+#define TWICE_LANES 16  // 2 * LANES, as LANES is 8
 #if REAL64
 typedef double16 pairs;
 typedef double4 halves;
@@ -48,7 +50,8 @@ typedef float4 vector;
 #define VECTOR 4
 #endif
 
-// Of parameters a and b: the elements (1, 1), (1, 2) and (2, 2); of one parameter the first.
+// Computes from parameters a and b the elements (1, 1), (1, 2) and (2, 2); with one parameter only
+// the first.
 inline void small_matrix(const reals a, const reals b, reals* f11, reals* f12, reals* f22) {
   *f12 = (reals)(R(0.0));
   *f22 = (reals)(R(0.0));
@@ -68,7 +71,8 @@ inline void small_matrix(const reals a, const reals b, reals* f11, reals* f12, r
   *f11 = trigamma_less_reciprocal(a);
   *f22 = (a * reciprocal) * reciprocal;
 #elif FAMILY == BETA
-  // That of the smaller one is at least twice the other: their difference keeps its digits.
+  // The trigamma of the smaller parameter is at least twice that of the sum: their difference keeps
+  // its digits.
   reals of_larger, both;
   trigammas(fmax(a, b), fmin(a, b), a + b, &of_larger, &both);
   const reals of_smaller = trigamma(fmin(a, b)) - both;
@@ -89,8 +93,9 @@ inline void small_matrix(const reals a, const reals b, reals* f11, reals* f12, r
 #endif
 }
 
-// `count` points from params on, to out on. On GPUs a work-item takes EACH points, GROUP apart, so that as many reads are under way; what
-// three elements each would leave as gaps between writes is put in a row through local memory. On CPUs it takes LANES points.
+// Computes the matrices of `count` points. On GPUs a work-item takes EACH points, GROUP apart, so
+// that EACH reads are under way. Three elements per point would leave gaps between writes; local
+// memory puts them in a row. On CPUs a work-item takes LANES points.
 __kernel void small(__global const real* restrict params, const ulong first, const ulong count, __global real* restrict out,
                     const ulong first_out) {
   params += first * WIDTH;
@@ -129,7 +134,8 @@ __kernel void small(__global const real* restrict params, const ulong first, con
     row[0] = f11, row[1] = f12, row[2] = f22;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  const uint size = 3 * points, whole = first_out % VECTOR == 0 ? size / VECTOR * VECTOR : 0;  // of vectors aligned as they must be
+  // Vectors only if aligned.
+  const uint size = 3 * points, whole = first_out % VECTOR == 0 ? size / VECTOR * VECTOR : 0;
   for (uint e = VECTOR * id; e < whole; e += VECTOR * GROUP) *(__global vector*)(out + e) = *(const __local vector*)(rows + e);
   for (uint e = whole + id; e < size; e += GROUP) out[e] = rows[e];
 #endif

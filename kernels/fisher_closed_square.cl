@@ -1,6 +1,8 @@
-// Closed forms of any dimension, included by fisher_closed.cl: Dirichlet and both categorical families, F = a diagonal plus what all
-// elements have in common. `square`: a work-group takes points on GPUs, a work-item one on CPUs.
-// F = diag(value) + common (Dirichlet, free categorical), or diag(value) - value value^T (categorical).
+// Closed forms of any dimension, included by fisher_closed.cl: Dirichlet and both categorical
+// families, F = a diagonal plus a part that all elements share. `square`: a work-group takes
+// several points on GPUs, a work-item takes one on CPUs.
+// F = diag(value) + common (Dirichlet, free categorical), or diag(value) - value value^T
+// (categorical).
 inline real element(const real vi, const real vj, const real common, const bool diagonal) {
 #if FAMILY == CATEGORICAL
   return diagonal ? fma(-vi, vj, vi) : -(vi * vj);
@@ -9,7 +11,8 @@ inline real element(const real vi, const real vj, const real common, const bool 
 #endif
 }
 
-// What all parameters of a point decide together is summed in CHAINS chains, every CHAINS-th parameter, and those along a tree.
+// Quantities that depend on all parameters of a point are summed in CHAINS chains, each of every
+// CHAINS-th parameter, and the chains are summed along a tree.
 #define CHAINS 16
 #if FAMILY == CATEGORICAL
 #define START (-INFINITY)
@@ -19,21 +22,24 @@ inline real element(const real vi, const real vj, const real common, const bool 
 #define TOGETHER(a, b) ((a) + (b))
 #endif
 #define ADD(a, b) ((a) + (b))
-// c[0] becomes what all of c make together.
+// Reduces all of c to c[0].
 #define ALONG_TREE(c, together)                        \
   UNROLL for (uint step = CHAINS / 2; step > 0; step /= 2) \
     UNROLL for (uint k = 0; k < step; ++k) (c)[k] = together((c)[k], (c)[k + step]);
 
-// 1 less all probabilities of the free categorical would lose its digits to the roundings of their sum. So what lies above the last bit
-// of 1 is summed by itself, exactly, and so is 1 less that; then the rest.
+// 1 minus all probabilities of the free categorical would lose its digits to the roundings of their
+// sum. So the parts above the last bit of 1 are summed separately, exactly, and 1 minus that sum is
+// exact too; then the rest is subtracted.
 #define ABOVE(p) (((p) + R(1.0)) - R(1.0))
 #define BELOW(p) ((p) - ABOVE(p))
 #define ITSELF(v) (v)
 
 #if FAMILY == DIRICHLET || FAMILY == CATEGORICAL
-// A parameter may be more than twice all others together (categorical: what its probability is in proportion to). Then its element on
-// the diagonal is the difference of two numbers that are nearly alike, psi1(a) less that of the sum, or p less p^2. It is made of the sum
-// of the others instead, as psi1(a) - psi1(a + others), or p (1 - p). Of others the roundings of both numbers count five times at most.
+// A parameter may be more than twice all others together (categorical: the number that its
+// probability is proportional to). Then its element on the diagonal is the difference of two nearly
+// equal numbers: psi1(a) minus that of the sum, or p minus p^2. It is computed from the sum of the
+// others instead, as psi1(a) - psi1(a + others), or p (1 - p). For all other parameters the
+// roundings of both numbers are amplified five times at most.
 #define DOMINATES(v, all) ((v) * R(1.5) > (all))
 inline real of_dominant(const real v, const real others, const real all) {
 #if FAMILY == CATEGORICAL
@@ -50,7 +56,8 @@ inline uint place_on_diagonal(const uint i) { return i * WIDTH - i * (i - 1) / 2
 
 #if LANES == 1
 #if FAMILY == DIRICHLET || FAMILY == CATEGORICAL
-// Where the parameter is that dominates, as one does, and what is to stand there, to c[0]. c: CHAINS numbers to work with.
+// Returns the place of the parameter that dominates (one does), and writes its element of the
+// diagonal to c[0]. c: CHAINS numbers of scratch memory.
 inline uint find_dominant(__local const real* v, const real all, __local real* c) {
   uint i = 0;
   while (!DOMINATES(v[i], all) && i + 1 < WIDTH) ++i;
@@ -65,10 +72,12 @@ inline uint find_dominant(__local const real* v, const real all, __local real* c
 }
 #endif
 
-// A work-group takes POINTS points: first their values, in local memory, then all elements side by side. Finding an element's row and column
-// takes most instructions. fp32: a work-item finds the first of four and goes on from it, and writes them at once. fp64: elements four apart
-// would share their banks eight times over; places are found once for all points, and kept, where that takes little memory.
-// So on an H200, Dirichlet of 64, fp32 reaches 0.92 of the rate of a copy (0.87 with kept places) and fp64 0.96 (0.87 without).
+// A work-group takes POINTS points: first it computes their values in local memory, then all
+// elements side by side. Finding an element's row and column takes most instructions. fp32: a
+// work-item finds the first of four elements, continues from it, and writes all four at once. fp64:
+// elements four apart would share their banks eight times over; places are found once for all
+// points, and stored if that takes little memory. On an H200, Dirichlet of 64 thus reaches 0.92 of
+// the rate of a copy in fp32 (0.87 with stored places) and 0.96 in fp64 (0.87 without).
 #if REAL64
 #define AT_ONCE 1
 #define STORE_ALL(from, to) *(to) = (from)[0]
@@ -82,10 +91,10 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global
                                                                           const ulong first_out) {
   __local real values[(POINTS + 1) * WIDTH], common[POINTS + 1], chains[POINTS * CHAINS];
 #if FAMILY == DIRICHLET || FAMILY == CATEGORICAL_FREE
-  __local real more_chains[POINTS * CHAINS];  // of the largest, or of what ABOVE leaves
+  __local real more_chains[POINTS * CHAINS];  // chains of the largest, or of the sums of BELOW
 #endif
 #if FAMILY == DIRICHLET || FAMILY == CATEGORICAL
-  __local uint dominant[POINTS];  // which parameter is, or WIDTH
+  __local uint dominant[POINTS];  // index of the dominant parameter; WIDTH: there is none
 #endif
   const uint id = (uint)get_local_id(0);
   const ulong begin = (ulong)get_group_id(0) * POINTS;
@@ -163,7 +172,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global
     __local real* c = chains + p * CHAINS;
     ALONG_TREE(c, ADD)
     const real all = c[0];
-    dominant[p] = DOMINATES(R(1.0), all) ? find_dominant(values + p * WIDTH, all, c) : WIDTH;  // the largest is 1
+    // The largest is 1.
+    dominant[p] = DOMINATES(R(1.0), all) ? find_dominant(values + p * WIDTH, all, c) : WIDTH;
     common[p] = R(1.0) / all;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -189,7 +199,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global
     UNROLL for (uint l = 0; l < AT_ONCE; ++l) {
       some[l] = element(vi, v[j], *c, i == j);
       if (++j == WIDTH) {
-        if (++i == WIDTH) i = 0, v += WIDTH, ++c;  // the next point; after the last, one that is not kept
+        // The next point; the values past the last point are not stored.
+        if (++i == WIDTH) i = 0, v += WIDTH, ++c;
         j = i;
         vi = v[i];
       }
@@ -209,7 +220,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global
 #endif
 }
 #else
-// What all of a point's parameters make together, as above: chains 0 .. 7 in one vector, 8 .. 15 in another.
+// Reduces all of a point's parameters, as above: chains 0 .. 7 in one vector, 8 .. 15 in another.
 #define OF_CHAINS(result, start, together, of, values)                           \
   {                                                                              \
     reals lower = (reals)(start), upper = (reals)(start);                        \
@@ -223,7 +234,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global
     result = together(two.lo, two.hi);                                           \
   }
 
-// Where the parameter is that dominates, and what is to stand there.
+// Finds the place of the parameter that dominates, and its element of the diagonal.
 #define FIND_DOMINANT(place, result, values, all)            \
   {                                                          \
     place = 0;                                               \
@@ -236,7 +247,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global
     result = of_dominant(own, others, all);                  \
   }
 
-// A work-item a point: values in vectors of parameters, then row after row of the matrix in vectors of columns.
+// One work-item per point: it computes values in vectors of parameters, then row after row of the
+// matrix in vectors of columns.
 __kernel void square(__global const real* restrict params, const ulong first, const ulong count, __global real* restrict out,
                      const ulong first_out) {
   const ulong point = get_global_id(0);

@@ -1,8 +1,10 @@
-// Partial Fisher matrices added up along the fixed tree, in fp64: up to 16 blocks or nodes at a time, which is four levels. A node is the
-// upper half of a matrix, row after row. An absent right half leaves the left one as it is.
+// Adds partial Fisher matrices up along the fixed tree, in fp64: up to 16 blocks or nodes at a
+// time, which is four levels. A node is the upper half of a matrix, row after row. If the right
+// half is absent, the left one stays as it is.
 //
-// Given by -D: REAL64 (0, 1: the blocks' type), B (edge of the blocks' tiles), LANES (1: GPUs; 8: CPUs, whose compilers make no vectors of
-// combine_blocks themselves: 32 blocks of 256 columns took them 3.7 ms of one core, as many as their products).
+// Given by -D: REAL64 (0, 1: the blocks' type), B (edge of the blocks' tiles), LANES (1: GPUs; 8:
+// CPUs, whose compilers do not vectorise combine_blocks themselves: 32 blocks of 256 columns took
+// one core 3.7 ms, as long as their products).
 #pragma OPENCL FP_CONTRACT OFF
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #include "fisher_tiles.cl"
@@ -23,7 +25,7 @@ typedef JOIN(double, LANES) doubles;
 #define TAKE(p) JOIN(convert_double, LANES)(JOIN(vload, LANES)(0, p))
 #endif
 
-// v[0] becomes the sum over the tree over the first `count` of v.
+// Adds the first `count` of v up along the tree, to v[0].
 #define ADD_UP(v, count)                                \
   UNROLL for (uint step = 1; step < 16; step *= 2) {    \
     UNROLL for (uint k = 0; k < 16; k += 2 * step) {    \
@@ -31,8 +33,9 @@ typedef JOIN(double, LANES) doubles;
     }                                                   \
   }
 
-// Of the `blocks` blocks from number first_block on that kernels/fisher_gram*.cl left in partials, 2^levels each time into slot first_slot +
-// g * slots of nodes. Work-item (e, g): LANES elements of a block's tiles from number LANES * e on, all of one row. levels is at most 4.
+// Adds up the `blocks` blocks from number first_block on, which kernels/fisher_gram*.cl left in
+// partials: each 2^levels of them into slot first_slot + g * slots of nodes. Work-item (e, g) takes
+// LANES elements of a block's tiles from number LANES * e on, all in one row. levels is at most 4.
 __kernel void combine_blocks(__global const real* restrict partials, const uint tiles, const uint first_block, const uint blocks,
                              const uint levels, const ulong columns, __global double* restrict nodes, const ulong first_slot,
                              const ulong slots) {
@@ -59,8 +62,8 @@ __kernel void combine_blocks(__global const real* restrict partials, const uint 
 #endif
 }
 
-// The `count` (at most 16) nodes in slots first_slot + g * slots + k * child_slots into the first of them, elements `begin` to `end`.
-// Work-item (e, g): element begin + e.
+// Adds the `count` (at most 16) nodes in slots first_slot + g * slots + k * child_slots into the
+// first of them, elements `begin` to `end`. Work-item (e, g) takes element begin + e.
 __kernel void combine_nodes(__global double* restrict nodes, const ulong triangle, const ulong begin, const ulong end,
                             const ulong first_slot, const ulong slots, const ulong child_slots, const uint count) {
   const ulong e = begin + get_global_id(0);
@@ -72,7 +75,7 @@ __kernel void combine_nodes(__global double* restrict nodes, const ulong triangl
   from[0] = v[0];
 }
 
-// The root's elements `begin` to `end`: divided by the number of points.
+// Divides the root's elements `begin` to `end` by the number of points.
 __kernel void divide(__global double* nodes, const ulong begin, const ulong end, const double points) {
   const ulong e = begin + get_global_id(0);
   if (e < end) nodes[e] /= points;

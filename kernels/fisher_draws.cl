@@ -1,5 +1,6 @@
-// Scores of the logistic and the Gaussian model, drawn at a point: what kernels/fisher_models.cl and fisher_models_dmma.cl have in common.
-// For what they are see suites/fisher/points_reference.cpp.
+// Scores of the logistic and the Gaussian model, drawn at a point; shared by
+// kernels/fisher_models.cl and fisher_models_dmma.cl. suites/fisher/points_reference.cpp defines
+// them.
 //
 // Given by -D: LANES (1: GPUs, 8: CPUs), MODEL (1 logistic, 3 Gaussian), DIM.
 #define REAL64 0
@@ -7,21 +8,22 @@
 
 #define LOGISTIC 1
 #define ROW ((DIM + 7) / 8 * 8)  // a score in local memory
-#define CALLS (ROW / 8)          // of philox a score, 8 components each
+#define CALLS (ROW / 8)          // calls of philox per score, 8 components each
 #define TRIANGLE ((ulong)DIM * (DIM + 1) / 2)
-// From local memory to registers.
+// Loads four numbers from local memory to registers.
 #define LOAD4(to, from)                                                           \
   {                                                                               \
     const float4 v = *(const __local float4*)(from);                              \
     (to)[0] = v.s0, (to)[1] = v.s1, (to)[2] = v.s2, (to)[3] = v.s3;               \
   }
 
-// Components 8 * call ... of scores `number`: logistic: the design vector; Gaussian: (z, z^2 - 1) of each coordinate.
+// Makes components 8 * call ... of scores `number`. Logistic: of the design vector; Gaussian: (z,
+// z^2 - 1) of each coordinate.
 inline void make_components(const uints number, const uint call, const ulong point, const uint key0, const uint key1, reals x[8]) {
   uints c[4] = {number, (uints)(call), (uints)((uint)point), (uints)((uint)(point >> 32))};
   philox(c, key0, key1);
 #if MODEL == LOGISTIC
-  // 16 bits each: (k - 2^15 + 1/2) / 2^15, uniform in (-1, 1), as 2 (1 + k / 2^16) - 3 + 2^-16.
+  // Each has 16 bits: (k - 2^15 + 1/2) / 2^15, uniform in (-1, 1), as 2 (1 + k / 2^16) - 3 + 2^-16.
   UNROLL for (uint w = 0; w < 4; ++w) {
     x[2 * w] = fma(one_and((c[w] << 7) & 0x7fff80u), (reals)(2.0f), (reals)(-2.9999847412109375f));
     x[2 * w + 1] = fma(one_and((c[w] >> 9) & 0x7fff80u), (reals)(2.0f), (reals)(-2.9999847412109375f));
@@ -38,8 +40,8 @@ inline void make_components(const uints number, const uint call, const ulong poi
 #endif
 }
 
-// |y - p| for a label y drawn with probability p = 1 / (1 + e^-logit); p and 1 - p are made apart, as the smaller one would lose its
-// digits as 1 less the larger.
+// Returns |y - p| for a label y drawn with probability p = 1 / (1 + e^-logit). p and 1 - p are
+// computed separately, as the smaller one would lose its digits as 1 minus the larger.
 inline reals residual_of(const uints number, const ulong point, const uint key0, const uint key1, const reals logit) {
   uints c[4] = {number, (uints)(0xffffffffu), (uints)((uint)point), (uints)((uint)(point >> 32))};
   philox(c, key0, key1);
@@ -48,7 +50,7 @@ inline reals residual_of(const uints number, const ulong point, const uint key0,
   return u < p ? (logit < 0.0f ? large : small) : p;
 }
 
-// What a sum over all scores is multiplied by; sigma are the parameters at 1, 3, 5 ...
+// Returns the factor of a sum over all scores; sigma are the parameters at 1, 3, 5 ...
 inline float factor(__global const float* params, const uint scores, const uint i, const uint j) {
 #if MODEL == LOGISTIC
   return 1.0f / (float)scores;

@@ -1,22 +1,24 @@
-// Partial Fisher matrices on GPUs: for each block of rows of s, the tiles of s^T s on and above the diagonal, fp32 or fp64. Each
-// element is one chain of fma over the block's rows from +0: the same bits whatever the tile, the slice or the device.
-// kernels/fisher_gram_cpu.cl is the same for CPUs, kernels/fisher_combine.cl adds the blocks up.
+// Partial Fisher matrices on GPUs: for each block of rows of s, the tiles of s^T s on and above the
+// diagonal, fp32 or fp64. Each element is one chain of fma over the block's rows from +0: it has
+// the same bits for every tile, slice and device. kernels/fisher_gram_cpu.cl does the same on CPUs,
+// kernels/fisher_combine.cl adds the blocks up.
 //
-// Given by -D, see suites/fisher/gram_kernels.cpp: B (edge of a tile), and those of gpu_tiles.cl, where k counts rows of s.
+// Given by -D, see suites/fisher/gram_kernels.cpp: B (edge of a tile), and the options of
+// gpu_tiles.cl, where k counts rows of s.
 //
-// Both operands are rows of s, so both are copied in whole vectors: rows of s are aligned to 16 bytes, and what lies between their
-// end and the next row is read but never kept.
+// Both operands are rows of s, so both are copied in whole vectors: rows of s are aligned to 16
+// bytes, and the bytes between their end and the next row are read but never used.
 #pragma OPENCL FP_CONTRACT OFF
 #include "fisher_tiles.cl"
 #include "gpu_tiles.cl"
 
-#define LOADS (BK * B / V / THREADS)  // vectors of an operand that a work-item brings of a stage
+#define LOADS (BK * B / V / THREADS)  // vectors of an operand that a work-item copies per stage
 #define PANEL (BK * B)
 #define STAGE (2 * PANEL)
 
-// A work-group takes tile get_group_id(0) of block get_group_id(1), which has rows first_row + block * block_rows ... of s, but
-// none from end_row on. `stride` elements from row to row; tile t of block b is the t-th of the b-th `tiles` of partials,
-// row-major.
+// A work-group takes tile get_group_id(0) of block get_group_id(1), which has rows first_row +
+// block * block_rows ... of s, up to end_row. `stride`: elements from row to row. Tile t of block b
+// is the t-th of the b-th `tiles` of partials, row-major.
 __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void gram(__global const real* restrict s, const uint stride,
                                                                         const ulong first_row, const ulong end_row,
                                                                         const uint block_rows, const uint columns,
@@ -33,14 +35,14 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void gram(__global
   const uint inner = row0 < end_row ? (uint)min((ulong)block_rows, end_row - row0) : 0;
 
   const uint at = id % (B / V) * V, kb = id / (B / V), rows_at_once = THREADS / (B / V);
-  __global const real* pa = s + (row0 + kb) * stride + (m0 + at);  // what is brought next
+  __global const real* pa = s + (row0 + kb) * stride + (m0 + at);  // what is copied next
   __global const real* pb = s + (row0 + kb) * stride + (n0 + at);
   const ulong between = (ulong)rows_at_once * stride, onward = (ulong)BK * stride;
   const bool a_valid = m0 + at < columns, b_valid = n0 + at < columns;
-  const uint second = diagonal ? 0 : PANEL;  // the operands of a diagonal tile are one
+  const uint second = diagonal ? 0 : PANEL;  // a diagonal tile has one operand
 
 #if ASYNC
-// Past the end it copies nothing: to ask beforehand takes longer.
+// Past the end it copies nothing: testing beforehand takes longer.
 #define LOAD(stage, k0)                                                                                                 \
   {                                                                                                                     \
     UNROLL for (uint i = 0; i < LOADS; ++i) {                                                                           \

@@ -1,13 +1,14 @@
-// Partial Fisher matrices on CPUs: as kernels/fisher_gram.cl, with the same bits. The columns of a tile are packed for a few rows at a
-// time, as rows of s lie pages apart, and summed in vector registers. One work-item a work-group.
+// Partial Fisher matrices on CPUs, with the same bits as kernels/fisher_gram.cl. The columns of a
+// tile are packed for a few rows at a time, as rows of s lie pages apart, and summed in vector
+// registers. One work-item per work-group.
 //
-// Given by -D: REAL64 (0, 1), W (elements of a vector: 4, 8, 16), MR (rows of a register tile: 4, 8), B (edge of a tile, a multiple of MR
-// and 2 W), BK (rows of s packed at a time).
+// Given by -D: REAL64 (0, 1), W (elements of a vector: 4, 8, 16), MR (rows of a register tile: 4,
+// 8), B (edge of a tile, a multiple of MR and 2 W), BK (rows of s packed at a time).
 #pragma OPENCL FP_CONTRACT OFF
 #include "cpu_vectors.cl"
 #include "fisher_tiles.cl"
 
-// Columns first ... first + B - 1 of `rows` rows of s, zeros from `columns` on.
+// Packs columns first ... first + B - 1 of `rows` rows of s, with zeros from `columns` on.
 inline void pack(__global const real* s, const ulong stride, const uint first, const uint columns, const uint rows, __local real* to) {
   if (first + B <= columns) {
     for (uint k = 0; k < rows; ++k) {
@@ -20,7 +21,7 @@ inline void pack(__global const real* s, const ulong stride, const uint first, c
   }
 }
 
-// `rows` more products for the MR x NR sums at `out`, which are there already unless `fresh`.
+// Adds `rows` products to each of the MR x NR sums at `out`, or starts them if `fresh`.
 inline void register_tile(__local const real* a, __local const real* b, const uint rows, const bool fresh, __global real* out) {
   FOR_ROWS(DECLARE)
   if (!fresh) {
@@ -36,7 +37,7 @@ inline void register_tile(__local const real* a, __local const real* b, const ui
   FOR_ROWS(KEEP)
 }
 
-// As in kernels/fisher_gram.cl.
+// The arguments are those of kernels/fisher_gram.cl.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gram(__global const real* restrict s, const uint stride,
                                                                    const ulong first_row, const ulong end_row, const uint block_rows,
                                                                    const uint columns, __global real* restrict partials) {
@@ -53,7 +54,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gram(__global const
     if (!diagonal) pack(from, stride, tile_j * B, columns, rows, packed_b);
     __local const real* b = diagonal ? packed_a : packed_b;
     for (uint n = 0; n < B; n += NR) {
-      const uint end = diagonal ? n + NR : B;  // below the diagonal nothing is wanted
+      const uint end = diagonal ? n + NR : B;  // the part below the diagonal is not needed
       for (uint m = 0; m < end; m += MR) register_tile(packed_a + m, b + n, rows, row == row0, out + m * B + n);
     }
   }

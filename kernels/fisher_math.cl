@@ -1,7 +1,8 @@
-// Functions that give the same bits on every device: fma, +, *, correctly rounded / and sqrt (an option at build time) and integers only,
-// in a fixed order. OpenCL's own exp, log, sin and cos differ between vendors by a few units in the last place.
+// Functions that give the same bits on every device: they use only fma, +, *, correctly rounded /
+// and sqrt (an option at build time) and integers, in a fixed order. OpenCL's own exp, log, sin and
+// cos differ between vendors by a few units in the last place.
 //
-// Given by -D: REAL64 (0, 1), LANES (1: GPUs; 8: vectors of as many for CPUs).
+// Given by -D: REAL64 (0, 1), LANES (1: GPUs; 8: vectors of 8 for CPUs).
 #pragma OPENCL FP_CONTRACT OFF
 #include "unroll.cl"
 
@@ -41,22 +42,24 @@ typedef JOIN(WHOLE, LANES) wholes;
 #define LANE(x, l) (((real*)&(x))[l])
 #endif
 
-union bits {  // of as many numbers as a variable holds
+union bits {  // numbers of a variable as bits
   reals number;
   wholes whole;
 };
 
-// y 2^n of y around 1 and |n| below 220 (fp64: 1450), rounded once as ldexp does, by two factors whose bits are made: ldexp takes branches.
+// Returns y 2^n for y around 1 and |n| below 220 (fp64: 1450), rounded once as ldexp does, by two
+// factors made from their bits: ldexp takes branches.
 inline reals scaled_by(const reals y, const reals n) {
-  // The last bits of the sum of an integer and 1.5 times the power of two that has as many digits are those of the integer.
+  // The last bits of the sum of an integer and 1.5 times 2^DIGITS are those of the integer.
   const union bits none = {.number = (reals)(1.5f * (real)((WHOLE)1 << DIGITS))}, sum = {.number = n + none.number};
   const wholes e = sum.whole - none.whole, first = e >> 1;
   const union bits one = {.whole = (first + BIAS) << DIGITS}, other = {.whole = (e - first + BIAS) << DIGITS};
   return y * one.number * other.number;
 }
 
-// e^x: x = n ln 2 + r, |r| <= ln 2 / 2, and the Taylor series of e^r, whose first term left out is 5e-9 (fp64: 4e-18) of it. ln 2 in two
-// parts, the first short enough that n times it is exact. Beyond +-1000 (+-100) the result is 0 or infinity, as it should be.
+// Returns e^x: x = n ln 2 + r, |r| <= ln 2 / 2, and the Taylor series of e^r, whose first omitted
+// term is 5e-9 (fp64: 4e-18) of it. ln 2 is split into two parts, the first short enough that n
+// times it is exact. Beyond +-150 (fp64: +-1000) the result is 0 or infinity, as it should be.
 inline reals exp_of(const reals given) {
 #if REAL64
   const real most = 1000.0, high = 6.93147180369123816490e-01, low = 1.90821492927058770002e-10;
@@ -87,10 +90,11 @@ inline reals exp_of(const reals given) {
   return given != given ? given : scaled;
 }
 
-// The trigamma function for x > 0, the second derivative of ln Gamma: where x is below `shift`, so many steps of psi1(x) = psi1(x + 1) +
-// 1 / x^2, then the asymptotic series (Abramowitz, Stegun: Handbook of Mathematical Functions, 6.4.6 and 6.4.12), whose first term left
-// out is 2e-8 (fp64: 8e-17) of the sum at worst. The steps are added up as one fraction, whose
-// denominator shares a division with 1 / x: one takes as long as ten sums.
+// Returns the trigamma function for x > 0, the second derivative of ln Gamma. If x is below
+// `shift`, it takes `shift` steps of psi1(x) = psi1(x + 1) + 1 / x^2, then the asymptotic series
+// (Abramowitz, Stegun: Handbook of Mathematical Functions, 6.4.6 and 6.4.12), whose first omitted
+// term is at most 2e-8 (fp64: 8e-17) of the sum. The steps are added up as one fraction, whose
+// denominator shares a division with 1 / x: a division takes as long as ten sums.
 inline reals trigamma(const reals x) {
 #if REAL64
   const real shift = 8.0;
@@ -127,8 +131,8 @@ inline reals trigamma(const reals x) {
   return x < shift ? stepped + tail : tail;
 }
 
-// What follows has the same recurrence and series, B_2k z^(2k+1): FURTHEST is the last coefficient, and FURTHER_IN(next) gives those before
-// it to the macro `next`, the first one last.
+// The functions below use the same recurrence and series, B_2k z^(2k+1): FURTHEST is the last
+// coefficient, and FURTHER_IN(next) gives those before it to the macro `next`, the first one last.
 #if REAL64
 #define FURTHEST (854513.0 / 138.0)
 #define FURTHER_IN(next)                                                                                                           \
@@ -141,8 +145,9 @@ inline reals trigamma(const reals x) {
 #define STEPS 4
 #endif
 
-// psi1(x) - 1 / x for x > 0, which for large x is a small part of both. 1 / x satisfies 1 / x = 1 / (x + 1) + 1 / (x (x + 1)), so that the
-// difference has the recurrence d(x) = d(x + 1) + 1 / (x^2 (x + 1)): nothing cancels. Added up as one fraction, as above.
+// Returns psi1(x) - 1 / x for x > 0, which for large x is a small part of both. 1 / x satisfies 1 /
+// x = 1 / (x + 1) + 1 / (x (x + 1)), so that the difference has the recurrence d(x) = d(x + 1) + 1
+// / (x^2 (x + 1)): nothing cancels. The steps are added up as one fraction, as above.
 inline reals trigamma_less_reciprocal(const reals x) {
   const real shift = (real)(STEPS);
   const reals near = fmin(x, (reals)(shift));
@@ -163,18 +168,22 @@ inline reals trigamma_less_reciprocal(const reals x) {
   return low ? fma(numerator, both, tail) : tail;
 }
 
-// psi1(x) - psi1(x + d) to *less and psi1(x + d) to *last, for 0 <= d <= x and sum = x + d, rounded. The first loses no digits where d is
-// small: all differences are divided by d beforehand, and what is left are sums of positive terms. x from 2^-63 (fp64: 2^-511) on.
+// Computes psi1(x) - psi1(x + d) to *less and psi1(x + d) to *last, for 0 <= d <= x and sum = x +
+// d, rounded, and x from 2^-63 (fp64: 2^-511) on. The difference loses no digits when d is small:
+// all differences are divided by d beforehand, which leaves sums of positive terms.
 // - The first step of the recurrence: 1 / x^2 - 1 / (x + d)^2 = d (x + x + d) / (x (x + d))^2.
-// - The others in pairs, i and n - i of n = STEPS: with v = (x + i) (x + n - i) = x (x + n) + c, c = i (n - i), m = n / 2 and k = m^2 - c,
-//   1 / (x + i)^2 + 1 / (x + n - i)^2 is 2 (v + 2 k) / v^2; and less the same of x + d, with w for v, it is
-//   2 d (x + x + d + n) (v w + 2 k (v + w)) / (v w)^2. The one in the middle is 1 / (x (x + n) + m^2).
-// - Of the series, with p and q the reciprocals of both ends, p - q = d p q, and (f(p) - f(q)) / (p - q) of a polynomial f is a sum by
-//   Horner's scheme.
+// - The other steps in pairs, i and n - i of n = STEPS: with
+//   v = (x + i) (x + n - i) = x (x + n) + c, c = i (n - i), m = n / 2 and k = m^2 - c,
+//   1 / (x + i)^2 + 1 / (x + n - i)^2 is 2 (v + 2 k) / v^2; minus the same for x + d, with w for v,
+//   it is 2 d (x + x + d + n) (v w + 2 k (v + w)) / (v w)^2. The middle one is 1 / (x (x + n) +
+//   m^2).
+// - The series, with p and q the reciprocals of both ends: p - q = d p q, and
+//   (f(p) - f(q)) / (p - q) of a polynomial f is a sum by Horner's scheme.
 inline void trigammas(const reals x, const reals d, const reals sum, reals* less, reals* last) {
   const real n = (real)(STEPS), middle = n * n * R(0.25);
   const wholes low = x < n;
-  // The steps but for the first, as fractions; where there are none, of numbers that do no harm. `squares`: of all x + i and x + d + i.
+  // All steps but the first, as fractions; without steps, of harmless numbers. `squares`: of all x
+  // + i and x + d + i.
   const reals near = low ? x : (reals)(n), near_sum = low ? sum : (reals)(n), v0 = near * (near + n), w0 = near_sum * (near_sum + n);
   reals differences = (reals)(R(0.5)), sums = (reals)(R(0.5)), x_squares = v0 + middle, sum_squares = w0 + middle,
         squares = x_squares * sum_squares;
@@ -187,7 +196,8 @@ inline void trigammas(const reals x, const reals d, const reals sum, reals* less
     sum_squares = sum_squares * ww;
     x_squares = x_squares * vv;
   }
-  // Two divisions: by both ends, or where there are steps by both times all squares, and by x times sum.
+  // Two divisions: by both ends (if there are steps, by both times all squares), and by x times
+  // sum.
   const reals a = low ? x + n : x, b = low ? sum + n : sum, ends = a * b;
   const reals one = R(1.0) / (low ? ends * squares : a), other = R(1.0) / (low ? x * sum : b);
   const reals p = low ? one * (b * squares) : one, q = low ? one * (a * squares) : other, pp = p * p, qq = q * q;
@@ -198,7 +208,9 @@ inline void trigammas(const reals x, const reals d, const reals sum, reals* less
   at_q = fma(at_q, qq, (reals)(c));
   FURTHER_IN(NEXT)
 #undef NEXT
-  // With f the series in p^2: p^3 f(p^2) - q^3 f(q^2) = (p - q) (p^3 (p + q) (f(p^2) - f(q^2)) / (p^2 - q^2) + (p^2 + p q + q^2) f(q^2)).
+  // With the series f in p^2:
+  // p^3 f(p^2) - q^3 f(q^2) = (p - q) (p^3 (p + q) (f(p^2) - f(q^2)) / (p^2 - q^2) + (p^2 + p q +
+  // q^2) f(q^2)).
   const reals pq = p + q;
   const reals inner = fma(pp * p * pq, quotient, fma(fma(p, pq, qq), at_q, R(0.5) * pq)), outer = d * p * q;
   const reals tail = fma(outer, inner, outer), tail_of_sum = fma(at_q, qq * q, qq * R(0.5)) + q;
@@ -209,7 +221,8 @@ inline void trigammas(const reals x, const reals d, const reals sum, reals* less
 }
 
 #if LANES == 1
-// Row i of element e of the upper half of a matrix, row after row; from a square root that may be off a little.
+// Returns the row of element e of the upper half of a matrix, stored row after row. The square root
+// may be slightly off; the loops correct it.
 inline uint triangle_row(const uint e, const uint width) {
   const float side = (float)(2 * width + 1);
   uint i = (uint)max(0.0f, (side - native_sqrt(fma(side, side, -8.0f * (float)e))) * 0.5f);

@@ -1,15 +1,19 @@
-// Fisher matrices at many points of a model, each from scores drawn there: F = (1/S) sum of s s^T, its upper half row after row. Scores are
-// made in local memory a few at a time and never leave it. Each element is one chain of fma over the scores: the same bits on every device.
+// Fisher matrices at many points of a model, each from scores drawn there: F = (1/S) sum of s s^T,
+// its upper half row after row. Scores are made in local memory a few at a time and never leave it.
+// Each element is one chain of fma over the scores: it has the same bits on every device.
 //
-// A matrix falls into tiles of 8 x 8. `units` says which: on CPUs one or two with a block of 8 in common, which fill a vector; from the low
-// byte: the common block, the two others, and whether the second counts. On GPUs one each, the common block and the other: two a work-item
-// read less of local memory, but twice the sums leave room for fewer work-items, and drawing scores needs many to hide its latency.
+// A matrix is cut into tiles of 8 x 8; `units` lists them. On CPUs a unit is one or two tiles with
+// a block of 8 in common, which fill a vector; from the low byte: the common block, the two others,
+// and whether the second counts. On GPUs a unit is one tile: the common block and the other. Two
+// tiles per work-item would read less of local memory, but twice the sums leave room for fewer
+// work-items, and drawing scores needs many to hide its latency.
 //
-// Given by -D: LANES (1: GPUs, 8: CPUs), MODEL (1 logistic, 3 Gaussian), DIM, UNITS, and for GPUs POINTS (matrices of a work-group), CHUNK
-// (scores of each at a time), GROUP (work-items).
+// Given by -D: LANES (1: GPUs, 8: CPUs), MODEL (1 logistic, 3 Gaussian), DIM, UNITS, and for GPUs
+// POINTS (matrices per work-group), CHUNK (scores of each at a time), GROUP (work-items).
 #include "fisher_draws.cl"
 
-// Sums of a tile, `rows` from block `a` down and `b` across, to their places on and above the diagonal.
+// Stores the sum at row r, column c of the tile of blocks `a` (down) and `b` (across), if its place
+// is on or above the diagonal.
 inline void put(__global const float* params, __global float* out, const uint scores, const uint a, const uint b, const float sum,
                 const uint r, const uint c) {
   const uint i = a <= b ? 8 * a + r : 8 * b + c, j = a <= b ? 8 * b + c : 8 * a + r;
@@ -18,14 +22,15 @@ inline void put(__global const float* params, __global float* out, const uint sc
 }
 
 #if LANES == 1
-// A row holds the first halves of all blocks of 8, then the second ones: neighbouring blocks then lie in neighbouring banks. Matrices of up
-// to 32 keep to one half of the banks for each half row: the next matrix begins in the other.
+// A row has the first halves of all blocks of 8, then the second ones: neighbouring blocks then lie
+// in neighbouring banks. Matrices of up to 32 use one half of the banks for each half row: the next
+// matrix begins in the other half.
 #define HALF(b) (4 * (b))
 #define SECOND (ROW / 2)
 #define MATRIX ((CHUNK * ROW + 31) / 32 * 32 + 16)
 
-// A work-group takes POINTS points, UNITS work-items each. Its size is not required by an attribute: NVIDIA's compiler then does not
-// hold itself to the number of registers asked for.
+// A work-group takes POINTS points, with UNITS work-items each. Its size is not required by an
+// attribute: NVIDIA's compiler would then ignore the requested number of registers.
 __kernel void matrices(__global const float* restrict params,
                                                                             const ulong first, const ulong count,
                                                                             __global float* restrict out, const ulong first_out,
@@ -110,7 +115,7 @@ __kernel void matrices(__global const float* restrict params,
 #else
 #define AT_ONCE 64  // scores made at a time; a multiple of LANES
 
-// A work-item a point.
+// One work-item per point.
 __kernel void matrices(__global const float* restrict params, const ulong first, const ulong count, __global float* restrict out,
                        const ulong first_out, const ulong first_number, __global const uint* restrict units, const uint scores,
                        const uint key0, const uint key1) {

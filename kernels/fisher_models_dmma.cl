@@ -1,23 +1,27 @@
-// What kernels/fisher_models.cl computes, for matrices of up to 32, on NVIDIA's fp64 tensor cores (mma.sync, compute capability 9.0). fp32
-// scores are multiplied and summed in fp64, so that results are nearer to the truth and differ from that kernel's in their last bits; and an
-// instruction of 512 products leaves the slots of others to the drawing of scores, which takes as many as the products did.
+// The matrices of kernels/fisher_models.cl, up to 32 wide, on NVIDIA's fp64 tensor cores (mma.sync,
+// compute capability 9.0). fp32 scores are multiplied and summed in fp64, so that results are more
+// exact and differ from that kernel's in their last bits. An instruction of 512 products leaves the
+// issue slots of others to the drawing of scores, which takes as many as the products did.
 //
-// What limits it on an H100: drawing takes as many slots as the products, and no pipe is full; 716 us for logistic models where 560 were
-// asked. Other registers and shapes of tiles were tried (results/fisher.md).
+// Limit on an H100: drawing takes as many slots as the products, and no pipe is full; 716 us for
+// logistic models, where the goal was 560 (results/fisher.md).
 //
-// A work-group of 32 work-items is a matrix, in bands of 16 rows, in tiles of 8 columns. Fragments are those of kernels/matrix_dmma.cl:
-// lane l holds row (or column) l / 4 of a block of 8, of score l % 4. Rows and columns of a block are the same numbers: s = |y - p| x.
+// A work-group of 32 work-items computes a matrix, in bands of 16 rows, in tiles of 8 columns.
+// Fragments are those of kernels/matrix_dmma.cl: lane l has row (or column) l / 4 of a block of 8,
+// of score l % 4. Rows and columns of a block are the same numbers: s = |y - p| x.
 //
 // Given by -D: MODEL, DIM, as in fisher_draws.cl.
 #define LANES 1
 #include "fisher_draws.cl"
 
 #define GROUP 32
-#define CHUNK 32  // scores at a time: as many as there are work-items, each of which draws a label then
+#define CHUNK 32  // scores at a time: one per work-item, which then draws its label
 #define BANDS ((CALLS + 1) / 2)
-#define PITCH ((CALLS | 1) * 8)  // of a score: what is read at once, 4 scores of 8 components, then lies in 32 banks
+// Distance of scores: one read, 4 scores of 8 components, then takes 32 banks.
+#define PITCH ((CALLS | 1) * 8)
 
-// One call of philox: 8 components of a score, to local memory. Returns their part of the logit, where the model has one.
+// Draws 8 components of a score to local memory, with one call of philox. Returns their part of the
+// logit if the model has one.
 inline float draw(__local float* to, __local const float* theta, const uint number, const uint call, const ulong point, const uint scores,
                   const uint key0, const uint key1) {
   float made[8], logit = 0.0f;

@@ -1,8 +1,9 @@
-// Random numbers keyed by place: Philox4x32 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3, SC 2011) of seven
-// rounds, the fewest that pass BigCrush there, and standard normals from them. The same numbers on every device.
+// Random numbers keyed by place: Philox4x32 (Salmon, Moraes, Dror, Shaw: Parallel random numbers:
+// as easy as 1, 2, 3, SC 2011) with seven rounds, the fewest that pass BigCrush there, and standard
+// normals made from them. The numbers are the same on every device.
 #include "fisher_math.cl"
 
-// Four words for each counter and key.
+// Makes four words for each counter and key.
 inline void philox(uints c[4], uint key0, uint key1) {
   UNROLL for (uint round = 0; round < 7; ++round) {
 #if LANES == 1  // one instruction for both halves
@@ -31,13 +32,15 @@ inline void philox(uints c[4], uint key0, uint key1) {
 #define TO_FLOATS(x) JOIN(convert_float, LANES)(x)
 #endif
 
-// 1 + k / 2^23 of k < 2^23, by its bits: converting integers takes a GPU four times as long as arithmetic.
+// Returns 1 + k / 2^23 for k < 2^23, by its bits: converting integers takes a GPU four times as
+// long as arithmetic.
 inline reals one_and(const uints k) { return AS_FLOATS(k | 0x3f800000u); }
 
-// Uniform in [0, 1), a multiple of 2^-23, of a word.
+// Returns a number uniform in [0, 1), a multiple of 2^-23, from a word.
 inline reals uniform_of(const uints word) { return one_and(word >> 9) - 1.0f; }
 
-// ln u of (0, 1]: u = 2^e m with m around 1, and the polynomial of Cephes' logf (Moshier, netlib.org/cephes), good to 1e-7.
+// Returns ln u for u in (0, 1]: u = 2^e m with m around 1, and the polynomial of Cephes' logf
+// (Moshier, netlib.org/cephes), accurate to 1e-7.
 inline reals log_of(const reals u) {
   const ints bits = AS_INTS(u) - 0x3f3504f3;  // sqrt(1/2)
   const ints e = bits >> 23;
@@ -56,11 +59,12 @@ inline reals log_of(const reals u) {
   return fma(TO_FLOATS(e), (reals)(0.693147181f), f + y);
 }
 
-// Two standard normals (Box, Muller: A note on the generation of random normal deviates, 1958): radius from one word, angle from another.
-// The angle is a multiple of a quarter turn, its two highest bits, plus one of (-1/8, 1/8) turn, the 23 after them; sine and cosine there
-// by Cephes' polynomials.
+// Makes two standard normals (Box, Muller: A note on the generation of random normal deviates,
+// 1958): the radius from one word, the angle from another. The angle is a multiple of a quarter
+// turn, its two highest bits, plus one in (-1/8, 1/8) turn, the 23 bits after them; sine and cosine
+// there are Cephes' polynomials.
 inline void normals(const uints radius, const uints angle, reals* z0, reals* z1) {
-  // (k + 1/2) / 2^23: exact, as near 1 the logarithm is as small as what would be rounded off.
+  // (k + 1/2) / 2^23: exact, as near 1 the logarithm is as small as a rounding error would be.
   const reals u = one_and(radius >> 9) - 0.999999940395355f;
   const reals r = sqrt(-2.0f * log_of(u));
   const reals t = (one_and((angle << 2) >> 9) - 1.49999994039536f) * 1.57079633f, square = t * t;

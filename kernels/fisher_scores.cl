@@ -1,11 +1,13 @@
-// Score vectors of regression models from rows of a design matrix: what kernels/fisher_gram.cl then sums up. Row x of a model with classes y
-// stands for CLASSES score vectors sqrt(p_y) (e_y - p) (x) x, whose sum of s s^T is the expectation over y: (diag p - p p^T) (x) x x^T.
-// Logistic: one vector, sqrt(p (1 - p)) x.
+// Makes score vectors of regression models from rows of a design matrix, for kernels/fisher_gram.cl
+// to sum up. Row x of a model with classes y stands for CLASSES score vectors sqrt(p_y) (e_y - p)
+// (x) x, whose sum of s s^T is the expectation over y: (diag p - p p^T) (x) x x^T. Logistic: one
+// vector, sqrt(p (1 - p)) x.
 //
-// Given by -D: REAL64, LANES (1 here), CLASSES (1: logistic), WIDTH (of a row).
+// Given by -D: REAL64, LANES (1 here), CLASSES (1: logistic), WIDTH (elements of a row).
 #include "fisher_math.cl"
 
-// sqrt(p_y) and p of each row: roots and probabilities, CLASSES each a row. Work-item r: row first + r.
+// Computes the factors of each row, CLASSES per row: p, or for CLASSES 1 the root of p (1 - p).
+// Work-item r takes row first + r.
 __kernel void probabilities(__global const real* restrict design, const uint stride, const ulong first, const ulong rows,
                             __global const real* restrict params, __global real* restrict p) {
   const ulong row = get_global_id(0);
@@ -18,7 +20,8 @@ __kernel void probabilities(__global const real* restrict design, const uint str
     p[y] = logit;
   }
 #if CLASSES == 1
-  // p (1 - p) = t / (1 + t)^2 with t = e^-|logit|, where nothing cancels; its root is the one factor.
+  // p (1 - p) = t / (1 + t)^2 with t = e^-|logit|, which avoids cancellation; its root is the one
+  // factor.
   const real t = exp_of(-fabs(p[0]));
   p[0] = sqrt(t) / (R(1.0) + t);
 #else
@@ -29,7 +32,8 @@ __kernel void probabilities(__global const real* restrict design, const uint str
 #endif
 }
 
-// Element `column` of score vector r = begin + get_global_id(1) of `vectors`: that of row first + r / CLASSES and class r % CLASSES.
+// Computes element `column` of score vector r = begin + get_global_id(1) of `vectors`: that of row
+// first + r / CLASSES and class r % CLASSES.
 __kernel void make_scores(__global const real* restrict design, const uint stride, const ulong first, const ulong begin,
                           const ulong vectors, __global const real* restrict p, __global real* restrict scores,
                           const uint score_stride) {
@@ -41,7 +45,7 @@ __kernel void make_scores(__global const real* restrict design, const uint strid
 #if CLASSES == 1
   const real factor = p[row];
 #else
-  // 1 - p_y as the sum of the others: nothing cancels when p_y is near 1.
+  // 1 - p_y is the sum of the others: nothing cancels when p_y is near 1.
   real off = R(0.0);
   for (uint k = 0; k < CLASSES; ++k) off += k == y ? R(0.0) : p[row * CLASSES + k];
   const real factor = sqrt(p[row * CLASSES + y]) * (other == y ? off : -p[row * CLASSES + other]);

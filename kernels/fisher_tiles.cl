@@ -1,5 +1,5 @@
-// Where the tiles of partial Fisher matrices lie: what kernels/fisher_gram.cl, fisher_gram_cpu.cl and fisher_combine.cl have in
-// common.
+// Places of the tiles of partial Fisher matrices; shared by kernels/fisher_gram.cl,
+// fisher_gram_cpu.cl and fisher_combine.cl.
 
 // Tile number t is (i, j), i <= j, column after column: t = j (j + 1) / 2 + i.
 inline uint column_of_tile(const uint t) {

@@ -1,5 +1,6 @@
-// Flags that a kernel raises for kernels of other devices, which run and wait for them (kernels/peer_ptx.cl). Elsewhere than on
-// NVIDIA GPUs, atomics do it, which order memory on the CPUs that this is for, and limits count looks.
+// Flags that a kernel raises for kernels of other devices, which run and wait for them
+// (kernels/peer_ptx.cl). On other devices than NVIDIA GPUs atomics are used, which order memory on
+// the CPUs that this is for, and limits count polls.
 #ifdef NVIDIA
 #include "peer_ptx.cl"
 #else

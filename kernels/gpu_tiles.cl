@@ -1,17 +1,19 @@
-// Register tiles on GPUs: what kernels/matrix.cl, matrix_packed.cl and fisher_gram.cl have in common. A work-item sums TM x TN
-// elements of its work-group's tile in registers.
+// Register tiles on GPUs; shared by kernels/matrix.cl, matrix_packed.cl and fisher_gram.cl. A
+// work-item sums TM x TN elements of its work-group's tile in registers.
 //
-// 32 work-items form 8 x 4, as in Scott Gray's maxas SGEMM (https://github.com/NervanaSystems/maxas/wiki/SGEMM): what they read
-// from local memory for one k are 8 and 4 different vectors, and the rest is broadcast, so that local memory keeps up with the
+// 32 work-items form 8 x 4, as in Scott Gray's maxas SGEMM
+// (https://github.com/NervanaSystems/maxas/wiki/SGEMM): for one k they read 8 and 4 different
+// vectors from local memory, and the rest is broadcast, so that local memory keeps up with the
 // arithmetic.
 //
-// Given by -D: REAL64 (0, 1), or INT32 (1) for 32-bit integers, TM, TN, WM, WN (groups of 32 work-items along rows and columns), and those of stages.cl.
+// Given by -D: REAL64 (0, 1), or INT32 (1) for 32-bit integers, TM, TN, WM, WN (groups of 32
+// work-items along rows and columns), and the options of stages.cl.
 #include "stages.cl"
 
 #if REAL64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 typedef double real;
-typedef double2 vec;  // 16 bytes: what is moved at once
+typedef double2 vec;  // 16 bytes: moved at once
 #define V 2
 #define ZERO 0.0
 #define VECTOR(from) (vec)((from)[0], (from)[1])
@@ -35,13 +37,13 @@ typedef float4 vec;
 #define LM 8  // work-items of a group of 32 along rows and columns
 #define LN 4
 
-// Where a work-item is among the 8 x 4 of its group of 32.
+// Position of a work-item among the 8 x 4 of its group of 32.
 #define DOWN(lane) ((lane) >> 1 & 7)
 #define ACROSS(lane) (((lane) & 1) | ((lane) >> 3 & 2))
 
 #define CLEAR(sum) UNROLL for (uint i = 0; i < TM; ++i) UNROLL for (uint j = 0; j < TN; ++j) sum[i][j] = ZERO;
 
-// A vector from local memory, and from global memory.
+// Load a vector from local memory, and from global memory.
 #define TAKE(to, from)                         \
   {                                            \
     const vec v = *(__local const vec*)(from); \
@@ -54,8 +56,8 @@ typedef float4 vec;
     SPLIT(to, v);                               \
   }
 
-// Adds the products of one k to sum[TM][TN], by way of x[TM] and y[TN]: this work-item's rows begin at `a` in local memory, its
-// columns at `b`.
+// Adds the products of one k to sum[TM][TN], through x[TM] and y[TN]: this work-item's rows begin
+// at `a` in local memory, its columns at `b`.
 #define ADD_PRODUCTS(a, b)                                                                                               \
   {                                                                                                                      \
     UNROLL for (uint i = 0; i < TM; i += V) TAKE(x + i, a + i * LM)                                                      \

@@ -1,22 +1,27 @@
-// One step of a D3Q19 lattice Boltzmann method over planes of a box that is periodic from its first plane to its last. Each cell
-// has 19 populations, which move to the cell beside theirs along one velocity each, meet there and relax: those of a pair of
-// opposite velocities by their sum with one rate and by their difference with another (two relaxation times: Ginzburg, Verhaeghe
-// and d'Humieres, Commun. Comput. Phys. 3, 2008; with equal rates it is BGK). The equilibrium is the incompressible one (He and
-// Luo, J. Stat. Phys. 88, 1997), which divides by nothing; walls reflect half a cell outside (bounce-back). What is stored of a
-// population is what it exceeds its weight by (Skordos, Phys. Rev. E 48, 1993), which leaves it more digits. The order of every sum
-// is written out and nothing is contracted, so that a cell has the same bits whoever computes it.
+// One step of a D3Q19 lattice Boltzmann method over planes of a box that is periodic from its first
+// plane to its last. Each cell has 19 populations, which move to a neighbouring cell along one
+// velocity each, collide there and relax: the two of a pair of opposite velocities by their sum
+// with one rate and by their difference with another (two relaxation times: Ginzburg, Verhaeghe and
+// d'Humieres, Commun. Comput. Phys. 3, 2008; with equal rates it is BGK). The equilibrium is the
+// incompressible one (He and Luo, J. Stat. Phys. 88, 1997), which needs no division; walls reflect
+// half a cell outside (bounce-back). A population is stored minus its weight (Skordos, Phys. Rev. E
+// 48, 1993), which leaves it more digits. The order of every sum is written out and nothing is
+// contracted, so that a cell has the same bits on every device.
 //
-// A plane is 19 arrays of rows, one of each population: those that stay in their plane (0 to 8), those that go to the next one (9
-// to 13), those that go to the one before (14 to 18). So what a plane gives to either side lies in one piece, and 3 planes are all
-// that work-groups side by side touch. A work-item takes a cell: loads first, then arithmetic, then stores. Launches and layouts
-// are explained in suites/lbm/lattice.hpp.
+// A plane is 19 arrays of rows, one per population: those that stay in their plane (0 to 8), those
+// that go to the next one (9 to 13), those that go to the one before (14 to 18). So the data that a
+// plane gives to either side is contiguous, and neighbouring work-groups touch only 3 planes. A
+// work-item takes a cell: loads first, then arithmetic, then stores. suites/lbm/lattice.hpp
+// explains launches and layouts.
 //
-// Each population is read once and written once: 152 bytes a cell. An H200, which copies 4.25 TB/s, can do 28.0 G cells a second by
-// that; the 450 instructions of a cell would let it do 74 G. 40 registers (in place 72, of which 38 are addresses) leave 48 (24)
-// warps, each with 19 loads on their way: 117 (58) KB of an SM, where 23 KB hide what memory takes to answer.
+// Each population is read once and written once: 152 bytes per cell. That limits an H200, which
+// copies 4.25 TB/s, to 28.0 G cells per second; the 450 instructions of a cell would limit it to 74
+// G. 40 registers (in place 72, of which 38 are addresses) leave 48 (24) warps, each with 19 loads
+// under way: 117 (58) KB per SM, where 23 KB hide the latency of memory.
 //
-// Given by -D: WALL_X, WALL_Y: walls along that axis instead of periodic ends. FORCED: the channel's force along x. STREAMING, on
-// NVIDIA GPUs: 1, what is stored is the first to leave their caches, as nobody reads it in this step; 2, what is loaded as well.
+// Given by -D: WALL_X, WALL_Y: walls along that axis instead of periodic ends. FORCED: the
+// channel's force along x. STREAMING, on NVIDIA GPUs: 1, stored data is the first to leave their
+// caches, as it is not read in this step; 2, loaded data as well.
 #pragma OPENCL FP_CONTRACT OFF
 
 #define POPULATIONS 19
@@ -36,7 +41,7 @@ inline float load_from(__global const float* address) {
 #define load_from(address) *(address)
 #endif
 
-// Velocity of population q, and the one opposite to it.
+// Velocity of each population q, and the number of the opposite population.
 #define EACH_POPULATION(DO) \
   DO(0, 0, 0, 0, 0) \
   DO(1, 1, 0, 0, 2) DO(2, -1, 0, 0, 1) DO(3, 0, 1, 0, 4) DO(4, 0, -1, 0, 3) \
@@ -61,11 +66,13 @@ inline float density_of(const float* f) {
   const float uy = ((((((((f[3] - f[4]) + f[5]) - f[6]) - f[7]) + f[8]) + f[12]) - f[13]) - f[17]) + f[18]; \
   const float uz = ((((((((f[9] + f[10]) + f[11]) + f[12]) + f[13]) - f[14]) - f[15]) - f[16]) - f[17]) - f[18];
 
-// How populations a and b, which is opposite to it, of one weight would be at rest in a fluid of that velocity along a.
+// Even and odd parts of the equilibrium of a pair of opposite populations of one weight, in a fluid
+// of velocity `along` along the first.
 #define EVEN(weight, along) ((weight) * (level + 4.5f * ((along) * (along))))
 #define ODD(weight, along) (((weight) * 3.0f) * (along))
 
-// From what has met in a cell to what leaves it. `lift` is what the force adds to a population of weight 1 and velocity +1 along x.
+// Collides the populations that have arrived in a cell. `lift` is what the force adds to a
+// population of weight 1 and velocity +1 along x.
 inline void collide(float* f, float even_rate, float odd_rate, float lift) {
   const float density = density_of(f);
   VELOCITY(f)
@@ -95,7 +102,8 @@ inline void collide(float* f, float even_rate, float odd_rate, float lift) {
   RELAX(13, 18, WEIGHT_OF_EDGE, uz - uy, 0)
 }
 
-// Whether what came along a velocity came from outside the box, and where in a plane it came from.
+// Whether the population of a velocity came from outside the box, and where in a plane it came
+// from.
 #ifdef WALL_X
 #define OUTSIDE_X(cx) ((cx) > 0 ? x == 0 : (cx) < 0 ? x + 1 == nx : false)
 #else
@@ -110,13 +118,14 @@ inline void collide(float* f, float even_rate, float odd_rate, float lift) {
 #define SOURCE(cx, cy) (((cy) > 0 ? south : (cy) < 0 ? north : here) + ((cx) > 0 ? west : (cx) < 0 ? east : x))
 #define SOURCE_PLANE(cz) ((cz) > 0 ? below : (cz) < 0 ? above : own)
 
-// Of a cell: offsets in a plane of its row and those beside it, and of the cells beside it in a row.
+// Offsets in a plane of a cell's row and its neighbours, and of the neighbouring cells in a row.
 #define AROUND \
   const uint plane = ny * stride, here = y * stride, at = here + x; \
   const uint south = (y == 0 ? ny - 1 : y - 1) * stride, north = (y + 1 == ny ? 0 : y + 1) * stride; \
   const uint west = x == 0 ? nx - 1 : x - 1, east = x + 1 == nx ? 0 : x + 1;
 
-// The lid, half a cell beyond the last row, moves along x and drags what it reflects along: `drag` is a sixth of its velocity.
+// The lid, half a cell beyond the last row, moves along x and drags the populations that it
+// reflects: `drag` is a sixth of its velocity.
 #ifdef WALL_Y
 #define DRAG \
   if (y + 1 == ny) { \
@@ -127,8 +136,8 @@ inline void collide(float* f, float even_rate, float odd_rate, float lift) {
 #define DRAG
 #endif
 
-// The planes of a launch are [first, first + get_global_size(2)) of a buffer. Before the first lies plane `before_at` of `before`,
-// after the last `after_at` of `after`.
+// The planes of a launch are [first, first + get_global_size(2)) of a buffer. Plane `before_at` of
+// `before` precedes the first, plane `after_at` of `after` follows the last.
 #define PLANES(CONST) \
   const ulong block = (ulong)POPULATIONS * plane; \
   const uint slot = first + get_global_id(2); \
@@ -136,7 +145,8 @@ inline void collide(float* f, float even_rate, float odd_rate, float lift) {
   CONST float* const below = get_global_id(2) == 0 ? before + before_at * block : own - block; \
   CONST float* const above = get_global_id(2) + 1 == get_global_size(2) ? after + after_at * block : own + block;
 
-// From one lattice to another, both as they leave the cells: population q of a cell lies in that cell. Rows [left, right).
+// Steps from one lattice to another, in both of which population q of a cell, as it leaves the
+// cell, lies in that cell. Rows [left, right).
 __kernel void step_between(__global const float* from, __global const float* before, uint before_at, __global const float* after,
                            uint after_at, __global float* to, uint first, uint left, uint right, uint nx, uint ny, uint stride,
                            float even_rate, float odd_rate, float drag, float lift) {
@@ -157,10 +167,12 @@ __kernel void step_between(__global const float* from, __global const float* bef
 #undef STORE
 }
 
-// In place, by two kinds of steps that take turns (AA pattern: Bailey, Myre, Walsh, Lilja and Saar, ICPP 2009). Each cell reads its
-// populations from 19 places that no other cell reads or writes in the same step, and leaves what goes the opposite way in each.
+// The next two kernels step in place, in turn (AA pattern: Bailey, Myre, Walsh, Lilja and Saar,
+// ICPP 2009). Each cell reads its populations from 19 places that no other cell reads or writes in
+// the same step, and writes each place with the population of the opposite velocity.
 //
-// Here from the cells where they came from, in which they lie in the opposite one's place: afterwards all are where they go to.
+// Reads populations from the cells where they came from, in which each lies in the opposite one's
+// place: afterwards all lie where they go to.
 __kernel void step_across(__global float* from, __global float* before, uint before_at, __global float* after, uint after_at,
                           uint first, uint left, uint right, uint nx, uint ny, uint stride, float even_rate, float odd_rate, float drag,
                           float lift) {
@@ -180,7 +192,8 @@ __kernel void step_across(__global float* from, __global float* before, uint bef
 #undef STORE
 }
 
-// And here from the cell where they have arrived: afterwards they lie in it, each in the opposite one's place.
+// Reads populations from the cell where they have arrived: afterwards they lie in it, each in the
+// opposite one's place.
 __kernel void step_within(__global float* from, uint first, uint left, uint right, uint nx, uint ny, uint stride, float even_rate,
                           float odd_rate, float drag, float lift) {
   const uint x = get_global_id(0), y = left + get_global_id(1), plane = ny * stride;
@@ -197,7 +210,7 @@ __kernel void step_within(__global float* from, uint first, uint left, uint righ
 #undef STORE
 }
 
-// What the populations of a cell are where it is in equilibrium.
+// Sets the populations of a cell in equilibrium.
 inline void rest(float* f, float density, float ux, float uy, float uz) {
   const float level = density - 1.5f * ((ux * ux + uy * uy) + uz * uz);
 #define SET(a, b, weight, along) \
@@ -215,9 +228,10 @@ inline void rest(float* f, float density, float ux, float uy, float uz) {
   SET(13, 18, WEIGHT_OF_EDGE, uz - uy)
 }
 
-// Planes [z, z + get_global_size(2)) of the box, to `first` and those after it: as they leave the cells, `swapped` each in the
-// opposite one's place. Of a cell x, y of plane z the tables have, for x + y and for z, what its velocity and density are made of;
-// or `fields` has them from plane `at_plane` on, as `look` leaves them (tabled 0).
+// Initialises planes [z, z + get_global_size(2)) of the box, in slots from `first` on: populations
+// as they leave the cells, each in the opposite one's place if `swapped`. For a cell x, y of plane
+// z the tables have, by x + y and by z, the parts of its velocity and density; or `fields` has both
+// from plane `at_plane` on, as `look` writes them (tabled 0).
 __kernel void begin(__global float* to, __global const float4* along, __global const float4* across, __global const float4* fields,
                     uint tabled, uint swapped, uint first, uint z, uint at_plane, uint nx, uint ny, uint stride) {
   const uint x = get_global_id(0), y = get_global_id(1), k = get_global_id(2), plane = ny * stride;
@@ -242,9 +256,10 @@ __kernel void begin(__global float* to, __global const float4* along, __global c
   }
 }
 
-// Velocity along x, y and z of cells, and what their density exceeds 1 by, from populations that have left them: 0, each in its own
-// cell; 1, each in the opposite one's place; 2, where step_across leaves them. To plane `at_plane` of `to` and those after it, rows
-// without gaps. `half_force`: a force acts half before a cell's populations meet and half after.
+// Computes velocity along x, y and z of cells, and their density minus 1, from populations that
+// have left them: 0, each in its own cell; 1, each in the opposite one's place; 2, where
+// step_across leaves them. Writes to the planes from `at_plane` of `to` on, rows without gaps.
+// `half_force`: a force acts half before the collision of a cell and half after.
 __kernel void look(__global const float* from, __global const float* before, uint before_at, __global const float* after, uint after_at,
                    __global float4* to, uint layout, uint first, uint at_plane, uint left, uint right, uint nx, uint ny, uint stride,
                    float half_force) {
@@ -267,8 +282,9 @@ __kernel void look(__global const float* from, __global const float* before, uin
   cell->w = density_of(f);
 }
 
-// What step_across left for a plane of another device, five populations from `first_population` on: to where they belong in it.
-// What walls of that plane reflected lies there already, and stays.
+// Moves what step_across left for a plane of another device, five populations from
+// `first_population` on, to their places in it. Populations that walls of that plane reflected are
+// there already, and stay.
 __kernel void take_crossed(__global const float* landed, __global float* to, uint landed_at, uint first_population, uint slot, uint nx,
                            uint ny, uint stride) {
   const uint x = get_global_id(0), y = get_global_id(1);
@@ -282,8 +298,8 @@ __kernel void take_crossed(__global const float* landed, __global float* to, uin
 #undef TAKE
 }
 
-// Some populations, a bit of `which` each, of rows [left, right) of the planes from `first` on: into one piece of `packed`, or out
-// of it. A work-item a place in a plane.
+// Copies some populations, a bit of `which` each, of rows [left, right) of the planes from `first`
+// on, into one piece of `packed`; unpack copies them out of it. One work-item per place in a plane.
 __kernel void pack(__global const float* from, __global float* packed, ulong packed_at, uint which, uint first, uint left, uint right,
                    uint nx, uint ny, uint stride) {
   const uint x = get_global_id(0), y = get_global_id(1), rows = right - left, plane = ny * stride;

@@ -1,14 +1,16 @@
-// C = alpha A B + beta C on GPUs, row-major, fp32 or fp64, by register tiles. Each element of C is one chain of fma over k = 0, 1,
-// ... from +0, then alpha and beta: the same bits whatever the tile, the slice or the device. kernels/matrix_cpu.cl is the same for
-// CPUs, kernels/matrix_dmma.cl for fp64 tensor cores.
+// C = alpha A B + beta C on GPUs, row-major, fp32 or fp64, by register tiles. Each element of C is
+// one chain of fma over k = 0, 1, ... from +0, then alpha and beta: it has the same bits for every
+// tile, slice and device. kernels/matrix_cpu.cl does the same on CPUs, kernels/matrix_dmma.cl on
+// fp64 tensor cores.
 //
-// Given by -D, see suites/matrix/kernels.cpp: those of row_tiles.cl.
+// Given by -D, see suites/matrix/kernels.cpp: the options of row_tiles.cl.
 #pragma OPENCL FP_CONTRACT OFF
 #define EMPTY ZERO
 #include "row_tiles.cl"
 
-// A work-group a tile: one of `tiles`, (tile row << 16 | tile column) of all of C. Row row0 of C is row 0 of the buffers a
-// and c, column column0 is column 0 of b and c; c_in, the C on the right, has the place of c and is read where beta is not 0.
+// A work-group computes a tile: one of `tiles`, (tile row << 16 | tile column) of all of C. Row
+// row0 of C is row 0 of the buffers a and c, column column0 is column 0 of b and c; c_in, the C on
+// the right, is laid out like c and read only if beta is not 0.
 __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multiply(
     __global const real* restrict a, __global const real* restrict b, __global const real* restrict c_in, __global real* restrict c,
     __global const uint* restrict tiles, const uint first, const uint items, const uint each, const uint rows,

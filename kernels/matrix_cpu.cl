@@ -1,27 +1,30 @@
-// C = alpha A B + beta C on CPUs, row-major, fp32 or fp64: both operands are packed into panels that are read front to back, then tiles
-// of C are summed in vector registers. Each element is the chain of fma of kernels/matrix.cl, so the bits are those of GPUs. One work-item
-// a work-group.
+// C = alpha A B + beta C on CPUs, row-major, fp32 or fp64: both operands are packed into panels
+// that are read front to back, then tiles of C are summed in vector registers. Each element is the
+// chain of fma of kernels/matrix.cl, so the bits are those of GPUs. One work-item per work-group.
 //
-// Given by -D: REAL64 (0, 1), W (elements of a vector: 4, 8, 16), MR (rows of a register tile: 4, 8), BM, BN (the tile of a work-group;
-// multiples of MR and 2 W), BK (k summed before the next columns are: a panel of B then stays in the first cache).
+// Given by -D: REAL64 (0, 1), W (elements of a vector: 4, 8, 16), MR (rows of a register tile: 4,
+// 8), BM, BN (the tile of a work-group; multiples of MR and 2 W), BK (k summed before the next
+// columns are: a panel of B then stays in the first cache).
 #pragma OPENCL FP_CONTRACT OFF
 #include "cpu_panels.cl"
 #include "matrix_place.cl"
 
-// alpha and beta, when all k are summed.
+// Applies alpha and beta after all k are summed.
 inline vec finish(const vec sum, const real alpha, const real beta, __global const real* c_in) {
   if (beta == 0) return alpha * sum;
   return fma((vec)(alpha), sum, (vec)(beta) * VLOAD(0, c_in));
 }
 
-// Up to MR x NR elements of C, at the edge: where their vectors do not fit. `out` has NR a row.
+// Stores up to MR x NR elements of C at the edge, where whole vectors do not fit. `out` has NR per
+// row.
 inline void put_edge(const real* out, __global real* c, const ulong ldc, const uint rows, const uint columns) {
   for (uint i = 0; i < rows; ++i) {
     for (uint j = 0; j < columns; ++j) c[i * ldc + j] = out[i * NR + j];
   }
 }
 
-// k from begin to end for MR x NR elements of C, whose sums so far lie in c itself unless begin is 0.
+// Sums k from begin to end for MR x NR elements of C, whose sums so far lie in c itself unless
+// begin is 0.
 inline void register_tile(__global const real* restrict a, __global const real* restrict b, __global const real* c_in,
                           __global real* c, const uint begin, const uint end, const uint inner, const ulong ldc, const uint rows,
                           const uint columns, const real alpha, const real beta) {
@@ -40,7 +43,8 @@ inline void register_tile(__global const real* restrict a, __global const real* 
       FOR_ROWS(TAKE_EDGE)
     }
   }
-  // Pointers, not indices of 32 bits: those cost an instruction of address arithmetic for every load (PoCL 3.1, LLVM 15).
+  // Pointers are used, as indices of 32 bits cost an instruction of address arithmetic for every
+  // load (PoCL 3.1, LLVM 15).
   a += (ulong)begin * MR;
   b += (ulong)begin * NR;
   __global const real* const last = a + (ulong)(end - begin) * MR;
@@ -74,7 +78,8 @@ inline void register_tile(__global const real* restrict a, __global const real* 
   put_edge(edge, c, ldc, min(rows, (uint)MR), min(columns, (uint)NR));
 }
 
-// A work-group a tile, as in kernels/matrix.cl; a and b are packed, row row0 and column column0 being the first of panel 0.
+// One work-group per tile, as in kernels/matrix.cl; a and b are packed, and row row0 and column
+// column0 are the first of panel 0.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void matrix_multiply(
     __global const real* restrict a, __global const real* restrict b, __global const real* c_in, __global real* c,
     __global const uint* restrict tiles, const uint first, const uint items, const uint each,

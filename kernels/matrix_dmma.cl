@@ -1,17 +1,19 @@
-// C = alpha A B + beta C in fp64 on NVIDIA tensor cores (mma.sync, compute capability 9.0 and up), with cp.async. The result is
-// that of kernels/matrix.cl, bit for bit, where the tensor cores add along k one after the other, which suites/matrix/trial.cpp
-// tries out before this kernel is taken. The kernel itself, and what is given by -D, are in matrix_fragments.cl.
+// C = alpha A B + beta C in fp64 on NVIDIA tensor cores (mma.sync, compute capability 9.0 and up),
+// with cp.async. The result is that of kernels/matrix.cl, bit for bit, if the tensor cores add
+// along k one after the other, which suites/matrix/trial.cpp tests before this kernel is used. The
+// kernel itself, and what is given by -D, are in matrix_fragments.cl.
 //
-// Fragments are laid out as the PTX manual says for mma.m16n8k4 with .f64: lane l holds of A rows l / 4 and l / 4 + 8 at k = l % 4,
-// of B column l / 4 at the same k.
+// The layout of fragments is that of mma.m16n8k4 with .f64 in the PTX manual: lane l has rows l / 4
+// and l / 4 + 8 of A at k = l % 4, and column l / 4 of B at the same k.
 #pragma OPENCL FP_CONTRACT OFF
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 typedef double real;
 #define BK 8
 #define STAGE (BK * (BM + BN))
 
-// Where an element lies in local memory: rows of 8 k, rows of BN columns. Pairs (16 bytes) are exchanged so that the 16 work-items
-// that read at once (4 rows or columns at 4 k) meet 16 different pairs of banks.
+// Place of an element in local memory: rows of 8 k, rows of BN columns. Pairs (16 bytes) are
+// exchanged so that the 16 work-items that read at once (4 rows or columns at 4 k) use 16 different
+// pairs of banks.
 #define PLACE_A(m, k) ((m) * BK + ((k) ^ (((m) >> 1 & 1) << 2)))
 #define PLACE_B(k, n) ((k) * BN + ((n) ^ (((k) & 3) << 2)))
 #define AT_A(stage, m, k) (memory + (stage) * STAGE + PLACE_A(m, k))
@@ -33,8 +35,9 @@ typedef double real;
         : "+d"(sum[i][j][0]), "+d"(sum[i][j][1]), "+d"(sum[i][j][2]), "+d"(sum[i][j][3])                               \
         : "d"(x[s][i][0]), "d"(x[s][i][1]), "d"(y[s][j]));
 
-// One half of a stage's k is read from local memory while the other is multiplied. After the barrier within the loop the next stage
-// is there for all, and all are done reading this one, which is filled again.
+// One half of a stage's k is read from local memory while the other is multiplied. After the
+// barrier within the loop the next stage has arrived for all work-items, and all have read this
+// one, which is filled again.
 #define SUM_PRODUCTS                                                   \
   double x[2][FM][2], y[2][FN];                                        \
   UNROLL for (uint s = 0; s < STAGES - 1; ++s) {                       \

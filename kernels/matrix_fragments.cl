@@ -1,14 +1,18 @@
-// Products on NVIDIA tensor cores: what kernels/matrix_dmma.cl and matrix_tf32.cl have in common, which is the kernel but for its
-// products. The arguments, and what they mean, are those of matrix_multiply in kernels/matrix.cl.
+// Kernel of products on NVIDIA tensor cores; shared by kernels/matrix_dmma.cl and matrix_tf32.cl,
+// which define the products. The arguments, and what they mean, are those of matrix_multiply in
+// kernels/matrix.cl.
 //
-// Given by -D: BM, BN (the work-group's tile), WM, WN (groups of 32 work-items along rows and columns), STAGES (in local memory),
-// VA, VB (elements that may be moved at once along rows of A, and of B and C).
+// Given by -D: BM, BN (the work-group's tile), WM, WN (groups of 32 work-items along rows and
+// columns), STAGES (in local memory), VA, VB (elements that may be moved at once along rows of A,
+// and of B and C).
 //
-// Defined by the file that includes this one: real, BK (k of a stage), STAGE (elements of one), AT_A(stage, m, k) and
-// AT_B(stage, k, n) (where an element lies in `memory`), and SUM_PRODUCTS, which adds the products of all k to `sum`.
+// Defined by the file that includes this one: real, BK (k of a stage), STAGE (elements of a stage),
+// AT_A(stage, m, k) and AT_B(stage, k, n) (where an element lies in `memory`), and SUM_PRODUCTS,
+// which adds the products of all k to `sum`.
 //
-// Of its first fragments a work-item holds row my_m of A and column my_n of B at k = my_k, and others as the instruction lays them
-// out. Of C, lane l holds rows l / 4 and l / 4 + 8 at columns l % 4 * 2 and + 1, as the PTX manual says of both instructions.
+// In its first fragments a work-item has row my_m of A and column my_n of B at k = my_k, and others
+// as the layout of the instruction says. In C, lane l has rows l / 4 and l / 4 + 8 at columns l % 4
+// * 2 and + 1, as the PTX manual says for both instructions.
 #define ASYNC 1
 #include "stages.cl"
 #include "matrix_place.cl"

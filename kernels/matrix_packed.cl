@@ -1,13 +1,14 @@
-// C = alpha A B + beta C in fp32 or fp64 for large products on NVIDIA GPUs, with cp.async. The arguments, and what they mean, are
-// those of matrix_multiply in kernels/matrix.cl, and so is every bit of the result; but a is packed by pack_rows, and rows of B and
-// C are multiples of 16 bytes.
+// C = alpha A B + beta C in fp32 or fp64 for large products on NVIDIA GPUs, with cp.async. The
+// arguments, and what they mean, are those of matrix_multiply in kernels/matrix.cl, and so is every
+// bit of the result; but a is packed by pack_rows, and rows of B and C are multiples of 16 bytes.
 //
-// Given by -D: BM, BN (the work-group's tile), and those of gpu_tiles.cl but ASYNC.
+// Given by -D: BM, BN (the work-group's tile), and the options of gpu_tiles.cl except ASYNC.
 #pragma OPENCL FP_CONTRACT OFF
 #define EMPTY ZERO
 #define PACKED_INNER inner
 #define KS 1
-// To and fro, so that one value of x or y is the one of the fma before: it need not be read from its register again.
+// Columns run back and forth, so that one value of x or y is that of the fma before and need not be
+// read from its register again.
 #define FRO(i, j) ((i) & 1 ? TN - 1 - (j) : (j))
 #define MULTIPLY(set)                                                          \
   UNROLL for (uint i = 0; i < TM; ++i) UNROLL for (uint j = 0; j < TN; ++j)    \

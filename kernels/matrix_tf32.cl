@@ -1,26 +1,31 @@
-// C = alpha A B + beta C of fp32 operands on NVIDIA tensor cores (mma.sync, compute capability 8.0 and up), with cp.async: an
-// emulation. Each operand is the sum of two TF32 numbers of 11 bits, and of the four products the three larger ones are added:
-// about 21 bits of each product are kept, where fp32 keeps 24. So the bits are not those of kernels/matrix.cl, and suites/matrix
-// calls this a precision of its own, 3xtf32. The kernel itself, and what is given by -D, are in matrix_fragments.cl.
+// C = alpha A B + beta C of fp32 operands on NVIDIA tensor cores (mma.sync, compute capability 8.0
+// and up), with cp.async: an emulation. Each operand is the sum of two TF32 numbers of 11 bits, and
+// the three larger of the four products are added: about 21 bits of each product are kept, where
+// fp32 keeps 24. So the bits are not those of kernels/matrix.cl, and suites/matrix calls this a
+// precision of its own, 3xtf32. The kernel itself, and what is given by -D, are in
+// matrix_fragments.cl.
 //
-// Tensor cores cut off what does not fit their sums, always towards zero, so that errors would add up with k (Ootomo, Yokota:
-// Recovering single precision accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance, 2022). So only
-// BK of k are summed by them, from 0, and added to the sum so far in fp32, rounded.
+// Tensor cores truncate their sums, always towards zero, so that errors would add up with k
+// (Ootomo, Yokota: Recovering single precision accuracy from Tensor Cores while surpassing the FP32
+// theoretical peak performance, 2022). So they sum only BK of k, from 0, and the result is added to
+// the sum so far in fp32, rounded.
 //
-// Fragments are laid out as the PTX manual says for mma.m16n8k8 with .tf32: lane l holds of A rows l / 4 and l / 4 + 8 at
-// k = l % 4 and + 4, of B column l / 4 at the same k.
+// The layout of fragments is that of mma.m16n8k8 with .tf32 in the PTX manual: lane l has rows l /
+// 4 and l / 4 + 8 of A at k = l % 4 and + 4, and column l / 4 of B at the same k.
 #pragma OPENCL FP_CONTRACT OFF
 typedef float real;
 #define BK 16
-// Rows in local memory are longer than they hold, so that the 32 that read at once (8 rows or columns at 4 k) meet 32 banks.
+// Rows in local memory are padded, so that the 32 work-items that read at once (8 rows or columns
+// at 4 k) use 32 banks.
 #define LDA (BK + 4)
 #define LDB (BN + 8)
 #define STAGE (BM * LDA + BK * LDB)
 #define AT_A(stage, m, k) (memory + (stage) * STAGE + (m) * LDA + (k))
 #define AT_B(stage, k, n) (memory + (stage) * STAGE + BM * LDA + (k) * LDB + (n))
 
-// x as a TF32 number, rounded to nearest, and what that leaves, of which tensor cores read the upper 19 bits.
-// cvt.rna.tf32 does the same and knows infinities, in 4 instructions each; with this one they become NaN.
+// Splits x into a TF32 number, rounded to nearest, and the remainder, of which tensor cores read
+// the upper 19 bits. cvt.rna.tf32 does the same and handles infinities, in 4 instructions each;
+// with this one they become NaN.
 #define SPLIT(x, large, small)                                 \
   {                                                            \
     const float whole = (x);                                   \

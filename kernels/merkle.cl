@@ -1,19 +1,23 @@
-// SHA-256 Merkle trees: many nodes down to few, several levels a launch. An odd node at the end of a level is promoted
-// unchanged. OpenCL C 1.2. The host decides what each launch reduces (suites/merkle/passes.hpp).
+// SHA-256 Merkle trees: reduces many nodes to few, several levels per launch. An odd node at the
+// end of a level is promoted unchanged. OpenCL C 1.2. The host decides what each launch reduces
+// (suites/merkle/passes.hpp).
 //
-// What limits it on an H100: 2^26 leaves reach 85 % of the rate of integer instructions, after seven mixes of additions and multiply-adds;
-// 2^20 and fewer the latency of their levels, 4.3 us each, as a hash is 128 rounds that wait for each other (results/README.md).
+// Limits on an H100: with 2^26 leaves, the rate of integer instructions, of which 85 % are reached;
+// with 2^20 and fewer, the latency of their levels, 4.3 us each, as a hash is 128 rounds that wait
+// for each other (results/README.md).
 //
 // -D options:
-//   LANES    nodes a work-item hashes at once: 1 (GPUs) or 16 (CPUs: uint16 vectors, one work-item a work-group)
-//   RFC6962  0: node = H(l || r), the leaves are the bottom level; 1: leaf = H(0x00 || d), node = H(0x01 || l || r)
+//   LANES    nodes that a work-item hashes at once: 1 (GPUs) or 16 (CPUs: uint16 vectors,
+//            one work-item per work-group)
+//   RFC6962  0: node = H(l || r), the leaves are the bottom level; 1: leaf = H(0x00 || d),
+//            node = H(0x01 || l || r)
 //   SHORT_LEAF  with RFC 6962 leaf hashes to compute: the last leaf may have fewer than 32 bytes
 //   UNROLL   how many of the four 16-round steps of a compression are unrolled
 //   MULTIPLY_ADDS  most additions run as multiply-adds, see ROUND
 //
-// Kernel argument `one` is 1. A digest is 8 native words. A row is one digest after another; leaves are rows of big-endian
-// bytes; with 16 lanes a block is 16 digests transposed (word w of digest i at w * 16 + i): what lies between two passes, so
-// that only leaves need a transpose.
+// Kernel argument `one` is 1. A digest is 8 native words. A row is one digest after another; leaves
+// are rows of big-endian bytes. With 16 lanes, a block is 16 digests transposed (word w of digest i
+// at w * 16 + i): the format between two passes, so that only leaves need a transpose.
 
 #if LANES == 16
 typedef uint16 word;
@@ -24,16 +28,17 @@ typedef uint word;
 #define HASH_LEAVES 2u  // RFC 6962 leaf hashes are still to be computed
 #define IN_BLOCKS 4u    // 16 lanes: the input is blocks, not rows
 #define OUT_BLOCKS 8u   // 16 lanes: the output is blocks, not rows
-#define TASKS 16u       // work-item (work-group in reduce_group) g reduces task g, (first, count), to row out_first + g
+#define TASKS 16u       // work-item or group g reduces task g, (first, count), to row out_first + g
 #define COVERED 32u     // reduce_group: some rows are nodes of a higher level already
 #include "merkle_sha256.cl"
 
 uint nodes_at(uint count, uint level) { return (count + (1u << level) - 1) >> level; }
 
-// Levels from this many nodes to one; the copy of a single node counts as one.
+// Returns the number of levels from this many nodes to one; the copy of a single node counts as
+// one.
 uint levels_above(uint count) { return 32 - clz(max(count, 2u) - 1); }
 
-// Big-endian bytes <-> native words: OpenCL devices are little-endian.
+// Converts between big-endian bytes and native words: OpenCL devices are little-endian.
 #if LANES == 1
 word swap_bytes(word x) { return as_uint(as_uchar4(x).wzyx); }  // one instruction on GPUs
 #else
@@ -41,8 +46,9 @@ word swap_bytes(word x) { return bitselect(rotate(x, (word)24), rotate(x, (word)
 #endif
 #if LANES == 16
 
-// Interleaving the first half of the 16 rows with the second is a rotation of the 8 bits (row, column) of an index; four of them
-// swap row and column. 64 two-source permutes for 16 nodes; a version with gathers reached 28.8 M nodes/s on 2 cores, this 46.7.
+// Interleaving the first half of the 16 rows with the second is a rotation of the 8 bits (row,
+// column) of an index; four rotations swap row and column. 64 two-source permutes for 16 nodes
+// reach 46.7 M nodes/s on 2 cores, gathers reached 28.8.
 uint16 interleave(uint8 x, uint8 y) {
   uint16 r;
   r.even = x;
@@ -63,7 +69,7 @@ void transpose(word* r) {
   }
 }
 
-// The 16 pairs of neighbours among the 32 nodes of x and y.
+// Splits the 32 nodes of x and y into 16 pairs of neighbours.
 void split_pairs(word* left, word* right, const word* x, const word* y) {
 #pragma unroll
   for (uint i = 0; i < 8; ++i) {
@@ -72,8 +78,8 @@ void split_pairs(word* left, word* right, const word* x, const word* y) {
   }
 }
 
-// Pairs 16 p .. 16 p + 15 of `count` nodes. Pairs past the end repeat the last one; the partner of an odd last node is whatever
-// follows it (buffers are padded to whole pairs).
+// Loads pairs 16 p .. 16 p + 15 of `count` nodes. Pairs past the end repeat the last one; the
+// partner of an odd last node is whatever follows it (buffers are padded to whole pairs).
 void load_pairs(word* left, word* right, __global const uint* in, uint p, uint count, uint flags) {
   if (flags & IN_BLOCKS) {
     __global const uint* x = in + (ulong)p * 256;
@@ -105,7 +111,7 @@ uint16 only_lane(uint lane) {
   return as_uint16(lanes == (uint16)lane);
 }
 
-// `value` in this lane, 0 in the others; such a lane there may not be.
+// Returns `value` in this lane, 0 in the others; the lane need not exist.
 word in_lane(uint value, uint lane) { return only_lane(lane) & (word)value; }
 
 void promote(word* s, const word* left, uint lane) {
@@ -164,16 +170,18 @@ void store(__global uint* out, const word* s, ulong first, uint n, uint flags) {
 #define REDUCE_ATTRIBUTES
 #define STACK 3
 #endif
-// A task: its first of `count` rows, and how many they are. One that was damaged on its way stays within the rows, so that what
-// is wrong is the result.
+// Takes a task: its first of `count` rows, and how many they are. A damaged task stays within the
+// rows, so that it only makes the result wrong.
 #define TAKE_TASK(first, nodes, task, count)               \
   {                                                        \
     first = min((ulong)task.x, count - 1);                 \
     nodes = (uint)clamp((ulong)task.y, 1ul, min(count - first, 1024ul)); \
   }
-// Work-item g reduces LANES << levels nodes to LANES, from node g * (LANES << levels) of the `count` after node in_first on; the
-// last may have fewer, and of a leaf that is the very last one `unused_bits` are not used. 1 <= levels <= STACK. Depth first: vectors of LANES nodes, one digest a level in private memory. With
-// TASKS (16 lanes only): up to 1024 rows to one.
+// Work-item g reduces LANES << levels nodes to LANES, from node g * (LANES << levels) of the
+// `count` after node in_first on. The last work-item may have fewer nodes, and `unused_bits` of the
+// very last leaf are not used. 1 <= levels <= STACK. The order is depth first: vectors of LANES
+// nodes, one digest per level in private memory. With TASKS (16 lanes only): up to 1024 rows to
+// one.
 __kernel REDUCE_ATTRIBUTES void reduce(__global const uint* in, __global uint* out, __global const uint2* tasks, ulong in_first,
                                        ulong count, ulong out_first, uint levels, uint flags, uint one, uint unused_bits) {
   const ulong group = get_global_id(0);
@@ -196,7 +204,7 @@ __kernel REDUCE_ATTRIBUTES void reduce(__global const uint* in, __global uint* o
     if (j * LANES < nodes_at(nodes, 1)) load_pairs(left, right, in, p, nodes, flags);
     for (uint level = 1;; ++level) {
       const uint below = nodes_at(nodes, level - 1), here = nodes_at(nodes, level);
-      if (j * LANES < here) {  // else nothing but lanes past the end
+      if (j * LANES < here) {  // otherwise all lanes are past the end
         const bool odd = (below & 1) && here - 1 - j * LANES < LANES;
         word unused_left = 0, unused_right = 0;
 #ifdef SHORT_LEAF
@@ -232,9 +240,10 @@ __kernel REDUCE_ATTRIBUTES void reduce(__global const uint* in, __global uint* o
 }
 
 #if LANES == 1
-// Work-group g reduces up to 1 << levels rows to one, in local memory (half as many digests as there are rows): rows g << levels
-// on of the `count` rows, or task g. COVERED: `in` holds the pieces of one tree of `count` rows; after the rows comes, for each,
-// the level of the node that lies there, or a high one inside such a node.
+// Work-group g reduces up to 1 << levels rows to one, in local memory (half as many digests as
+// there are rows): rows g << levels on of the `count` rows, or task g. COVERED: `in` has the pieces
+// of one tree of `count` rows; after the rows comes, per row, the level of the node that lies
+// there, or a high one inside such a node.
 __kernel void reduce_group(__global const uint* in, __global uint* out, __global const uint2* tasks, ulong count, ulong out_first,
                            uint levels, uint flags, uint one, __local uint4* digests) {
   const uint lane = get_local_id(0), lanes = get_local_size(0);
@@ -251,7 +260,8 @@ __kernel void reduce_group(__global const uint* in, __global uint* out, __global
   word left[8], right[8], s[8];
   for (uint level = 1; level <= all_levels; ++level) {
     const uint below = nodes_at(nodes, level - 1), here = nodes_at(nodes, level);
-    // Node i overwrites what nodes before it have read: all of a step read before any of it writes.
+    // Node i overwrites what nodes before it have read: all work-items of a step read before any of
+    // them writes.
     for (uint base = 0; base < here; base += lanes) {
       const uint i = base + lane;
       const bool pair = 2 * i + 1 < below && !((flags & COVERED) && covered[(ulong)i << level] >= level);

@@ -1,4 +1,5 @@
-// SHA-256 of 64 bytes, and of the nodes of a Merkle tree, LANES at once; included by merkle.cl, whose options and types it uses.
+// SHA-256 of 64 bytes, and of the nodes of a Merkle tree, LANES at once; included by merkle.cl,
+// whose options and types it uses.
 
 __constant uint K[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01,
@@ -9,7 +10,8 @@ __constant uint K[64] = {
     0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
     0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-// K plus the message schedule of the second block of a 64-byte message: 0x80, zeros, the length 512 bits. A constant.
+// K plus the message schedule of the second block of a 64-byte message (0x80, zeros, the length of
+// 512 bits), which is constant.
 __constant uint K_PADDING[64] = {
     0xc28a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01,
     0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf374, 0x649b69c1, 0xf0fe4786, 0x0fe1edc6, 0x240cf254,
@@ -25,17 +27,20 @@ __constant uint K_PADDING[64] = {
 #define SMALL_SIGMA0(x) (ROTR(x, 7) ^ ROTR(x, 18) ^ ((x) >> 3))
 #define SMALL_SIGMA1(x) (ROTR(x, 17) ^ ROTR(x, 19) ^ ((x) >> 10))
 #if LANES == 16
-// On AVX-512, PoCL 3.1 (LLVM 14) turns the `or` of a bitselect into an addition and CHOOSE into three instructions. So written it is one,
-// and a ^ b of a round is b ^ c of the next: 24.3 M nodes/s a core instead of 22.7.
+// On AVX-512, PoCL 3.1 (LLVM 14) turns the `or` of a bitselect into an addition and CHOOSE into
+// three instructions. In this form it is one, and a ^ b of a round is b ^ c of the next: 24.3 M
+// nodes/s per core instead of 22.7.
 #define CHOOSE(e, f, g) ((g) ^ ((e) & ((f) ^ (g))))
 #define MAJORITY(a, b, c) ((b) ^ (((a) ^ (b)) & ((b) ^ (c))))
 #else
 #define CHOOSE(e, f, g) bitselect((g), (f), (e))
 #define MAJORITY(a, b, c) bitselect((a), (b), (a) ^ (c))
 #endif
-// NVIDIA's Hopper has one pipe for shifts, logic and additions, 64 lanes a clock and SM, and beside it one for multiplications. So
-// additions go there as x * one + y, with `one` a kernel argument that no compiler can see through: 8.59 G nodes/s on an H200 (2^24
-// leaves) instead of 7.65. The sum h + K + w + choose stays: its two instructions of three operands would be four multiplications.
+// NVIDIA's Hopper has one pipe for shifts, logic and additions, 64 lanes per clock and SM, and
+// another for multiplications. So additions are moved to the latter as x * one + y, with `one` a
+// kernel argument that the compiler cannot know: 8.59 G nodes/s on an H200 (2^24 leaves) instead of
+// 7.65. The sum h + K + w + choose stays: its two instructions of three operands would become four
+// multiplications.
 #ifdef MULTIPLY_ADDS
 #define ADD(x, y) ((x) * one + (y))
 #else
@@ -65,7 +70,7 @@ void initial_state(word* s) {
   s[4] = 0x510e527f, s[5] = 0x9b05688c, s[6] = 0x1f83d9ab, s[7] = 0x5be0cd19;
 }
 
-// FIPS 180-4, 6.2.2. Overwrites w.
+// The compression function of FIPS 180-4, 6.2.2. Overwrites w.
 #define KW_FIRST(i) (K[i] + w[i])
 #define KW_LATER(i) \
   (K[base + (i)] +  \
@@ -80,7 +85,7 @@ void compress(word* s, word* w, uint one) {
   ADD_STATE
 }
 
-// The second block of a 64-byte message.
+// Compresses the second block of a 64-byte message.
 #define KW_PADDING(i) (K_PADDING[base + (i)])
 void compress_padding(word* s, uint one) {
   LOAD_STATE
@@ -92,7 +97,7 @@ void compress_padding(word* s, uint one) {
 }
 
 #if RFC6962
-// prefix || d, as far as one block goes: the digest shifted by a byte.
+// Makes prefix || d, as far as one block goes: the digest shifted by a byte.
 void shifted_block(word* w, uint prefix, const word* d) {
   w[0] = (d[0] >> 8) | prefix;
 #pragma unroll
@@ -100,10 +105,11 @@ void shifted_block(word* w, uint prefix, const word* d) {
   w[8] = d[7] << 24;
 }
 #endif
-// s = the node above left and right; `lone`: there is no right, s = left. With RFC 6962 and `hash_leaves`, left and right are
-// leaves, and become leaf hashes first. Of their 256 bits so many at the end may be unused (whole bytes): there is 0x80 and zeros then,
-// as the padding of SHA-256 begins. One instance of compress() for up to four blocks: a kernel is compiled in a fraction of the
-// time, and stays in the caches.
+// Computes s, the node above left and right; `lone`: there is no right, and s = left. With RFC 6962
+// and `hash_leaves`, left and right are leaves, and become leaf hashes first. A number of bits at
+// the end of their 256 may be unused (whole bytes): 0x80 and zeros are there then, as the padding
+// of SHA-256 begins. One instance of compress() serves up to four blocks: a kernel compiles in a
+// fraction of the time, and stays in the caches.
 void hash_pair(word* s, word* left, word* right, bool hash_leaves, bool lone, word unused_left, word unused_right, uint one) {
   word w[16];
   if (lone && !hash_leaves) {

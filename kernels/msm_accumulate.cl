@@ -1,24 +1,27 @@
-// From sorted lists of points to buckets: the mixed additions of an MSM, nearly all of its work, and the few full additions for
-// buckets that were too long for one work-item. The host and msm_sort.cl decide what is summed where; they count buckets from
-// the slice's first, `first_bucket` of the device's. OpenCL C 1.2.
+// Sums sorted lists of points into buckets: the mixed additions of an MSM, nearly all of its work,
+// and the few full additions for buckets that were too long for one work-item. The host and
+// msm_sort.cl decide what is summed where. They count buckets from the slice's first, which is
+// `first_bucket` of the device's. OpenCL C 1.2.
 //
-// What limits 2^24 terms of BLS12-381 on an H100, 92 ms where 86 were asked: multiplications, at 72 % of what their pipe gives where
-// nothing else is at work; of 2^16 the 31 additions into the fullest bucket, 167 us one after another (results/msm.md).
+// Limits on an H100: for 2^24 terms of BLS12-381 (92 ms, where the goal was 86) multiplications, at
+// 72 % of the rate that their pipe reaches alone; for 2^16 the 31 additions into the fullest
+// bucket, 167 us one after another (results/msm.md).
 #include "msm_bounds.cl"
 #include "msm_curve.cl"
 
-#define NEGATE 0x80000000u   // of an entry: subtract the point
-#define PARTIAL 0x80000000u  // of a task: the sum goes to partials, not to a bucket
+#define NEGATE 0x80000000u   // flag of an entry: subtract the point
+#define PARTIAL 0x80000000u  // flag of a task: the sum goes to partials, not to a bucket
 
-// Makes `count` sums infinity: only ZZ is read of those.
+// Sets `count` sums to infinity; only ZZ of those is ever read.
 __kernel void clear_sums(__global uint4* sums, uint count) {
   const uint i = (uint)get_global_id(0);
   if (i < count) fp_store(sums + (ulong)i * SUM_QUADS + 2 * FP_QUADS, fp_zero());
 }
 
-// Task t = (first entry, entries, target): a work-item adds the points of its entries. A bucket's sum goes on from what it holds.
-// Tasks come longest first, so the work-items of a wavefront have equal work. plan[0] is the number of tasks. There are `count`
-// points, most_buckets buckets, and at most most_entries entries, in tasks of at most `limit`.
+// Task t = (first entry, entries, target): a work-item adds the points of its entries, in a bucket
+// to the sum that it has already. Tasks come longest first, so the work-items of a wavefront have
+// equal work. plan[0] is the number of tasks. There are `count` points, most_buckets buckets, and
+// at most most_entries entries, in tasks of at most `limit`.
 __kernel void accumulate(__global const uint4* points, ulong first_point, uint count, __global const uint* entries, uint most_entries,
                          uint limit, __global const uint4* tasks, __global const uint* plan, __global uint4* buckets,
                          ulong first_bucket, uint most_buckets, __global uint4* partials) {
@@ -35,15 +38,16 @@ __kernel void accumulate(__global const uint4* points, ulong first_point, uint c
     const uint entry = entries[task.x + i];
     if (!IN_BOUNDS(entry & ~NEGATE, count)) continue;
     Affine point = load_affine(points, first_point + (entry & ~NEGATE));
-    // An unreduced 0 - y is 2p - y; of a blank y, and so of infinity, 0.
+    // An unreduced 0 - y is 2p - y; for a blank y, and so for infinity, it is 0.
     if (entry & NEGATE) point.y = fp_sub(fp_zero(), point.y);
     sum = madd(sum, point);
   }
   store_sum(partial ? partials : buckets, target, sum);
 }
 
-// Long bucket l = (bucket, first partial, partials): a work-group adds its partials to the bucket. plan[1] is the number of long
-// buckets; groups take turns. `shared` holds a sum per work-item. Counts as in `accumulate`.
+// Long bucket l = (bucket, first partial, partials): a work-group adds its partials to the bucket.
+// plan[1] is the number of long buckets; groups take them in turn. `shared` has a sum per
+// work-item. most_entries and the other limits are those of `accumulate`.
 __kernel void combine(__global const uint4* longs, __global const uint* plan, __global const uint4* partials, uint most_entries,
                       uint limit, __global uint4* buckets, ulong first_bucket, uint most_buckets, __local uint4* shared) {
   const uint me = (uint)get_local_id(0), size = (uint)get_local_size(0);
@@ -55,7 +59,8 @@ __kernel void combine(__global const uint4* longs, __global const uint* plan, __
     Sum sum = infinity();
     if (me == 0) sum = load_sum(buckets, first_bucket + task.x);
     const uint rounds = (task.z + size - 1) / size;
-    // One addition in the code: first own partials in turn, then those of the other half, halving each time.
+    // The code has one addition: it first adds the work-item's own partials in turn, then those of
+    // the other half, halving each time.
     uint half_size = size;
     for (uint round = 0; half_size > 1 || round < rounds; ++round) {
       Sum other = infinity();

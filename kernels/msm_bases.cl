@@ -1,12 +1,14 @@
-// What set-up makes: the points of a seeded problem, which are known multiples of the generator, and the table of multiples of all
-// points by which windows share their buckets. OpenCL C 1.2.
+// Data made at set-up: the points of a seeded problem, which are known multiples of the generator,
+// and the table of multiples of all points that lets windows share their buckets. OpenCL C 1.2.
 #include "msm_curve.cl"
 
-// 1 / a by Fermat: a^(p - 2). Every work-item has the same exponent, and so the same way.
+// Returns 1 / a by Fermat: a^(p - 2). Every work-item has the same exponent, and so takes the same
+// branches.
 PART Fp fp_inverse(Fp a) {
   Fp r = fp_one();
   for (int i = LIMBS - 1; i >= 0; --i) {
-    const uint word = MODULUS[i] - (i == 0 ? 2 : 0);  // no borrow: neither modulus has a lowest word below 2
+    // No borrow: neither modulus has a lowest word below 2.
+    const uint word = MODULUS[i] - (i == 0 ? 2 : 0);
     for (int bit = 31; bit >= 0; --bit) {
       r = fp_sqr(r);
       if (word >> bit & 1) r = fp_mul(r, a);
@@ -15,10 +17,11 @@ PART Fp fp_inverse(Fp a) {
   return r;
 }
 
-// Work-item b makes points b * block to b * block + block - 1 of `count`: starts[b] + row[j], affine, with one inversion for all
-// the differences of x (Montgomery's trick: the products up to each are kept where its x will be). That start and row are never
-// equal, opposite or infinity but for row[0] is a matter of their logarithms, which are random: it fails with probability 2^-220,
-// and the sum would then not verify.
+// Work-item b makes points b * block to b * block + block - 1 of `count`: starts[b] + row[j],
+// affine, with one inversion for all the differences of x (Montgomery's trick: the product up to
+// each is stored where its x will be). Start and row are never equal, opposite or infinity, except
+// for row[0], as their logarithms are random: it fails with probability 2^-220, and the sum would
+// then not verify.
 __kernel void make_points(__global const uint4* starts, __global const uint4* row, uint block, ulong count,
                           __global uint4* points) {
   const ulong first = (ulong)get_global_id(0) * block;
@@ -45,11 +48,13 @@ __kernel void make_points(__global const uint4* starts, __global const uint4* ro
   fp_store(points + FP_QUADS, start.y);
 }
 
-#define BLOCK 8  // BLOCK of suites/msm/bases.cpp: points that share an inversion, whose sums fit a work-item's own memory
+// BLOCK of suites/msm/bases.cpp: points that share an inversion; their sums fit private memory.
+#define BLOCK 8
 
-// Row `row` of a table of `count` points a row: those of the row before, doubled `times` times; affine, by one inversion for all of a
-// block (Montgomery's trick; 1 / ZZ is (ZZ / ZZZ)^2, as ZZ^3 = ZZZ^2). No multiple by a power of two of a point is infinity but that
-// of infinity: the orders of these curves are odd.
+// Makes row `row` of a table with `count` points per row: the points of the row before, doubled
+// `times` times; affine, by one inversion for all of a block (Montgomery's trick; 1 / ZZ is (ZZ /
+// ZZZ)^2, as ZZ^3 = ZZZ^2). No multiple by a power of two of a point is infinity, except that of
+// infinity: the orders of these curves are odd.
 __kernel void make_multiples(__global uint4* points, ulong count, uint row, uint times) {
   const ulong first = (ulong)get_global_id(0) * BLOCK;
   if (first >= count) return;

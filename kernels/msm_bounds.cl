@@ -1,12 +1,14 @@
-// Indices that kernels of an MSM leave one another in device memory. A fault of memory may damage them there. On a CPU device a kernel
-// is part of its process, which would end with it: each such index is checked, and what is out of bounds is left out, so that the
-// result is wrong and the verification says so. On a GPU its driver watches over what is read and written.
+// Bounds checks of indices that kernels of an MSM leave one another in device memory, where a
+// memory fault may damage them. On a CPU device a kernel is part of the process, which a bad index
+// could end. So each index is checked there, and what is out of bounds is skipped: the result is
+// wrong, and the verification reports it. On a GPU the driver checks accesses.
 #ifdef MSM_ROLLED
 #define IN_BOUNDS(index, size) ((index) < (size))
 #else
 #define IN_BOUNDS(index, size) true
 #endif
 
-// Of `entries` sorted entries: buckets longer than `limit`, and the partial sums of what they are cut into.
+// Largest numbers, among `entries` sorted entries, of buckets longer than `limit` and of the
+// partial sums that they are cut into.
 #define MOST_LONGS(entries, limit) ((entries) / (limit))
 #define MOST_PARTIALS(entries, limit) (2 * MOST_LONGS(entries, limit))

@@ -1,10 +1,13 @@
-// Points of y^2 = x^3 + b (a = 0) over the field of msm_field.cl. Included by the kernels that add points; holds no kernel.
+// Points of y^2 = x^3 + b (a = 0) over the field of msm_field.cl. Included by the kernels that add
+// points; has no kernel.
 //
-// A sum is kept as X, Y, ZZ, ZZZ with x = X / ZZ, y = Y / ZZZ, ZZ^3 = ZZZ^2 ("XYZZ": formulas madd-2008-s, add-2008-s, mdbl-2008-s-1,
-// dbl-2008-s-1 of the Explicit-Formulas Database, hyperelliptic.org/EFD). Infinity is ZZ = 0, always written as blank limbs. An
-// affine point in memory is x, y; infinity is both blank, which is not a point of a curve with b != 0.
+// A sum is stored as X, Y, ZZ, ZZZ with x = X / ZZ, y = Y / ZZZ, ZZ^3 = ZZZ^2 ("XYZZ": formulas
+// madd-2008-s, add-2008-s, mdbl-2008-s-1, dbl-2008-s-1 of the Explicit-Formulas Database,
+// hyperelliptic.org/EFD). Infinity is ZZ = 0, always written as blank limbs. An affine point in
+// memory is x, y; infinity is both blank, which is not a point of a curve with b != 0.
 //
-// All special cases are here: either operand infinity, equal points (doubled), opposite points (infinity).
+// All special cases are handled here: either operand infinity, equal points (doubled), opposite
+// points (infinity).
 #include "msm_field.cl"
 
 typedef struct {
@@ -75,8 +78,9 @@ PART Affine load_affine(__global const uint4* points, ulong i) {
   return r;
 }
 
-// Twice (x, y) scaled by zz, zzz, neither infinity nor of order two (there is none: b is not a cube's negative on these curves).
-// 6M + 3S with zz = zzz = 1 it would be 4M + 3S: too rare to matter.
+// Doubles (x, y) scaled by zz, zzz, which is neither infinity nor of order two (there is no such
+// point: b is not a cube's negative on these curves). 6M + 3S; with zz = zzz = 1 it would be 4M +
+// 3S: too rare to matter.
 CALLED Sum doubled(Sum a) {
   const Fp u = fp_add(a.y, a.y);
   const Fp v = fp_sqr(u);
@@ -92,8 +96,9 @@ CALLED Sum doubled(Sum a) {
   return r;
 }
 
-// What madd and add share: u, s are the second point's x and y over the common denominators, those of the result are the common
-// ones times the difference's square and cube.
+// The part that madd and add share. u, s are the second point's x and y over the common
+// denominators; the denominators of the result are the common ones times the difference's square
+// and cube.
 CALLED Sum chord(Sum a, Fp u, Fp s, Fp zz, Fp zzz) {
   const Fp p = fp_sub(u, a.x);
   const Fp r = fp_sub(s, a.y);
@@ -106,7 +111,7 @@ CALLED Sum chord(Sum a, Fp u, Fp s, Fp zz, Fp zzz) {
     sum.zzz = zzz;
     return doubled(sum);
   }
-  // y last: then fewest values are alive during its two products.
+  // y comes last: then the fewest values are alive during its two products.
   const Fp pp = fp_sqr(p);
   const Fp q = fp_mul(a.x, pp);
   sum.zz = fp_mul(zz, pp);

@@ -1,12 +1,13 @@
-// Arithmetic in the base field of a curve: 32-bit limbs, least significant first, Montgomery form with R = 2^(32 LIMBS). Included
-// by the other msm_*.cl files; holds no kernel.
+// Arithmetic in the base field of a curve: 32-bit limbs, least significant first, Montgomery form
+// with R = 2^(32 LIMBS). Included by the other msm_*.cl files; has no kernel.
 //
-// Values are kept below 2p, not below p: both moduli leave spare bits (254 of 256, 381 of 384), so that a product of two such values
-// is below 2p again without a final subtraction (4p^2/R + p < 2p), and a sum of two fits the limbs. Zero is therefore 0 or p.
+// Values are kept below 2p, not below p: both moduli leave spare bits (254 of 256, 381 of 384), so
+// that a product of two such values is below 2p again without a final subtraction (4p^2/R + p <
+// 2p), and a sum of two fits the limbs. Zero is therefore 0 or p.
 //
-// -D options: LIMBS; P0.. (the modulus p, one 32-bit word each), D0.. (2p), U0.. (R mod p, which is one); P_INVERSE (-1/p mod 2^32);
-// MSM_PTX: NVIDIA's carry chains instead of 64-bit C; MSM_ROLLED: loops stay loops and
-// products calls (CPUs: compile time).
+// -D options: LIMBS; P0.. (the modulus p, one 32-bit word each), D0.. (2p), U0.. (R mod p, which is
+// one); P_INVERSE (-1/p mod 2^32); MSM_PTX: NVIDIA's carry chains instead of 64-bit C; MSM_ROLLED:
+// loops stay loops and products stay calls (CPUs: compile time).
 
 #if LIMBS == 8
 #define LIST_P P0, P1, P2, P3, P4, P5, P6, P7
@@ -27,7 +28,7 @@
 #define UNROLL _Pragma("unroll")
 #define CALLED PART
 #endif
-// Part of its caller: where a value is passed in memory instead of registers, all is lost.
+// Always inlined: a value that is passed in memory instead of registers costs too much.
 #define PART static inline __attribute__((always_inline))
 
 typedef struct {
@@ -39,7 +40,8 @@ __constant uint TWICE_MODULUS[LIMBS] = {LIST_D};
 __constant uint ONE[LIMBS] = {LIST_U};
 
 #ifdef MSM_PTX
-// Limbs as separate operands; a carry lives only inside one asm statement, since nothing keeps it between two.
+// Limbs are separate operands; a carry lives only inside one asm statement, since nothing preserves
+// it between two.
 #define IO2(x) "+r"((x)[0]), "+r"((x)[1])
 #define IO4(x) IO2(x), IO2((x) + 2)
 #define IO6(x) IO4(x), IO2((x) + 4)
@@ -54,7 +56,7 @@ __constant uint ONE[LIMBS] = {LIST_U};
 #define EVEN5(y) EVEN4(y), "r"((y)[8])
 #define EVEN6(y) EVEN5(y), "r"((y)[10])
 
-// x += y over all limbs; the sum fits.
+// Adds y to x over all limbs; the sum fits.
 PART void add_limbs(uint* x, const uint* y) {
 #if LIMBS == 8
   __asm__("add.cc.u32 %0,%0,%8;addc.cc.u32 %1,%1,%9;addc.cc.u32 %2,%2,%10;addc.cc.u32 %3,%3,%11;"
@@ -70,7 +72,7 @@ PART void add_limbs(uint* x, const uint* y) {
 #endif
 }
 
-// x -= y; returns all ones if that borrowed, else 0.
+// Subtracts y from x; returns all ones if that borrowed, else 0.
 PART uint subtract_limbs(uint* x, const uint* y) {
   uint borrow;
 #if LIMBS == 8
@@ -108,7 +110,7 @@ PART uint subtract_limbs(uint* x, const uint* y) {
 }
 #endif
 
-// Of a value below 4p.
+// Returns a value below 4p reduced to below 2p.
 PART Fp fp_once_reduced(Fp a) {
   const uint twice[LIMBS] = {LIST_D};
   const Fp b = a;
@@ -118,10 +120,11 @@ PART Fp fp_once_reduced(Fp a) {
 }
 
 #ifdef MSM_PTX
-// The products of y[0], y[2], .. (`pairs` of them) with m, each 64 bits wide on a pair of limbs of x: x += that, the carry goes to
-// *top. Of a mad.lo.cc and a madc.hi.cc with the same factors the assembler makes one wide multiply-add.
+// Adds the products of y[0], y[2], .. (`pairs` of them) with m, each 64 bits wide, to pairs of
+// limbs of x; the carry goes to *top. The assembler merges a mad.lo.cc and a madc.hi.cc with the
+// same factors into one wide multiply-add.
 PART void chain(uint* x, const uint* y, uint m, uint* top, int pairs) {
-  switch (pairs) {  // known when this is compiled
+  switch (pairs) {  // known at compile time
     case 1:
       __asm__("mad.lo.cc.u32 %0,%3,%4,%0;madc.hi.cc.u32 %1,%3,%4,%1;addc.u32 %2,%2,0;"
               : IO2(x), "+r"(*top)
@@ -166,7 +169,8 @@ PART void chain(uint* x, const uint* y, uint m, uint* top, int pairs) {
   }
 }
 
-// The same with all pairs, after moving x down by two limbs; the limb that x[1] becomes goes to *low, which is one below x.
+// Does the same with all pairs, after moving x down by two limbs; the limb that x[1] becomes goes
+// to *low, which is one below x.
 PART void chain_shifted(uint* x, const uint* y, uint m, uint* low) {
   const uint one_below = x[1];
 #if LIMBS == 8
@@ -185,23 +189,24 @@ PART void chain_shifted(uint* x, const uint* y, uint m, uint* low) {
 #endif
 }
 
-// Sums of products are kept in two rows: those of even limbs of one factor in `low`, those of odd limbs in `high`, which is one limb
-// further up. Dividing by 2^32 swaps the two, and what is left of the former lower row moves down two limbs.
+// Sums of products are kept in two rows: those of even limbs of one factor in `low`, those of odd
+// limbs in `high`, which is one limb further up. Dividing by 2^32 swaps the two, and the rest of
+// the former lower row moves down two limbs.
 
-// += y * m.
+// Adds y * m.
 PART void add_row(uint* low, uint* high, const uint* y, uint m) {
   uint unused = 0;
   chain(high, y + 1, m, &unused, LIMBS / 2);
   chain(low, y, m, high + LIMBS - 1, LIMBS / 2);
 }
 
-// The rows swapped, then += y * m.
+// Swaps the rows, then adds y * m.
 PART void add_row_shifted(uint* low, uint* high, const uint* y, uint m) {
   chain_shifted(high, y + 1, m, low);
   chain(low, y, m, high + LIMBS - 1, LIMBS / 2);
 }
 
-// What is left when low[0] is 0: divided by 2^32 once more.
+// Returns the sum of the rows, divided by 2^32 once more, when low[0] is 0.
 PART Fp joined(const uint* low, const uint* high) {
   Fp r;
   UNROLL for (int i = 0; i < LIMBS - 1; ++i) r.v[i] = low[i + 1];
@@ -210,7 +215,7 @@ PART Fp joined(const uint* low, const uint* high) {
   return r;
 }
 
-// Montgomery product.
+// Returns the Montgomery product.
 PART Fp fp_mul(Fp a, Fp b) {
   uint rows[2][LIMBS];
   const uint p[LIMBS] = {LIST_P};
@@ -228,7 +233,8 @@ PART Fp fp_mul(Fp a, Fp b) {
   return joined(rows[1], rows[0]);
 }
 
-// a b + c d with one reduction, below 8 p^2 / R + p: below 2p for 381 bits of 384, but 2.6 p for 254 of 256.
+// Returns a b + c d with one reduction, below 8 p^2 / R + p: below 2p for 381 bits of 384, but 2.6
+// p for 254 of 256.
 PART Fp fp_mul_add(Fp a, Fp b, Fp c, Fp d) {
   uint rows[2][LIMBS];
   const uint p[LIMBS] = {LIST_P};
@@ -251,8 +257,9 @@ PART Fp fp_mul_add(Fp a, Fp b, Fp c, Fp d) {
 #endif
 }
 
-// Montgomery square: in row i, a_i times a_i and twice the limbs above it; those below were counted twice in their own rows. That
-// row adds nothing to limb 0 from i = 1 on, so it can be reduced first, and the shift is the reduction's.
+// Returns the Montgomery square: row i has a_i times a_i and twice the limbs above it; those below
+// were counted twice in their own rows. That row adds nothing to limb 0 from i = 1 on, so it can be
+// reduced first, and the shift is the reduction's.
 PART Fp fp_sqr(Fp a) {
   uint rows[2][LIMBS], twice[LIMBS], unused = 0;
   const uint p[LIMBS] = {LIST_P};
@@ -274,8 +281,9 @@ PART Fp fp_sqr(Fp a) {
   return joined(rows[1], rows[0]);
 }
 #else
-// Montgomery product: multiply and reduce a limb at a time (CIOS: Koc, Acar, Kaliski, Analyzing and comparing Montgomery
-// multiplication algorithms, 1996). Every x * y + z + w below fits 64 bits; the running sum stays below 3p, so it needs no limb more.
+// Returns the Montgomery product: multiplies and reduces a limb at a time (CIOS: Koc, Acar,
+// Kaliski, Analyzing and comparing Montgomery multiplication algorithms, 1996). Every x * y + z + w
+// below fits 64 bits; the running sum stays below 3p, so it needs no additional limb.
 CALLED Fp fp_mul(Fp a, Fp b) {
   Fp r;
   UNROLL for (int i = 0; i < LIMBS; ++i) r.v[i] = 0;
@@ -295,7 +303,7 @@ CALLED Fp fp_mul(Fp a, Fp b) {
 
 PART Fp fp_sqr(Fp a) { return fp_mul(a, a); }
 
-// a b + c d.
+// Returns a b + c d.
 PART Fp fp_mul_add(Fp a, Fp b, Fp c, Fp d) {
   a = fp_mul(a, b);
   c = fp_mul(c, d);
@@ -321,7 +329,8 @@ PART Fp fp_add(Fp a, Fp b) {
   return fp_once_reduced(a);
 }
 
-// 2p - a: below 2p unless a is 0 by all limbs; what it is multiplied with next does not mind.
+// Returns 2p - a: below 2p unless all limbs of a are 0; the multiplication that follows allows for
+// that.
 PART Fp fp_negated(Fp a) {
   Fp r;
   const uint twice[LIMBS] = {LIST_D};
@@ -338,7 +347,7 @@ PART Fp fp_sub(Fp a, Fp b) {
   return a;
 }
 
-// Are all limbs 0? Enough where a value is 0 by assignment or not at all.
+// Returns whether all limbs are 0, which suffices if a value is 0 only by assignment.
 PART bool fp_is_blank(Fp a) {
   uint any = 0;
   UNROLL for (int i = 0; i < LIMBS; ++i) any |= a.v[i];
@@ -354,7 +363,8 @@ PART bool fp_is_zero(Fp a) {
   return any == 0 || other == 0;
 }
 
-// Memory holds values limb after limb; moved as uint4, since LIMBS is a multiple of four and buffers are aligned.
+// Values lie limb after limb in memory; they are moved as uint4, since LIMBS is a multiple of four
+// and buffers are aligned.
 PART Fp fp_load(__global const uint4* from) {
   Fp r;
   UNROLL for (int i = 0; i < LIMBS / 4; ++i) {

@@ -1,8 +1,9 @@
-// What the other msm_*.cl files rely on, for the host to compare with its own answers before anything is measured: compilers have
-// miscompiled such integer code. OpenCL C 1.2.
+// Operations that the other msm_*.cl files rely on. The host compares them with its own results
+// before anything is measured: compilers have miscompiled such integer code. OpenCL C 1.2.
 #include "msm_curve.cl"
 
-// Work-item i: values 2 i and 2 i + 1 of `in` (below 2p) to their product, the first one's square, their sum and difference.
+// Work-item i takes values 2 i and 2 i + 1 of `in` (below 2p), and stores their product, the first
+// one's square, their sum and difference.
 __kernel void test_field(__global const uint4* in, __global uint4* out) {
   const ulong i = get_global_id(0);
   const Fp a = fp_load(in + 2 * i * FP_QUADS), b = fp_load(in + (2 * i + 1) * FP_QUADS);
@@ -13,7 +14,7 @@ __kernel void test_field(__global const uint4* in, __global uint4* out) {
   fp_store(out + 3 * FP_QUADS, fp_sub(a, b));
 }
 
-// Work-item i: affine points 4 i to 4 i + 3 to (first + second) + (third + fourth).
+// Work-item i takes affine points 4 i to 4 i + 3, and stores (first + second) + (third + fourth).
 __kernel void test_points(__global const uint4* in, __global uint4* out) {
   const ulong i = get_global_id(0);
   Sum sums[2];

@@ -1,15 +1,16 @@
-// Which points go into which bucket: signed digits of the scalars, a counting sort of the points by bucket, and the list of tasks
-// for msm_accumulate.cl, longest first. Integers only. OpenCL C 1.2.
+// Sorts points into buckets: signed digits of the scalars, a counting sort of the points by bucket,
+// and the list of tasks for msm_accumulate.cl, longest first. Integers only. OpenCL C 1.2.
 //
-// What limits 2^22 terms with a table of multiples on an H100, 12.4 ms where 11 were asked: entries of all windows at once are written
-// too far apart, 150 ps each instead of 55. Passes of 2^24 entries instead of 2^25 took 12.8 (results/msm.md).
+// Limit for 2^22 terms with a table of multiples on an H100 (12.4 ms, where the goal was 11):
+// entries of all windows at once are written too far apart, 150 ps each instead of 55
+// (results/msm.md).
 //
-// A scalar s is cut into windows of c bits from below, then of c - 1; a digit above 2^(c-1) becomes negative and carries one up, so
-// that a window has 2^(c-1) buckets, of which narrow ones use half: bucket k holds the points whose digit is k + 1, or -(k + 1) and
-// then negated.
+// A scalar s is cut into windows of c bits from below, then of c - 1. A digit above 2^(c-1) becomes
+// negative and carries one up, so that a window has 2^(c-1) buckets, of which narrow windows use
+// half: bucket k has the points whose digit is k + 1, or -(k + 1) and then negated.
 //
-// -D options: MSM_ROLLED as in msm_field.cl; FOLD: r - s and the opposite point for s > r / 2, which saves a bit; only where r times the point is infinity;
-// R0..R7: the group order r.
+// -D options: MSM_ROLLED as in msm_field.cl; FOLD: r - s and the opposite point for s > r / 2,
+// which saves a bit, only if r times the point is infinity; R0..R7: the group order r.
 
 #include "msm_bounds.cl"
 
@@ -19,10 +20,11 @@
 #define UNROLL _Pragma("unroll")
 #endif
 #define NEGATE 0x80000000u   // as in msm_accumulate.cl
-#define PARTIAL 0x80000000u  // likewise
-#define BLOCK_LOG 11         // counters in a block of the scan: 2^11
+#define PARTIAL 0x80000000u  // as in msm_accumulate.cl
+#define BLOCK_LOG 11         // counters per block of the scan: 2^11
 
-// plan: what the kernels below tell one another. After it come the counters of the lengths, limit + 1 of them.
+// plan: data that the kernels below exchange. The counters of the lengths follow it, limit + 1 of
+// them.
 #define PLAN_TASKS 0u
 #define PLAN_LONGS 1u
 #define PLAN_PARTIALS 2u
@@ -34,8 +36,9 @@ __kernel void clear_words(__global uint* words, uint count, __global uint* more,
   if (i < more_count) more[i] = 0;
 }
 
-// Digits of scalars first .. first + count - 1 in windows window .. end_window - 1, window after window: |digit|, and NEGATE. The
-// lowest `wide` windows have c bits, the others one less.
+// Computes the digits of scalars first .. first + count - 1 in windows window .. end_window - 1,
+// window after window: |digit|, and NEGATE. The lowest `wide` windows have c bits, the others one
+// less.
 __kernel void digits(__global const uint4* scalars, ulong first, uint count, uint c, uint wide, uint window, uint end_window,
                      __global uint* codes) {
   const uint i = (uint)get_global_id(0);
@@ -52,7 +55,7 @@ __kernel void digits(__global const uint4* scalars, ulong first, uint count, uin
     t[k] = (uint)borrow;
     borrow >>= 63;
   }
-  // Is r - s smaller?
+  // flip is 1 if r - s is smaller.
   borrow = 0;
   UNROLL for (int k = 0; k < 8; ++k) borrow = ((ulong)t[k] - s[k] - borrow) >> 63;
   flip = (uint)borrow;
@@ -70,10 +73,11 @@ __kernel void digits(__global const uint4* scalars, ulong first, uint count, uin
   }
 }
 
-// Work-item (i, w): counts the digit of point i in window w, and notes its rank within its bucket. The buckets of a window begin `row`
-// after those of the one before: as many as it has, or 0 where all share them. Window after window, here and in
-// `place`, so that the counters and the entries in use at a time stay in a cache: of 2^24 points, all windows at once took 86 ps an
-// entry on an H200, pieces that fit its second-level cache 39.
+// Work-item (i, w) counts the digit of point i in window w, and stores its rank within its bucket.
+// The buckets of a window begin `row` after those of the one before: the number of its buckets, or
+// 0 if all windows share them. Launches go window after window, here and in `place`, so that the
+// counters and the entries in use at a time stay in a cache: with 2^24 points, all windows at once
+// took 86 ps per entry on an H200, pieces that fit its second-level cache 39.
 __kernel void count_digits(__global const uint* codes, uint count, uint buckets, uint row, __global uint* counts,
                            __global uint* ranks) {
   const uint i = (uint)get_global_id(0), w = (uint)get_global_id(1);
@@ -83,9 +87,11 @@ __kernel void count_digits(__global const uint* codes, uint count, uint buckets,
   if (digit != 0 && IN_BOUNDS(digit - 1, buckets)) ranks[slot] = atomic_inc(&counts[w * row + digit - 1]);
 }
 
-// Work-item (i, w, part): point i to its place among the entries, which are sorted by bucket, if its bucket is in that part of the
-// window's buckets: parts so large that the entries of one fit a cache too. From window `wide` on a part has half as many buckets.
-// Where windows share their buckets (`row` is 0), an entry of window w is point i of row w of a table, `stride` points a row.
+// Work-item (i, w, part) moves point i to its place among the entries, which are sorted by bucket,
+// if its bucket is in that part of the window's buckets. Parts are so large that the entries of one
+// fit a cache too; from window `wide` on a part has half as many buckets. If windows share their
+// buckets (`row` is 0), an entry of window w is point i of row w of a table with `stride` points
+// per row.
 __kernel void place(__global const uint* codes, uint count, uint buckets, uint row, uint part_buckets, uint wide, uint stride,
                     __global const uint* offsets, __global const uint* bases, __global const uint* ranks, __global uint* entries,
                     uint most_entries) {
@@ -101,7 +107,8 @@ __kernel void place(__global const uint* codes, uint count, uint buckets, uint r
   if (IN_BOUNDS(at, most_entries)) entries[at] = (w * stride + i) | (code & NEGATE);
 }
 
-// Exclusive prefix sums of `mine` over the work-group; *total is the sum of all. Hillis and Steele, Data parallel algorithms, 1986.
+// Returns the exclusive prefix sum of `mine` over the work-group; *total is the sum of all (Hillis
+// and Steele, Data parallel algorithms, 1986).
 uint scan_group(uint mine, __local uint* shared, uint* total) {
   const uint me = (uint)get_local_id(0), size = (uint)get_local_size(0);
   uint sum = mine;
@@ -118,8 +125,9 @@ uint scan_group(uint mine, __local uint* shared, uint* total) {
   return sum - mine;
 }
 
-// A work-group turns a block of counts into prefix sums within the block (a further one at the very end, so that every bucket has
-// a next), and writes the block's sum; and counts how many buckets have which length, those above `limit` cut into such pieces.
+// A work-group turns a block of counts into prefix sums within the block (with one more at the very
+// end, so that every bucket has a next), and writes the block's sum. It also counts how many
+// buckets have which length; those above `limit` are cut into pieces of that length.
 __kernel void scan_blocks(__global uint* counts, uint count, uint limit, __global uint* sums, __global uint* plan,
                           __local uint* shared, __local uint* lengths) {
   const uint me = (uint)get_local_id(0), size = (uint)get_local_size(0), each = (1u << BLOCK_LOG) / size;
@@ -146,11 +154,12 @@ __kernel void scan_blocks(__global uint* counts, uint count, uint limit, __globa
   }
 }
 
-// One work-group: the sums of blocks become prefix sums, and the numbers of lengths the first task of each, longest first.
+// One work-group turns the sums of blocks into prefix sums, and the numbers of lengths into the
+// first task of each, longest first.
 __kernel void scan_sums(__global uint* sums, uint count, uint limit, __global uint* plan, __local uint* shared) {
   const uint me = (uint)get_local_id(0), size = (uint)get_local_size(0);
   uint before = 0, total;
-  // One scan in the code: PoCL takes a second for each.
+  // The code has one scan: PoCL takes a second for each.
   for (uint pass = 0; pass < 2; ++pass) {
     __global uint* numbers = pass == 0 ? sums : plan;
     const uint end = pass == 0 ? count : limit + 1;
@@ -166,9 +175,10 @@ __kernel void scan_sums(__global uint* sums, uint count, uint limit, __global ui
   if (me == 0) plan[PLAN_TASKS] = before;
 }
 
-// The tasks of every bucket: (first entry, entries, target, 0). A bucket longer than `limit` gets several, which sum to partials,
-// and an entry in longs: (bucket, first partial, partials, 0). A work-group takes its places in each length at once. Of all buckets
-// there are at most most_entries entries and most_tasks tasks.
+// Makes the tasks of every bucket: (first entry, entries, target, 0). A bucket longer than `limit`
+// gets several, which sum to partials, and an entry in longs: (bucket, first partial, partials, 0).
+// A work-group takes its places in each length at once. All buckets together have at most
+// most_entries entries and most_tasks tasks.
 __kernel void make_tasks(__global const uint* offsets, __global const uint* bases, uint count, uint limit, __global uint* plan,
                          __global uint4* tasks, __global uint4* longs, uint most_entries, uint most_tasks, __local uint* lengths) {
   const uint me = (uint)get_local_id(0), size = (uint)get_local_size(0);

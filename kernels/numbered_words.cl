@@ -1,9 +1,10 @@
-// Words that one work-group writes and another one, on this device or on a neighbour, waits for while both run: each bears a number
-// beside its 32 bits. 64 bits are stored and loaded as a whole, so that no order between words is needed, and no fence (the LL
-// protocol of NCCL, https://github.com/NVIDIA/nccl, src/device/prims_ll.h). Every wait has an end, after which nothing is waited
-// for any more.
+// Words that one work-group writes and another one, on this device or on a neighbour, waits for
+// while both run: each carries a number next to its 32 bits. 64 bits are stored and loaded as a
+// whole, so that no order between words is needed, and no fence (the LL protocol of NCCL,
+// https://github.com/NVIDIA/nccl, src/device/prims_ll.h). Every wait has a limit; after one has
+// been exceeded, no other wait takes place.
 //
-// NVIDIA: limits are nanoseconds; elsewhere there is no clock, and they count looks.
+// NVIDIA: limits are nanoseconds; elsewhere there is no clock, and limits count polls.
 #ifdef NVIDIA
 #include "peer_ptx.cl"
 #define time_at(looks) now_ns()
@@ -15,7 +16,8 @@ typedef volatile __global ulong* words;
 
 inline void post_word(words to, uint bits, uint number) { *to = (ulong)number << 32 | bits; }
 
-// What does not come is noted in the status as 1 + `device`, the one that should have sent it.
+// Waits for a word. If it does not come, the status becomes 1 + `device`, the one that should have
+// sent it.
 inline uint await_word(words from, uint number, uint device, volatile __global uint* status, ulong limit) {
   ulong word = *from;
   if ((uint)(word >> 32) == number) return (uint)word;

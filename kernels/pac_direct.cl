@@ -1,10 +1,12 @@
-// Surrogates one by one, for any device, length and number of them: each work-item takes shifts, and adds up for each the
-// amplitudes of every bin's samples. A read and an addition for each sample, band pair and shift. Predicted: an H200 reads 7.4e12
-// words of local memory in a second where lanes meet in no bank; at random shifts three of 32 do. So 3.4e12 of them (256 x 64
-// series, 100 pairs, 1001 shifts of 2048 samples) take a second or more: pac_transform.cl is for that.
+// Surrogates one by one, for any device, length and number of them: each work-item takes shifts,
+// and adds up for each the amplitudes of every bin's samples. That takes a read and an addition for
+// each sample, band pair and shift. Predicted: an H200 reads 7.4e12 words of local memory per
+// second if lanes have no bank conflicts; at random shifts three of 32 do. So 3.4e12 of them (256 x
+// 64 series, 100 pairs, 1001 shifts of 2048 samples) take a second or more; pac_transform.cl is for
+// such cases.
 #include "pac_index.cl"
 
-// The samples of each bin, one bin after another; in which order does not matter to exact sums.
+// Sorts the samples of each series by bin; the order within a bin does not matter to exact sums.
 __kernel void sort_by_bin(__global const uchar* bins, __global const uint* counts, __global ushort* order, __local uint* next) {
   const ulong piece = get_group_id(0);
   if (get_local_id(0) == 0) {
@@ -19,8 +21,8 @@ __kernel void sort_by_bin(__global const uchar* bins, __global const uint* count
     order[piece * SAMPLES + atomic_inc(next + bins[piece * SAMPLES + t])] = (ushort)t;
 }
 
-// The moments of `pairs` band pairs of each series, over entries `first_shift` to `first_shift` + `shift_count` - 1 of the list.
-// A work-group for each pair.
+// Computes the moments of `pairs` band pairs of each series, over entries `first_shift` to
+// `first_shift` + `shift_count` - 1 of the list. One work-group per pair.
 __kernel void shift_directly(__global const ushort* order, __global const uint* counts, __global const float* weights,
                              __global const ushort* sizes, __global const uint* totals, uint phase_bands, uint amplitude_bands,
                              __global const uint2* shifts, uint first_shift, uint shift_count, uint accumulate, uint width,

@@ -1,10 +1,13 @@
-// Band-pass filter and analytic signal in one: the spectrum of a series, of which each band takes the positive frequencies it lets
-// pass and transforms them back. Of a phase band what is kept is the bin of each sample's phase, of an amplitude band the amplitude
-// as an integer of SIZE_BITS bits. A series is taken as periodic.
-// One work-group a transform, then the next. SAMPLES may be any number: powers of two by Stockham's FFT in radix 4 (radix 2 once
-// where their logarithm is odd), others by the sums themselves. IN_LOCAL: two arrays of SAMPLES are in local memory. Predicted for
-// 16384 series of 2048 samples and 20 bands on an H200: 344,000 transforms of 6 passes, each of which reads and writes 2048 complex
-// numbers in local memory: 1.7e10 words at 7.4e12 a second, 2.3 ms, twice that with what is between them.
+// Band-pass filter and analytic signal in one: from the spectrum of a series each band takes the
+// positive frequencies that it passes and transforms them back. A phase band stores the bin of each
+// sample's phase, an amplitude band the amplitude as an integer of SIZE_BITS bits. A series is
+// taken as periodic.
+// A work-group does one transform after another. SAMPLES may be any number: powers of two by
+// Stockham's FFT in radix 4 (radix 2 once if their logarithm is odd), others by direct sums.
+// IN_LOCAL: two arrays of SAMPLES are in local memory. Predicted for 16384 series of 2048 samples
+// and 20 bands on an H200: 344,000 transforms of 6 passes, each of which reads and writes 2048
+// complex numbers in local memory: 1.7e10 words at 7.4e12 per second, 2.3 ms, and twice that with
+// the work between them.
 #pragma OPENCL FP_CONTRACT OFF
 #define PART static inline __attribute__((always_inline))
 
@@ -21,14 +24,15 @@
 
 PART float2 product(float2 a, float2 b) { return (float2)(fma(a.x, b.x, -(a.y * b.y)), fma(a.x, b.y, a.y * b.x)); }
 
-// Of `roots`, e^(-2 pi i m / SAMPLES); the inverse transform takes their conjugates.
+// Returns number m of `roots`, e^(-2 pi i m / SAMPLES), or its conjugate for the inverse transform.
 PART float2 root(__global const float2* roots, uint m, float direction) {
   const float2 w = roots[m];
   return (float2)(w.x, w.y * direction);
 }
 
 #ifdef POWER_OF_TWO
-// What is in `from` becomes its transform, in the array that is returned. direction 1: forward, -1: inverse, without a factor.
+// Transforms `from`, and returns the array that has the result. direction 1: forward, -1: inverse,
+// without a factor.
 PART SPACE float2* transform(SPACE float2* from, SPACE float2* to, __global const float2* roots, float direction) {
   uint s = 1;
 #if LOG2_SAMPLES % 2 == 1
@@ -63,7 +67,7 @@ PART SPACE float2* transform(SPACE float2* from, SPACE float2* to, __global cons
 }
 #endif
 
-// Frequencies 0 to SAMPLES / 2 of series `first` to `first` + `count` - 1 of a slice.
+// Computes frequencies 0 to SAMPLES / 2 of series `first` to `first` + `count` - 1 of a slice.
 __kernel void spectrum(__global const float* input, uint width, uint stride, uint offset, ulong first, uint count,
                        __global const float2* roots, __global float2* spectra, SPACE float2* scratch) {
   SPACE float2* const a = MINE(scratch);
@@ -97,7 +101,8 @@ __kernel void spectrum(__global const float* input, uint width, uint stride, uin
   }
 }
 
-// The analytic signal of one band: `response` of each frequency up to SAMPLES / 2, which is 0 outside of [range.x, range.y).
+// Computes the analytic signal of one band: `response` has a factor per frequency up to SAMPLES /
+// 2, which is 0 outside of [range.x, range.y).
 PART SPACE float2* analytic(__global const float2* spectrum, __global const float* response, uint2 range,
                             __global const float2* roots, SPACE float2* a) {
 #ifdef POWER_OF_TWO
@@ -121,8 +126,9 @@ PART SPACE float2* analytic(__global const float2* spectrum, __global const floa
 #endif
 }
 
-// The bin of z's phase: bins are of one width, and the first begins at -pi. By which side of their borders, `directions`, z is on:
-// an arc tangent would be another on each make of device.
+// Returns the bin of z's phase: bins have one width, and the first begins at -pi. The bin follows
+// from the side of each bin edge, `directions`, on which z lies: an arc tangent would differ
+// between makes of device.
 PART uint bin_of(float2 z, __global const float2* directions) {
   const bool upper = z.y >= 0;
   uint bin = 0;
@@ -134,10 +140,12 @@ PART uint bin_of(float2 z, __global const float2* directions) {
   return bin;
 }
 
-// Of a bin: phases are slow, and neighbours all in one bin would wait for each other at one counter.
+// Counters per bin: phases are slow, and neighbours that are all in one bin would wait for each
+// other at one counter.
 #define COUNTERS 8
 
-// Of phase bands: a series' work is `bands` pieces. counts: how many samples are in each bin.
+// Computes the bins of phase bands: a series' work is `bands` pieces. counts: number of samples in
+// each bin.
 __kernel void phases(__global const float2* spectra, uint count, uint bands, __global const float* responses,
                      __global const uint2* ranges, __global const float2* roots, __global const float2* directions,
                      __global uchar* bins, __global uint* counts, SPACE float2* scratch, __local uint* counted) {
@@ -163,7 +171,7 @@ __kernel void phases(__global const float2* spectra, uint count, uint bands, __g
 
 #define LARGEST ((1u << SIZE_BITS) - 1)
 
-// The square root of v < 2^32, rounded, at most LARGEST.
+// Returns the square root of v < 2^32, rounded, at most LARGEST.
 PART uint rounded_root(float v) {
   const uint value = convert_uint(v);
   uint r = min((uint)sqrt(v), LARGEST);
@@ -172,7 +180,8 @@ PART uint rounded_root(float v) {
   return min(r + (value - r * r > r), LARGEST);
 }
 
-// Of amplitude bands, likewise: sizes of z in units of a power of two, by which the largest has SIZE_BITS bits; totals: their sums.
+// Computes the amplitudes of amplitude bands: sizes of z in units of a power of two, chosen so that
+// the largest has SIZE_BITS bits; totals: their sums.
 __kernel void amplitudes(__global const float2* spectra, uint count, uint bands, __global const float* responses,
                          __global const uint2* ranges, __global const float2* roots, __global ushort* sizes, __global uint* totals,
                          SPACE float2* scratch, __local uint* shared) {
@@ -183,7 +192,8 @@ __kernel void amplitudes(__global const float2* spectra, uint count, uint bands,
     SPACE float2* const z = analytic(spectra + (ulong)s * HALF, responses + (ulong)band * HALF, ranges[band], roots, a);
     uint largest = 0;
     for (uint t = get_local_id(0); t < SAMPLES; t += get_local_size(0))
-      largest = max(largest, as_uint(fma(z[t].x, z[t].x, z[t].y * z[t].y)));  // squares: ordered as their bits are
+      // Squares: in the order of their bits.
+      largest = max(largest, as_uint(fma(z[t].x, z[t].x, z[t].y * z[t].y)));
     atomic_max(shared, largest);
     barrier(CLK_LOCAL_MEM_FENCE);
     const int half_exponent = ((int)(shared[0] >> 23) - 127) >> 1;
@@ -201,11 +211,12 @@ __kernel void amplitudes(__global const float2* spectra, uint count, uint bands,
   }
 }
 
-// n > 0; the same bits everywhere, as 64-bit integers are divided.
+// Returns 1 / n for n > 0 with the same bits everywhere, as 64-bit integers are divided.
 PART float reciprocal(ulong n) { return convert_float((1ul << 60) / n) * 0x1p-60f; }
 
-// What makes the sums of bins means near the mean amplitude: of a bin's own samples (INDEX 0), of those that all phase bands have
-// in that bin together (1), or not (2). An empty bin has no mean, and adds nothing.
+// Computes the weights that make the sums of bins means near the mean amplitude: means over a bin's
+// own samples (INDEX 0), over those that all phase bands have in that bin together (1), or over
+// neither (2). An empty bin has no mean, and adds nothing.
 __kernel void weigh(__global const uint* counts, uint count, uint bands, __global float* weights) {
   const uint i = get_global_id(0);
   if (i >= count * bands * BINS) return;

@@ -1,33 +1,39 @@
-// Surrogates at all shifts of one rest modulo MODULUS at once: for each phase bin, what its samples' amplitudes add up to is the
-// circular correlation of the bin's indicator with the amplitudes, a product of transforms. They are number-theoretic ones, over
-// integers modulo a prime, so that the sums are exact: series have at most 2048 samples of amplitudes below 2^16, or 4096 below
+// Surrogates at all shifts of one residue modulo MODULUS at once: for each phase bin, the sums of
+// its samples' amplitudes are the circular correlation of the bin's indicator with the amplitudes,
+// a product of transforms. The transforms are number-theoretic, over integers modulo a prime, so
+// that the sums are exact: series have at most 2048 samples of amplitudes below 2^16, or 4096 below
 // 2^15, and the prime is above 2^27.
 //
-// A transform of LENGTH = SAMPLES / MODULUS = 2^LOG2_LENGTH is done by ITEMS = LENGTH / 16 work-items, 16 numbers each, in passes
-// of radix 16 and one of what is left; between passes numbers change hands in local memory. Forward by decimation in frequency,
-// from natural order into that in which work-items hold them at the end; inverse by decimation in time from there, so that nothing
-// is ever put into bit-reversed order. Products by constants are Shoup's, below 2 PRIME for any 32-bit factor; so that a butterfly
-// of the inverse adds 2 PRIME to what numbers are below, and as 2^32 is 25 of it, 12 levels in a row are not reduced (after Harvey,
-// Faster arithmetic for number-theoretic transforms, J. Symb. Comp. 60, 2014). Of MODULUS > 1 the series fall into so many of every
-// MODULUS-th sample, whose products are added up before the inverse: half the shifts are half the work.
+// A transform of LENGTH = SAMPLES / MODULUS = 2^LOG2_LENGTH is done by ITEMS = LENGTH / 16
+// work-items, 16 numbers each, in passes of radix 16 and one for the rest; between passes
+// work-items exchange numbers in local memory. Forward transforms decimate in frequency, from
+// natural order into the order in which work-items have them at the end; inverse ones decimate in
+// time from there, so that bit-reversed order never occurs. Products by constants are Shoup's,
+// below 2 PRIME for any 32-bit factor. A butterfly of the inverse so adds 2 PRIME to the bound of
+// the numbers, and as 2^32 is 25 PRIME, 12 levels in a row are not reduced (after Harvey, Faster
+// arithmetic for number-theoretic transforms, J. Symb. Comp. 60, 2014). With MODULUS > 1 a series
+// is split into MODULUS series of every MODULUS-th sample, whose products are added up before the
+// inverse: half the shifts are half the work.
 //
-// Predicted for one H200 (132 SMs, 1.75 GHz) and 256 x 64 series of 2048, 10 x 10 bands, 17 bins: 2.8e7 inverse transforms, 211,000
-// an SM. A work-item's share of one is 74 butterflies with a root (four places of the multiplier each, as the upper half of a
-// product takes two), 14 without, 16 products (five) and reductions of seven sums: 415 places, two clocks each for 32 lanes, 830
-// clocks beside 540 of the ALU and 400 of local memory: 100 ms. Forward ones are a tenth as many: 8 ms, and 24 GB written and read:
-// 12 ms. 0.12 s where all overlap, 0.18 s where a third does not.
+// Predicted for one H200 (132 SMs, 1.75 GHz) and 256 x 64 series of 2048, 10 x 10 bands, 17 bins:
+// 2.8e7 inverse transforms, 211,000 per SM. A work-item's share of one is 74 butterflies with a
+// root (four issue slots of the multiplier each, as the upper half of a product takes two), 14
+// without, 16 products (five) and reductions of seven sums: 415 slots of two clocks each for 32
+// lanes, 830 clocks, next to 540 of the ALU and 400 of local memory: 100 ms. Forward transforms are
+// a tenth as many: 8 ms, and 24 GB written and read: 12 ms. Total: 0.12 s if all overlap, 0.18 s if
+// a third does not.
 #include "pac_index.cl"
 #include "unroll.cl"
 
 #define PRIME 167772161u     // 5 2^25 + 1
-#define INVERSE 4127195137u  // of it, modulo 2^32
+#define INVERSE 4127195137u  // inverse of PRIME modulo 2^32
 #define LENGTH (1u << LOG2_LENGTH)
 #define ITEMS (LENGTH / 16)
 #define PASSES (LOG2_LENGTH / 4)
 #define REST (LOG2_LENGTH % 4)
 #define PADDED (LENGTH + LENGTH / 16)
 #define PAD(i) ((i) + ((i) >> 4))
-#define KNOWN (BINS - 1)  // the sum of the last bin is what the others leave of the total
+#define KNOWN (BINS - 1)  // the sum of the last bin is the total minus those of the others
 
 // Powers of the 16th root of unity and of its inverse, each with floor(w 2^32 / PRIME).
 __constant uint2 down_roots[8] = {(uint2)(1u, 25u),
@@ -47,16 +53,17 @@ __constant uint2 up_roots[8] = {(uint2)(1u, 25u),
                                 (uint2)(96278553u, 2464730942u),
                                 (uint2)(50893878u, 1302883269u)};
 
-// x < 2 m, less m where it is not below: differences below 0 are large.
+// Returns x < 2 m, minus m unless it is below m: differences below 0 are large.
 PART uint below(uint x, uint m) { return min(x, x - m); }
 
-// x w, below 2 PRIME, for any x.
+// Returns x w, below 2 PRIME, for any x.
 PART uint times(uint x, uint2 w) { return x * w.x - mul_hi(x, w.y) * PRIME; }
 
-// x / 2^32 below 2 PRIME, for x below 2^32 PRIME (Montgomery): eight products are.
+// Returns x / 2^32 below 2 PRIME, for x below 2^32 PRIME (Montgomery), as the sum of eight products
+// is.
 PART uint reduced(ulong x) { return (uint)(x >> 32) - mul_hi((uint)x * INVERSE, PRIME) + PRIME; }
 
-// A butterfly down: a and b below 2 PRIME before and after.
+// A forward butterfly: a and b are below 2 PRIME before and after.
 PART void down(uint* a, uint* b, uint2 w) {
   const uint x = *a, y = *b;
   *a = below(x + y, 2 * PRIME);
@@ -68,25 +75,27 @@ PART void down_by_one(uint* a, uint* b) {
   *b = below(x - y + 2 * PRIME, 2 * PRIME);
 }
 
-// And up: what is below n PRIME is below n + 2 afterwards.
+// An inverse butterfly: numbers below n PRIME are below (n + 2) PRIME afterwards.
 PART void up(uint* a, uint* b, uint2 w) {
   const uint x = *a, y = times(*b, w);
   *a = x + y;
   *b = x - y + 2 * PRIME;
 }
-// x below 2 PRIME, for any x.
+// Returns x reduced to below 2 PRIME, for any x.
 PART uint some(uint x) { return x - mul_hi(x, (uint)(0x100000000ul / PRIME)) * PRIME; }
 
-// In each pass a work-item has every STRIDE-th number of a block of 16 STRIDE: number e is at item / STRIDE * 16 STRIDE + e STRIDE
-// + item % STRIDE of all. In local memory a word is left free after each 16, so that lanes meet in no bank; then that is BASE +
-// OFFSET, of which one is the work-item's and the other known when this is compiled.
+// In each pass a work-item has every STRIDE-th number of a block of 16 STRIDE: number e is at item
+// / STRIDE * 16 STRIDE + e STRIDE + item % STRIDE of all. In local memory a word is left free after
+// each 16, so that lanes have no bank conflicts; the place is then BASE + OFFSET, of which BASE
+// depends on the work-item and OFFSET is known at compile time.
 #define STRIDE(pass) (LENGTH >> (4 * ((pass) + 1)))
 #define BASE(item, stride) ((item) / (stride)*17 * (stride) + PAD((item) % (stride)))
 #define OFFSET(e, stride) PAD((e) * (stride))
-// A table of roots has for each pass 15 for each place in a stride, one after another: those of butterflies between numbers `apart`
-// apart from number 16 - 2 apart on.
+// A table of roots has 15 per pass for each place in a stride, one after another: the roots of
+// butterflies between numbers `apart` apart begin at number 16 - 2 apart.
 
-// The eight butterflies of a work-item between numbers `apart` apart. `roots`: its 15 of the pass; 0: those of a stride of 1.
+// Does the eight butterflies of a work-item between numbers `apart` apart. `roots`: its 15 of the
+// pass; 0: those of a stride of 1.
 PART void level_down(uint* v, uint apart, const uint2* roots) {
   UNROLL
   for (uint i = 0; i < 8; ++i) {
@@ -107,7 +116,8 @@ PART void level_up(uint* v, uint apart, const uint2* roots) {
     if (roots != 0) {
       up(v + a, v + a + apart, roots[16 - 2 * apart + j]);
     } else if (j == 0) {
-      const uint x = v[a], y = apart > 1 ? some(v[a + apart]) : v[a + apart];  // before the first level all are below 2 PRIME
+      // Before the first level all are below 2 PRIME.
+      const uint x = v[a], y = apart > 1 ? some(v[a + apart]) : v[a + apart];
       v[a] = x + y;
       v[a + apart] = x - y + 2 * PRIME;
     } else {
@@ -116,7 +126,8 @@ PART void level_up(uint* v, uint apart, const uint2* roots) {
   }
 }
 
-// From places of one pass to those of another, through `shared`, which is free again after the next barrier but one.
+// Moves numbers from places of one pass to those of another, through `shared`, which is free again
+// after the next barrier but one.
 PART void exchange(uint* v, __local uint* shared, uint item, uint from, uint to) {
   __local uint* const mine = shared + BASE(item, from);
   UNROLL
@@ -127,15 +138,17 @@ PART void exchange(uint* v, __local uint* shared, uint item, uint from, uint to)
   for (uint e = 0; e < 16; ++e) v[e] = others[OFFSET(e, to)];
 }
 
-// The next indicator is read while logarithms are taken, when the registers of the numbers before are free.
+// The next indicator is read while logarithms are computed, when the registers of the previous
+// numbers are free.
 #if MODULUS <= 2
 #define AHEAD
 #endif
 
-// Where the roots of a pass begin in a table of all.
+// Start of the roots of a pass in a table of all.
 #define ROOTS_OF(pass) (15 * ((pass) > 0 ? STRIDE(0) : 0) + 15 * ((pass) > 1 ? STRIDE(1) : 0))
 #define ALL_ROOTS (15 * (STRIDE(0) + (PASSES > 1 ? STRIDE(1) : 0) + (PASSES > 2 ? STRIDE(2) : 0)))
-// Of the inverse, the first pass's are in registers, 30 of them, as no two work-items share any; or all are in local memory.
+// The inverse has the first pass's roots in registers, 30 of them, as no two work-items share any;
+// or all roots are in local memory.
 #ifdef ROOTS_IN_LOCAL
 #define LOCAL_FROM 0
 #define FIRST_ROOTS 0
@@ -144,7 +157,7 @@ PART void exchange(uint* v, __local uint* shared, uint item, uint from, uint to)
 #define FIRST_ROOTS my_roots
 #endif
 
-// One pass down, and the exchange after it.
+// Does one forward pass, and the exchange after it.
 PART void pass_down(uint* v, uint pass, __global const uint2* roots, __local uint* shared, uint item) {
   const uint stride = STRIDE(pass), next = pass + 1 < PASSES ? STRIDE(pass + 1) : 1;
   uint2 mine[15];
@@ -160,7 +173,8 @@ PART void pass_down(uint* v, uint pass, __global const uint2* roots, __local uin
   barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-// From natural order (work-item i has every ITEMS-th number, from i on) to that of the work-items.
+// Transforms from natural order (work-item i has every ITEMS-th number, from i on) to that of the
+// work-items.
 PART void transform_down(uint* v, __global const uint2* roots, __local uint* shared, uint item) {
   pass_down(v, 0, roots, shared, item);
 #if PASSES > 1
@@ -180,8 +194,9 @@ PART void transform_down(uint* v, __global const uint2* roots, __local uint* sha
 #endif
 }
 
-// One pass up, and the exchange before it, after which `shared` and `other` have changed places. `first`: this work-item's roots of
-// pass 0; 0: they are local as well. `local_roots`: those from LOCAL_FROM on.
+// Does one inverse pass, and the exchange before it, after which `shared` and `other` are swapped.
+// `first`: this work-item's roots of pass 0; 0: they are local as well. `local_roots`: those from
+// LOCAL_FROM on.
 PART void pass_up(uint* v, uint pass, const uint2* first, __local const uint2* local_roots, __local uint** shared,
                   __local uint** other, uint item) {
   const uint stride = STRIDE(pass), before = pass + 1 < PASSES ? STRIDE(pass + 1) : 1;
@@ -203,7 +218,7 @@ PART void pass_up(uint* v, uint pass, const uint2* first, __local const uint2* l
   level_up(v, 8, taken);
 }
 
-// Back to natural order, without the factor 1 / LENGTH.
+// Transforms back to natural order, without the factor 1 / LENGTH.
 PART void transform_up(uint* v, const uint2* first, __local const uint2* local_roots, __local uint** shared, __local uint** other,
                        uint item) {
 #if REST > 0
@@ -224,9 +239,10 @@ PART void transform_up(uint* v, const uint2* first, __local const uint2* local_r
   pass_up(v, 0, first, local_roots, shared, other, item);
 }
 
-// Transforms of every MODULUS-th sample from each of the first MODULUS on, of one series after another: those of the indicators of
-// the first KNOWN bins of each phase band, backwards in time, then those of the amplitudes, from sample `rest` on, times `factor`.
-// Of a transform the first four numbers of each work-item stand one work-item after another, then the next four, and so on.
+// Transforms every MODULUS-th sample from each of the first MODULUS on, for one series after
+// another: first the indicators of the first KNOWN bins of each phase band, backwards in time, then
+// the amplitudes, from sample `rest` on, times `factor`. A transform is stored as the first four
+// numbers of each work-item, one work-item after another, then the next four, and so on.
 __kernel __attribute__((reqd_work_group_size(ITEMS * PAIRS, 1, 1))) void transform_series(
     __global const uchar* bins, __global const ushort* sizes, uint count, uint phase_bands, uint amplitude_bands, uint rest,
     uint2 factor, __global const uint2* roots, __global uint4* spectra, __local uint* shared) {
@@ -254,16 +270,17 @@ __kernel __attribute__((reqd_work_group_size(ITEMS * PAIRS, 1, 1))) void transfo
   }
 }
 
-// Numbers n to n + 3 of a work-item, of transforms that stand one after another: 16 bytes at a time. With loads of 4 bytes half of
-// the shifts took an H200 76.7 ms, not half of 139, as a product of two half-length transforms reads twice as many numbers: 32 loads
-// a bin in place of 16. Predicted for 8 in place of 32: 69 to 73.
+// Takes numbers n to n + 3 of a work-item, 16 bytes at a time. With loads of 4 bytes half of the
+// shifts took an H200 76.7 ms, not half of 139, as a product of two half-length transforms reads
+// twice as many numbers: 32 loads per bin instead of 16. Predicted for 8 instead of 32: 69 to 73.
 PART void take_four(uint* to, __global const uint4* from, uint n) {
   const uint4 four = from[n / 4 * ITEMS];
   to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w;
 }
 
-// The moments of all band pairs of each series, over entries `first_shift` to `first_shift` + `shift_count` - 1 of the list, which
-// all leave the rest that the transforms of the amplitudes are for. PAIRS pairs in a work-group; a work-item takes SLOTS shifts.
+// Computes the moments of all band pairs of each series, over entries `first_shift` to
+// `first_shift` + `shift_count` - 1 of the list, which all have the residue that the transforms of
+// the amplitudes are for. A work-group has PAIRS pairs; a work-item takes SLOTS shifts.
 __kernel __attribute__((reqd_work_group_size(ITEMS * PAIRS, 1, 1))) void shift_by_transform(
     __global const uint4* spectra, __global const uint2* roots, __global const float* weights, __global const uint* totals,
     uint count, uint phase_bands, uint amplitude_bands, __global const uint2* shifts, uint first_shift, uint shift_count,

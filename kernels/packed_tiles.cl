@@ -1,8 +1,10 @@
-// Products of a packed A and rows of B with cp.async: what kernels/matrix_packed.cl and tropical_packed.cl have in common.
+// Products of a packed A and rows of B with cp.async; shared by kernels/matrix_packed.cl and
+// tropical_packed.cl.
 //
-// Given by -D: BM, BN (the work-group's tile), and those of gpu_tiles.cl but ASYNC. By the file that includes this one:
-// EMPTY, what panels are filled up with; PACKED_INNER, up to which k; KS, values of k that are multiplied at once; MULTIPLY(set), which
-// multiplies those of x[set] and y[set].
+// Given by -D: BM, BN (the work-group's tile), and the options of gpu_tiles.cl except ASYNC.
+// Defined by the file that includes this one: EMPTY, which fills panels up; PACKED_INNER, the k up
+// to which it does; KS, values of k that are multiplied at once; MULTIPLY(set), which multiplies
+// those of x[set] and y[set].
 #define ASYNC 1
 #include "gpu_tiles.cl"
 #include "matrix_place.cl"
@@ -13,22 +15,23 @@
 #define COPIES (LOADS_A + LOADS_B)
 #define SPREAD (BK / 2)  // k over which the copies of a stage are spread
 
-// COPY of 16 bytes that are known to be there.
+// COPY of 16 bytes that are known to exist.
 #define COPY_ALL(to, from) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint)(ulong)(to)), "l"(from) : "memory")
 
 #ifndef TILE_OF_GROUP
 #define TILE_OF_GROUP tiles[first + place_of_tile((uint)get_group_id(0), items, each)]
 #endif
 
-#ifndef PACK_COLUMN  // of a: where k begins
+#ifndef PACK_COLUMN  // column of a at which k begins
 #define PACK_COLUMN 0
 #define PACK_MORE
 #endif
 #define PACK_ROWS (BM < 64 ? BM : 64)
 #define PACK_K 32
 
-// Rows first_row ... of a (`count` rows in all) in panels of BM rows: k after k, the rows of a panel side by side, EMPTY beyond the
-// last, and up to PACKED_INNER. A work-group takes 32 k (dimension 0) of 64 rows (1), or of BM.
+// Packs rows first_row ... of a (`count` rows in all) in panels of BM rows: k after k, the rows of
+// a panel side by side, with EMPTY beyond the last row, and up to PACKED_INNER. A work-group takes
+// 32 k (dimension 0) of 64 rows (1), or of BM.
 __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void pack_rows(__global const real* restrict a, __global real* restrict packed,
                                                                          const uint first_row, const uint count, const uint inner,
                                                                          const uint lda PACK_MORE) {
@@ -47,7 +50,8 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void pack_rows(__globa
   }
 }
 
-// Where a work-group's tile is, and what a work-item brings of a stage next: vectors of a panel of A, and of rows of B.
+// Sets the place of a work-group's tile, and what a work-item copies of each stage: vectors of a
+// panel of A, and of rows of B.
 #define PLACE_TILE                                                                                 \
   __local real memory[STAGES * STAGE] __attribute__((aligned(16)));                                \
   const uint tile = TILE_OF_GROUP;                                                                 \
@@ -79,9 +83,9 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void pack_rows(__globa
     COMMIT();      \
   }
 
-// The values of KS k are read from local memory while those before are multiplied.
+// The values of KS k are read from local memory while the previous ones are multiplied.
 #define DECLARE_VALUES real x[2][KS][TM], y[2][KS][TN];
-// KS values of k from `k` on.
+// Reads KS values of k from `k` on.
 #define READ(set, stage, k)                                                                    \
   UNROLL for (uint s = 0; s < KS; ++s) {                                                       \
     UNROLL for (uint i = 0; i < TM; i += V)                                                    \
@@ -90,8 +94,8 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void pack_rows(__globa
       TAKE(y[set][s] + j, memory + (stage) * STAGE + BK * BM + ((k) + s) * BN + my_n + j * LN) \
   }
 
-// A stage. Before its last k is multiplied, the next one is there for all, and all are done reading this one, which is filled again
-// then.
+// Multiplies a stage. Before its last k is multiplied, the next stage has arrived for all
+// work-items, and all have read this one, which is filled again then.
 #define WORK(HOW)                                                                                           \
   UNROLL for (uint k = 0; k < BK; k += KS) {                                                                \
     if (k + KS == BK) {                                                                                     \
@@ -108,7 +112,7 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void pack_rows(__globa
     MULTIPLY(k / KS & 1)                                                                                    \
   }
 
-// All stages.
+// Sums all stages.
 #define SUM_STAGES                                                                        \
   UNROLL for (uint s = 0; s < STAGES - 1; ++s) {                                          \
     UNROLL for (uint i = 0; i < COPIES; ++i) { BRING_WHAT_IS_THERE(s, s * BK, i) }        \

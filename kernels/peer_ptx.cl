@@ -1,6 +1,7 @@
-// Loads and stores that other GPUs see in order, and a clock, in PTX: OpenCL C 1.2 has neither. A store of a flag makes visible what
-// this work-item wrote before, and what others of its work-group wrote before a barrier; a load that sees the flag makes it visible
-// to whoever comes after ("Memory Consistency Model" in the PTX ISA).
+// Loads and stores that other GPUs see in order, and a clock, in PTX: OpenCL C 1.2 has neither. A
+// store of a flag makes visible what this work-item wrote before, and what others of its work-group
+// wrote before a barrier; a load that sees the flag makes it visible to all later accesses ("Memory
+// Consistency Model" in the PTX ISA).
 
 inline uint load_acquire(__global uint* from) {
   uint value;
@@ -18,8 +19,9 @@ inline ulong now_ns(void) {
   return time;
 }
 
-// Until the flag has been raised to `number`, for `limit` ns at most. What does not come is noted in the status as 1 + `device`, the
-// one that should have raised it; after that nothing is waited for any more. Flags count up and wrap around; differences do not.
+// Waits until the flag has been raised to `number`, for at most `limit` ns. If that does not
+// happen, the status becomes 1 + `device`, the one that should have raised it; after that no wait
+// takes place. Flags count up and wrap around; differences do not.
 inline void await_flag(__global uint* flag, uint number, uint device, __global uint* status, ulong limit) {
   const ulong until = now_ns() + limit;
   while ((int)(load_acquire(flag) - number) < 0) {

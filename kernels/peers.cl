@@ -1,13 +1,14 @@
-// What one GPU does to another's memory on the direct path, without the host: flags that one sets and the other waits for, and bytes
-// that it puts there. NVIDIA only. The launches are in lib/opencl/cl_peer.cpp.
+// Access of one GPU to another's memory on the direct path, without the host: flags that one sets
+// and the other waits for, and bytes that it puts there. NVIDIA only. lib/opencl/cl_peer.cpp
+// launches these kernels.
 #include "peer_ptx.cl"
 
-#define DEVICES 8       // of a group, at most
-#define FLAG_WORDS 32u  // of 32 bits from one flag to the next: each has a line of 128 bytes
+#define DEVICES 8       // largest number of devices of a group
+#define FLAG_WORDS 32u  // 32-bit words per flag, which has a line of 128 bytes
 
-// Signals each device in `signal`, a bit each, then waits for a signal of each in `await`, for `limit` ns at most. One work-item a
-// device. Words of a device's flags f0 to f7: how often each device signalled it, how often it signalled each, how often it waited
-// for each.
+// Signals each device in `signal`, a bit each, then waits for a signal of each in `await`, for at
+// most `limit` ns. One work-item per device. Words of a device's flags f0 to f7: how often each
+// device signalled it, how often it signalled each, how often it waited for each.
 __kernel __attribute__((reqd_work_group_size(DEVICES, 1, 1))) void sync(uint signal, uint await, uint self, __global uint* status,
                                                                        ulong limit, __global uint* f0, __global uint* f1,
                                                                        __global uint* f2, __global uint* f3, __global uint* f4,
@@ -32,7 +33,7 @@ __kernel __attribute__((reqd_work_group_size(DEVICES, 1, 1))) void sync(uint sig
   }
 }
 
-// Copies bytes, 16 at a time where both sides allow it.
+// Copies bytes, 16 at a time if both sides allow it.
 __kernel void put(__global uchar* to, ulong to_at, __global const uchar* from, ulong from_at, ulong size) {
   to += to_at;
   from += from_at;

@@ -1,7 +1,9 @@
-// A step of training, once the gradients of all shards are there: they are added (kernels/pinn_step.cl), and Adam goes by the sum.
+// A step of training, after the gradients of all shards: they are added (kernels/pinn_step.cl), and
+// Adam uses the sum.
 #include "pinn_step.cl"
 
-// The sum of a node, of shards that begin with the first of `gradients`, to its place among `nodes`.
+// Adds the shards of a node, which begin with number `first` of `gradients`, to its place among
+// `nodes`.
 __kernel void add_shards(__global const float* restrict gradients, __global float* restrict nodes, uint first, uint shards, uint place,
                          uint stride) {
   const uint i = (uint)get_global_id(0);
@@ -9,11 +11,11 @@ __kernel void add_shards(__global const float* restrict gradients, __global floa
 }
 
 #define SIDE 32   // parameters of a work-group
-#define PARTS 8   // of the shards, which as many work-items of a parameter read at the same time
+#define PARTS 8   // parts of the shards, read at the same time by work-items of a parameter
 
-// Nodes, their first shards and levels in `list`, cover all shards; without any, `gradients` has all shards themselves. The layout
-// of parameters is that of suites/pinn/network.hpp; `transposed` has the hidden layers' weights once more, where it is asked for
-// (hidden > 0).
+// Nodes, their first shards and levels in `list`, cover all shards; without any, `gradients` has
+// all shards themselves. The layout of parameters is that of suites/pinn/network.hpp; if hidden >
+// 0, `transposed` gets a transposed copy of the hidden layers' weights.
 __kernel __attribute__((reqd_work_group_size(SIDE, PARTS, 1))) void adam(
     __global const float* restrict gradients, __global const uint2* restrict list, uint nodes, uint shards,
     __global const float* restrict before, __global float* restrict after, __global float* restrict mean,
@@ -32,7 +34,8 @@ __kernel __attribute__((reqd_work_group_size(SIDE, PARTS, 1))) void adam(
     float held[LEVELS];
     UNROLL for (uint l = 0; l < LEVELS; ++l) held[l] = 0.0f;
     for (uint n = 0; n < nodes; ++n) {
-      const uint2 node = min(list[n], (uint2)(shards - 1, LEVELS - 1));  // damaged ones stay within the buffer: a wrong result is found
+      // A damaged one stays within the buffer: it makes a wrong result.
+      const uint2 node = min(list[n], (uint2)(shards - 1, LEVELS - 1));
       g = gradients[(ulong)node.s0 * stride + i];
       ADD_NODE(held, g, node.s0, node.s1)
     }
@@ -60,14 +63,15 @@ __kernel __attribute__((reqd_work_group_size(SIDE, PARTS, 1))) void adam(
   transposed[(ulong)layer * width * width + inside % width * width + inside / width] = next;
 }
 
-// What a training begins with, from number `at_state` of `states` on: copies of what stays as it is.
+// Starts a training from the state at offset `at_state` of `states`: copies it, as the state itself
+// must stay unchanged.
 __kernel void begin_training(__global const float* restrict states, ulong at_state, __global float* restrict parameters,
                              __global float* restrict mean, __global float* restrict square, __global float* restrict transposed,
                              uint hidden, uint width, uint count, __global uint* restrict arrived, uint arrivals) {
   __global const float* const state = states + at_state;
   const uint i = (uint)get_global_id(0);
   if (i == 0)
-    for (uint a = 0; a < arrivals; ++a) arrived[a] = 0;  // those of kernels/pinn_shards.cl
+    for (uint a = 0; a < arrivals; ++a) arrived[a] = 0;  // counters of kernels/pinn_shards.cl
   if (i >= count) return;
   const float w = state[i];
   parameters[i] = w;

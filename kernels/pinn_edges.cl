@@ -1,13 +1,13 @@
-// What large networks need beside the products of kernels/pinn_product.cl and pinn_weights.cl: the first layer, the output, and the
-// gradients of both. All of it is bound by memory: at 65,536 points and width 256 each pass over a layer is 0.28 GB, 0.07 ms on an
-// H200.
+// The parts of large networks outside the products of kernels/pinn_product.cl and pinn_weights.cl:
+// the first layer, the output, and the gradients of both. All of it is bound by memory: at 65,536
+// points and width 256 each pass over a layer is 0.28 GB, 0.07 ms on an H200.
 //
 // Sums over points go by blocks of BLOCK, each a chain, then a chain over blocks.
 //
-// Given by -D: those of pinn_residual.cl; WIDTH.
+// Given by -D: the options of pinn_residual.cl; WIDTH.
 #include "pinn_residual.cl"
 
-// Jets of the first layer. Dimension 0: points, 1: neurons.
+// Computes jets of the first layer. Dimension 0: points, 1: neurons.
 __kernel void first_layer(__global const float* restrict parameters, __global const float4* restrict points,
                           __global float4* restrict jets) {
   const uint p = (uint)get_global_id(0), n = (uint)get_global_id(1);
@@ -15,8 +15,9 @@ __kernel void first_layer(__global const float* restrict parameters, __global co
       first_jet(points[p].s01, parameters[n], parameters[WIDTH + n], parameters[2 * WIDTH + n]));
 }
 
-// The output at BLOCK points a work-group, what it is wrong by, and the adjoints of the last layer. Dimension 1 of a group: the
-// chains of the sum over neurons. `output`: the weights of the output and its bias.
+// Computes the output at BLOCK points per work-group, its error, and the adjoints of the last
+// layer. Dimension 1 of a group: the chains of the sum over neurons. `output`: start of the weights
+// of the output and its bias.
 __kernel __attribute__((reqd_work_group_size(BLOCK, CHAINS, 1))) void output_layer(
     __global const float* restrict parameters, const uint output, __global const float4* restrict points,
     __global const float4* restrict jets, const ulong jets_at, __global float4* restrict bars, const ulong bars_at,
@@ -47,15 +48,18 @@ __kernel __attribute__((reqd_work_group_size(BLOCK, CHAINS, 1))) void output_lay
 
 #define SUMS 8  // neurons of a work-group
 
-// What the first layer's weights of a neuron, its bias, and the weight of the output that it is multiplied with, have of a point.
+// Returns the terms of a point in the gradients of a neuron: of its weights in the first layer, of
+// its bias, and of its weight in the output.
 inline float4 terms_of(float4 point, float4 bar, float4 jet, float4 out) {
   return (float4)(fma(point.s0, bar.s0, bar.s1), fma(point.s1, bar.s0, bar.s2), bar.s0,
                   fma(jet.s3, out.s3, fma(jet.s2, out.s2, fma(jet.s1, out.s1, jet.s0 * out.s0))));
 }
 
-// Gradients of the first layer and of the output, of each shard. Dimension 0 of a group: the points of a block; 1: neurons; of the
-// groups: neurons, where those behind the last stand for the bias of the output and the losses. Dimension 2: shards. Work-items read
-// points side by side; then 32 of them sum over a block each, one of the 4 terms of one neuron.
+// Computes gradients of the first layer and of the output, for each shard. Within a group,
+// dimension 0 is the points of a block and 1 the neurons; among groups, 1 is the neurons, where
+// those after the last stand for the bias of the output and the losses, and 2 is the shards.
+// Work-items read points side by side; then 32 of them sum over a block, each one of the 4 terms of
+// one neuron.
 __kernel __attribute__((reqd_work_group_size(BLOCK, SUMS, 1))) void edge_gradients(
     __global const float4* restrict points, __global const float4* restrict bars, __global const float4* restrict jets,
     const ulong jets_at, __global const float4* restrict outward, __global const float* restrict error,

@@ -1,21 +1,23 @@
-// What all kernels of suite pinn compute with: jets through tanh and back, sines. Nothing here depends on how a device rounds anything
-// but sums, products and fma, so that all devices compute the same bits.
+// Functions that all kernels of suite pinn compute with: jets through tanh and back, sines. The
+// results depend only on the rounding of sums, products and fma, so that all devices compute the
+// same bits.
 //
-// A jet is what is known of a number v as a function of the two inputs: (v, v_0, v_1, D v), its first derivatives and
-// D = d^2/d0^2, plus d^2/d1^2 where LAPLACIAN is 1 (forward Taylor mode; for the sum of second derivatives: Dangel et al.,
-// "Collapsing Taylor mode automatic differentiation", 2025).
+// The jet of a number v as a function of the two inputs is (v, v_0, v_1, D v): its value, its first
+// derivatives and D = d^2/d0^2, plus d^2/d1^2 if LAPLACIAN is 1 (forward Taylor mode; for the sum
+// of second derivatives: Dangel et al., "Collapsing Taylor mode automatic differentiation", 2025).
 //
 // Given by -D: LAPLACIAN.
 #pragma OPENCL FP_CONTRACT OFF
 #include "unroll.cl"
 
-#define BLOCK 32  // points whose terms are summed by themselves: see kernels/pinn_edges.cl
-#define CHAINS 8  // of the sum that is the network's output
-// Layer by layer, jets lie in panels of BLOCK points: a panel has the jets of its points for one neuron after the other. So all that a
-// tile of a product reads is in one piece, of a page or two.
+#define BLOCK 32  // points whose terms are summed separately: see kernels/pinn_edges.cl
+#define CHAINS 8  // chains of the sum that is the network's output
+// Layer by layer, jets lie in panels of BLOCK points: a panel has the jets of its points for one
+// neuron after the other. So the jets that a tile of a product reads are contiguous, a page or two.
 #define JET(n, p) ((ulong)((p) / BLOCK) * (BLOCK * WIDTH) + (n) * BLOCK + (p) % BLOCK)
 
-// 2^x for x in [-126, 0]: a polynomial over [-1/2, 1/2] (interpolated at Chebyshev points, error 2e-8) and the exponent.
+// Returns 2^x for x in [-126, 0]: a polynomial over [-1/2, 1/2] (interpolated at Chebyshev points,
+// error 2e-8) and the exponent.
 inline float power_of_two(float x) {
   const float whole = rint(x), f = x - whole;
   float p = fma(f, 0.000154614449f, 0.0013400428f);
@@ -27,7 +29,8 @@ inline float power_of_two(float x) {
   return as_float(as_int(p) + ((int)whole << 23));
 }
 
-// To 2e-7: x + x^3 q(x^2) where that does not cancel, else 1 - 2 e / (1 + e) with e = exp(-2 |x|).
+// Returns tanh x within 2e-7: x + x^3 q(x^2) if that does not cancel, else 1 - 2 e / (1 + e) with e
+// = exp(-2 |x|).
 inline float tanh_of(float x) {
   const float a = fabs(x), z = x * x;
   float q = fma(z, -0.00609671418f, 0.0209971797f);
@@ -36,7 +39,7 @@ inline float tanh_of(float x) {
   q = fma(z, q, -0.333333284f);
   const float small = fma(x * z, q, x);
   const float e = power_of_two(fmax(-2.88539008f * a, -60.0f));
-  const float d = 1.0f + e;  // up to 1.29 where it is used
+  const float d = 1.0f + e;  // up to 1.29 when it is used
   float r = fma(-0.768927634f, d, 1.76084423f);
   r = fma(r, fma(-d, r, 1.0f), r);
   r = fma(r, fma(-d, r, 1.0f), r);
@@ -44,7 +47,8 @@ inline float tanh_of(float x) {
   return a < 0.625f ? small : large;
 }
 
-// sin(pi x): an odd polynomial over [-1/2, 1/2] (interpolated at Chebyshev points, error 1e-7).
+// Returns sin(pi x): an odd polynomial over [-1/2, 1/2] (interpolated at Chebyshev points, error
+// 1e-7).
 inline float sin_pi(float x) {
   const float whole = rint(x), r = x - whole, s = r * r;
   float p = fma(s, -0.00702830404f, 0.0820503533f);
@@ -64,8 +68,8 @@ inline float4 tanh_jet(float4 z) {
   return (float4)(y, s * z.s1, s * z.s2, s * fma(-2.0f * y, squares, z.s3));
 }
 
-// From the adjoint of y = tanh_jet(z) to that of z. It needs y alone: with s = 1 - y^2, z_0 = y_0 / s and so on, every quotient
-// cancels, which matters where tanh is saturated and s is 0.
+// Returns the adjoint of z from the adjoint of y = tanh_jet(z). It needs y alone: with s = 1 - y^2,
+// z_0 = y_0 / s and so on, every quotient cancels, which matters when tanh is saturated and s is 0.
 inline float4 tanh_adjoint(float4 y, float4 bar) {
   const float s = fma(-y.s0, y.s0, 1.0f), twice = -2.0f * y.s0;
   float squares = y.s1 * y.s1;
@@ -85,7 +89,8 @@ inline float4 tanh_adjoint(float4 y, float4 bar) {
   return z;
 }
 
-// The jet of a neuron of the first layer before its tanh: of (in.x, in.y), whose own jets are trivial.
+// Returns the jet of a neuron of the first layer before its tanh, at (in.x, in.y), whose own jets
+// are trivial.
 inline float4 first_jet(float2 in, float w0, float w1, float bias) {
   return (float4)(fma(in.y, w1, fma(in.x, w0, 0.0f)) + bias, w0, w1, 0.0f);
 }

@@ -1,10 +1,11 @@
-// Collocation points of suite pinn, drawn by their numbers: the same ones whoever draws them.
+// Collocation points of suite pinn, drawn by their numbers: every device draws the same ones.
 //
-// Given by -D: those of pinn_residual.cl; LOW1, HIGH1: the range of the second input. `low` and `high`: that of the first one.
+// Given by -D: the options of pinn_residual.cl; LOW1, HIGH1: the range of the second input. `low`
+// and `high` are the range of the first one.
 #include "pinn_residual.cl"
 
-// Number n of the SplitMix64 sequence that starts at `seed` (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
-// OOPSLA 2014), as a number in [0, 1) of 24 bits.
+// Returns number n of the SplitMix64 sequence that starts at `seed` (Steele, Lea, Flood: Fast
+// splittable pseudorandom number generators, OOPSLA 2014), as a number in [0, 1) of 24 bits.
 inline float uniform(ulong seed, ulong n) {
   ulong z = seed + (n + 1) * 0x9e3779b97f4a7c15UL;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9UL;
@@ -12,7 +13,7 @@ inline float uniform(ulong seed, ulong n) {
   return (float)((z ^ z >> 31) >> 40) * 0x1p-24f;
 }
 
-#define SIDES (PROBLEM == 2 ? 4 : 2)  // of the boundary, whose points lie on one after the other
+#define SIDES (PROBLEM == 2 ? 4 : 2)  // sides of the boundary, on which points lie in turn
 #define BOUNDARY_SEED 0x5bd1e995a7c15b73UL
 
 inline float between(float low, float high, float u) { return fma(high - low, u, low); }
@@ -26,7 +27,8 @@ inline float right_side(float x, float y) {
 #endif
 }
 
-// Number n of the points on the boundary: for problems in time both ends of the first input, else all four sides.
+// Returns number n of the points on the boundary: for problems in time both ends of the first
+// input, else all four sides.
 inline float4 boundary_point(ulong seed, ulong n, float low, float high) {
   const uint side = (uint)(n % SIDES);
   const float u = uniform(seed, 2 * n);
@@ -41,8 +43,9 @@ inline float4 initial_point(ulong seed, ulong n, float low, float high) {
   return (float4)(x, LOW1, PROBLEM == 1 ? x * x * sin_pi(x + 0.5f) : -sin_pi(x), INITIAL_POINT);
 }
 
-// Of shards [first_shard, ...), `places` for each: its domain points, then those of the boundary and the initial ones; `shards`
-// share `domain`, `boundary` and `initial` points of each kind, as evenly as goes. A work-item a place.
+// Draws the points of shards [first_shard, ...), `places` for each: its domain points, then those
+// of the boundary and the initial ones. `shards` share the `domain`, `boundary` and `initial`
+// points of each kind as evenly as possible. One work-item per place.
 __kernel void draw_points(__global float4* points, uint first_shard, uint places, uint shards, uint domain, uint boundary,
                           uint initial, ulong seed, uint end, float low, float high) {
   const uint at = (uint)get_global_id(0);
@@ -67,8 +70,9 @@ __kernel void draw_points(__global float4* points, uint first_shard, uint places
   points[at] = point;
 }
 
-// What the part that goes on beyond an end of this one is at the points of that end becomes what this one has to be there. `ends`:
-// 1 for the lower one, 2 for the upper one, or both; their values begin at `below` and `above`.
+// Sets the target values of this part at the points of its ends, to the values of the part beyond.
+// `ends`: 1 for the lower end, 2 for the upper one, or both; their values begin at `below` and
+// `above`.
 __kernel void take_values(__global float4* points, __global const float* values, uint below, uint above, uint ends, uint places,
                           uint shards, uint domain, uint boundary, uint end) {
   const uint at = (uint)get_global_id(0);
@@ -83,8 +87,9 @@ __kernel void take_values(__global float4* points, __global const float* values,
   if (side < 2 && (ends >> side & 1u) != 0) points[at].s2 = values[(side == 0 ? below : above) + n / SIDES];
 }
 
-// The network at the points of an end of another part, which it goes on beyond: those on side `side` that `seed` draws, at x. A
-// work-group a point; every sum is a chain. Given by -D, where it is wanted: LANES, LAYERS, WIDTH.
+// Evaluates the network at the points of an end of another part, which lie inside this one: those
+// on side `side` that `seed` draws, at x. One work-group per point; every sum is a chain. Given by
+// -D, if this kernel is needed: LANES, LAYERS, WIDTH.
 #ifdef LANES
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void values_at_end(__global const float* restrict parameters,
                                                                                __global float* restrict values, uint to, uint side,

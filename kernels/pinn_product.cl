@@ -1,16 +1,18 @@
-// The two products of a hidden layer of a large network with the jets of all points, by register tiles, with what tanh does to jets
-// in the same kernel: forward, and back.
+// The two products of a hidden layer of a large network with the jets of all points, forward and
+// back, by register tiles; the same kernel applies tanh to the jets.
 //
-// Jets lie in panels (JET in pinn_math.cl), a point's 4 numbers side by side: a vector of 4 rows of a tile is one jet, so that the
-// work-item that sums it has all that tanh needs. The matrix that is multiplied with is by k, then by column, as in kernels/matrix_packed.cl, whose way
-// of reading the next k ahead this is; sizes are multiples of the tile here, so that nothing has to be checked.
+// Jets lie in panels (JET in pinn_math.cl), a point's 4 numbers side by side: a vector of 4 rows of
+// a tile is one jet, so that the work-item that sums it has all that tanh needs. The other matrix
+// is stored by k, then by column, as in kernels/matrix_packed.cl, whose way of reading the next k
+// ahead this is; sizes are multiples of the tile here, so that no bounds are checked.
 //
-// Predicted, not measured: on an H200 a product of width 256 at 65,536 points is 34 GFLOP and moves 0.55 GB (read once if the second
-// tile of columns finds the rows in the cache, written once): 0.7 ms at 48 TFLOP/s, less than the 52 of matrix_packed by what tanh
-// costs, 5 % of the instructions, and, beside it, 0.13 ms of memory.
+// Predicted, not measured: on an H200 a product of width 256 at 65,536 points is 34 GFLOP and moves
+// 0.55 GB (read once if the second tile of columns finds the rows in the cache, written once): 0.7
+// ms at 48 TFLOP/s, less than the 52 of matrix_packed by the cost of tanh, 5 % of the instructions,
+// and, at the same time, 0.13 ms of memory.
 //
-// Given by -D: those of pinn_math.cl and gpu_tiles.cl; BM, BN: the tile of a work-group, rows (4 of each point) by neurons; WIDTH:
-// neurons of a layer; BACKWARD.
+// Given by -D: the options of pinn_math.cl and gpu_tiles.cl; BM, BN: the tile of a work-group, rows
+// (4 of each point) by neurons; WIDTH: neurons of a layer; BACKWARD.
 #include "pinn_math.cl"
 #define REAL64 0
 #include "gpu_tiles.cl"
@@ -22,9 +24,10 @@
 #define SPREAD (BK / 2)  // k over which the copies of a stage are spread
 #define PANEL (BLOCK * V)  // numbers of a panel for each neuron: a multiple of BM
 
-// `weights`, forward: by input and output, with the biases behind them; back: by output and input. `from`: the jets of the layer
-// below, or the adjoints of the one above. `jets`, back: of the layer whose adjoints these are. A
-// work-group a tile, those of the same points side by side.
+// Computes a layer. `weights`, forward: by input and output, followed by the biases; back: by
+// output and input. `from`: the jets of the layer below, or the adjoints of the one above. `jets`,
+// back: of the layer whose adjoints these are. One work-group per tile, those of the same points
+// next to each other.
 __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void layer(__global const float* restrict weights,
                                                                          __global const float* restrict from, const ulong from_at,
                                                                          __global const float* restrict jets, const ulong jets_at,
@@ -35,7 +38,7 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void layer(__globa
   const uint id = (uint)get_local_id(0), lane = id & 31, warp = id >> 5;
   const uint my_m = warp / WN * (LM * TM) + DOWN(lane) * V, my_n = warp % WN * (LN * TN) + ACROSS(lane) * V;
 
-  // What a work-item brings of a stage next: vectors of rows of both.
+  // Vectors of rows of both operands that a work-item copies of the next stage.
   const uint ma = id % (BM / V) * V, ka = id / (BM / V), a_rows = THREADS / (BM / V);
   const uint nb = id % (BN / V) * V, kb = id / (BN / V), b_rows = THREADS / (BN / V);
   const ulong in_panel = (ulong)(m0 / PANEL) * (PANEL * WIDTH) + m0 % PANEL;
@@ -65,7 +68,8 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void layer(__globa
     UNROLL for (uint j = 0; j < TN; j += V)                                                                      \
       TAKE(y[set] + j, memory + (stage) * STAGE + BK * BM + (k) * BN + my_n + j * LN)                             \
   }
-// To and fro, so that one value is that of the fma before and need not be read from its register again.
+// Columns run back and forth, so that one value is that of the fma before and need not be read from
+// its register again.
 #define FRO(i, j) ((i) & 1 ? TN - 1 - (j) : (j))
 #define MULTIPLY(set)                                                          \
   UNROLL for (uint i = 0; i < TM; ++i) UNROLL for (uint j = 0; j < TN; ++j)    \

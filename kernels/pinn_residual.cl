@@ -1,17 +1,19 @@
-// How far a network is from solving the equation at a point, in suite pinn, and what kinds of points there are.
+// Residual of the equation at a point, in suite pinn, and the kinds of points.
 //
-// Given by -D: PROBLEM (0: Burgers, 1: Allen-Cahn, 2: Helmholtz and Poisson), LAPLACIAN, DIFFUSION, WAVE (k^2) and WAVE_IS_0, all as
-// they are in suites/pinn/problem.hpp; HARD: whether the boundary and the initial state are built into what solves the equation.
+// Given by -D: PROBLEM (0: Burgers, 1: Allen-Cahn, 2: Helmholtz and Poisson), LAPLACIAN, DIFFUSION,
+// WAVE (k^2) and WAVE_IS_0, all as in suites/pinn/problem.hpp; HARD: whether the boundary and the
+// initial state are built into the solution.
 #include "pinn_math.cl"
 
 #define DOMAIN_POINT 1.0f
 #define BOUNDARY_POINT 2.0f
-#define INITIAL_POINT 3.0f  // 0: no point, a place that is left empty
-#define LOSSES 3            // sums of squares of the three kinds, which come after the gradient of a shard
+#define INITIAL_POINT 3.0f  // 0: an empty place
+#define LOSSES 3  // sums of squares of the three kinds, stored after the gradient of a shard
 
 #if HARD
-// The solution is given + vanishing * network: `given` has the values of the boundary and the initial state, `vanishing` is 0 there
-// (Lagaris, Likas, Fotiadis 1998). Jets of both at (x, y).
+// Computes the jets of `given` and `vanishing` at (x, y). The solution is given + vanishing *
+// network: `given` has the values of the boundary and the initial state, `vanishing` is 0 there
+// (Lagaris, Likas, Fotiadis 1998).
 inline void constraints(float x, float y, float4* given, float4* vanishing) {
 #if PROBLEM == 2
 #if WAVE_IS_0
@@ -50,8 +52,8 @@ inline float4 times_adjoint(float4 h, float4 bar) {
 }
 #endif
 
-// How far the jet u of the network is from what has to hold at a point (two inputs, what is on the right side, kind), squared and
-// weighted with `weights` (by kind), and the adjoint of u in that.
+// Returns the residual of the network's jet u at a point (two inputs, right side, kind), squared
+// and weighted with `weights` (by kind); *bar becomes the adjoint of u.
 inline float residual(float4 u, float4 point, float4 weights, float4* bar) {
   if (point.s3 == 0.0f) {
     *bar = (float4)(0.0f);

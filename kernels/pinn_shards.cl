@@ -1,24 +1,31 @@
-// Gradients of small networks: a work-group computes that of a shard, with the jets of all neurons in local memory.
+// Gradients of small networks: a work-group computes that of a shard, with the jets of all neurons
+// in local memory.
 //
-// Forward: a jet is 4 numbers, and a layer multiplies each with the same weights. Back: the adjoints of a layer's jets take the
-// place of the jets themselves, once the gradient of the weights above them is known.
+// Forward: a jet is 4 numbers, and a layer multiplies each with the same weights. Back: the
+// adjoints of a layer's jets replace the jets themselves, once the gradient of the weights above
+// them is known.
 //
-// The order of every sum is that of the tiled kernels (pinn_product.cl, pinn_weights.cl, pinn_edges.cl), so that bits are the same.
+// The order of every sum is that of the tiled kernels (pinn_product.cl, pinn_weights.cl,
+// pinn_edges.cl), so that bits are the same.
 //
-// What is read from local memory counts, 128 bytes a cycle of an H200: of a shard of 3 x 20 with 44 points, a layer forward, and back,
-// is 20 times 4 for a jet and 1.4 for four weights, by 7 warps, 760 cycles (1,700 where weights were read one by one, for two neurons);
-// its weights' gradients 44 times 6 by 4 warps, 1,060. Predicted were 11 us for a step of 64 such shards and a launch for Adam,
-// measured 22: what waits, for memory and for other warps, is twice as much. Of 128 shards each has half of the points, and Adam is no
-// launch of its own.
+// Reads from local memory limit it, 128 bytes per cycle of an H200: for a shard of 3 x 20 with 44
+// points, a layer forward, or back, is 20 times 4 for a jet and 1.4 for four weights, by 7 warps,
+// 760 cycles (1,700 if weights are read one by one, for two neurons); its weights' gradients are 44
+// times 6 by 4 warps, 1,060. Predicted were 11 us for a step of 64 such shards and a launch for
+// Adam, measured 22: waiting for memory and for other warps doubles the time. With 128 shards each
+// has half of the points, and Adam is no launch of its own.
 //
-// Given by -D: those of pinn_residual.cl; LAYERS, WIDTH; LANES: work-items; TILE: points at once, a multiple of BLOCK unless it is all of
-// a shard; WEIGHTS_LOCAL: whether they have room in local memory; STEP: whether a launch is a whole step, of all shards.
+// Given by -D: the options of pinn_residual.cl; LAYERS, WIDTH; LANES: work-items; TILE: points at
+// once, a multiple of BLOCK unless it is all of a shard; WEIGHTS_LOCAL: whether the weights fit
+// local memory; STEP: whether a launch is a whole step, of all shards.
 #include "pinn_residual.cl"
 #include "pinn_step.cl"
 
-#define ROW (TILE | 1)  // jets from one neuron to the next: odd, so that neurons side by side are in different banks
+// Jets from one neuron to the next: odd, so that neighbouring neurons are in different banks.
+#define ROW (TILE | 1)
 #define LAYER (WIDTH * ROW)
-#define HIDDEN (3 * WIDTH)  // where the weights of the second layer begin: behind two rows of weights and the biases
+// Start of the second layer's weights: behind two rows of weights and the biases.
+#define HIDDEN (3 * WIDTH)
 #define OF_LAYER (WIDTH * WIDTH + WIDTH)
 #define OUTWARD (HIDDEN + (LAYERS - 1) * OF_LAYER)  // the output's weights
 #define COUNT (OUTWARD + WIDTH + 1)
@@ -29,9 +36,10 @@
 #define PAIR 1
 #endif
 #define HALF (WIDTH / PAIR)
-#define SQUARES ((HALF * HALF + 31) / 32 * 32)  // of weights that a work-item sums, so that those who sum biases are other warps
+// Work-items that sum weights, padded so that other warps sum biases.
+#define SQUARES ((HALF * HALF + 31) / 32 * 32)
 
-// Sums over points are chains; what they read can be on its way together.
+// Sums over points are chains; their reads can be under way together.
 #ifdef ROLLED
 #define UNROLL_8
 #else
@@ -48,7 +56,7 @@ typedef __local const float* weights_at;
 typedef __global const float* weights_at;
 #endif
 
-// Of a work-item: neurons side by side at a point, whose weights are read together.
+// Neighbouring neurons of a work-item at a point, whose weights are read together.
 #if WIDTH % 4 == 0
 #define SIDE_BY_SIDE 4
 typedef float4 few_weights;
@@ -82,7 +90,8 @@ inline void forward(weights_at w, __local const float4* from, __local float4* to
   }
 }
 
-// Adjoints of the layer above, `from`, to those of this one, which take the place of its jets.
+// Computes the adjoints of this layer from those of the layer above, `from`; they replace the
+// layer's jets.
 inline void backward(weights_at w, __local const float4* from, __local float4* jets, uint lane, uint here) {
   FOR_ITEMS(i, WIDTH / SIDE_BY_SIDE * here) {
     const uint p = i % here, k = i / here * SIDE_BY_SIDE;
@@ -103,7 +112,8 @@ inline void backward(weights_at w, __local const float4* from, __local float4* j
   }
 }
 
-// Adds the products of this tile's points to the gradient of a layer's weights and biases. `first`: it is not there yet.
+// Adds the products of this tile's points to the gradient of a layer's weights and biases. `first`:
+// starts the gradient.
 inline void weight_gradient(__global float* g, __local const float4* jets, __local const float4* bars, uint lane, uint here,
                             bool first) {
   FOR_ITEMS(i, SQUARES + WIDTH) {
@@ -130,7 +140,7 @@ inline void weight_gradient(__global float* g, __local const float4* jets, __loc
   }
 }
 
-// The jet of the output at point p.
+// Returns the jet of the output at point p.
 inline float4 output_jet(weights_at w, __local const float4* jets, uint p) {
   float4 sum[CHAINS];
   for (uint c = 0; c < CHAINS; ++c) sum[c] = (float4)(0.0f);
@@ -140,7 +150,8 @@ inline float4 output_jet(weights_at w, __local const float4* jets, uint p) {
   return u;
 }
 
-// Sums over blocks of points are added to what is there. `in`: points; `out`: adjoints of the output; `error`: weighted squares.
+// Adds sums over blocks of points to the gradient. `in`: points; `out`: adjoints of the output;
+// `error`: weighted squares.
 inline void output_gradient(__global float* g, __local const float4* jets, __local const float4* in, __local const float4* out,
                             __local const float* error, uint lane, uint here, bool first) {
   FOR_ITEMS(n, WIDTH + 1 + LOSSES) {
@@ -180,7 +191,7 @@ inline void input_gradient(__global float* g, __local const float4* bars, __loca
   }
 }
 
-// What a work-group holds: the jets of its points, what is known of these, and the weights where there is room for them.
+// Memory of a work-group: the jets of its points, data of these, and the weights if they fit.
 #define LOCAL_MEMORY                               \
   __local float4 jets[LAYERS * LAYER], in[TILE], out[TILE]; \
   __local float error[TILE];                       \
@@ -193,7 +204,8 @@ inline void input_gradient(__global float* g, __local const float4* bars, __loca
 #define LOCAL_WEIGHTS weights_at w = parameters;
 #endif
 
-// Of the shard whose `places` points begin with the first of `points`: its gradient, then its losses, to g.
+// Computes the gradient, then the losses, of the shard whose `places` points begin with the first
+// of `points`, to g.
 inline void gradient_of_shard(weights_at w, __global const float4* points, __global float* g, uint places, float4 weights, uint lane,
                               __local float4* jets, __local float4* in, __local float4* out, __local float* error) {
   for (uint begin = 0; begin < places; begin += TILE) {
@@ -237,7 +249,7 @@ inline void gradient_of_shard(weights_at w, __global const float4* points, __glo
 }
 
 #if !STEP
-// A work-group a shard. Its gradient begins `stride` numbers after that of the one before.
+// One work-group per shard. Its gradient begins `stride` numbers after that of the one before.
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void shard_gradients(__global const float* restrict parameters,
                                                                                  __global const float4* restrict points,
                                                                                  __global float* restrict gradients, uint places,
@@ -247,8 +259,8 @@ __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void shard_gradients
   gradient_of_shard(w, points + shard * places, gradients + (ulong)shard * stride, places, weights, lane, jets, in, out, error);
 }
 #else
-// Is this work-group the last of so many that come here? Nobody waits: what all of them wrote before is there for the last one, and
-// the count begins anew with it.
+// Returns whether this work-group is the last of `of` that come here. None waits: the last one sees
+// all that the others wrote before, and restarts the count.
 #ifdef NVIDIA
 #define FENCE() asm volatile("fence.acq_rel.gpu;" ::: "memory")
 #else
@@ -268,9 +280,10 @@ inline bool is_last(volatile __global uint* arrived, uint of, __local uint* last
 
 #define BRANCHES 8  // shards that the last of their work-groups adds
 
-// Likewise, of all shards, whose number is that of the work-groups; and then a step: the last of every BRANCHES work-groups adds
-// their gradients, the last of all adds these sums, which are in `nodes`, and makes the step of Adam, as kernels/pinn_adam.cl does.
-// `arrived`: a count for all, then those of nodes; 0 before the first step. Buffers of parameters are of whole vectors. What other
+// Computes the gradients of all shards, one per work-group, and then a step: the last of every
+// BRANCHES work-groups adds their gradients, the last of all adds these sums, which are in `nodes`,
+// and makes the step of Adam, as kernels/pinn_adam.cl does. `arrived`: a count for all, then those
+// of nodes; 0 before the first step. Buffers of parameters are whole vectors long. Data that other
 // work-groups write has no `restrict`.
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void train_step(
     __global const float* restrict parameters, __global const float4* restrict points, __global float* gradients, uint places,

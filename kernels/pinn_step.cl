@@ -1,13 +1,16 @@
-// Gradients of shards added along a fixed tree over their numbers, and Adam (Kingma, Ba: Adam: a method for stochastic
-// optimization, ICLR 2015) by what comes out: what kernels that do it with all of a device and with a work-group have in common.
+// Gradients of shards added along a fixed tree over their numbers, and Adam (Kingma, Ba: Adam: a
+// method for stochastic optimization, ICLR 2015) with their sum; shared by the kernels that do it
+// with all of a device and with one work-group.
 //
-// A node of the tree is a run of shards: a power of two of them, which begins at a multiple of it. Its sum is that of its halves.
+// A node of the tree is a run of shards: a power of two of them, which begins at a multiple of it.
+// Its sum is that of its halves.
 #pragma OPENCL FP_CONTRACT OFF
 #include "unroll.cl"
 
 #define LEVELS 9  // up to 256 shards
 
-// Adds the sum of node [at, at + 2^level), after all nodes before it: completes what it completes, as carries do in counting.
+// Adds the sum of node [at, at + 2^level), after all nodes before it, and completes nodes as
+// carries do in counting.
 #define ADD_NODE(held, value, at, level)                          \
   {                                                               \
     bool carry = true;                                            \
@@ -22,8 +25,8 @@
     }                                                             \
   }
 
-// Of `shards`, a power of two, which are `stride` apart, numbers or vectors of them. Eight at once, so that as many loads are under
-// way.
+// Sums numbers or vectors of `shards` shards, a power of two, which are `stride` apart. It takes
+// eight at once, so that eight loads are under way.
 #define SUM_OF_SHARDS(type, name)                                                                      \
   inline type name(__global const type* from, uint shards, uint stride) {                              \
     if (shards == 1) return from[0];                                                                   \
@@ -42,7 +45,8 @@
 SUM_OF_SHARDS(float, sum_of_shards)
 SUM_OF_SHARDS(float4, sum_of_shards_4)
 
-// Newton's iteration from a first guess by the exponent: what a device's own division rounds to is its own.
+// Returns 1 / x by Newton's iteration from a first guess by the exponent: the rounding of a
+// division differs between devices.
 inline float reciprocal(float x) {
   float r = as_float(0x7ef311c3u - as_uint(x));
   UNROLL for (uint i = 0; i < 4; ++i) r = fma(r, fma(-x, r, 1.0f), r);
@@ -55,7 +59,8 @@ inline float root(float x) {
   return x * r;
 }
 
-// The moments of numbers or vectors of parameters, after a gradient g; then what a step is scaled by, which goes by its square.
+// Updates the moments of numbers or vectors of parameters with a gradient g. scale_of returns the
+// factor of a step from the second moment.
 #define MOVE_MOMENTS(type, g, mean, square)        \
   mean = fma((type)(0.9f), mean, 0.1f * (g));      \
   square = fma((type)(0.999f), square, 0.001f * (g) * (g));

@@ -1,25 +1,28 @@
-// The gradients of hidden layers' weights and biases, for each shard by itself: products of jets with the adjoints of the layer
-// above, summed over a shard's points and the 4 numbers of their jets, in order, by register tiles.
+// The gradients of hidden layers' weights and biases, for each shard separately: products of jets
+// with the adjoints of the layer above, summed over a shard's points and the 4 numbers of their
+// jets, in order, by register tiles.
 //
-// Both matrices lie along what is summed over, so that a vector in local memory is the jet of a point: 4 terms of a sum. Vectors
-// are placed such that 8 work-items which read of 8 rows next to each other, or of every fourth, read of all banks.
+// Both matrices lie along the index of the sum, so that a vector in local memory is the jet of a
+// point: 4 terms of a sum. Vectors are placed such that 8 work-items which read from 8 rows next to
+// each other, or from every fourth, read from all banks.
 //
-// On an H200 the three layers of 4 x 256 at 65,536 points are 103 GFLOP: predicted 2.1 ms, as 24 reads of 16 bytes for 512 fma of a
-// work-item are the ratio of kernels/matrix_packed.cl. Measured 2.85 ms (36 TFLOP/s); 4.70 with a branch around the sums of biases,
-// which kept reads of the next points from being issued before it. Reads of 4 bytes, so that registers of a product may lie in
-// any bank: 2.94 ms; 8 x 8 sums of a work-item, in 128 registers: 3.03. Tiles of 64 x 128 by 8 x 8, in 168 registers, of which a
-// multiprocessor holds three, are twice as many: half of 128 shards, which two devices have each, fill an H200 for 3.9 rounds.
+// On an H200 the three layers of 4 x 256 at 65,536 points are 103 GFLOP: predicted 2.1 ms, as the
+// ratio of 24 reads of 16 bytes to 512 fma of a work-item is that of kernels/matrix_packed.cl.
+// Measured 2.85 ms (36 TFLOP/s); 4.70 with a branch around the sums of biases, which kept reads of
+// the next points from being issued before it. Tiles of 64 x 128 by 8 x 8 use 168 registers, so
+// that a multiprocessor holds three; they are twice as many: half of 128 shards, the share of each
+// of two devices, fill an H200 3.9 times.
 //
-// Given by -D: BM, BN: the tile of a work-group, weights by input and by output; TM, TN, WM, WN, STAGES, ASYNC of gpu_tiles.cl;
-// WIDTH.
+// Given by -D: BM, BN: the tile of a work-group, weights by input and by output; TM, TN, WM, WN,
+// STAGES, ASYNC of gpu_tiles.cl; WIDTH.
 #pragma OPENCL FP_CONTRACT OFF
 #define REAL64 0
-#define BK 16  // of a stage: 4 points
+#define BK 16  // k of a stage: 4 points
 #include "gpu_tiles.cl"
 
 #define STAGE (BK * (BM + BN))
 #define QUADS (BK / 4)
-#define POINTS 32  // of a panel: BLOCK of pinn_math.cl
+#define POINTS 32  // points of a panel: BLOCK of pinn_math.cl
 #define PANEL (4 * POINTS)
 #define IN_PANEL(p) ((ulong)((p) / POINTS) * (PANEL * WIDTH) + (p) % POINTS * 4)
 #define ROWS_AT_ONCE (THREADS / QUADS)
@@ -28,8 +31,9 @@
 #define PLACE_A(row, quad) ((row) * BK + (((quad) ^ ((row) >> 1)) & 3) * 4)
 #define PLACE_B(row, quad) ((row) * BK + (((quad) ^ ((row) >> 2)) & 3) * 4)
 
-// Groups: dimension 0 the tiles of a layer, 1 the layers above the first, 2 the shards, of `places` points. Layers of `jets` and
-// `bars`, in panels (JET in pinn_math.cl), are `layer` numbers. A shard's gradient begins `stride` numbers after that of the one before.
+// Among groups, dimension 0 is the tiles of a layer, 1 the layers above the first, 2 the shards, of
+// `places` points. Layers of `jets` and `bars`, in panels (JET in pinn_math.cl), are `layer`
+// numbers long. A shard's gradient begins `stride` numbers after that of the one before.
 __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void weight_gradients(__global const float* restrict jets,
                                                                                     __global const float* restrict bars,
                                                                                     __global float* restrict gradients,
@@ -43,14 +47,16 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void weight_gradie
   const uint quad = id % QUADS, first_row = id / QUADS;
   __global const float* const pa = jets + above * layer + (k0 + first_row) * PANEL;
   __global const float* const pb = bars + (above + 1) * layer + (n0 + first_row) * PANEL;
-  const uint my_bias = my_n + DOWN(lane) % TN / 4 * 16 + DOWN(lane) % 4;  // a column of its own: 8 work-items have the same
+  // One column per 8 work-items.
+  const uint my_bias = my_n + DOWN(lane) % TN / 4 * 16 + DOWN(lane) % 4;
 
   float sum[TM][TN], bias = 0.0f;
   CLEAR(sum)
 
 #define A_TO(stage, i) (memory + (stage) * STAGE + PLACE_A(first_row + (i) * ROWS_AT_ONCE, quad))
 #define B_TO(stage, i) (memory + (stage) * STAGE + BK * BM + PLACE_B(first_row + (i) * ROWS_AT_ONCE, quad))
-// Work-items bring points of their own of a stage. What would be points of the next shard, behind the last of this one, is 0.
+// A work-item copies points of its own for a stage. After the last point of this shard zeros
+// replace those of the next shard.
 #if ASYNC
 #define LOAD(stage, m)                                                                                                   \
   if ((m) < inner) {                                                                                                     \

@@ -1,20 +1,24 @@
-// Stages of a pipeline: each takes a batch of records, and makes one. A record is WIDTH words of 32 bits, one record after another.
-// All is integer arithmetic, so that bits are the same on every device. OpenCL C 1.2.
+// Stages of a pipeline: each takes a batch of records, and makes one. A record is WIDTH words of 32
+// bits, one record after another. All arithmetic is on integers, so that bits are the same on every
+// device. OpenCL C 1.2.
 //
 // -D options:
 //   WIDTH   words of a record, a power of two from 8 on
 //   GROUP   work-items of a work-group of `hash` and `product`
 //   ITEMS   work-items that transform a record
 //   ROLLED  see unroll.cl
-//   MULTIPLY_ADDS  of SHA-256, see merkle.cl
+//   MULTIPLY_ADDS  for SHA-256, see merkle.cl
 //
-// Every kernel reads records from word `from` of `in` on, and writes those it makes from word `to` of `out` on; `passes` is how often
-// a stage does its work. What a stage writes may be another device's memory: only whole rows of words are written, side by side.
+// Every kernel reads records from word `from` of `in` on, and writes those it makes from word `to`
+// of `out` on; `passes` is how often a stage does its work. The output may be another device's
+// memory: only whole rows of words are written, side by side.
 //
-// Predicted for one H200 (132 SMs, 1.75 GHz) and a pass over 65,536 records of 256 words: `hash` has 17 blocks a record, at the 15 G
-// blocks/s that merkle.cl reaches: 74 us. `transform` moves 640 words a level to and from local memory, 32 a clock and SM, on 8 levels:
-// 45 us. `product` has 4,096 multiply-adds, 64 a clock and SM: 18 us. Each reads and writes 128 MiB, at 4 TB/s: 33 us a launch, beside which
-// all but a single pass of `product` compute longer; `reduce` reads half of that: 17 us.
+// Predicted for one H200 (132 SMs, 1.75 GHz) and a pass over 65,536 records of 256 words: `hash`
+// has 17 blocks per record, at the 15 G blocks/s that merkle.cl reaches: 74 us. `transform` moves
+// 640 words per level to and from local memory, 32 per clock and SM, on 8 levels: 45 us. `product`
+// has 4,096 multiply-adds, 64 per clock and SM: 18 us. Each reads and writes 128 MiB, at 4 TB/s: 33
+// us per launch, less than the arithmetic of all but a single pass of `product`; `reduce` reads
+// half of that: 17 us.
 #define word uint
 #define LANES 1
 #define RFC6962 0
@@ -23,18 +27,19 @@
 #undef UNROLL
 #include "unroll.cl"
 
-#define BLOCKS (WIDTH / 16 + 1)  // of SHA-256, the padded one included
+#define BLOCKS (WIDTH / 16 + 1)  // blocks of SHA-256, the padded one included
 
-// Word i of a block of 16 of a record, which is x, after the passes so far.
+// Returns word i of a block of 16 of a record, whose input is x, after the passes so far.
 uint masked(uint x, uint block, uint i, const uint* mask) { return x ^ rotate(mask[i % 8], block * 2 + i / 8); }
 
-// A record is a message of SHA-256 (FIPS 180-4), each word as its four bytes from the highest on. Word j of it becomes that with word
-// j % 8 of the digest, rotated by j / 8, by an exclusive or. `one` is 1.
+// Hashes a record as a message of SHA-256 (FIPS 180-4), each word as its four bytes from the
+// highest on. Word j of it becomes its exclusive or with word j % 8 of the digest, rotated by j /
+// 8. `one` is 1.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void hash(__global const uint* in, ulong from, __global uint* out, ulong to,
                                                                       uint count, uint passes, uint one) {
   __local uint masks[GROUP * 8];
   const uint lane = get_local_id(0), record = (uint)get_global_id(0), first = (uint)get_group_id(0) * GROUP;
-  uint mask[8] = {0, 0, 0, 0, 0, 0, 0, 0};  // of all passes so far
+  uint mask[8] = {0, 0, 0, 0, 0, 0, 0, 0};  // mask of all passes so far
   __global const uint* words = in + from + (ulong)min(record, count - 1) * WIDTH;
 #pragma unroll 1
   for (uint pass = 0; pass < passes; ++pass) {
@@ -44,14 +49,16 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void hash(__global c
     for (uint block = 0; block < BLOCKS; ++block) {
       if (block < WIDTH / 16) {
         UNROLL
-        for (uint i = 0; i < 16; i += 4) {  // 16 bytes a load: lanes lie a record apart, so that each load is as many lines as lanes
+        // 16 bytes per load: lanes are a record apart, so that each load takes as many cache lines
+        // as lanes.
+        for (uint i = 0; i < 16; i += 4) {
           const uint4 x = ((__global const uint4*)words)[block * 4 + i / 4];
           w[i] = masked(x.s0, block, i, mask);
           w[i + 1] = masked(x.s1, block, i + 1, mask);
           w[i + 2] = masked(x.s2, block, i + 2, mask);
           w[i + 3] = masked(x.s3, block, i + 3, mask);
         }
-      } else {  // eight words are left of a record of eight, none of others
+      } else {  // the last block has eight words of a record of eight, none of others
         UNROLL
         for (uint i = 0; i < 8; ++i) w[i] = WIDTH == 8 ? masked(words[i], 0, i, mask) : 0;
         UNROLL
@@ -75,14 +82,15 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void hash(__global c
 
 #define PRIME 998244353u  // 119 2^23 + 1
 
-// x < 2 PRIME
+// Returns x < 2 PRIME reduced to below PRIME.
 uint below_prime(uint x) { return min(x, x - PRIME); }
 
-// x w modulo PRIME for any x; w.y is floor(w.x 2^32 / PRIME) (Shoup).
+// Returns x w modulo PRIME for any x; w.y is floor(w.x 2^32 / PRIME) (Shoup).
 uint times(uint x, uint2 w) { return below_prime(x * w.x - mul_hi(x, w.y) * PRIME); }
 
-// A record's number-theoretic transform, each pass: X[k] is the sum of x[j] root^(jk) modulo PRIME, where `roots` has the powers of
-// a root of unity of order WIDTH from 0 to WIDTH / 2 - 1. Stockham's order of the levels, so that words come out where they belong.
+// Computes a record's number-theoretic transform in each pass: X[k] is the sum of x[j] root^(jk)
+// modulo PRIME, where `roots` has the powers of a root of unity of order WIDTH from 0 to WIDTH / 2
+// - 1. The levels have Stockham's order, so that words come out in place.
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void transform(__global const uint* in, ulong from, __global uint* out,
                                                                            ulong to, uint count, uint passes,
                                                                            __global const uint2* roots) {
@@ -91,13 +99,14 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void transform(__glo
   const ulong at = (ulong)get_group_id(0) * WIDTH;
   for (uint i = lane; i < WIDTH; i += ITEMS) {
     const uint x = in[from + at + i];
-    words[i] = below_prime(x - mul_hi(x, 4u) * PRIME);  // floor(2^32 / PRIME) is 4: less than 2 PRIME is left
+    // floor(2^32 / PRIME) is 4: the result is below 2 PRIME.
+    words[i] = below_prime(x - mul_hi(x, 4u) * PRIME);
   }
-  uint now = 0;  // where the words are: the first half or the second
+  uint now = 0;  // half that contains the words: 0 or WIDTH
 #pragma unroll 1
   for (uint pass = 0; pass < passes; ++pass) {
 #pragma unroll 1
-    for (uint done = 1; done < WIDTH; done *= 2) {  // parts of so many words are transformed
+    for (uint done = 1; done < WIDTH; done *= 2) {  // parts of `done` words are transformed
       barrier(CLK_LOCAL_MEM_FENCE);
       for (uint i = lane; i < WIDTH / 2; i += ITEMS) {
         const uint j = i & (done - 1), place = 2 * i - j;
@@ -112,10 +121,11 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void transform(__glo
   for (uint i = lane; i < WIDTH; i += ITEMS) out[to + at + i] = words[now + i];
 }
 
-#define SIDE (WIDTH < 16 ? WIDTH : 16)  // of the matrix
+#define SIDE (WIDTH < 16 ? WIDTH : 16)  // side of the matrix
 
-// A record is a matrix with rows of SIDE words. In each pass it is multiplied by `matrix`, SIDE x SIDE, modulo 2^32. A work-item has a
-// row; rows come and go by way of local memory, so that words of one launch lie side by side.
+// A record is a matrix with rows of SIDE words. In each pass it is multiplied by `matrix`, SIDE x
+// SIDE, modulo 2^32. A work-item has a row; rows pass through local memory, so that words of one
+// launch lie side by side.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void product(__global const uint* in, ulong from, __global uint* out,
                                                                          ulong to, uint count, uint passes,
                                                                          __global const uint* matrix) {
@@ -133,7 +143,9 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void product(__globa
 #pragma unroll 1
   for (uint pass = 0; pass < passes; ++pass) {
 #ifndef ROLLED
-    barrier(CLK_LOCAL_MEM_FENCE);  // or NVIDIA's compiler keeps the matrix in registers, 255 of them, and few rows are under way
+    // Otherwise NVIDIA's compiler keeps the matrix in registers, 255 of them, and few rows are
+    // under way.
+    barrier(CLK_LOCAL_MEM_FENCE);
 #endif
     UNROLL
     for (uint j = 0; j < SIDE; ++j) y[j] = 0;
@@ -152,7 +164,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void product(__globa
   for (uint i = lane; i < words_left; i += GROUP) out[to + at + i] = rows[i / SIDE * (SIDE + 1) + i % SIDE];
 }
 
-// A record becomes eight words: word c is the sum of words c, c + 8, c + 16, ..., in pass t rotated by t and times 2 t + 1.
+// Reduces a record to eight words: word c is the sum of words c, c + 8, c + 16, ..., in pass t
+// rotated by t and times 2 t + 1.
 __kernel void reduce(__global const uint* in, ulong from, __global uint* out, ulong to, uint count, uint passes) {
   const ulong i = get_global_id(0);
   if (i >= (ulong)count * 8) return;

@@ -1,6 +1,8 @@
-// Rounds in which nothing is computed, in one launch: what it costs to wait for neighbours (tests/bench/rounds_bench.cpp). One
-// work-group a device writes `count` words to the devices before and after it and waits for theirs; a word a work-item, while there
-// are some. Mail: two places for what comes from the device before, in rounds of even and odd number, then two for the one after.
+// Empty iterations in one launch: the cost of waiting for neighbours
+// (tests/bench/rounds_bench.cpp). One work-group per device writes `count` words to the devices
+// before and after it and waits for theirs, one word per work-item while there are any. Mail: two
+// places for words from the device before, in iterations of even and odd number, then two for words
+// from the one after.
 #include "numbered_words.cl"
 
 __kernel void rounds(__global ulong* mail, __global ulong* mail_before, __global ulong* mail_after, __global uint* status,
@@ -11,7 +13,8 @@ __kernel void rounds(__global ulong* mail, __global ulong* mail_before, __global
       post_word(mail_before + (2 + turn) * count + i, i, round);
       post_word(mail_after + turn * count + i, i, round);
     }
-    barrier(CLK_LOCAL_MEM_FENCE);  // where work-items take turns: nobody waits before all has been sent
+    // Needed if work-items run in turn: all words are sent before any wait begins.
+    barrier(CLK_LOCAL_MEM_FENCE);
     for (uint i = get_local_id(0); i < count; i += get_local_size(0)) {
       await_word(mail + turn * count + i, round, before, status, limit);
       await_word(mail + (2 + turn) * count + i, round, after, status, limit);

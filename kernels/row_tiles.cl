@@ -1,8 +1,9 @@
-// Products of rows of A and rows of B in stages of local memory: what kernels/matrix.cl and tropical.cl have in common.
+// Products of rows of A and rows of B in stages of local memory; shared by kernels/matrix.cl and
+// tropical.cl.
 //
-// Given by -D: BM, BN (the work-group's tile), VB (elements of a row of B and C that may be moved at once: their rows are aligned to
-// it), and those of gpu_tiles.cl. By the file that includes this one: EMPTY, what is read of A beyond its rows and its k; with ASYNC 1
-// that is 0.
+// Given by -D: BM, BN (the work-group's tile), VB (elements of a row of B and C that may be moved
+// at once: their rows are aligned to it), and the options of gpu_tiles.cl. Defined by the file that
+// includes this one: EMPTY, the value of A beyond its rows and its k; with ASYNC 1 that is 0.
 #include "gpu_tiles.cl"
 #include "matrix_place.cl"
 
@@ -10,7 +11,9 @@
 #define TILE_OF_GROUP tiles[first + place_of_tile((uint)get_group_id(0), items, each)]
 #endif
 
-#define PAD 4  // of rows of A in local memory, which are written with a stride: 8 k and 4 rows then are 32 banks
+// Padding of rows of A in local memory, which are written with a stride: 8 k and 4 rows then use 32
+// banks.
+#define PAD 4
 #define LDA (BM + PAD)
 #define LOADS_A (BM * BK / THREADS)
 #define LOADS_B (BK * BN / VB / THREADS)
@@ -28,8 +31,8 @@
 #define NEXT_VALUES real next_a[LOADS_A], next_b[LOADS_B * VB];
 #endif
 
-// Where a work-group's tile is, and who loads what: 32 work-items take 8 k of 4 rows of A (a sector of 32 bytes each), or a stretch of
-// a row of B.
+// Sets the place of a work-group's tile, and what each work-item loads: 32 work-items take 8 k of 4
+// rows of A (a sector of 32 bytes each), or a stretch of a row of B.
 #define PLACE_TILE                                                                                 \
   __local real memory[STAGES * STAGE] __attribute__((aligned(16)));                                \
   const uint tile = TILE_OF_GROUP;                                                                 \
@@ -46,7 +49,7 @@
   NEXT_VALUES
 
 #if ASYNC
-// Copy number `i` of what a work-item brings of a stage.
+// Copy number `i` of a work-item in a stage.
 #define LOAD_A(stage, k0, i)                                                                            \
   COPY("ca", memory + (stage) * STAGE + (ka + (i) % (BK / 8) * 8) * LDA + ma + (i) / (BK / 8) * a_rows, \
        pa + (ulong)((i) / (BK / 8) * a_rows) * lda + (k0) + (i) % (BK / 8) * 8, sizeof(real),           \

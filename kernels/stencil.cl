@@ -1,12 +1,15 @@
-// One step of a stencil over layers (rows of a plane, planes of a box), from one state to another. The order of every sum is
-// written out and nothing is contracted, so that a cell has the same bits whoever computes it. Fixed cells are copied.
+// One step of a stencil over layers (rows of a plane, planes of a box), from one state to another.
+// The order of every sum is written out and nothing is contracted, so that a cell has the same bits
+// on every device. Fixed cells are copied.
 //
-// A work-item takes VECTOR cells along x in a few layers, one after another, and keeps the layers above and below in registers: of
-// what a step has to move, two numbers a cell, it reads each cell once but for the first and last layer of its strip. CPUs: long
-// vectors, a work-item a work-group. The launches are in suites/stencil/stencil_program.cpp.
+// A work-item takes VECTOR cells along x in a few layers, one after another, and keeps the layers
+// above and below in registers. So of the two numbers per cell that a step has to move, each cell
+// is read once, except for the first and last layer of a strip. CPUs: long vectors, one work-item
+// per work-group. suites/stencil/stencil_program.cpp launches these kernels.
 //
-// Given by -D: REAL, the type of a cell; VECTOR, 4 on GPUs; STRIP, layers of a work-item. RADIUS: star and nothing else.
-// RADIUS_OF_STEP: kernels that exchange layers with the neighbours themselves (kernels/stencil_exchange.cl), and nothing else.
+// Given by -D: REAL, the type of a cell; VECTOR, 4 on GPUs; STRIP, layers per work-item. RADIUS:
+// only the star is compiled. RADIUS_OF_STEP: only kernels that exchange layers with the neighbours
+// themselves (kernels/stencil_exchange.cl).
 #pragma OPENCL FP_CONTRACT OFF
 
 #define JOINED(a, b) a##b
@@ -32,7 +35,7 @@ typedef TOGETHER(REAL, VECTOR) reals;
 #endif
 
 #ifndef RADIUS
-// The first and the last of `n` cells along x stay as they were.
+// Stores cells of a row; the first and the last of its `n` cells along x keep their values.
 inline void store_row(reals now, reals before, __global real* to, uint x, uint n) {
   if (x == 0) now.s0 = before.s0;
   if (x + VECTOR < n) {
@@ -46,8 +49,9 @@ inline void store_row(reals now, reals before, __global real* to, uint x, uint n
   for (uint i = 0; i <= last; ++i) to[i] = i == last ? old[i] : cells[i];
 }
 
-// Rows [begin, stop) of `to`, of which row r is row r + shift of `from`, between `above` and `below`: each cell becomes a quarter of
-// its four neighbours' sum. Rows of `n` cells, `stride` numbers from one to the next; all of them from cell x on.
+// Steps rows [begin, stop) of `to`, whose row r is row r + shift of `from`, between `above` and
+// `below`: each cell becomes a quarter of its four neighbours' sum. Rows have `n` cells and are
+// `stride` numbers apart; all pointers start at cell x.
 inline void jacobi2d_rows(__global const real* from, __global real* to, __global const real* above, __global const real* below,
                           uint begin, uint stop, uint shift, uint x, uint n, uint stride) {
   reals north = load(above), centre = load(from + (ulong)(begin + shift) * stride);
@@ -61,8 +65,9 @@ inline void jacobi2d_rows(__global const real* from, __global real* to, __global
   }
 }
 
-// Likewise planes of n rows: each cell gains `rate` times the difference between its six neighbours and itself. The outermost cells
-// of every plane are fixed, and so are the planes `fixed_first` and `fixed_last` of `to`. Planes from cell x of row y on.
+// Steps planes of n rows: each cell gains `rate` times the difference between its six neighbours
+// and itself. The outermost cells of every plane are fixed, and so are the planes `fixed_first` and
+// `fixed_last` of `to`. All pointers start at cell x of row y.
 inline void heat3d_planes(__global const real* from, __global real* to, __global const real* over, __global const real* under,
                           uint begin, uint stop, uint shift, uint fixed_first, uint fixed_last, uint x, uint y, uint n, uint stride,
                           real rate) {
@@ -85,8 +90,8 @@ inline void heat3d_planes(__global const real* from, __global real* to, __global
 }
 
 #ifndef RADIUS_OF_STEP
-// Layers [first, end) of `to`, whose layer l is layer l + shift of `from`. Above the first lies layer `above` of `from`, below the
-// last one `below`.
+// Steps layers [first, end) of `to`, whose layer l is layer l + shift of `from`. Layer `above` of
+// `from` precedes the first, layer `below` follows the last.
 __kernel void jacobi2d(__global const real* from, __global real* to, uint first, uint end, uint shift, uint above, uint below,
                        uint n, uint stride) {
   const uint x = get_global_id(0) * VECTOR;
@@ -97,7 +102,7 @@ __kernel void jacobi2d(__global const real* from, __global real* to, uint first,
                 from + (ulong)(stop == end ? below : stop + shift) * stride, begin, stop, shift, x, n, stride);
 }
 
-// Likewise; layers lie above and below all of them.
+// Steps layers in the same way; all of them have layers above and below in `from`.
 __kernel void heat3d(__global const real* from, __global real* to, uint first, uint end, uint shift, uint fixed_first,
                      uint fixed_last, uint n, uint stride, real rate) {
   const uint x = get_global_id(0) * VECTOR, y = get_global_id(1);
@@ -110,13 +115,13 @@ __kernel void heat3d(__global const real* from, __global real* to, uint first, u
 }
 
 #else
-// The same, and the exchange of what lies at the ends of [first, end).
+// Do the same, and exchange the layers at the ends of [first, end).
 __kernel void jacobi2d(__global const real* from, __global real* to, uint first, uint end, uint shift, uint n, uint stride,
                        EXCHANGE_ARGS) {
   const uint x = get_global_id(0) * VECTOR;
   const bool is_first = get_local_id(0) == 0;
   const Strip mine = strip_of(get_global_id(1), first, end, how, top_end, bottom_begin);
-  if (mine.sides == 0) {  // most of them, in the registers of the kernel that exchanges nothing
+  if (mine.sides == 0) {  // most strips, with the registers of the kernel without an exchange
     if (x < n)
       jacobi2d_rows(from + x, to + x, from + (ulong)(mine.begin + shift - 1) * stride + x,
                     from + (ulong)(mine.stop + shift) * stride + x, mine.begin, mine.stop, shift, x, n, stride);
@@ -161,9 +166,11 @@ __kernel void heat3d(__global const real* from, __global real* to, uint first, u
 }
 #endif
 
-// How much rows changed, for their norm: the sum of the squares of `now` - `before` over the cells of each row, in an order that no
-// device chooses. Of LANES sums, number l is of the cells l, l + LANES and so on, one after another; halves of them are then added
-// until one is left. Rows [first, first + get_global_size(1)) of `now`, in whose place `before` has those `shift` further on.
+// Computes the change of rows, for its norm: the sum of the squares of `now` - `before` over the
+// cells of each row, in an order that is the same on every device. Sum number l of LANES takes the
+// cells l, l + LANES and so on, one after another; halves of the sums are then added until one is
+// left. Rows are [first, first + get_global_size(1)) of `now`; the corresponding ones of `before`
+// are `shift` further on.
 #define LANES 64
 __kernel void change(__global const real* before, __global const real* now, __global real* sums, uint first, uint shift, ulong place,
                      uint n, uint stride) {
@@ -199,7 +206,7 @@ __kernel void change(__global const real* before, __global const real* now, __gl
 
 #include "unroll.cl"
 
-// Cells `d` further along x.
+// Returns the cells `d` further along x.
 #if VECTOR == 4
 inline reals moved(reals before, reals here, reals after, int d) {
   switch (d) {
@@ -215,7 +222,8 @@ inline reals moved(reals before, reals here, reals after, int d) {
 }
 #endif
 
-// Rows of `from`, of which that of row r of `to` is `shift` further on; where kernels exchange, rows of others lie elsewhere.
+// Rows of `from`: that of row r of `to` is `shift` further on. If kernels exchange, rows of other
+// devices lie elsewhere.
 #ifdef RADIUS_OF_STEP
 #define ROWS_BESIDE __global const real *before, __global const real *after, uint first, uint end,
 #define row_at(r) row_among(from, before, after, first, end, r, shift, stride)
@@ -230,9 +238,10 @@ inline __global const real* row_among(__global const real* from, __global const 
 #define row_at(r) (from + (ulong)((r) + shift) * stride)
 #endif
 
-// The star of the Parallel Research Kernels over rows, of which [inner_first, inner_end) of `to` are as far from the edges as it
-// reaches: `out` gains the cells at distance d along both axes, weighted by weights.s[d - 1] = 1 / (2 d RADIUS), those before with
-// the other sign; at the edges it stays. `to` becomes `from` + 1. `begins`: out was nothing.
+// Applies the star of the Parallel Research Kernels to rows, of which [inner_first, inner_end) of
+// `to` are at least RADIUS from the edges: `out` gains the cells at distance d along both axes,
+// weighted by weights.s[d - 1] = 1 / (2 d RADIUS), those before with the other sign; at the edges
+// it keeps its values. `to` becomes `from` + 1. `begins`: out starts from 0.
 inline void star_rows(__global const real* from, __global real* to, __global real* out, ROWS_BESIDE uint begin, uint stop,
                       uint shift, uint inner_first, uint inner_end, uint x, uint n, uint stride, uint begins, real w1, real w2,
                       real w3, real w4) {

@@ -1,8 +1,9 @@
-// One step of a stencil over a part of the grid that ends along two axes (--split blocks), at the places that cells have in the whole
-// one: of planes columns [left, right) of rows [first, end), of boxes rows [left, right) of planes [first, end). What each cell
-// becomes, and in which order its sum is added, is that of kernels/stencil.cl. A work-item a cell.
+// One step of a stencil over a part of the grid that ends along two axes (--split blocks); cells
+// have their places of the whole grid. A part is columns [left, right) of rows [first, end) of a
+// plane, or rows [left, right) of planes [first, end) of a box. The result of each cell, and the
+// order of its sum, are those of kernels/stencil.cl. One work-item per cell.
 //
-// Given by -D: REAL, the type of a cell. RADIUS: of star.
+// Given by -D: REAL, the type of a cell. RADIUS: of the star.
 #pragma OPENCL FP_CONTRACT OFF
 
 typedef REAL real;
@@ -63,7 +64,8 @@ __kernel void star_block(__global const real* from, __global real* to, __global 
 }
 #endif
 
-// Rows of `length` cells, `from_pitch` cells from one to the next, to where they are `to_pitch` apart: into one piece, or out of it.
+// Copies rows of `length` cells, from rows `from_pitch` cells apart to rows `to_pitch` apart: into
+// one piece, or out of it.
 __kernel void copy_rows(__global const real* from, __global real* to, ulong from_first, ulong from_pitch, ulong to_first,
                         ulong to_pitch, uint length) {
   const uint x = get_global_id(0), row = get_global_id(1);

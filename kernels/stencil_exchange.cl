@@ -1,36 +1,39 @@
-// What kernels/stencil.cl adds to a step whose kernel exchanges layers with the devices before and after it: the work-groups of its
-// outermost layers come first. They wait until the neighbours have sent the halos of the state that is read, compute, store what the
-// neighbours need into the neighbours' mail, and the last of them raises a flag there. All others neither wait nor are waited for,
-// so that an exchange is hidden behind them.
+// Additions to kernels/stencil.cl for a step whose kernel exchanges layers with the devices before
+// and after it: the work-groups of its outermost layers come first. They wait until the neighbours
+// have sent the halos of the state that is read, compute, store the layers that the neighbours need
+// into the neighbours' mail, and the last of them raises a flag there. All other work-groups
+// neither wait nor are waited for, so that they hide the exchange.
 //
-// A device's mail: the halos of states of even and odd number, each from the device before and from the one after; then a flag of
-// each of these, the number of the last state that it has sent. Who has seen flag s of a neighbour knows besides that the
-// neighbour has read its halos of state s - 1, in whose place those of s + 1 are stored.
+// A device's mail: the halos of states of even and odd number, each from the device before and from
+// the one after; then a flag of each of these, the number of the last state that it has sent. A
+// device that has seen flag s of a neighbour also knows that the neighbour has read its halos of
+// state s - 1, which those of s + 1 replace.
 //
-// Predicted for two H200: half of the time on one, 3 us of a launch, nothing for the exchange (1.97 x at 16384 x 16384). Measured:
-// 1.93 x, and 298 us a step beside 286 where devices wait after the step; 281 of these are the kernel on half of the rows. Groups
-// that exchange nothing have a way of their own since, in 36 registers instead of 40, which takes 3 us less.
+// Predicted for two H200: half of the time on one, 3 us for a launch, nothing for the exchange
+// (1.97 x at 16384 x 16384). Measured: 1.93 x, and 298 us per step, against 286 if devices wait
+// after the step; 281 of these are the kernel on half of the rows. Groups without an exchange take
+// a separate path since, in 36 registers instead of 40, which takes 3 us less.
 //
 // Given by -D: REAL, RADIUS_OF_STEP, the layers of a halo.
 #include "flags.cl"
 
-#define BEFORE 1u  // bits of `how`: there is a device before; after
+#define BEFORE 1u  // bits of `how`: there is a device before, after
 #define AFTER 2u
-#define WAITS 4u    // for flags; else what it reads is there
-#define SENDS 8u    // halos of the state that it makes
-#define SIGNALS 16u  // that it has sent
-#define MAILED 32u  // halos that it reads are in the mail; else beside the share's own layers
+#define WAITS 4u    // waits for flags; otherwise the halos are known to be there
+#define SENDS 8u    // sends halos of the state that it makes
+#define SIGNALS 16u  // signals that it has sent
+#define MAILED 32u  // halos that it reads are in the mail; otherwise next to the share's own layers
 
-#define FLAG_WORDS 32u  // from one flag to the next: each has a line of 128 bytes
+#define FLAG_WORDS 32u  // 32-bit words per flag, which has a line of 128 bytes
 
 #define EXCHANGE_ARGS                                                                                                          \
   __global REAL *mail, __global REAL *mail_before, __global REAL *mail_after, ulong layer, uint how, uint number, uint top_end, \
       uint bottom_begin, __global uint *done, __global uint *status, ulong limit, uint before, uint after
 #define EXCHANGE mail, mail_before, mail_after, layer, how, number, top_end, bottom_begin, done, status, limit, before, after
 
-#define HALO (RADIUS_OF_STEP * layer)  // cells
+#define HALO (RADIUS_OF_STEP * layer)  // cells of a halo
 
-// Of state `number`, from the device before (side 0) or after (1).
+// Return the halo of state `number`, and the flag, from the device before (side 0) or after (1).
 inline __global REAL* halo_in(__global REAL* mail, ulong layer, uint number, uint side) {
   return mail + ((number & 1u) * 2 + side) * HALO;
 }
@@ -38,7 +41,8 @@ inline __global uint* flag_in(__global REAL* mail, ulong layer, uint side) {
   return (__global uint*)(mail + 4 * HALO) + side * FLAG_WORDS;
 }
 
-// Which strip of layers [first, end) the groups number `strip` along the last axis have, and on which sides it is outermost.
+// The strip of layers [first, end) of the groups with number `strip` along the last axis, and the
+// sides on which it is outermost.
 typedef struct {
   uint begin, stop, sides;
 } Strip;
@@ -58,7 +62,7 @@ inline Strip strip_of(uint strip, uint first, uint end, uint how, uint top_end, 
   return mine;
 }
 
-// All of a work-group.
+// Waits for the halos; called by all work-items of a group.
 inline void await_halos(uint sides, bool is_first, EXCHANGE_ARGS) {
   if (sides == 0 || (how & WAITS) == 0) return;
   if (is_first) {
@@ -68,7 +72,8 @@ inline void await_halos(uint sides, bool is_first, EXCHANGE_ARGS) {
   barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);
 }
 
-// The layers before and after [first, end) of `to`'s predecessor `from`, whose own are `shift` further on.
+// Return the layers before and after [first, end) in `from`, the state before `to`, whose own
+// layers are `shift` further on.
 inline __global const REAL* layers_before(__global const REAL* from, uint first, uint shift, EXCHANGE_ARGS) {
   if ((how & MAILED) && (how & BEFORE)) return halo_in(mail, layer, number, 0);
   return from + (ulong)(first + shift - RADIUS_OF_STEP) * layer;
@@ -78,7 +83,7 @@ inline __global const REAL* layers_after(__global const REAL* from, uint end, ui
   return from + (ulong)(end + shift) * layer;
 }
 
-// What this work-item computed of them: VECTOR cells at `at` of each layer.
+// Sends this work-item's part of the halos: VECTOR cells at `at` of each layer.
 inline void send_halos(__global const REAL* to, uint first, uint end, uint sides, ulong at, EXCHANGE_ARGS) {
   if ((how & SENDS) == 0) return;
   for (uint l = 0; l < RADIUS_OF_STEP; ++l) {
@@ -89,7 +94,8 @@ inline void send_halos(__global const REAL* to, uint first, uint end, uint sides
   }
 }
 
-// All of a work-group, of which `groups` are outermost on a side: the last to come here raises the flag.
+// Called by all work-items of a group; `groups` groups are outermost on a side, and the last to
+// come here raises the flag.
 inline void signal_sent(uint sides, bool is_first, uint groups, EXCHANGE_ARGS) {
   if (sides == 0 || (how & SIGNALS) == 0) return;
   barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);

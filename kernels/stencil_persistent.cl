@@ -1,16 +1,19 @@
-// Many steps of jacobi2d (kernels/stencil.cl) in one launch. Each work-group keeps a tile of the plane in registers; what a step
-// needs of the tiles around it comes through boxes in global memory, and through those that the devices before and after write
-// into. A group waits only for the four groups around it.
+// Many steps of jacobi2d (kernels/stencil.cl) in one launch. Each work-group keeps a tile of the
+// plane in registers; the cells that a step needs of the tiles around it come through boxes in
+// global memory, and through those that the devices before and after write into. A group waits only
+// for the four groups around it.
 //
-// Every word of a box bears the number of the step that it is of (kernels/numbered_words.cl). There are two boxes for each side,
-// taken by turns: who writes step s + 2 has read step s + 1 of whom it writes to, who had then read step s.
+// Every word of a box carries the number of its step (kernels/numbered_words.cl). There are two
+// boxes for each side, used in turn: a group that writes step s + 2 has read step s + 1 of the
+// group it writes to, which had then read step s.
 //
-// All groups have to be resident, or those that run would wait for ever for those that do not: with `steps` 0 they only find out
-// whether they are. Every wait has an end, after which nothing is waited for any more.
+// All groups have to be resident, or the running ones would wait for ever for the others: with
+// `steps` 0 they only test whether they are. Every wait has a limit; after one has been exceeded,
+// no other wait takes place.
 //
-// Given by -D: REAL, and WIDE where that is double; ACROSS x HIGH, the work-items of a group; ROWS of a work-item, which has 4
-// cells of each. NVIDIA: where ACROSS is 32, so that a row of work-items is a warp. The launches are in
-// suites/stencil/persistent.cpp.
+// Given by -D: REAL, and WIDE if that is double; ACROSS x HIGH, the work-items of a group; ROWS of
+// a work-item, which has 4 cells of each. NVIDIA: defined if ACROSS is 32, so that a row of
+// work-items is a warp. suites/stencil/persistent.cpp launches this kernel.
 #pragma OPENCL FP_CONTRACT OFF
 
 #define JOINED(a, b) a##b
@@ -21,15 +24,16 @@ typedef TOGETHER(REAL, 4) reals;
 #define ITEMS (ACROSS * HIGH)
 #define TILE_ACROSS (ACROSS * 4)
 #define TILE_HIGH (HIGH * ROWS)
-// A box: what lies above the tile, below it, to its left and to its right. Of a row come the first cells of all work-items, then
-// the second ones and so on, so that neighbours store side by side.
+// A box: the cells above the tile, below it, to its left and to its right. A row is stored as the
+// first cells of all work-items, then the second ones and so on, so that neighbours store side by
+// side.
 #define BELOW TILE_ACROSS
 #define LEFT (2 * TILE_ACROSS)
 #define RIGHT (LEFT + TILE_HIGH)
 #define BOX (RIGHT + TILE_HIGH)
 
 #ifdef WIDE
-#define WORDS 2u  // of a cell
+#define WORDS 2u  // words per cell
 #else
 #define WORDS 1u
 #endif
@@ -63,7 +67,7 @@ inline real await_cell(words from, uint step, uint device, volatile __global uin
 }
 
 #ifdef NVIDIA
-// Of the work-item `by` places further on in the warp.
+// Returns `bits` of the work-item `by` places further on in the warp.
 inline uint moved_bits(uint bits, int by) {
   uint other;
   asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(other) : "r"(bits), "r"((uint)get_local_id(0) + by & 31u));
@@ -79,11 +83,12 @@ inline real moved(real value, int by) {
 }
 #endif
 
-// `steps` steps of rows [first, first + rows) of `to`, whose row r is row r + shift of `from`; above the first lies row `above` of
-// `from`, below the last one `below`. The state in `from` has number `number`, which only grows, from launch to launch. A group for
-// each tile, row after row of them. Boxes: two for each tile. Mail, of rows of whole tiles: what comes from the device before, in
-// steps of even and odd number, then likewise from the one after. `before` and `after` are those devices, `self` where there are no
-// others and the plane is its own neighbour.
+// Makes `steps` steps of rows [first, first + rows) of `to`, whose row r is row r + shift of
+// `from`; row `above` of `from` precedes the first, row `below` follows the last. The state in
+// `from` has number `number`, which only grows, from launch to launch. One group per tile, row
+// after row of tiles. Boxes: two per tile. Mail, in rows of whole tiles: data from the device
+// before, in steps of even and odd number, then the same from the one after. `before` and `after`
+// are those devices, or `self` if there are no others and the plane is its own neighbour.
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void jacobi2d_persistent(
     __global const real* from, __global real* to, __global ulong* boxes, __global ulong* mail, __global ulong* mail_before,
     __global ulong* mail_after, __global uint* status, ulong limit, uint first, uint rows, uint shift, uint above, uint below,
@@ -118,7 +123,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void jacobi2d_persis
 
   for (uint s = 0; s < steps; ++s) {
     const uint now = s & 1u, step = number + s, turn = step & 1u;
-    // What this step reads of other work-items, and of other tiles.
+    // Data that this step reads of other work-items, and of other tiles.
     tops[now][item] = cells[0];
     bottoms[now][item] = cells[ROWS - 1];
 #ifndef NVIDIA
@@ -196,11 +201,12 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void jacobi2d_persis
                last, coming);
     }
 #ifndef NVIDIA
-    barrier(CLK_LOCAL_MEM_FENCE);  // where work-items take turns: nobody waits before all have sent
+    // Needed if work-items run in turn: all data is sent before any wait begins.
+    barrier(CLK_LOCAL_MEM_FENCE);
 #endif
   }
-  // Worked out again: compiled by PoCL 6, `mine` has another value after the loop, and rows beyond
-  // the plane would be written.
+  // These are computed again: compiled by PoCL 6, `mine` has another value after the loop, and rows
+  // beyond the plane would be written.
   const uint again = get_local_id(0), last_top = again / ACROSS * ROWS;
   const uint last_x = left + again % ACROSS * 4;
 #pragma unroll

@@ -1,8 +1,9 @@
-// Tropical products by register tiles, in plain OpenCL C: C = A B, or with UPDATE the better of C and A B, row-major. Arguments, and
-// what they mean, are those of kernels/tropical_packed.cl, and so is every bit of the result; but a is not packed. With UPDATE
-// it is copied, as its columns are among those of c.
+// Tropical products by register tiles, in plain OpenCL C: C = A B, or with UPDATE the better of C
+// and A B, row-major. Arguments, and what they mean, are those of kernels/tropical_packed.cl, and
+// so is every bit of the result; but a is not packed. With UPDATE it is copied, as its columns are
+// among those of c.
 //
-// Given by -D: PATHS, UPDATE (0, 1), and those of row_tiles.cl and tropical_numbers.cl.
+// Given by -D: PATHS, UPDATE (0, 1), and the options of row_tiles.cl and tropical_numbers.cl.
 #include "tropical_numbers.cl"
 
 #define EMPTY NOTHING
@@ -12,7 +13,8 @@
 #include "row_tiles.cl"
 
 #if UPDATE
-// `inner` columns of a from `column` on, of `count` rows, side by side: 32 columns of 64 rows by a work-group.
+// Copies `inner` columns of a from `column` on, for `count` rows, side by side: 32 columns of 64
+// rows per work-group.
 __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void pack_rows(__global const real* restrict a, __global real* restrict packed,
                                                                          const uint first_row, const uint count, const uint inner,
                                                                          const uint lda, const uint column) {
@@ -48,7 +50,7 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void tropical_mult
     place[i][j] = NOWHERE;
 #endif
   }
-  uint number = 0;  // of the k that is looked at
+  uint number = 0;  // number of the current k
 #if PATHS
 #define COMPARE(i, j)                                            \
   const real with_k = x[i] + y[j];                               \

@@ -1,9 +1,12 @@
-// All shortest paths by rounds (blocked Floyd-Warshall: Venkataraman, Sahni, Mukhopadhyaya, A blocked all-pairs shortest-paths algorithm,
-// 2003): what a round does besides its large product, kernels/tropical*.cl with UPDATE. State d: row u, column v, `stride` a row, is the
-// length of the best path from u to v so far; with PATHS 1, `paths` is the vertex before v on it, NOWHERE where there is none.
+// All shortest paths by iterations (blocked Floyd-Warshall: Venkataraman, Sahni, Mukhopadhyaya, A
+// blocked all-pairs shortest-paths algorithm, 2003): the parts of an iteration other than its large
+// product, which is kernels/tropical*.cl with UPDATE. State d: row u, column v, `stride` per row,
+// is the length of the best path from u to v so far; with PATHS 1, `paths` is the vertex before v
+// on it, NOWHERE if there is none.
 //
-// Given by -D: T (edge of a block that is closed at once, a multiple of 4), GROUP (work-items of close_block, T T / 16), PARTS (of the rows of a
-// block, a divisor of T), PATHS (0, 1), INT32, and those of tropical_numbers.cl.
+// Given by -D: T (edge of a block that is closed at once, a multiple of 4), GROUP (work-items of
+// close_block, T T / 16), PARTS (parts of the rows of a block, a divisor of T), PATHS (0, 1),
+// INT32, and the options of tropical_numbers.cl.
 #include "unroll.cl"
 #if INT32
 typedef int real;
@@ -14,8 +17,8 @@ typedef float4 real4;
 #endif
 #include "tropical_numbers.cl"
 
-#define COLUMNS 64  // of a work-group of close_rows
-// Four numbers from local memory, 16 bytes at once.
+#define COLUMNS 64  // columns of a work-group of close_rows
+// Loads four numbers from local memory, 16 bytes at once.
 #define TAKE_FOUR(type, to, from)                      \
   {                                                    \
     const type four = *(__local const type*)(from);    \
@@ -23,8 +26,9 @@ typedef float4 real4;
     (to)[2] = four.z, (to)[3] = four.w;                \
   }
 
-// The initial state: `from`, laid out as d, which it may be; a vertex reaches itself by no edge. Beyond column n there is nothing, and
-// so in rows that a block is filled up with. `order`: the first vertex of the rows from each multiple of `edge` on.
+// Makes the initial state from `from`, which is laid out as d and may be d; a vertex reaches itself
+// by no edge. Column n and those after it have no edges, nor have rows that fill up a block.
+// `order`: the first vertex of the rows from each multiple of `edge` on.
 __kernel void begin(__global const real* from, __global real* d, __global int* paths, __global const uint* order, const uint first_row,
                     const uint edge, const uint n, const uint stride) {
   const uint v = (uint)get_global_id(0), row = first_row + (uint)get_global_id(1), u = order[row / edge] + row % edge;
@@ -37,7 +41,7 @@ __kernel void begin(__global const real* from, __global real* d, __global int* p
 #endif
 }
 
-// Rows from `first_row` on, as a panel of their own: four elements by a work-item.
+// Copies the rows from `first_row` on to a panel of their own, four elements per work-item.
 __kernel void copy_rows(__global const real* d, __global const int* paths, __global real* panel, __global int* panel_paths,
                         const uint first_row, const uint stride) {
   const uint v = 4 * (uint)get_global_id(0);
@@ -49,11 +53,13 @@ __kernel void copy_rows(__global const real* d, __global const int* paths, __glo
 #endif
 }
 
-// The `size` vertices from `first` on, at most T: paths between them by way of them, as Floyd (1962) has it, by one work-group, whose
-// work-items keep 4 x 4 elements each. Their rows are those of d from `first_row` on. Before step k its row and column are handed on,
-// by turns in two places: what they become in it is what they are, as the way from k to k is 0. Steps beyond `size` change nothing. On
-// an H200 a step of 64 vertices took 1 us with all elements in local memory, and 0.64 with single ones in registers, for each of which
-// a number was read and asked whether it is to be handed on. Predicted for 4 x 4, two reads of 16 bytes: 0.15, so 10 us for all.
+// Closes the `size` vertices from `first` on, at most T: paths between them through them, by
+// Floyd's algorithm (1962), in one work-group, whose work-items keep 4 x 4 elements each. Their
+// rows are those of d from `first_row` on. Before step k its row and column are handed on, in two
+// places in turn: the step does not change them, as the way from k to k is 0. Steps beyond `size`
+// change nothing. On an H200 a step of 64 vertices took 0.64 us with single elements in registers,
+// each of which reads a number and tests whether to hand it on. Predicted for 4 x 4, two reads of
+// 16 bytes: 0.15, so 10 us for all.
 #define HAND_ON(next)                                                      \
   {                                                                        \
     if (i0 / 4 == (next) / 4) {                                            \
@@ -126,9 +132,10 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void close_block(__g
   }
 }
 
-// Rows of the block that was closed: paths that end elsewhere and begin by way of its vertices. PARTS work-items have a column, some
-// rows each. They are written to `panel` as well, where the rows of other vertices find them while these may still be written. On an
-// H200 one work-item for 64 rows took 43 us for 16384 columns, with 4 warps on a multiprocessor; predicted for four: 12 to 15.
+// Closes the rows of a closed block: paths that end elsewhere and begin through its vertices. PARTS
+// work-items have a column, some rows each. The rows are also written to `panel`, where the rows of
+// other vertices read them while these may still be written. On an H200 one work-item for 64 rows
+// took 43 us for 16384 columns, with 4 warps per multiprocessor; predicted for four: 12 to 15.
 __kernel __attribute__((reqd_work_group_size(COLUMNS * PARTS, 1, 1))) void close_rows(__global real* d, __global int* paths,
                                                                                       __global real* panel, __global int* panel_paths,
                                                                                       const uint first_row, const uint first,
@@ -148,7 +155,7 @@ __kernel __attribute__((reqd_work_group_size(COLUMNS * PARTS, 1, 1))) void close
   int before[T];
   UNROLL for (uint k = 0; k < T; ++k) before[k] = k < size ? column_paths[(ulong)k * stride] : NOWHERE;
 #endif
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // nobody's rows are written before all have been read
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // all rows are read before any is written
   const uint begin = id / COLUMNS * (T / PARTS), end = min(begin + T / PARTS, size);
   for (uint i = begin; i < end; ++i) {
     real best = column[(ulong)i * stride];

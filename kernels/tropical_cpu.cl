@@ -1,9 +1,10 @@
-// Tropical products on CPUs: C = A B, or with UPDATE the better of C and A B, row-major. Both operands are packed into panels that are
-// read front to back, then tiles of C are kept in vector registers. Arguments, and what they mean, are those of
-// kernels/tropical_packed.cl, and so is every bit of the result. One work-item a work-group.
+// Tropical products on CPUs: C = A B, or with UPDATE the better of C and A B, row-major. Both
+// operands are packed into panels that are read front to back, then tiles of C are kept in vector
+// registers. Arguments, and what they mean, are those of kernels/tropical_packed.cl, and so is
+// every bit of the result. One work-item per work-group.
 //
-// Given by -D: BM, BN (the tile of a work-group; multiples of MR and 2 W), PATHS, UPDATE (0, 1), and those of cpu_panels.cl and
-// tropical_numbers.cl.
+// Given by -D: BM, BN (the tile of a work-group; multiples of MR and 2 W), PATHS, UPDATE (0, 1),
+// and the options of cpu_panels.cl and tropical_numbers.cl.
 #include "tropical_numbers.cl"
 
 #if UPDATE
@@ -18,7 +19,7 @@
 
 typedef JOIN(int, W) places;
 
-// min of fp32 is a call where NaN could be, which here are none.
+// min of fp32 is a function call, as there could be a NaN; here there are none.
 #if INT32
 #define BETTER_VECTOR(a, b) BETTER(a, b)
 #else
@@ -51,7 +52,8 @@ typedef JOIN(int, W) places;
 #define END(i) VSTORE(l##i, 0, best + i * NR), VSTORE(r##i, 1, best + i * NR);
 #endif
 
-// The best of MR x NR elements over all k: `best`, and `place`, NR a row, which begin with what there is.
+// Finds the best of MR x NR elements over all k: `best`, and `place`, NR per row, which begin with
+// the current values.
 inline void register_tile(__global const real* restrict a, __global const real* restrict b, const uint inner, real* best, int* place) {
   FOR_ROWS(BEGIN)
   __global const real* const last = a + (ulong)inner * MR;
@@ -68,7 +70,8 @@ inline void register_tile(__global const real* restrict a, __global const real* 
   FOR_ROWS(END)
 }
 
-// A work-group a tile; a and b are packed, row row0 and column column0 being the first of panel 0. With UPDATE, `of_b` is not.
+// One work-group per tile; a and b are packed, and row row0 and column column0 are the first of
+// panel 0. With UPDATE, `of_b` is not packed.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void tropical_multiply(
     __global const real* restrict a, __global const real* restrict b, __global real* c, __global int* paths,
 #if UPDATE

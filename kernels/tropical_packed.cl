@@ -1,15 +1,19 @@
-// Tropical products for large sizes on NVIDIA GPUs, with cp.async: C = A B, or with UPDATE the better of C and A B. A is packed by
-// pack_rows; rows of B and C are multiples of 16 bytes. With PATHS 1 each element has a number in `paths` too: of a product the first k
-// whose sum it is; with UPDATE that number of `of_b`, laid out as b, for that k, where C becomes better by it.
+// Tropical products for large sizes on NVIDIA GPUs, with cp.async: C = A B, or with UPDATE the
+// better of C and A B. A is packed by pack_rows; rows of B and C are multiples of 16 bytes. With
+// PATHS 1 each element has a number in `paths` too: for a product, the first k whose sum it is;
+// with UPDATE, the number in `of_b`, laid out as b, for that k, if it makes C better.
 //
-// A min of fp32 runs on the ALU pipe, at 64 a clock and multiprocessor, an add beside it on the multiply pipe; both take a turn of the
-// four schedulers, which have 128. So either bounds the plain product: 64 pairs a clock, on an H200 33.4 Tera-operations/s. With
-// ORDERED, two pairs are two adds and one VIMNMX3: the schedulers then allow 85 pairs, 44.6. In int32 a pair is one VIADDMNMX.
-// These are bounds by instructions, of which ptxas makes no more for sm_90; no rate has been measured yet.
-// With PATHS a compare and a select would be two ALU instructions more for each pair. So it is noted per element in which BK of k it
-// became better last, two instructions for BK pairs; which k of these it was is found in the end.
+// A min of fp32 runs on the ALU pipe, at 64 per clock and multiprocessor, an add next to it on the
+// multiply pipe; both need a slot of the four schedulers, which have 128. So either limits the
+// plain product: 64 pairs per clock, on an H200 33.4 Tera-operations/s. With ORDERED, two pairs are
+// two adds and one VIMNMX3: the schedulers then allow 85 pairs, 44.6. In int32 a pair is one
+// VIADDMNMX. These are limits by instructions, and ptxas makes no more of them for sm_90; no rate
+// has been measured yet.
+// With PATHS a compare and a select would be two more ALU instructions per pair. So an element
+// stores in which BK of k it became better last, two instructions for BK pairs; which k of these it
+// was is found at the end.
 //
-// Given by -D: PATHS, UPDATE (0, 1), and those of packed_tiles.cl and tropical_numbers.cl.
+// Given by -D: PATHS, UPDATE (0, 1), and the options of packed_tiles.cl and tropical_numbers.cl.
 #include "tropical_numbers.cl"
 
 #define EMPTY NOTHING
@@ -32,7 +36,7 @@
 #include "packed_tiles.cl"
 
 #if PATHS
-// The values of BK k of four rows and four columns are read at a time.
+// Reads the values of BK k of four rows and four columns at a time.
 #define FIND_BETTER(stage, number)                                                                                      \
   UNROLL for (uint jj = 0; jj < TN; jj += V) {                                                                          \
     real y[BK][V];                                                                                                      \
@@ -49,7 +53,8 @@
     }                                                                                                                   \
   }
 
-// The first k of a stage at which an element became what it is. `a` is that element's row of a panel at k = 0, `b` its column.
+// Returns the first k of a stage at which an element got its value. `a` is that element's row of a
+// panel at k = 0, `b` its column.
 int first_k(__global const real* a, __global const real* b, const uint ldb, const real sum, const int stage, const uint inner) {
   uint k = (uint)stage * BK;
   const uint last = min(k + BK, inner) - 1;
@@ -58,7 +63,8 @@ int first_k(__global const real* a, __global const real* b, const uint ldb, cons
 }
 #endif
 
-// `tiles`, and what the numbers after it mean, are as in kernels/matrix.cl; with UPDATE tiles are not listed.
+// `tiles`, and the meaning of the numbers after it, are as in kernels/matrix.cl; with UPDATE tiles
+// are not listed.
 __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void tropical_multiply(
     __global const real* restrict a, __global const real* restrict b, __global real* restrict c, __global int* restrict paths,
 #if UPDATE
@@ -102,7 +108,7 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void tropical_mult
       const uint n = n0 + my_n + j * LN;
       if (n >= columns) continue;
       const ulong at = (ulong)(m - row0) * ldc + (n - column0);
-      // Not before all k: their places would stay in registers for as long.
+      // Read only after all k: otherwise their addresses would stay in registers for as long.
 #if UPDATE
       real before[V];
       TAKE_GLOBAL(before, c + at)

@@ -1,6 +1,6 @@
-// Of updates: which tile a work-group takes, and where k of A begins.
+// For updates: the tile that a work-group takes, and the column of A at which k begins.
 //
-// Of rows of tiles from `first` on, `items` of them, those from `gap` on come `gap_size` later.
+// There are `items` rows of tiles from `first` on; those from `gap` on come `gap_size` later.
 #define TILE_OF_GROUP tile_of_group(place_of_tile((uint)get_group_id(0), items, each), first, each, gap, gap_size)
 #define PACK_COLUMN column
 #define PACK_MORE , const uint column

@@ -18,8 +18,8 @@ namespace {
 
 constexpr Nanos kLookAtClosing = std::chrono::milliseconds(20);
 constexpr Nanos kClosing = std::chrono::seconds(5);
-constexpr Nanos kGreeting =
-    std::chrono::seconds(60);  // from the first rank that has started to the last
+// Time from the start of the first rank to that of the last.
+constexpr Nanos kGreeting = std::chrono::seconds(60);
 
 void write(Writer& out, const Fingerprint& print) {
   out.text(print.host).text(print.version).text(print.program).text(print.arguments);
@@ -44,11 +44,12 @@ struct Cluster::State {
   std::mutex mutex;  // guards what follows
   std::condition_variable changed;
   std::map<RankNumber, Fingerprint> greeted;
-  std::deque<Message> calls;  // to this rank itself
+  std::deque<Message> calls;  // calls to this rank itself
   std::map<std::uint32_t, std::unique_ptr<ServedDevice>> devices;
   std::map<RankNumber, std::string> lost;
 
-  std::vector<std::shared_ptr<NodeLink>> links;  // of rank 0, by rank, once all have greeted
+  // Links of rank 0, by rank, once all ranks have sent their handshake.
+  std::vector<std::shared_ptr<NodeLink>> links;
 
   std::shared_ptr<NodeLink> link(RankNumber rank) {
     const std::lock_guard lock(mutex);
@@ -69,7 +70,8 @@ struct Cluster::State {
       if (const auto its = link(from)) its->arrived(std::move(message));
       return;
     }
-    if (call == Call::lose) {  // at once: what it ends may be what this rank is at
+    // At once, as this rank may be inside the exchange that the call ends.
+    if (call == Call::lose) {
       in.get<std::uint32_t>();
       in.get<std::uint64_t>();
       const auto group = in.get<std::uint64_t>();
@@ -105,7 +107,7 @@ struct Cluster::State {
       post->send(rank, NodeLink::begin(Call::bye, 0).take());
   }
 
-  // Rank 0 waits for all, and looks whether they are the same as itself.
+  // Waits for the handshakes of all ranks, and compares them with rank 0's own.
   void greet() {
     std::unique_lock lock(mutex);
     const auto all = [&] { return greeted.size() + lost.size() + 1 >= post->size(); };
@@ -216,7 +218,7 @@ struct Cluster::State {
     devices[number] = std::move(served);
   }
 
-  // This rank's part of a group. Its devices have nothing to do meanwhile.
+  // Makes this rank's part of a group. Its devices have nothing to do meanwhile.
   void connect(Reader& in, Writer& out) {
     const auto group = in.get<std::uint64_t>();
     const auto path = read_optional<PeerPath>(in);
@@ -239,7 +241,7 @@ struct Cluster::State {
     for (const std::string& note : part.notes()) out.text(note);
   }
 
-  std::vector<Device> seen;  // by the thread that serves
+  std::vector<Device> seen;  // used only by the thread that serves
 };
 
 std::unique_ptr<Cluster> Cluster::join(const Launch& launch, std::unique_ptr<Backend> local,
@@ -259,7 +261,7 @@ std::unique_ptr<Cluster> Cluster::join(const Launch& launch, std::unique_ptr<Bac
     }
     cluster->greet();
   } catch (const Error&) {
-    leak(std::move(cluster));  // its thread goes on until the launcher ends it
+    leak(std::move(cluster));  // its thread continues until the launcher ends it
     throw;
   }
   return cluster;

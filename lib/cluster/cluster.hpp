@@ -1,6 +1,6 @@
-// A run on many ranks: rank 0 plans for all, and calls travel. It runs the ordinary session over
-// the devices of all ranks; the others serve their devices to it. The page of this folder,
-// README.md, has the whole of it.
+// A run on many ranks. Rank 0 plans for all: it runs the ordinary session over the devices of all
+// ranks, and the other ranks serve their devices to it by messages. README.md of this folder
+// explains all of it.
 #pragma once
 
 #include <functional>
@@ -16,26 +16,27 @@ namespace mgpu {
 
 class Cluster {
  public:
-  // Joins the job; `local` has this rank's devices, and the clock. Rank 0 waits for the others to
-  // say who they are. Throws Error(input) without a plug-in, Error(device), Error(timeout);
-  // Error(usage) where ranks differ in what has to be the same, when the others have been told to
-  // leave.
+  // Joins the job; `local` has this rank's devices, and the clock. Rank 0 waits for the handshakes
+  // of the other ranks. Throws Error(input) without a plug-in, Error(device), Error(timeout); and
+  // Error(usage), after telling the other ranks to leave, if ranks differ where they must be the
+  // same.
   static std::unique_ptr<Cluster> join(const Launch& launch, std::unique_ptr<Backend> local,
                                        const Fingerprint& mine,
                                        const std::filesystem::path& program);
-  // By any transport. Then greet(), which throws what is above, when the others have been told to
-  // leave.
+  // Joins through any transport. Call greet() next, which throws the same errors, after telling the
+  // other ranks to leave.
   Cluster(std::function<std::unique_ptr<Transport>()> join, PostTimes times,
           std::unique_ptr<Backend> local, const Fingerprint& mine);
-  ~Cluster();  // after leave(): else its threads still use it
+  ~Cluster();  // only after leave(): otherwise its threads still use it
   void greet();
 
   RankNumber rank() const;
-  // Of rank 0: the devices of all ranks. Lives as long as the cluster at most.
+  // Returns the devices of all ranks as one backend, on rank 0; the cluster must outlive it.
   std::unique_ptr<Backend> backend();
-  // Of the others: until rank 0 is done. Throws Error(device) when rank 0 is lost.
+  // Serves this rank's devices until rank 0 is done. Throws Error(device) when rank 0 has failed.
   void serve();
-  // All ranks leave; where one is lost, all are ended, with this exit code, this process too.
+  // Makes all ranks leave the job. If a rank has failed, ends all of them with this exit code, this
+  // process too.
   void leave(int code);
 
   struct State;

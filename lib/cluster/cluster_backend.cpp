@@ -26,7 +26,7 @@ ClusterBackend::ClusterBackend(Backend& local, Post& post, GroupParts& parts,
 std::optional<ClockOffset> ClusterBackend::offset_to(NodeLink& link) {
   try {
     link.look_at_clock(kExchangesOfRun);
-  } catch (const Error&) {  // lost: whoever uses it finds out
+  } catch (const Error&) {  // the rank has failed; this is reported when it is used
     return std::nullopt;
   }
   return link.clock().newest();
@@ -104,7 +104,7 @@ std::vector<Device> ClusterBackend::parts_of(RankNumber rank, const std::string&
   return all;
 }
 
-// Of a CPU that several ranks see each takes a part by turns, so that all are at work.
+// Splits a device. If several ranks see the CPU, the parts go to them in turn, so that all compute.
 std::vector<Device> ClusterBackend::split(const Device& device, unsigned parts) {
   const LocalId local = local_id(device.id);
   const auto same = [&](const OwnedDevice& one) { return one.device.id == device.id; };

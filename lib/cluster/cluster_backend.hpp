@@ -13,19 +13,20 @@ namespace mgpu {
 
 class ClusterBackend final : public Backend {
  public:
-  // `local`, `post`, `parts` and `links` must outlive it; `links` by rank, null for rank 0.
+  // `local`, `post`, `parts` and `links` must outlive it; `links` is indexed by rank, with null for
+  // rank 0.
   ClusterBackend(Backend& local, Post& post, GroupParts& parts,
                  std::vector<std::shared_ptr<NodeLink>> links, std::string own_host);
 
-  // Throws Error(usage) where ranks have different drivers.
+  // Throws Error(usage) if ranks have different drivers.
   Enumeration enumerate() override;
   std::vector<Device> split(const Device& device, unsigned parts) override;
   using Backend::open;
   std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) override;
-  // Only for devices of this rank: to the others everything goes through messages.
+  // Pins memory for devices of this rank only, as data for other ranks goes through messages.
   std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory,
                                     std::span<OpenDevice* const> devices) override;
-  // Pairs of devices of several ranks are staged.
+  // Connects devices; a pair of devices of different ranks is staged.
   std::unique_ptr<PeerGroup> connect(std::span<OpenDevice* const> devices,
                                      std::optional<PeerPath> path) override;
   Nanos now() override { return local_.now(); }
@@ -44,8 +45,8 @@ class ClusterBackend final : public Backend {
   GroupParts& parts_;
   std::vector<std::shared_ptr<NodeLink>> links_;
   std::string own_host_;
-  std::vector<OwnedDevice> devices_;               // of the last enumeration
-  std::vector<std::optional<ClockOffset>> began_;  // by rank
+  std::vector<OwnedDevice> devices_;               // devices of the last enumeration
+  std::vector<std::optional<ClockOffset>> began_;  // clock offsets at the start, by rank
   std::uint64_t next_group_ = 1;
 };
 

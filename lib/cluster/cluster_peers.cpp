@@ -6,7 +6,8 @@
 namespace mgpu {
 namespace {
 
-// Who finds that a device hangs asks each rank on the way to the one that all wait for.
+// Limit of a question to one rank: finding the device that all wait for asks each rank on the way
+// to it.
 constexpr Nanos kAwaited = std::chrono::seconds(2);
 
 void write(Writer& call, std::span<const DeviceIndex> devices) {
@@ -95,7 +96,7 @@ class ClusterPeers::Memory final : public NumberedMemory {
   std::size_t places() const { return is_here_.size(); }
   bool is_here(DeviceIndex device) const { return is_here_[device.value]; }
 
-  // A device of another rank, and what its kernels reach.
+  // Finds memory that the kernels of another rank's device reach.
   void find(ClusterPeers& group, DeviceIndex by, DeviceIndex of) {
     if (is_here_.empty())
       for (std::uint32_t i = 0; i < group.size(); ++i)
@@ -120,8 +121,9 @@ class ClusterPeers::Memory final : public NumberedMemory {
   const std::vector<std::shared_ptr<NodeLink>> links_;
   std::vector<bool> is_here_;
   std::shared_ptr<SharedPart> here_;  // null: no device is of this rank
-  std::vector<std::unique_ptr<Buffer>>
-      pieces_;  // by the device that uses it and the one it belongs to; null: not of other ranks
+  // Buffers, indexed by the device that uses one and the device it belongs to; null: not on another
+  // rank.
+  std::vector<std::unique_ptr<Buffer>> pieces_;
 };
 
 ClusterPeers::ClusterPeers(Backend& local, Backend& backend, GroupParts& parts,
@@ -192,7 +194,7 @@ void ClusterPeers::connect_part(NodeLink& link, std::optional<PeerPath> path) {
   for (auto left = in.get<std::uint64_t>(); left > 0; --left) notes_.push_back(in.text());
 }
 
-// What devices may be at work on stays.
+// Disconnects all ranks. Memory that devices may still be using is kept.
 void ClusterPeers::disconnect() {
   for (const auto& link : links_) {
     bool in_doubt = false;
@@ -202,7 +204,7 @@ void ClusterPeers::disconnect() {
     try {
       ask(*link, std::move(link->begin_asking(Call::disconnect, 0).put(number_).put(in_doubt)),
           "disconnecting devices");
-    } catch (const Error&) {  // lost, or it hangs: nobody uses the group there
+    } catch (const Error&) {  // the rank has failed, or it hangs: the group is not used there
     }
   }
   parts_.disconnect(number_, false);
@@ -247,7 +249,7 @@ DeviceIndex ClusterPeers::awaited_by(DeviceIndex device) {
     call.put(number_).put(device);
     const Message answer = (*link)->ask(std::move(call), "what a device waits for", kAwaited, {});
     return Reader(answer).get<DeviceIndex>();
-  } catch (const Error&) {  // the rank itself is what all wait for
+  } catch (const Error&) {  // all wait for the rank itself
     return device;
   }
 }

@@ -1,7 +1,7 @@
-// Devices of several ranks as one group, for rank 0. Each rank has a part of it (group_parts.hpp):
-// between devices of one rank data goes as ever, between ranks from the host of one to the host of
-// the other. What devices of other ranks are to put, signal and await are calls like all others,
-// and nothing waits for an answer.
+// Devices of several ranks as one group, for rank 0. Each rank has a part of it (group_parts.hpp).
+// Between devices of one rank data takes its usual path; between ranks it goes from the host of one
+// to the host of the other. Puts, signals and waits of devices of other ranks are calls like all
+// others, and nothing waits for an answer.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ namespace mgpu {
 
 class ClusterPeers final : public PeerGroup {
  public:
-  // All must outlive it; `links` by rank, null for rank 0; `number` is no other group's. Throws
-  // like Backend::connect.
+  // All arguments must outlive it; `links` is indexed by rank, with null for rank 0; `number` is
+  // unique among groups. Throws what Backend::connect throws.
   ClusterPeers(Backend& local, Backend& backend, GroupParts& parts,
                std::span<const std::shared_ptr<NodeLink>> links, std::uint64_t number,
                std::span<OpenDevice* const> devices, std::optional<PeerPath> path);
@@ -33,8 +33,8 @@ class ClusterPeers final : public PeerGroup {
   DeviceIndex awaited_by(DeviceIndex device) override;
 
  private:
-  class End;     // of a device of another rank
-  class Memory;  // with a piece on each device
+  class End;     // participant for a device of another rank
+  class Memory;  // memory with a piece on each device
 
   RemoteDevice* remote(DeviceIndex device) const { return remotes_[device.value]; }
   void refuse(PeerPath path) const;
@@ -46,11 +46,12 @@ class ClusterPeers final : public PeerGroup {
   GroupParts& parts_;
   const std::uint64_t number_;
   std::vector<GroupMember> members_;
-  std::vector<RemoteDevice*> remotes_;            // by device; null: of this rank
-  std::vector<std::shared_ptr<NodeLink>> links_;  // of the ranks whose devices they are
-  PartOfGroup* local_ = nullptr;                  // null: no device is of this rank
-  std::vector<PeerPath> paths_;                   // by sender and receiver
-  std::vector<std::unique_ptr<End>> ends_;        // by device; null: of this rank
+  std::vector<RemoteDevice*> remotes_;  // by device; null: of this rank
+  // Links to the ranks that have devices of the group.
+  std::vector<std::shared_ptr<NodeLink>> links_;
+  PartOfGroup* local_ = nullptr;            // null: no device is of this rank
+  std::vector<PeerPath> paths_;             // indexed by sender and receiver
+  std::vector<std::unique_ptr<End>> ends_;  // by device; null: of this rank
   std::vector<std::string> notes_;
   Bytes most_shared_ = ~Bytes{0};
   std::uint64_t next_memory_ = 1;

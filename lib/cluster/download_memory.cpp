@@ -10,13 +10,14 @@
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kShortestPinned = std::size_t{1} << 16;  // that pinning is worth its time
+// Shortest area for which pinning is worth its time.
+constexpr std::size_t kShortestPinned = std::size_t{1} << 16;
 constexpr std::size_t kMostPinned = std::size_t{1} << 28;
 
 }  // namespace
 
 DownloadMemory::Area DownloadMemory::take(std::size_t bytes) {
-  // The smallest that is large enough, unless most of it would be idle.
+  // The smallest area that is large enough is taken, unless most of it would be idle.
   auto best = kept_.end();
   for (auto at = kept_.begin(); at != kept_.end(); ++at) {
     if (at->size_ < bytes || at->size_ / 2 > bytes) continue;
@@ -40,7 +41,7 @@ void DownloadMemory::pin(Area& area) {
   const std::array<OpenDevice*, 1> only{&device_};
   try {
     area.pinned_ = backend_.pin({area.memory_.get(), area.size_}, only);
-  } catch (const Error&) {  // slower, then
+  } catch (const Error&) {  // downloads are only slower then
   }
 }
 

@@ -70,7 +70,7 @@ std::shared_ptr<SharedPart> GroupParts::memory(std::uint64_t group, std::uint64_
 }
 
 void GroupParts::free(std::uint64_t group, std::uint64_t memory) {
-  std::shared_ptr<SharedPart> freed;  // without the lock
+  std::shared_ptr<SharedPart> freed;  // freed without the lock
   const std::lock_guard lock(mutex_);
   const auto at = parts_.find(group);
   if (at == parts_.end()) return;
@@ -98,7 +98,7 @@ void GroupParts::arrived(std::shared_ptr<const Message> parcel) {
   const auto bytes = in.bytes();
   const std::lock_guard lock(mutex_);
   const auto at = parts_.find(group);
-  if (at == parts_.end()) return;  // it is over
+  if (at == parts_.end()) return;  // the group has ended
   Buffer* into = nullptr;
   if (!bytes.empty()) {
     const auto part = at->second.memories.find(memory);

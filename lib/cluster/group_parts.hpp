@@ -1,6 +1,5 @@
-// What a rank has of groups of devices that exchange: its part of each, and of the memory that
-// their devices share. What goes from rank to rank are parcels, sent straight to the rank of the
-// device that they are for.
+// A rank's parts of groups of devices that exchange, and of the memory that their devices share.
+// Data between ranks goes in messages (parcels), sent straight to the rank of the receiving device.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +17,14 @@
 
 namespace mgpu {
 
-// A device of a group, as all ranks are told of it.
+// Device of a group, as described to all ranks.
 struct GroupMember {
   std::string id;
   RankNumber rank = 0;
-  std::uint32_t number = 0;  // by which its rank knows the open device
+  std::uint32_t number = 0;  // number of the open device on its rank
 };
 
-// The pieces that are on devices of this rank.
+// Pieces of shared memory on devices of this rank.
 class SharedPart final : public NumberedMemory {
  public:
   SharedPart(std::unique_ptr<SharedMemory> here, std::uint64_t number)
@@ -44,12 +43,12 @@ class GroupParts {
  public:
   explicit GroupParts(Post& post) : post_(post) {}
 
-  // `devices`: null for those of other ranks. Throws like ConnectsParts::connect_part.
+  // `devices` has null for those of other ranks. Throws what ConnectsParts::connect_part throws.
   PartOfGroup& connect(std::uint64_t group, Backend& backend, std::span<OpenDevice* const> devices,
                        std::vector<GroupMember> members, std::optional<PeerPath> path);
-  // `in_doubt`: its devices may be at work on what it has, which stays.
+  // `in_doubt`: devices may still be using the group's memory, which is leaked then.
   void disconnect(std::uint64_t group, bool in_doubt);
-  // Throws like PeerGroup::allocate.
+  // Throws what PeerGroup::allocate throws.
   std::shared_ptr<SharedPart> allocate(std::uint64_t group, std::uint64_t memory, Bytes size);
   std::shared_ptr<SharedPart> memory(std::uint64_t group, std::uint64_t memory);
   void free(std::uint64_t group, std::uint64_t memory);
@@ -57,7 +56,7 @@ class GroupParts {
   void check(std::uint64_t group, DeviceIndex device);
   DeviceIndex awaited_by(std::uint64_t group, DeviceIndex device);
 
-  // By the post's thread.
+  // Called by the transport's thread (post.hpp).
   void arrived(std::shared_ptr<const Message> parcel);
 
  private:

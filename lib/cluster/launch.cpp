@@ -21,8 +21,8 @@ std::optional<std::uint32_t> number(const Variable& variable, const char* name) 
                                                                     : std::nullopt;
 }
 
-// What each launcher sets: Open MPI's own, PMI (MPICH's mpiexec, srun --mpi=pmi2), PMIx (srun
-// --mpi=pmix), which Debian's Open MPI speaks.
+// Recognises a launcher by the variables that it sets: Open MPI's own, those of PMI (MPICH's
+// mpiexec, srun --mpi=pmi2), or those of PMIx (srun --mpi=pmix), which Debian's Open MPI speaks.
 std::optional<Launch> by_launcher(const Variable& variable) {
   const auto slurm_size = number(variable, "SLURM_STEP_NUM_TASKS");
   if (const auto size = number(variable, "OMPI_COMM_WORLD_SIZE"))

@@ -1,5 +1,5 @@
-// How the program was launched, by what the launcher left in the environment, and which plug-in
-// that takes.
+// How the program was launched, according to variables that the launcher set, and which plug-in
+// that needs.
 #pragma once
 
 #include <filesystem>
@@ -20,13 +20,13 @@ struct Launch {
   PostTimes times;
 };
 
-// None: not as one of several ranks. MGPU_MPI names another MPI than the launcher's signs do
-// (openmpi, mpich), or none. Throws Error(usage) for another value of it, and where srun started
-// several processes without telling any MPI.
+// Returns none for a process that is not one of several ranks. MGPU_MPI overrides the MPI that the
+// launcher's variables indicate (openmpi, mpich), or disables it (none). Throws Error(usage) for
+// another value, and if srun started several processes without an MPI interface.
 std::optional<Launch> find_launch(const Variable& variable);
 
-// The plug-in of that MPI: beside the program, or in lib/mgpu-bench beside its folder. Throws
-// Error(input) with what to install.
+// Returns the plug-in of that MPI: next to the program, or in lib/mgpu-bench next to its folder.
+// Throws Error(input) that says what to install.
 std::filesystem::path plugin_of(Launch::Mpi mpi, const std::filesystem::path& program);
 
 }  // namespace mgpu

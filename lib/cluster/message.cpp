@@ -8,12 +8,12 @@
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kShortest = std::size_t{1} << 18,
-                      kLongest = std::size_t{1} << 26;  // of what is kept
+// Smallest and largest block that is cached.
+constexpr std::size_t kShortest = std::size_t{1} << 18, kLongest = std::size_t{1} << 26;
 constexpr std::size_t kMostKept = std::size_t{1} << 28;
 
-// Blocks have one of few sizes, so that a message finds one of another length: 4 between a power of
-// two and the next.
+// Rounds up to one of few sizes, so that a message can use a block of another's length: there are 4
+// sizes between a power of two and the next.
 std::size_t rounded(std::size_t bytes) {
   const std::size_t step = std::bit_floor(bytes) / 4;
   return (bytes + step - 1) / step * step;
@@ -23,7 +23,7 @@ bool is_kept(std::size_t bytes) { return bytes >= kShortest && bytes <= kLongest
 
 struct Kept {
   std::mutex mutex;
-  std::multimap<std::size_t, void*> blocks;  // by size
+  std::multimap<std::size_t, void*> blocks;  // indexed by size
   std::size_t bytes = 0;
 };
 
@@ -60,7 +60,7 @@ void give_message_memory(void* memory, std::size_t bytes) noexcept {
         all.blocks.emplace(size, memory);
         all.bytes += size;
         return;
-      } catch (const std::bad_alloc&) {  // then not
+      } catch (const std::bad_alloc&) {  // the block is freed instead
       }
     }
   }

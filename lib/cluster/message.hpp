@@ -1,6 +1,6 @@
-// A message between ranks: bytes. Long ones come one after another, of about the same length, and
-// fresh memory costs a fault a page at the first touch: what a long one leaves is kept for the
-// next.
+// A message between ranks: bytes. Long messages follow each other with about the same length, and
+// fresh memory costs a page fault per page at the first touch: blocks of long messages are cached
+// for the next ones.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace mgpu {
 void* take_message_memory(std::size_t bytes);
 void give_message_memory(void* memory, std::size_t bytes) noexcept;
 
-// Leaves what it makes room for as it is: to be written over.
+// Allocator whose memory stays uninitialised, as it is written afterwards.
 template <class T>
 struct MessageMemory {
   using value_type = T;

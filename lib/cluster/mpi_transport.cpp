@@ -1,7 +1,7 @@
-// Messages by way of a plug-in. The first piece of one says how long it is, and has all of a short
-// one; what is left of a long one follows in pieces, received where it belongs: a count of MPI is
-// an int, and of many large transfers at once none ends for seconds, in which there would be no
-// sign of life.
+// Messages through a plug-in. The first piece of a message has its length, and all of a short
+// message. The rest of a long one follows in pieces, received directly into place: a count of MPI
+// is an int, and when many large transfers run at once none of them ends for seconds, during which
+// there would be no sign of life.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kFirst = 4096;  // bytes of a message that go with its length
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 constexpr std::size_t kBytesAtOnce = std::size_t{1} << 23,
-                      kPiecesAtOnce = 64;  // under way to a rank
+                      kPiecesAtOnce = 64;  // most that is under way to a rank
 
 class MpiTransport final : public Transport {
  public:
@@ -51,7 +51,7 @@ class MpiTransport final : public Transport {
       moves |= !outgoing.under_way.empty();
     }
     for (auto& [rank, incoming] : incoming_) moves |= finish(rank, incoming, deliver);
-    // Until its first piece is there nobody knows where the next one belongs.
+    // The position of the next piece is unknown until the first piece has arrived.
     for (int from = 0, size = 0; !first_under_way_;) {
       const int found = plugin_.waiting(&from, &size);
       if (found < 0) throw Error(ErrorKind::device, "MPI failed while it looked for messages");
@@ -69,7 +69,7 @@ class MpiTransport final : public Transport {
     return std::all_of(outgoing_.begin(), outgoing_.end(),
                        [](const auto& each) { return each.second.queue.empty(); });
   }
-  // What is under way stays in memory: MPI may still read it.
+  // Drops the transfers of a rank, but keeps their memory: MPI may still use it.
   void forget(RankNumber lost) override {
     if (const auto found = incoming_.find(lost); found != incoming_.end()) {
       if (!found->second.empty() && found->second.back().first_transfer != nullptr)
@@ -95,7 +95,7 @@ class MpiTransport final : public Transport {
     }
     Message first, message;
     bool begun = false;  // the first piece is on its way
-    std::size_t at = 0;  // of the message, what is to be sent next
+    std::size_t at = 0;  // position in the message of what is sent next
     std::size_t under_way = 0;
     bool is_all_begun() const { return begun && at == message.size(); }
   };
@@ -109,14 +109,15 @@ class MpiTransport final : public Transport {
     std::deque<Transfer> under_way;
     std::size_t bytes = 0;
   };
-  struct Receipt {  // of a message
+  struct Receipt {  // a message that is being received
     Message first;
-    void* first_transfer = nullptr;  // until it is there
+    void* first_transfer = nullptr;  // null: the first piece has arrived
     Message message;
-    std::size_t at = 0, missing = 0;  // of it: what is received next; bytes that are not there
+    // Position of what is received next; bytes that have not arrived.
+    std::size_t at = 0, missing = 0;
     std::deque<std::pair<void*, std::size_t>> pieces;
   };
-  using Incoming = std::list<Receipt>;  // each but the last has all its pieces at least under way
+  using Incoming = std::list<Receipt>;  // in each but the last, all pieces are at least under way
 
   bool over(void* transfer) {
     const int state = plugin_.over(transfer);
@@ -164,7 +165,7 @@ class MpiTransport final : public Transport {
     return transfer;
   }
 
-  // What was announced.
+  // Receives the piece that was announced.
   void take(RankNumber from, std::size_t size) {
     Incoming& incoming = incoming_[from];
     if (incoming.empty() || incoming.back().at == incoming.back().message.size()) {
@@ -195,8 +196,8 @@ class MpiTransport final : public Transport {
     receipt.missing = length - receipt.at;
   }
 
-  // Pieces of a long message are handed over as messages of nothing: they are signs of life. False:
-  // nothing has come.
+  // Delivers what has arrived. Pieces of a long message are delivered as empty messages, which
+  // serve as signs of life. Returns false if nothing has come.
   bool finish(RankNumber from, Incoming& incoming,
               const std::function<void(RankNumber, Message)>& deliver) {
     bool any = false;
@@ -232,7 +233,7 @@ class MpiTransport final : public Transport {
 }  // namespace
 
 std::unique_ptr<Transport> make_mpi_transport(const std::filesystem::path& plugin) {
-  // Open MPI opens objects of its own that want to see its symbols.
+  // Open MPI opens shared objects of its own that need its symbols.
   void* library = dlopen(plugin.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr)
     throw Error(ErrorKind::device, std::string("the MPI plug-in cannot be loaded: ") + dlerror());

@@ -1,6 +1,6 @@
-// The clock of another rank's host on ours, as bounds by causality: its answer was stamped after
-// the question left and before it arrived. Nothing is assumed of the network, and of the clocks
-// only how fast they drift at most.
+// Bounds of the offset of another rank's host clock, by causality: its answer was stamped after the
+// question left and before the answer arrived. Nothing is assumed about the network, and only a
+// largest drift about the clocks.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,27 @@
 namespace mgpu {
 
 struct ClockExchange {
-  Nanos sent{}, received{};  // by our clock
-  Nanos there{};             // by the other, in between
+  Nanos sent{}, received{};  // by this rank's clock
+  Nanos there{};             // by the other clock, in between
 };
 
 class NodeClock {
  public:
   // NTP slews a clock by 500 ppm at most, and two may be slewed in opposite directions.
   static constexpr double kMostDrift = 1e-3;
-  static constexpr std::size_t kKept =
-      256;  // the newest; older ones say little, as the clocks may have drifted since
+  // Number of newest exchanges that are kept; older ones say little, as the clocks may have drifted
+  // since.
+  static constexpr std::size_t kKept = 256;
 
   void add(const ClockExchange& exchange);
   bool empty() const { return exchanges_.empty(); }
-  // What all exchanges together say of this time of theirs; bounds that contradict each other (a
-  // clock was set anew) are widened to cover the newest exchange. None: there was no exchange.
+  // Returns the bounds that all exchanges together give for the other clock's time `there`. Bounds
+  // that contradict each other (after a clock was set) are replaced by those of the newest
+  // exchange. None: there was no exchange.
   std::optional<ClockOffset> at(Nanos there) const;
-  // At the newest exchange.
+  // Returns the bounds at the newest exchange.
   std::optional<ClockOffset> newest() const;
-  // The same probe by our clock: what it brackets is widened by what is not known of the offset.
+  // Returns the probe by this rank's clock, its brackets widened by the uncertainty of the offset.
   ClockProbe here(const ClockProbe& probe) const;
 
  private:

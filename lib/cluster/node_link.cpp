@@ -9,8 +9,8 @@ namespace mgpu {
 namespace {
 
 constexpr Nanos kAskedEvery = std::chrono::milliseconds(10);
-constexpr Nanos kLongestLook =
-    std::chrono::seconds(1);  // at a clock: what takes longer says nothing of it
+// Longest wait for one exchange with a clock: a slower one says nothing about it.
+constexpr Nanos kLongestLook = std::chrono::seconds(1);
 
 void deliver(const RemoteArrivals::Download& wanted, std::span<const std::byte> data) {
   const Rows& rows = wanted.rows;
@@ -156,7 +156,7 @@ void NodeLink::answered(Reader& in, const Message& message) {
     const auto ticket = in.get<std::uint64_t>();
     const std::lock_guard lock(mutex_);
     const auto at = answers_.find(ticket);
-    if (at == answers_.end()) return;  // given up
+    if (at == answers_.end()) return;  // no longer waited for
     at->second.emplace(message.begin() + sizeof(Call) + sizeof ticket, message.end());
   }
   changed_.notify_all();

@@ -1,5 +1,5 @@
-// Rank 0's end of what it has with one other rank: calls that wait for an answer, calls that do
-// not, and the other's clock.
+// Rank 0's link to one other rank: calls that wait for an answer, calls that do not, and the other
+// rank's clock.
 #pragma once
 
 #include <condition_variable>
@@ -16,10 +16,10 @@
 
 namespace mgpu {
 
-// What of an open device the post's thread may touch: results arrive while the device's own thread
-// is elsewhere.
+// State of an open device that the transport's thread may touch: results arrive while the device's
+// own thread is elsewhere.
 struct RemoteArrivals {
-  struct Download {  // where it is wanted
+  struct Download {  // where the data is wanted
     std::byte* to = nullptr;
     Rows rows;
   };
@@ -28,12 +28,12 @@ struct RemoteArrivals {
     DeviceSpan span;
   };
   std::mutex mutex;  // guards what follows
-  std::map<std::uint64_t, Download>
-      downloads;  // by number; none is written to once it is not here any more
+  // Downloads by number; the memory of one that was removed is not written any more.
+  std::map<std::uint64_t, Download> downloads;
   std::map<std::uint64_t, Completed> completed;  // batches
-  std::uint64_t at_rest = 0;                     // since it was abandoned for the so manieth time
-  int awaited = 0;                               // batches that were sent and are not complete
-  bool closely = false;                          // as a GPU is waited for: by looking all the time
+  std::uint64_t at_rest = 0;  // number of the latest abandon() whose commands have all ended
+  int awaited = 0;            // batches that were sent and are not complete
+  bool closely = false;       // wait by spinning, as for a GPU
   std::shared_ptr<Notifier> notifier;
 };
 
@@ -46,28 +46,29 @@ class NodeLink {
   const std::string& host() const { return host_; }
   std::string name() const { return "rank " + std::to_string(rank_) + " on " + host_; }
 
-  // The head of a call to `device` (0: to the rank itself), to which its arguments are added. One
-  // that nobody waits for.
+  // Returns the head of a call to `device` (0: to the rank itself), to which the arguments are
+  // added. This call is not waited for.
   static Writer begin(Call call, std::uint32_t device);
   void send(Writer call);
-  // The head of one whose answer is waited for, and the wait: for so long at most. The answer
-  // without its head. Throws what the other threw, Error(device) when the rank is lost,
-  // Error(timeout), Error(interrupted).
+  // Begin a call whose answer is waited for, and wait for it until `limit`. ask() returns the
+  // answer without its head. It throws what the other rank threw, Error(device) when the rank has
+  // failed, Error(timeout), Error(interrupted).
   Writer begin_asking(Call call, std::uint32_t device);
   Message ask(Writer call, const std::string& what, Nanos limit, const StopCheck& stop);
   void throw_if_lost() const;
   bool is_lost() const { return post_.lost(rank_).has_value(); }
 
-  // Exchanges with its clock, one after the other, then what is known of it.
+  // Makes N exchanges with the other clock, one after the other, and waits for them.
   void look_at_clock(std::uint32_t exchanges);
   NodeClock clock() const;
 
   std::uint32_t add_device(std::shared_ptr<RemoteArrivals> arrivals);
   void remove_device(std::uint32_t device);
-  void awaits(RemoteArrivals& device);          // one batch more; its mutex is free
-  void awaits_nothing(RemoteArrivals& device);  // of all so far
+  // Adds one batch; the caller must not have the device's mutex.
+  void awaits(RemoteArrivals& device);
+  void awaits_nothing(RemoteArrivals& device);  // drops all batches so far
 
-  // By the post's thread.
+  // Called by the transport's thread.
   void arrived(Message message);
   void looked(const ClockExchange& exchange);
   void lost();

@@ -11,12 +11,12 @@
 namespace mgpu {
 namespace {
 
-// How long the thread looks without a pause after something moved, and then how long it sleeps
-// between two looks: a call of a device in use comes soon after the one before, and a core is worth
-// more to a CPU device than a few microseconds.
+// Time that the thread spins after something moved; after it the thread sleeps between two polls.
+// The next call to a device in use comes soon, but a core is worth more to a CPU device than a few
+// microseconds.
 constexpr Nanos kLooksClosely = std::chrono::microseconds(50);
-// Likewise after a question for the clock: were one asleep when the other's message comes, both
-// would be, again and again.
+// Time that the thread spins after a clock question: if one side slept when the other's message
+// came, both would sleep again and again.
 constexpr Nanos kLooksAtClock = std::chrono::milliseconds(2);
 constexpr Nanos kSleep = std::chrono::microseconds(50);
 constexpr Nanos kLongSleep = std::chrono::milliseconds(1);
@@ -26,7 +26,8 @@ Call call_of(const Message& message) {
   return message.empty() ? Call::sign : static_cast<Call>(message.front());
 }
 
-// At once again and again, as long as some are left: both sides are awake then.
+// Makes a clock question. While `left` is above 1 the next one follows at once: both sides are
+// awake then.
 Message ping(Nanos sent, std::uint32_t left) {
   return Writer(Call::ping).put(sent).put(left).take();
 }
@@ -57,7 +58,7 @@ struct Post::State {
                      [&] { return !outbox.empty() || stage != before; });
   }
 
-  // Rank 0 is in touch with all, the others with it.
+  // Rank 0 exchanges signs of life with all ranks, the others with rank 0.
   bool is_watched(RankNumber other) const { return other != rank && (rank == 0 || other == 0); }
 
   void lose(RankNumber other, const std::string& why) {
@@ -67,7 +68,7 @@ struct Post::State {
       losses[other] = why;
       std::erase_if(outbox, [&](const auto& entry) { return entry.first == other; });
     }
-    try {  // of several, every one is told of: one that fails must not hide the others
+    try {  // every failed rank is reported, even if reporting another one fails
       transport->forget(other);
       if (handlers.lost) handlers.lost(other, why);
     } catch (const std::exception&) {
@@ -91,7 +92,7 @@ struct Post::State {
         in.get<Call>();
         in.get<Nanos>();
         clock_until = now() + kLooksAtClock;
-        message = ping(now(), in.get<std::uint32_t>());  // the latest that is before it
+        message = ping(now(), in.get<std::uint32_t>());  // the latest time before it is sent
       }
       transport->send(to, std::move(message));
     }
@@ -133,7 +134,7 @@ struct Post::State {
     for (RankNumber other = 0; other < size; ++other) {
       if (!is_watched(other) || losses[other]) continue;
       if (gives) transport->send(other, Writer(Call::sign).take());
-      // Whoever was stopped itself has heard nobody either.
+      // A rank that was stopped itself has heard nothing from the others either.
       if (at - looked_at < times.silence / 4 && at - heard[other] > times.silence)
         lose(other, "gave no sign of life for " + format_duration(times.silence));
     }
@@ -144,11 +145,11 @@ struct Post::State {
   const PostTimes times;
   RankNumber rank = 0, size = 1;
   std::string library;
-  std::unique_ptr<Transport> transport;  // the thread's
+  std::unique_ptr<Transport> transport;  // used only by the thread
   PostHandlers handlers;
-  std::vector<Nanos> heard;  // the thread's
+  std::vector<Nanos> heard;  // used only by the thread
   Nanos signed_at{}, looked_at{}, clock_until{};
-  std::atomic<Nanos::rep> at_work = 0;  // when it last looked
+  std::atomic<Nanos::rep> at_work = 0;  // when the thread last polled
   std::atomic<int> due = 0, due_closely = 0;
 
   mutable std::mutex mutex;  // guards what follows
@@ -258,7 +259,7 @@ void Post::serve(const std::shared_ptr<State>& state,
   s.heard.assign(s.size, s.now());
   s.looked_at = s.now();
   Nanos moved_at = s.now();
-  bool works = true;  // the transport
+  bool works = true;  // whether the transport works
   for (;;) {
     Stage stage;
     bool sends;

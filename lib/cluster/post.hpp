@@ -1,5 +1,5 @@
-// The thread of a rank that sends and receives: the only one that calls MPI. It answers questions
-// for the clock itself, gives and expects signs of life, and hands everything else over.
+// Transport thread of a rank, which sends and receives: the only thread that calls MPI. It answers
+// clock questions itself, gives and expects signs of life, and hands everything else over.
 #pragma once
 
 #include <condition_variable>
@@ -18,19 +18,19 @@
 
 namespace mgpu {
 
-// Called by the post's thread, which must not be kept waiting.
+// Handlers called by the transport thread, which must return quickly.
 struct PostHandlers {
   std::function<void(RankNumber from, Message message)> message;
   std::function<void(RankNumber of, const ClockExchange& exchange)> clock;
-  std::function<void(RankNumber rank, const std::string& why)> lost;  // once for each
+  std::function<void(RankNumber rank, const std::string& why)> lost;  // once per rank
 };
 
 struct PostTimes {
   Nanos between_signs = std::chrono::milliseconds(250);
-  // Without a sign for so long a rank counts as lost. A host whose cores are all busy may keep a
-  // thread waiting for a second.
+  // Time without a sign after which a rank counts as failed. A host whose cores are all busy may
+  // keep a thread waiting for a second.
   Nanos silence = std::chrono::seconds(10);
-  Nanos leaving = std::chrono::seconds(10);  // of all ranks, at the end
+  Nanos leaving = std::chrono::seconds(10);  // time for all ranks to leave at the end
 };
 
 class Post {
@@ -39,7 +39,7 @@ class Post {
   // joined; throws what `join` throws.
   Post(std::function<std::unique_ptr<Transport>()> join, std::function<Nanos()> now,
        PostTimes times = {});
-  ~Post();  // what was not ended is left behind: MPI may hold the thread for ever
+  ~Post();  // a thread that was not ended is left behind: MPI may block it for ever
   Post(const Post&) = delete;
   Post& operator=(const Post&) = delete;
 
@@ -47,21 +47,21 @@ class Post {
   RankNumber size() const;
   std::string library() const;
 
-  void start(PostHandlers handlers);          // messages that came before wait until then
-  void send(RankNumber to, Message message);  // from any thread; nothing for who is lost
-  // Something of others is due, or was; if it may come any moment and is not to wait for a sleeper,
-  // `closely`.
+  void start(PostHandlers handlers);          // earlier messages wait for this call
+  void send(RankNumber to, Message message);  // from any thread; drops messages to a failed rank
+  // Adds `more` (may be negative) to the number of expected messages. The thread polls more often
+  // while any are expected; `closely`: it spins, as one may come at any moment.
   void expect(int more, bool closely);
-  // So many exchanges, one after the other, each of which handlers.clock is told of.
+  // Makes N clock exchanges, one after the other, and reports each to handlers.clock.
   void ask_clock(RankNumber of, std::uint32_t exchanges);
-  std::optional<std::string> lost(RankNumber rank) const;  // why
-  // Is the thread at work? One that MPI holds gives no sign.
+  std::optional<std::string> lost(RankNumber rank) const;  // why the rank failed
+  // Returns whether the thread has not come round for the time of `silence`, as when MPI blocks it.
   bool is_stuck() const;
-  // Leaves the job, which takes until all do. False: not all did in time, or one is lost; abort()
-  // then ends the others.
+  // Leaves the job, which takes until all ranks do. Returns false if not all did in time, or one
+  // has failed; abort() then ends the others.
   bool end();
-  // Ends all ranks with this code, this process too; where MPI does not manage even that in time,
-  // returns.
+  // Ends all ranks with this exit code, this process too; returns if MPI does not manage that in
+  // time.
   void abort(int code);
 
  private:

@@ -20,8 +20,8 @@ class RemoteBuffer final : public Buffer {
   std::uint64_t number() const { return number_; }
 
  private:
-  std::shared_ptr<NodeLink>
-      link_;  // the device may be gone before memory that it shares with others
+  // Kept, as the device may be gone before memory that it shares with others.
+  std::shared_ptr<NodeLink> link_;
   std::uint32_t device_;
   std::uint64_t number_;
   Bytes size_;
@@ -84,7 +84,8 @@ void RemoteDevice::tell_slow_down() {
   Writer call = NodeLink::begin(Call::slow_down, number_);
   std::optional<Nanos> there = from;
   if (const NodeClock clock = link_->clock(); there && !clock.empty()) {
-    // An offset of theirs at a time of ours: first about when that is for them, then exactly.
+    // The offset is a function of the other clock's time: the first line estimates that time, the
+    // second uses it.
     const Nanos about = *there - clock.at(*there)->middle();
     there = *there - clock.at(about)->middle();
   }
@@ -157,7 +158,7 @@ Bytes RemoteDevice::free_memory() {
   return Reader(answer).get<Bytes>();
 }
 
-// From now on nothing of ours is written to, whatever still comes.
+// Stops accepting writes to our buffers; late results are dropped.
 void RemoteDevice::abandon() {
   {
     const std::lock_guard lock(arrivals_->mutex);
@@ -169,7 +170,7 @@ void RemoteDevice::abandon() {
 
 bool RemoteDevice::drained() {
   if (abandons_ == 0) abandon();
-  if (link_->is_lost()) return true;  // nothing comes from there any more
+  if (link_->is_lost()) return true;  // nothing more comes from there
   const std::lock_guard lock(arrivals_->mutex);
   return arrivals_->at_rest == abandons_;
 }

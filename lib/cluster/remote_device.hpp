@@ -1,5 +1,5 @@
-// A device of another rank, as rank 0 sees it: what is enqueued travels there as it is enqueued;
-// results and completions come back by themselves. What goes wrong there shows when completion is
+// A device of another rank, as rank 0 sees it: commands are sent there as they are enqueued;
+// results and completions come back by themselves. An error there is reported when completion is
 // asked for.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace mgpu {
 
 class RemoteDevice final : public OpenDevice, private DeviceResources, private Stream {
  public:
-  // `id` is what its own rank calls it. `backend` must outlive it. Throws Error(device),
+  // `id` is the device's id on its own rank. `backend` must outlive it. Throws Error(device),
   // Error(timeout), Error(interrupted).
   RemoteDevice(Backend& backend, std::shared_ptr<NodeLink> link, const Device& facts,
                const std::string& id, const Handicap& handicap);
@@ -38,18 +38,19 @@ class RemoteDevice final : public OpenDevice, private DeviceResources, private S
   Bytes free_memory() override;
 
   RankNumber rank() const { return link_->rank(); }
-  std::uint32_t number() const { return number_; }  // by which its rank knows it
-  // Of a group that it is in: its end, and calls of that.
+  std::uint32_t number() const { return number_; }  // number of the device on its rank
+  // Serve the group that the device is in: join() sets its participant; the others send its calls.
   void join(Peer* peer) { peer_ = peer; }
   Writer begin(Call call) const { return NodeLink::begin(call, number_); }
   void send(Writer call) { link_->send(std::move(call)); }
-  // Its piece of memory of the group, or another's as its kernels reach it; null: they do not.
+  // Returns the device's piece of memory of the group, or another's as its kernels reach it; null:
+  // they do not.
   std::unique_ptr<Buffer> shared_piece(std::uint64_t group, std::uint64_t memory, DeviceIndex by,
                                        DeviceIndex of, Bytes size);
   void check_exchange(std::uint64_t group, DeviceIndex device);  // PeerGroup::check
-  bool in_doubt() const;  // it was abandoned, and may be at work
+  bool in_doubt() const;  // it was abandoned, and may still be running
 
-  // By what its own rank knows a buffer.
+  // Returns the number by which the device's rank knows a buffer.
   std::uint64_t number_of(const Buffer& buffer) const;
   void forget(Call how, std::uint64_t object);
   std::optional<std::vector<KernelParameter>> parameters_of(std::uint64_t kernel);
@@ -79,13 +80,13 @@ class RemoteDevice final : public OpenDevice, private DeviceResources, private S
   Backend& backend_;
   std::shared_ptr<NodeLink> link_;
   std::shared_ptr<RemoteArrivals> arrivals_ = std::make_shared<RemoteArrivals>();
-  std::uint32_t number_ = 0;  // by which its rank knows the open device
+  std::uint32_t number_ = 0;  // number of the open device on its rank
   DeviceTraits traits_;
   std::uint64_t next_object_ = 1, next_batch_ = 1, next_download_ = 1;
-  std::optional<Nanos> slowed_from_;   // as its rank was told last
+  std::optional<Nanos> slowed_from_;   // the time that its rank was told last
   std::set<std::uint64_t> compiling_;  // batches that launch a kernel for the first time
   std::uint64_t abandons_ = 0;
-  Peer* peer_ = nullptr;  // none: it is in no group
+  Peer* peer_ = nullptr;  // null: the device is in no group
 };
 
 }  // namespace mgpu

@@ -41,9 +41,9 @@ struct ServedDevice::State {
   struct Batch {
     std::uint64_t number = 0;
     BatchId id;
-    std::vector<Message> calls;  // whose bytes commands read
+    std::vector<Message> calls;  // calls whose bytes are read by commands
     std::deque<Download> downloads;
-    std::optional<Error> error;  // of enqueueing it
+    std::optional<Error> error;  // error of enqueueing the batch
     bool may_run = false;        // some of it is on the device
   };
 
@@ -103,8 +103,8 @@ struct ServedDevice::State {
     if (wait > Nanos{}) device->notifier().wait(epoch, wait);
   }
 
-  // What goes wrong with one that somebody waits for is the answer; with any other it is the
-  // batch's.
+  // Carries out a call. An error becomes the answer if the call is waited for, else the batch's
+  // error.
   void carry_out(Message message) {
     Reader in(message);
     const auto call = in.get<Call>();
@@ -153,7 +153,7 @@ struct ServedDevice::State {
       case Call::submit:
         return submit(in.get<std::uint64_t>());
       default:
-        if (open.error) return;  // nothing more of this batch
+        if (open.error) return;  // nothing more of this batch is enqueued
         return command(call, in);
     }
   }
@@ -260,7 +260,7 @@ struct ServedDevice::State {
     }
   }
 
-  // As rank 0's part of it: from when on, by our clock.
+  // Sets from when on the device is slowed, by this rank's clock, as rank 0 says.
   void slow_down(std::optional<Nanos> from) {
     SlowDown& mine = device->slow_down();
     mine.end_sample();
@@ -282,7 +282,7 @@ struct ServedDevice::State {
     under_way.push_back(std::move(batch));
   }
 
-  // Tells of what has completed, in order.
+  // Reports completed batches, in order.
   bool complete() {
     bool any = false;
     while (!under_way.empty()) {
@@ -354,15 +354,15 @@ struct ServedDevice::State {
   std::mutex mutex;  // guards `calls`, and that the device is there while others push
   std::deque<Message> calls;
 
-  // The thread's.
+  // Used only by the thread.
   std::unique_ptr<OpenDevice> device;
   ServedObjects objects;
   std::unique_ptr<DownloadMemory> download_memory;
-  std::map<std::uint64_t, BatchId> ids;  // of batches that were not taken
+  std::map<std::uint64_t, BatchId> ids;  // batches that were not taken
   Batch open;
   std::deque<Batch> under_way;
-  std::deque<Batch> doubtful;   // failed: the device may still be using what is theirs
-  std::uint64_t abandoned = 0;  // for the so manieth time, and not at rest since
+  std::deque<Batch> doubtful;   // failed batches, whose memory the device may still be using
+  std::uint64_t abandoned = 0;  // number of the latest abandon while its commands run, else 0
   bool in_doubt = false, closing = false;
 
  public:
@@ -375,7 +375,7 @@ ServedDevice::ServedDevice(Backend& backend, Post& post, GroupParts& parts, std:
   thread_ = std::thread([state = state_] {
     try {
       state->run();
-    } catch (...) {  // rank 0 finds out: nothing completes any more
+    } catch (...) {  // rank 0 notices, as nothing completes any more
     }
     state->over = true;
   });

@@ -1,5 +1,5 @@
-// A device of this rank that rank 0 uses: a thread carries out the calls in the order in which they
-// came, and tells of batches as they complete.
+// A device of this rank that rank 0 uses: a thread carries out the calls in the order of their
+// arrival, and reports batches as they complete.
 #pragma once
 
 #include <atomic>
@@ -24,12 +24,12 @@ class ServedDevice {
   // `backend`, `post` and `parts` must outlive it.
   ServedDevice(Backend& backend, Post& post, GroupParts& parts, std::uint32_t number,
                std::unique_ptr<OpenDevice> device);
-  ~ServedDevice();  // a thread that a driver holds is left behind
+  ~ServedDevice();  // leaves a thread behind that a driver blocks
 
   void push(Message call);  // from any thread
-  void close();             // ends when what was pushed is done
+  void close();             // ends when all pushed calls are done
   bool is_over() const;
-  OpenDevice* device();  // null: it is closed
+  OpenDevice* device();  // null: the device is closed
 
  private:
   struct State;
@@ -37,7 +37,8 @@ class ServedDevice {
   std::thread thread_;
 };
 
-// The answer to a call with this ticket, to which what was asked for is added; and an error as one.
+// Return the head of the answer to the call with this ticket, to which the results are added; and
+// an error as an answer.
 Writer answer_to(std::uint64_t ticket);
 Writer refusal_of(std::uint64_t ticket, const Error& error);
 

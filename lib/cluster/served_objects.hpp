@@ -1,5 +1,5 @@
-// What rank 0 has made on a device of this rank, by the numbers that it gave: buffers, kernels,
-// pieces of memory that devices share.
+// Objects that rank 0 has made on a device of this rank, by the numbers that it gave: buffers,
+// kernels, pieces of memory that devices share.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ class ServedObjects {
  public:
   explicit ServedObjects(GroupParts& parts) : parts_(parts) {}
 
-  // Carries out a call that makes one, or asks about one, and adds to the answer. False: it is none
-  // of these. Throws what DeviceResources throws.
+  // Carries out a call that makes an object, or asks about one, and adds to the answer. Returns
+  // false for any other call. Throws what DeviceResources throws.
   bool answer(Call call, DeviceResources& resources, Reader& in, Writer& out);
   Buffer& buffer(std::uint64_t number);
   Kernel& kernel(std::uint64_t number) { return *kernels_.at(number); }
-  // Called with one that was never made, too. `in_doubt`: commands may be using it, of which nobody
-  // knows when they end; it stays.
+  // Frees an object; may be called with a number that was never used. `in_doubt`: commands that
+  // will end at an unknown time may be using it, so that it is leaked.
   void free_buffer(std::uint64_t number, bool in_doubt);
   void free_kernel(std::uint64_t number, bool in_doubt);
   void leak_all();

@@ -13,8 +13,8 @@
 namespace mgpu {
 namespace {
 
-// Of one host: the same hardware. CPUs of PoCL have an identifier that is that of all of their
-// kind.
+// Returns whether two devices of one host are the same hardware. The UUID of a PoCL CPU is shared
+// by all CPUs of its kind, so it is not used.
 bool is_same(const Device& a, const Device& b) {
   if (a.is_cpu() != b.is_cpu()) return false;
   if (a.is_cpu()) return a.platform == b.platform && a.name == b.name && a.id == b.id;
@@ -24,8 +24,8 @@ bool is_same(const Device& a, const Device& b) {
 }
 
 struct Seen {
-  Device device;                                       // as the first of them sees it
-  std::vector<std::pair<RankNumber, std::string>> by;  // who, and how they call it
+  Device device;                                       // as the first rank sees it
+  std::vector<std::pair<RankNumber, std::string>> by;  // ranks, and the ids that they use
 };
 
 std::string in_words(const std::vector<RankNumber>& ranks) {

@@ -1,5 +1,5 @@
 // Which rank has which device. Several ranks on one host see the same devices: each device is
-// listed once, and belongs to one of them. Pure.
+// listed once, and belongs to one of them. Pure functions.
 #pragma once
 
 #include <string>
@@ -10,27 +10,28 @@
 
 namespace mgpu {
 
-struct RankDevices {  // what a rank sees
+struct RankDevices {  // devices that a rank sees
   std::string host;
   std::vector<Device> devices;
 };
 
 struct OwnedDevice {
   RankNumber owner = 0;
-  Device device;  // its id as all ranks know it
-  std::vector<RankNumber>
-      holders;  // ranks of its host that see it, the owner among them: they share its parts
+  Device device;  // its id is the one that all ranks use
+  // Ranks of its host that see it, the owner included: they share its parts.
+  std::vector<RankNumber> holders;
 };
 
 struct SharedOut {
   std::vector<OwnedDevice> devices;  // best score first
-  std::vector<std::string> notes;    // of hosts with several ranks
+  std::vector<std::string> notes;    // notes about hosts with several ranks
 };
 
-// By rank. Of ranks that see a device the one with the fewest of its kind gets it.
+// Assigns devices to ranks; `ranks` is indexed by rank. Of the ranks that see a device, the one
+// with the fewest of its kind gets it.
 SharedOut share_out(const std::vector<RankDevices>& ranks);
 
-// "0:1" of rank 0 stays that, of rank 2 it is "2/0:1".
+// Returns the id that all ranks use: "0:1" for that device of rank 0, "2/0:1" for that of rank 2.
 std::string global_id(RankNumber rank, const std::string& id);
 struct LocalId {
   RankNumber rank = 0;
@@ -38,8 +39,8 @@ struct LocalId {
 };
 LocalId local_id(const std::string& global);
 
-// What differs between ranks that has to be the same: programs, arguments, drivers of the same
-// platform. Empty: nothing.
+// Properties that must be the same on all ranks: program and arguments. The functions below return
+// what differs; empty: nothing does. Drivers of the same platform must be the same, too.
 struct Fingerprint {
   std::string host, version, program, arguments;
 };

@@ -1,4 +1,5 @@
-// How messages get from one rank to another, one thread at each end: by MPI, or by memory in tests.
+// Transport of messages from one rank to another, with one thread at each end: by MPI, or by memory
+// in tests.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +14,26 @@ namespace mgpu {
 
 using RankNumber = std::uint32_t;
 
-// Messages of one rank to another arrive whole and in order. Nothing waits but end(). Throws
+// Messages from one rank to another arrive whole and in order. Only end() waits. Throws
 // Error(device).
 class Transport {
  public:
   virtual ~Transport() = default;
   virtual RankNumber rank() const = 0;
   virtual RankNumber size() const = 0;
-  virtual std::string library() const = 0;  // what it is, for the record
+  virtual std::string library() const = 0;  // name and version, for the record
   virtual void send(RankNumber to, Message message) = 0;
-  // Hands over what has arrived; of a message that takes long to arrive, one of nothing for each
-  // piece, too. False: nothing moves.
+  // Delivers what has arrived, and an empty message for each piece of a message that takes long to
+  // arrive. Returns false if nothing is moving.
   virtual bool progress(const std::function<void(RankNumber from, Message message)>& deliver) = 0;
   virtual bool all_sent() const = 0;
-  virtual void forget(RankNumber lost) = 0;  // nothing more is sent there
+  virtual void forget(RankNumber lost) = 0;  // stops sending to a failed rank
   virtual void end() = 0;                    // leaves the job when all others do
-  virtual void abort(int code) = 0;          // ends all of the job, this process too
+  virtual void abort(int code) = 0;          // ends the whole job, this process too
 };
 
-// Loads the plug-in and joins the job. Throws Error(device). The thread that called it makes all
-// further calls.
+// Loads the plug-in and joins the job. Throws Error(device). All further calls must come from the
+// calling thread.
 std::unique_ptr<Transport> make_mpi_transport(const std::filesystem::path& plugin);
 
 }  // namespace mgpu

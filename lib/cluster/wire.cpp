@@ -120,7 +120,7 @@ DeviceTraits read_traits(Reader& in) {
   return t;
 }
 
-// The round is set by rank 0.
+// The round is not sent: rank 0 sets it.
 void write(Writer& out, const RawCommand& c) {
   out.put(c.kind)
       .put(c.bytes)

@@ -1,8 +1,8 @@
-// What calls look like between ranks. All ranks run the same program on machines of one kind
-// (refused otherwise), so that numbers travel as they lie in memory. Ranks trust each other, as the
-// processes of an MPI job do: a reader notices a message that is damaged or cut short where it
-// would read beyond it, take up memory for what it does not hold, or make a bool of another byte;
-// it does not check that words of enumerations and numbers of objects mean something.
+// Format of calls between ranks. All ranks run the same program on machines of one kind (refused
+// otherwise), so that numbers travel as they lie in memory. Ranks trust each other, as the
+// processes of an MPI job do. A reader notices a damaged or truncated message when it would read
+// beyond the end, allocate memory for more than the message has, or make a bool of another byte; it
+// does not check enumeration values and object numbers.
 #pragma once
 
 #include <cstring>
@@ -22,13 +22,13 @@
 
 namespace mgpu {
 
-// What a message is; the first byte of each.
+// Kind of a message; the first byte of each.
 enum class Call : std::uint8_t {
-  // To a rank, and what it answers.
-  hello,  // of each rank to rank 0, unasked
+  // Calls to a rank, and its answers.
+  hello,  // handshake of each rank to rank 0, without being asked
   ping,   // answered at once with the clock
   pong,
-  sign,    // of life
+  sign,    // sign of life
   settle,  // limits of waits
   enumerate,
   split,
@@ -38,10 +38,10 @@ enum class Call : std::uint8_t {
   allocate_shared,
   free_shared,
   awaited_by,
-  lose,    // a device of a group
-  parcel,  // from a device of one rank to one of another
-  bye,     // rank 0 is done, or one that is told so
-  // To an open device: in order, by its own thread.
+  lose,    // a device of a group has failed
+  parcel,  // data from a device of one rank to one of another
+  bye,     // shutdown: rank 0 tells a rank to leave
+  // Calls to an open device: carried out in order, by its own thread.
   close,
   allocate,
   part,
@@ -68,8 +68,8 @@ enum class Call : std::uint8_t {
   free_memory,
   slow_down,
   abandon,
-  // Back.
-  answer,     // to a call that somebody waits for
+  // Messages back to rank 0.
+  answer,     // to a call that is waited for
   completed,  // a batch
   at_rest,    // after abandon: all commands have ended
 };
@@ -90,7 +90,7 @@ class Writer {
   Writer& text(std::string_view text) {
     return bytes(std::as_bytes(std::span(text.data(), text.size())));
   }
-  // So many bytes, to be filled in by the caller before anything else is put.
+  // Returns room for `size` bytes, to be filled in by the caller before anything else is put.
   std::span<std::byte> room(std::size_t size) {
     put(std::uint64_t{size});
     message_.resize(message_.size() + size);
@@ -100,7 +100,7 @@ class Writer {
   Message take() { return std::move(message_); }
 
  private:
-  // Not by insert(), which constructs byte after byte where there is an allocator: 4 MiB in 3.4 ms
+  // Does not use insert(), which constructs byte by byte if there is an allocator: 4 MiB in 3.4 ms
   // instead of 0.5.
   void append(const void* from, std::size_t size) {
     if (size == 0) return;
@@ -112,7 +112,7 @@ class Writer {
   Message message_;
 };
 
-// Throws Error(internal) where a message cannot be what it should be.
+// Throws Error(internal) if a message cannot be what it should be.
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> message) : left_(message) {}
@@ -128,7 +128,7 @@ class Reader {
       return value;
     }
   }
-  // How many things follow, each of a byte at least.
+  // Returns how many items follow, each at least a byte long.
   std::size_t count() {
     const auto things = get<std::uint64_t>();
     if (things > left_.size()) fail();
@@ -167,7 +167,7 @@ RawCommand read_command(Reader& in);
 void write(Writer& out, const KernelParameter& parameter);
 KernelParameter read_parameter(Reader& in);
 
-// An argument of a kernel: `name` says how the other side calls the buffer.
+// Writes an argument of a kernel: `name` returns the other side's number of a buffer.
 template <class NameOf>
 void write(Writer& out, const KernelArg& arg, const NameOf& name) {
   out.put(static_cast<std::uint8_t>(arg.index()));
@@ -184,7 +184,8 @@ void write(Writer& out, const KernelArg& arg, const NameOf& name) {
       arg);
 }
 
-// Values of other types are in the message, which must live as long.
+// Reads an argument of a kernel. Values of other types refer to the message, which must live as
+// long.
 template <class BufferOf>
 KernelArg read_arg(Reader& in, const BufferOf& buffer) {
   switch (in.get<std::uint8_t>()) {

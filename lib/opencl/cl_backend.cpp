@@ -47,7 +47,7 @@ class ClBackend final : public Backend, public ConnectsParts {
     if (memory.empty()) return pinned;
     try {
       attend(*this, nullptr, [&] { pinned = pin_attended(memory, devices); });
-    } catch (const Error&) {  // a device that hangs: whoever uses it finds out
+    } catch (const Error&) {  // A device that hangs is reported when it is used.
     }
     return pinned;
   }
@@ -115,7 +115,7 @@ class ClBackend final : public Backend, public ConnectsParts {
   }
 
   std::unique_ptr<OpenDevice> open_attended(const Device& device, const Handicap& handicap) {
-    const DriverCall opening(nullptr, true);  // to copy a handle asks the driver, too
+    const DriverCall opening(nullptr, true);  // copying a handle calls the driver, too
     return std::make_unique<ClDevice>(*this, device, handicap, handle(device), kernels_,
                                       is_pocl(device) ? no_cache_ : cache_, pool_of(device),
                                       pinned_);
@@ -127,10 +127,10 @@ class ClBackend final : public Backend, public ConnectsParts {
       auto& device = static_cast<ClDevice&>(*open);
       if (device.facts().is_cpu() || device.facts().host_unified_memory) continue;
       try {
-        // Memory pinned by one context is fast for every other (measured).
+        // Memory pinned by one context is fast for all others (measured).
         return std::make_unique<ClPinned>(*this, device, memory, pinned_);
-      } catch (
-          const cl::Error&) {  // transfers work unpinned too, only slower; the record shows pin = 0
+      } catch (const cl::Error&) {
+        // Transfers work unpinned too, only slower; the record shows pin = 0.
         return nullptr;
       }
     }
@@ -178,9 +178,8 @@ class ClBackend final : public Backend, public ConnectsParts {
 
   std::span<const EmbeddedText> kernels_;
   ClProgramCache cache_;
-  // PoCL keeps what it builds itself, and hands out a program's binary only after it has compiled
-  // every kernel of it for work-groups of any size too, which is no use: 8 of 12.5 s that the
-  // kernels of msm took.
+  // PoCL caches what it builds itself. It hands out a program's binary only after it has compiled
+  // every kernel again for work-groups of any size, which took 8 of 12.5 s for the kernels of msm.
   const ClProgramCache no_cache_{{}};
   std::map<std::string, std::shared_ptr<ClMemoryPool>> pools_;
   std::map<std::string, cl::Device> handles_;

@@ -12,9 +12,9 @@
 namespace mgpu {
 
 struct ClBackendOptions {
-  std::span<const EmbeddedText>
-      kernels;  // what DeviceResources::kernel finds by file name; must outlive the backend
-  std::filesystem::path cache_dir;  // of built programs; empty: build anew each time
+  // Kernel texts, which DeviceResources::kernel finds by file name; must outlive the backend.
+  std::span<const EmbeddedText> kernels;
+  std::filesystem::path cache_dir;  // folder of built programs; empty: no cache
 };
 
 std::unique_ptr<Backend> make_cl_backend(const ClBackendOptions& options);

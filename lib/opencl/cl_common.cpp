@@ -1,4 +1,4 @@
-// Names of OpenCL status codes and their place among our errors.
+// Names of OpenCL status codes and the kinds of Error that they become.
 #include "lib/opencl/cl_common.hpp"
 
 #include <array>

@@ -9,8 +9,9 @@
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 
-// What opencl.hpp asks a driver whenever it copies a handle of a device or makes a queue, and uses
-// though the call failed: these two then answer "no platform" and "OpenCL 3.0".
+// Wrappers of the two queries that opencl.hpp makes whenever it copies a device handle or makes a
+// queue, and whose answer it uses even when the query failed. After a failure they answer "no
+// platform" and "OpenCL 3.0".
 cl_int CL_API_CALL mgpu_device_info(cl_device_id device, cl_device_info name, std::size_t size,
                                     void* value, std::size_t* size_needed);
 cl_int CL_API_CALL mgpu_platform_info(cl_platform_id platform, cl_platform_info name,
@@ -30,15 +31,16 @@ namespace mgpu {
 
 Nanos host_now();  // the steady clock
 
-// "CL_OUT_OF_RESOURCES (-5)"; the number alone when it has no name we know.
+// Returns for example "CL_OUT_OF_RESOURCES (-5)"; the number alone when the status has no known
+// name.
 std::string cl_status_name(cl_int status);
 
-// An allocation that failed is out_of_memory, everything else device. `what` says what was being
-// done and to which device.
+// Returns an Error of kind out_of_memory for a failed allocation, of kind device for everything
+// else. `what` says what was being done and to which device.
 Error cl_failure(const std::string& what, cl_int status);
 
-// Of an allocation: NVIDIA reports a full device as out of resources when the memory is used for
-// the first time.
+// Returns the Error of a failed allocation. NVIDIA reports a full device as out of resources when
+// the memory is used for the first time.
 Error allocation_failure(const std::string& what, cl_int status);
 
 }  // namespace mgpu

@@ -9,14 +9,14 @@
 
 namespace mgpu {
 
-// Everything a Device holds, score included. Throws cl::Error when the driver does not answer the
-// mandatory queries; what is optional (UUID, PCI address, compute capability) is left out where it
-// is not offered.
+// Returns all fields of a Device, score included. Throws cl::Error when the driver does not answer
+// the mandatory queries; optional facts (UUID, PCI address, compute capability) are left out if the
+// driver does not offer them.
 Device describe(const cl::Device& device, const std::string& id);
 
 bool is_pocl(const Device& facts);
 
-// What of it a suite may know.
+// Returns the facts that a suite may know.
 DeviceTraits traits_of(const Device& facts);
 
 }  // namespace mgpu

@@ -1,5 +1,5 @@
-// Commands and batches; what is made at set-up is in cl_device_setup.cpp. Nothing waits inside the
-// driver: a call that blocks cannot be given up when the device hangs.
+// Commands and batches; cl_device_setup.cpp has what is made at set-up. Nothing here waits inside
+// the driver: a blocking call cannot be left when the device hangs.
 #include "lib/opencl/cl_device.hpp"
 
 #include <algorithm>
@@ -19,8 +19,8 @@ const Name kHandicapDelay("delay"), kHandicapSlowDown("slow-down");
 }  // namespace
 
 const std::vector<cl::Event>* ClDevice::dependency(CommandKind kind) {
-  // A launch waits for uploads; a download for launches, or for uploads when nothing was launched
-  // since.
+  // A launch waits for uploads; a download waits for launches, or for uploads when nothing was
+  // launched since.
   for (int stage = static_cast<int>(kind) - 1; stage >= 0; --stage) {
     const cl::Event& event = latest_[static_cast<std::size_t>(stage)];
     if (event() == nullptr) continue;
@@ -102,8 +102,8 @@ void ClDevice::upload(Buffer& to, Bytes offset, std::span<const std::byte> from)
 }
 
 void ClDevice::begin_series(unsigned count) {
-  if (!slow_down().handicap().holds())
-    left_of_series_ = count;  // a handicap goes by what each kernel takes
+  // A slow-down needs the time of each kernel, so that a handicapped device has no series.
+  if (!slow_down().handicap().holds()) left_of_series_ = count;
 }
 
 void ClDevice::launch(Kernel& kernel, const Grid& asked, std::span<const KernelArg> args) {
@@ -133,7 +133,7 @@ void ClDevice::launch(Kernel& kernel, const Grid& asked, std::span<const KernelA
       return;
     }
     left_of_series_ = 0;
-    const bool slows = slow_down().handicap().slows();  // others keep no books
+    const bool slows = slow_down().handicap().slows();  // other devices record no times
     const LaunchKey key = slows ? launch_key(object.name().text(), grid, args) : LaunchKey{};
     if (slows) slow_down_.launched(key, event);
     Pending& pending = record(CommandKind::compute, std::move(event), object.name(), 0);
@@ -212,8 +212,8 @@ BatchId ClDevice::submit() {
   try {
     slow_kernels();
     const auto& last = batches_.back().last;
-    // To flush the two queues that a resident slice leaves empty takes an H100's driver 5 us.
-    // Exchanges and holds have commands that no batch names.
+    // Flushing the two queues that a resident slice leaves empty takes an H100's driver 5 us.
+    // Exchanges and holds have commands outside of any batch.
     const bool only_these = peer_ == nullptr && !slow_down().handicap().holds();
     for (std::size_t queue = 0; queue < queues_.size(); ++queue) {
       if (!only_these || last[queue]() != nullptr) queues_[queue].flush();
@@ -232,12 +232,13 @@ BatchId ClDevice::submit() {
 
 void ClDevice::flush() {
   const DriverCall inside(this);
-  // In the order of their dependencies: a queue must be flushed before another may wait for its
-  // events.
+  // The queues are flushed in the order of their dependencies: a queue must be flushed before
+  // another may wait for its events.
   for (auto& queue : queues_) queue.flush();
 }
 
-// Those of a sample stay until it is over, in the order of their numbers.
+// Returns the batch with that number. The batches of a sample stay until it is over, in the order
+// of their numbers.
 std::deque<ClDevice::Batch>::iterator ClDevice::place_of(BatchId batch) {
   const auto at = std::lower_bound(batches_.begin(), batches_.end(), batch.value,
                                    [](const Batch& one, std::uint64_t id) { return one.id < id; });
@@ -270,8 +271,8 @@ bool ClDevice::complete(BatchId batch) {
   }
 }
 
-// Known to be complete for the first time: small downloads go where they are wanted, and when no
-// other batch is under way their staging memory is free again.
+// Marks a batch as complete for the first time: copies small downloads to their targets, and frees
+// their staging memory if no other batch is under way.
 void ClDevice::arrive(Batch& batch) {
   if (batch.arrived) return;
   batch.arrived = true;
@@ -280,8 +281,7 @@ void ClDevice::arrive(Batch& batch) {
   const auto under_way = [](const Batch& other) {
     return !other.arrived && !other.commands.empty();
   };
-  // The youngest are looked at first: one of them is under way as a rule, and there may be
-  // thousands.
+  // The youngest are examined first: usually one of them is under way, and there may be thousands.
   if (std::none_of(batches_.rbegin(), batches_.rend(), under_way)) staging_.release();
 }
 
@@ -294,7 +294,7 @@ DeviceSpan ClDevice::span(BatchId batch) {
   DeviceSpan span;
   const DriverCall inside(this);
   try {
-    // In each in-order queue the first command starts first and the last ends last.
+    // In each in-order queue the first command starts first and the last one ends last.
     std::array<bool, 3> seen{};
     for (const Pending& pending : find(batch).commands) {
       if (std::exchange(seen[pending.queue], true)) continue;
@@ -328,7 +328,7 @@ std::vector<RawCommand> ClDevice::take(BatchId batch) {
   try {
     for (Pending& pending : taken.commands) {
       RawCommand& command = pending.command;
-      command.started = started(pending);  // for a hold before it was queued, as NVIDIA stamps it
+      command.started = started(pending);  // NVIDIA stamps a hold as queued after its start
       const cl::Event& first = first_of(pending);
       command.queued = std::min<std::uint64_t>(
           first.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>(), command.started);
@@ -348,8 +348,8 @@ std::vector<RawCommand> ClDevice::take(BatchId batch) {
 std::vector<ClockProbe> ClDevice::probe_clock(unsigned count) {
   std::vector<ClockProbe> probes;
   probes.reserve(count);
-  static constexpr cl_uint value =
-      0;  // read for as long as a write takes that nobody waits for any more
+  // Static, as a write that is no longer waited for may still read it.
+  static constexpr cl_uint value = 0;
   const DriverCall inside(this);
   try {
     for (unsigned i = 0; i < count; ++i) {
@@ -380,8 +380,8 @@ SetupCost ClDevice::take_setup_cost() {
 
 Bytes ClDevice::free_memory() {
   const DriverCall inside(this);
-  const Bytes held = std::min(state_->allocated,
-                              facts_.global_memory);  // allocate() goes no further than the total
+  // allocate() goes no further than the total.
+  const Bytes held = std::min(state_->allocated, facts_.global_memory);
   return std::min(free_device_memory(device_, facts_, *pool_.pool()), facts_.global_memory - held);
 }
 

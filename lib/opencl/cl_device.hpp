@@ -19,7 +19,7 @@
 
 namespace mgpu {
 
-// A program the device has built already, so that each text is built once.
+// Program that the device has built already, so that each text is built once.
 struct ClBuiltProgram {
   std::string key;  // file and options
   cl::Program program;
@@ -34,7 +34,8 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   ClDevice(Backend& backend, const Device& facts, const Handicap& handicap, cl::Device device,
            std::span<const EmbeddedText> kernels, const ClProgramCache& cache,
            std::shared_ptr<ClMemoryPool> pool, std::shared_ptr<const PinnedRanges> pinned);
-  ~ClDevice() override;  // leaks what may be in use, and gives up a driver that does not come back
+  // Leaks what may be in use, and leaves a driver that does not return behind.
+  ~ClDevice() override;
 
   DeviceResources& resources() override { return *this; }
   Stream& stream() override { return *this; }
@@ -58,35 +59,38 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
 
   const cl::Context& context() const { return context_; }
   const cl::CommandQueue& upload_queue() const { return queues_[0]; }
-  const Device& facts() const { return facts_; }  // under its handicap
+  const Device& facts() const { return facts_; }  // with its handicap applied
 
-  // For the group that it exchanges data in (cl_peers.hpp). `peer` is asked to go on whenever the
-  // device is asked for completion.
+  // Sets the device's participant in a group that exchanges data (cl_peers.hpp). Its go_on() is
+  // called whenever the device is asked for completion.
   void join(ClPeer* peer) { peer_ = peer; }
   Backend& backend() { return backend_; }
   const cl::CommandQueue& queue(CommandKind kind) const { return queues_[queue_of(kind)]; }
   bool in_doubt() const { return state_->in_doubt; }
   std::shared_ptr<const ClDeviceState> state() const { return state_; }
-  void refuse_beyond_memory(Bytes size) const;  // throws Error(out_of_memory) where it cannot fit
-  // Memory made elsewhere, as a buffer of this device; `counted` among what it has allocated.
+  // Throws Error(out_of_memory) if `size` bytes cannot fit.
+  void refuse_beyond_memory(Bytes size) const;
+  // Returns memory made elsewhere as a buffer of this device; `counted`: it counts as allocated
+  // here.
   std::unique_ptr<Buffer> adopt(cl::Buffer memory, Bytes size, bool counted);
-  // The last of what was launched, and of what was uploaded; null when that is complete.
+  // Return the last launch and the last upload; null when that is complete.
   const cl::Event& launched() const { return latest_[queue_of(CommandKind::compute)]; }
   const cl::Event& uploaded() const { return latest_[queue_of(CommandKind::upload)]; }
-  // What a launch has to wait for; null: nothing.
+  // Returns what a launch has to wait for; null: nothing.
   const std::vector<cl::Event>* uploads() { return dependency(CommandKind::compute); }
-  // Ends when everything launched so far has.
+  // Returns an event that ends when everything launched so far has ended.
   cl::Event mark();
-  // The batch that commands are recorded in; it is not complete while more is expected of it.
+  // Returns the batch that commands are recorded in; it is not complete while more is expected of
+  // it.
   std::uint64_t open_batch() const { return batches_.back().id; }
   void expect_more(std::uint64_t batch) { ++find({batch}).expected; }
   void expect_less(std::uint64_t batch) { --find({batch}).expected; }
-  // A command of an exchange that was enqueued in the queue of `kind`.
+  // Records a command of an exchange that was enqueued in the queue of `kind`.
   void record_exchange(std::uint64_t batch, CommandKind kind, cl::Event event, Name label,
                        Bytes bytes, const ExchangeInfo& info, cl::Event since = {});
   void notify_after(const cl::Event& event) { ring_after(event); }
   void wait_for_command(const cl::Event& event) { wait_aside(event, backend_.limits().answer); }
-  void clear(Buffer& buffer);  // fills it with zeros, and waits for that
+  void clear(Buffer& buffer);  // fills the buffer with zeros, and waits for the end of that
   cl::Kernel make_kernel(std::string_view file, const char* entry, const std::string& options);
   std::shared_ptr<Notifier> notified() const { return shared_notifier(); }
   void flush_queues() { flush(); }
@@ -99,27 +103,27 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   struct Pending {
     std::size_t queue = 0;
     cl::Event event;
-    cl::Event since;  // of a hold: it began when this ended; null for what runs
-    cl::Event first;  // of a series of launches, of which `event` is the last; null for one
+    cl::Event since;  // event at whose end a hold began; null for a command that runs
+    cl::Event first;  // first launch of a series whose last is `event`; null for a single one
     RawCommand command;
-    LaunchKey key;                 // of a kernel
-    std::optional<Nanos> counted;  // of a slow-down that spins
+    LaunchKey key;                 // key of a kernel's launch
+    std::optional<Nanos> counted;  // counting time of a slow-down that spins
   };
-  struct Staged {  // a small download: where it arrives, and where it is wanted
+  struct Staged {  // small download: where it arrives, and where it is wanted
     const std::byte* arrived = nullptr;
     std::span<std::byte> wanted;
   };
   struct Batch {
     std::uint64_t id = 0;
     std::vector<Staged> staged;
-    unsigned expected = 0;      // parts of exchanges that have not been enqueued, or not ended
+    unsigned expected = 0;      // parts of exchanges that have not been enqueued, or have not ended
     bool arrived = false;       // known to be complete
-    bool first_launch = false;  // of a kernel, which the driver may compile now
+    bool first_launch = false;  // it contains a kernel that the driver may compile now
     std::vector<Pending> commands;
-    std::array<cl::Event, 3> last;  // of each queue; null where it has none
+    std::array<cl::Event, 3> last;  // last command in each queue; null: none there
   };
 
-  struct Handles;  // all that OpenCL counts references of
+  struct Handles;  // everything that OpenCL counts references of
 
   // DeviceResources
   const DeviceTraits& traits() const override { return traits_; }
@@ -141,14 +145,14 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
 
   void open(const Handicap& handicap, std::shared_ptr<const PinnedRanges> pinned);
   void close() noexcept;
-  // Of a command outside of all batches.
+  // Waits for a command outside of all batches.
   void wait_aside(const cl::Event& event, Nanos limit, Look look = Look::gently);
   const cl::Program& program(std::string_view file, const std::string& options);
   std::string own_options(const std::string& options) const;
   Pending& record(CommandKind kind, cl::Event event, Name label, Bytes bytes, cl::Event since = {});
   Pending& record(Batch& batch, std::size_t queue, CommandKind kind, cl::Event event, Name label,
                   Bytes bytes, cl::Event since);
-  void delay_slice();   // before its first kernel
+  void delay_slice();   // before the slice's first kernel
   void slow_kernels();  // after the kernels of a batch, or before a download of their results
   void flush();
   void ring_after(const cl::Event& event) {
@@ -158,9 +162,10 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   static const cl::Event& first_of(const Pending& pending) {
     return pending.first() != nullptr ? pending.first : pending.event;
   }
-  void learn(const Pending& pending);  // of what has ended: how a slow-down shall last next time
-  // The event a command of `kind` has to wait for: the last of the stage before it, in whatever
-  // batch; null when that is complete, or its queue waits for it already.
+  // Updates from a command that has ended how a later slow-down is made.
+  void learn(const Pending& pending);
+  // Returns the event that a command of `kind` has to wait for: the last of the stage before it, of
+  // any batch; null when that is complete, or its queue waits for it already.
   const std::vector<cl::Event>* dependency(CommandKind kind);
   std::deque<Batch>::iterator place_of(BatchId batch);
   Batch& find(BatchId batch) { return *place_of(batch); }
@@ -173,22 +178,22 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   DeviceTraits traits_;
   cl::Device device_;
   cl::Context context_;
-  std::array<cl::CommandQueue, 3> queues_;  // by queue_of
+  std::array<cl::CommandQueue, 3> queues_;  // indexed by queue_of
   std::span<const EmbeddedText> kernels_;
   const ClProgramCache& cache_;
   std::vector<ClBuiltProgram> programs_;
   std::deque<Batch> batches_;        // the last is open
-  std::array<cl::Event, 3> latest_;  // of each queue, until known to be complete
+  std::array<cl::Event, 3> latest_;  // last command of each queue, until known to be complete
   std::vector<cl::Event> wait_list_;
-  std::vector<cl::Event> aside_;  // of commands outside of batches, while somebody waits for them,
-                                  // or when nobody does any more
+  // Commands outside of batches that are waited for, or whose wait was left.
+  std::vector<cl::Event> aside_;
   std::shared_ptr<ClDeviceState> state_ = std::make_shared<ClDeviceState>();
   bool in_slice_ = false, delayed_ = false;
-  unsigned left_of_series_ = 0;  // launches that are still to come
-  cl::Event series_began_;       // its first; null: it is to come, or there is no series
+  unsigned left_of_series_ = 0;  // launches still to come
+  cl::Event series_began_;       // first launch of the series; null: still to come, or no series
   ClSlowDown slow_down_;
   ClHolds holds_;
-  ClPeer* peer_ = nullptr;  // none: it is in no group
+  ClPeer* peer_ = nullptr;  // null: the device is in no group
   ClPoolMember pool_;
   SetupCost setup_;
   ClStaging staging_;

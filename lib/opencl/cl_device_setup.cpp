@@ -1,5 +1,5 @@
 // Opening a device, what is made on it at set-up, and closing it. Calls that may block in the
-// driver run where they can be left behind.
+// driver run on a thread that can be left behind.
 #include <algorithm>
 #include <deque>
 #include <thread>
@@ -19,8 +19,8 @@ namespace {
 
 constexpr Nanos kClosing = std::chrono::seconds(10);
 
-// Transfers of a trial go by way of memory of its own, which whoever called need not keep when the
-// device hangs.
+// Stream of a trial. Its transfers go through memory of its own, so that the caller need not keep
+// the original when the device hangs.
 class TrialStream final : public Stream {
  public:
   explicit TrialStream(Stream& stream) : stream_(stream) {}
@@ -42,7 +42,7 @@ class TrialStream final : public Stream {
   void leak_memory() { leak(std::move(memory_)); }
 
  private:
-  using Memory = std::deque<std::vector<std::byte>>;  // nothing in it moves
+  using Memory = std::deque<std::vector<std::byte>>;  // its elements never move
   Stream& stream_;
   std::unique_ptr<Memory> memory_ = std::make_unique<Memory>();
   std::vector<std::pair<const std::vector<std::byte>*, std::span<std::byte>>> downloads_;
@@ -50,7 +50,7 @@ class TrialStream final : public Stream {
 
 }  // namespace
 
-// Released from the last to the first.
+// Members are released from the last to the first.
 struct ClDevice::Handles {
   bool pocl = false;
   cl::Context context;
@@ -63,7 +63,7 @@ struct ClDevice::Handles {
   ClSlowDown slow_down;
   ClStaging staging;
 
-  // PoCL's own thread is not done with an event when the host sees it complete. A device closed at
+  // PoCL's own thread may still use an event when the host sees it complete. Closing a device at
   // once, on a busy machine, made PoCL 3.1 crash in POclReleaseEvent in 20 of 70 runs; after 50 ms
   // in none of 40.
   ~Handles() {
@@ -112,8 +112,8 @@ void ClDevice::open(const Handicap& handicap, std::shared_ptr<const PinnedRanges
       });
   probe_buffer_ = cl::Buffer(context_, CL_MEM_READ_WRITE, sizeof(cl_uint));
   const auto wait = [&](const cl::Event& event) { wait_aside(event, limits.build); };
-  // A CPU's cores may be wanted by others while a queue is held, and a hold of PoCL is microseconds
-  // late.
+  // A CPU is not spun: other work may need its cores meanwhile, and a hold of PoCL is only
+  // microseconds late.
   if (!facts_.is_cpu() && handicap.slows_always())
     slow_down_.may_spin(context_, queues_[1], program(ClSpin::kFile, {}), wait);
   if (!facts_.is_cpu() && !facts_.host_unified_memory)
@@ -150,8 +150,8 @@ void ClDevice::abandon() {
 }
 
 bool ClDevice::drained() {
-  // After an error NVIDIA ends all that was enqueued with an error of its own, which says nothing
-  // of transfers under way.
+  // After an error NVIDIA ends all enqueued commands with an error of their own, which says nothing
+  // about transfers under way.
   const auto over = [&](const cl::Event& event) {
     if (event() == nullptr) return true;
     const cl_int status = status_of(event);
@@ -180,7 +180,7 @@ void ClDevice::wait_aside(const cl::Event& event, Nanos limit, Look look) {
   aside_.push_back(event);
   try {
     wait_for_event(backend_, event, name(), limit, look);
-  } catch (const cl::Error&) {  // it has ended
+  } catch (const cl::Error&) {  // the command has ended
     aside_.pop_back();
     throw;
   } catch (...) {
@@ -190,7 +190,8 @@ void ClDevice::wait_aside(const cl::Event& event, Nanos limit, Look look) {
   aside_.pop_back();
 }
 
-// Drivers that allocate on first use would fail inside a sample; a CPU device swaps.
+// Refuses an allocation beyond the total. Drivers that allocate on first use would fail inside a
+// sample; a CPU device would swap.
 void ClDevice::refuse_beyond_memory(Bytes size) const {
   if (state_->allocated + size <= facts_.global_memory && size <= facts_.max_allocation) return;
   throw Error(ErrorKind::out_of_memory, "allocating " + std::to_string(size) + " bytes on " +
@@ -205,11 +206,11 @@ std::unique_ptr<Buffer> ClDevice::allocate(Bytes size) {
   refuse_beyond_memory(size);
   const DriverCall inside(this);
   try {
-    holds_.release_all();  // what follows would wait for them, and nobody polls
+    holds_.release_all();  // what follows would wait for them, and nothing polls meanwhile
     cl::Buffer memory(context_, CL_MEM_READ_WRITE, size);
-    auto buffer = std::make_unique<ClBuffer>(memory, size, state_,
-                                             pool_.pool());  // leaks it if the device hangs
-    // The first use makes the driver allocate: now, not inside a sample.
+    // Owns the memory from here on, and leaks it if the device hangs.
+    auto buffer = std::make_unique<ClBuffer>(memory, size, state_, pool_.pool());
+    // The first use makes the driver allocate; this way it happens before any sample.
     cl::Event filled;
     queues_[1].enqueueFillBuffer(memory, cl_uchar{0}, 0, std::min<Bytes>(size, 4), nullptr,
                                  &filled);
@@ -242,12 +243,13 @@ cl::Kernel ClDevice::make_kernel(std::string_view file, const char* entry,
   return cl::Kernel(program(file, options), entry);
 }
 
-// PoCL (3.1 to 5.0 at least) counts the users of a loaded kernel by its program and work-group
-// size, but loads it anew for a wider grid: two devices that run one program at once with different
-// grids take each other's counts, and an assertion ends the process (pocl_release_dlhandle_cache).
-// A definition of its own makes each device's program another one. And with warnings PoCL writes
-// their number to standard error ("364 warnings generated."), which is the user's: -w leaves none.
-// Errors are in the log all the same.
+// Returns `options` with additions for PoCL. PoCL (3.1 to 5.0 at least) counts the users of a
+// loaded kernel by its program and work-group size, but loads it again for a wider grid: two
+// devices that run one program at once with different grids take each other's counts, and an
+// assertion ends the process (pocl_release_dlhandle_cache). A definition of its own makes the
+// program of each device distinct. With warnings PoCL writes their number to standard error ("364
+// warnings generated."), which belongs to the user: -w leaves none. Errors are in the log all the
+// same.
 std::string ClDevice::own_options(const std::string& options) const {
   if (!is_pocl(facts_)) return options;
   std::string own = facts_.id;

@@ -1,4 +1,4 @@
-// Kernels that are not the tool's own, and what a compiler says of their parameters.
+// Kernels that are not the tool's own, and what a compiler reports about their parameters.
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace mgpu {
 namespace {
 
-// Every query may be refused: a program from a binary knows no names.
+// Returns `otherwise` when a query is refused: a program from a binary knows no names, for example.
 template <class Query>
 auto known(const Query& query, decltype(query()) otherwise) {
   try {
@@ -33,7 +33,7 @@ KernelParameter::Space space_of(cl_kernel_arg_address_qualifier qualifier) {
 }
 
 std::string plain(std::string text) {
-  text = text.c_str();  // some drivers count the zero byte in
+  text = text.c_str();  // some drivers include the zero byte
   std::erase(text, ' ');
   return text;
 }

@@ -19,8 +19,8 @@ cl::Event ClHolds::add(const cl::Context& context, const cl::CommandQueue& queue
   const std::vector<cl::Event> gates{gate};
   queue.enqueueBarrierWithWaitList(&gates, nullptr);
   holds_.push_back({std::move(gate), std::move(since), std::move(kernels), delay, {}});
-  // NVIDIA stamps barriers and markers that wait for a list of events with zeros, but a bare marker
-  // behind them rightly.
+  // NVIDIA stamps barriers and markers that wait for a list of events with zeros, but stamps a bare
+  // marker behind them correctly.
   cl::Event end;
   queue.enqueueMarkerWithWaitList(nullptr, &end);
   return end;
@@ -43,11 +43,11 @@ bool ClHolds::poll(const SlowDown& slow_down) {
   if (!hold.release_at) {
     const cl_int status = hold.since.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>();
     if (status > CL_COMPLETE) return false;
-    const Nanos now =
-        host_now();  // not before it was seen complete: a clock that lags would end holds too soon
-    hold.release_at =
-        status < 0 ? now
-                   : release_time(hold, now, slow_down);  // whoever waits will find the failure
+    // Read after the status: with an earlier time the clock would lag, and holds would end too
+    // soon.
+    const Nanos now = host_now();
+    // A failure is found by the code that waits for the command.
+    hold.release_at = status < 0 ? now : release_time(hold, now, slow_down);
   }
   if (host_now() < *hold.release_at) return false;
   hold.gate.setStatus(CL_COMPLETE);

@@ -9,9 +9,9 @@
 namespace mgpu {
 namespace {
 
-constexpr cl_device_info kGlobalFreeMemoryAmd =
-    0x4039;  // cl_amd_device_attribute_query: KiB free, KiB of the largest free block
-constexpr double kUsable = 0.8;  // the rest is the driver's, the desktop's, and other processes'
+// cl_amd_device_attribute_query: KiB free, KiB of the largest free block
+constexpr cl_device_info kGlobalFreeMemoryAmd = 0x4039;
+constexpr double kUsable = 0.8;  // the rest is for the driver, the desktop and other processes
 
 std::optional<Bytes> reported_by_vendor(const cl::Device& device, const Device& facts) {
   const auto has = [&](const char* extension) {

@@ -1,4 +1,4 @@
-// How much memory of a device is free: OpenCL itself does not tell.
+// How much memory of a device is free: OpenCL itself does not report it.
 #pragma once
 
 #include <atomic>
@@ -9,15 +9,15 @@
 
 namespace mgpu {
 
-// Memory that several opened devices of this process share: sub-devices that of their parent; and
-// all CPU devices that of the host, as clones of one CPU (POCL_DEVICES="cpu cpu") each report the
-// whole.
+// Memory that several opened devices of this process share: sub-devices share that of their parent,
+// and all CPU devices that of the host, as clones of one CPU (POCL_DEVICES="cpu cpu") each report
+// all of it.
 struct ClMemoryPool {
-  std::atomic<unsigned> devices = 0;  // opened
-  std::atomic<Bytes> allocated = 0;   // by all of them
+  std::atomic<unsigned> devices = 0;  // number of open devices
+  std::atomic<Bytes> allocated = 0;   // bytes that all of them allocated
 };
 
-// A device's place in a pool; left by the destructor.
+// Membership of a device in a pool; the destructor ends it.
 class ClPoolMember {
  public:
   explicit ClPoolMember(std::shared_ptr<ClMemoryPool> pool) : pool_(std::move(pool)) {
@@ -32,9 +32,9 @@ class ClPoolMember {
   std::shared_ptr<ClMemoryPool> pool_;
 };
 
-// What this device may still allocate: what the vendor says is free (AMD by OpenCL, NVIDIA by its
-// management library), else 0.8 of the total less what the pool has allocated; an equal share of it
-// where the pool has several devices.
+// Returns how much this device may still allocate: the free memory that the vendor reports (AMD by
+// OpenCL, NVIDIA by its management library), else 0.8 of the total minus what the pool has
+// allocated; divided by the number of devices in the pool.
 Bytes free_device_memory(const cl::Device& device, const Device& facts, const ClMemoryPool& pool);
 
 }  // namespace mgpu

@@ -9,8 +9,9 @@
 
 namespace mgpu {
 
-// Once, when the event completes, or at once if it has; on a thread of the driver, which may be
-// after the device is closed. An event that fails need not notify. Throws cl::Error.
+// Notifies once, when the event completes, or at once if it has. The call comes from a thread of
+// the driver, possibly after the device is closed. An event that fails need not notify. Throws
+// cl::Error.
 inline void notify_when_complete(const cl::Event& event, std::shared_ptr<Notifier> notifier) {
   auto passed = std::make_unique<std::shared_ptr<Notifier>>(std::move(notifier));
   const auto callback = [](cl_event, cl_int, void* data) {

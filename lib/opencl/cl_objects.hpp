@@ -21,15 +21,15 @@
 
 namespace mgpu {
 
-// What a device shares with its buffers, which may outlive it.
+// State that a device shares with its buffers, which may outlive it.
 struct ClDeviceState {
   Bytes allocated = 0;
-  std::atomic<bool> in_doubt =
-      false;  // it was abandoned, and may be at work: nothing it knows of is released
+  // True for a device that was abandoned and may still be running: none of its objects is released.
+  std::atomic<bool> in_doubt = false;
 };
 
-// Counts itself in what its device and its pool have allocated, for as long as it lives; but not
-// memory of another device.
+// Buffer that counts in what its device and its pool have allocated for as long as it lives, except
+// for memory of another device.
 class ClBuffer final : public Buffer {
  public:
   ClBuffer(cl::Buffer memory, Bytes size, std::shared_ptr<ClDeviceState> device,
@@ -71,18 +71,19 @@ class ClKernel final : public Kernel {
   }
   cl::Kernel& object() { return object_; }
   Name name() const { return name_; }
-  // Numbers that are the last launch's are left as they are: to set one takes an H200's driver 0.3
-  // us.
+  // Sets an argument; skips a number that equals the last launch's, as setting one takes an H200's
+  // driver 0.3 us.
   void set_arg(cl_uint index, const KernelArg& arg);
   std::optional<std::vector<KernelParameter>> parameters() const override;
-  // What a CPU takes where it is to choose: PoCL would choose another work-group size for nearly
-  // every size of a slice, and compile the kernel for each. The largest power of two up to 256 that
-  // leaves four groups for each core; as it is if that is less than 16.
+  // Returns `grid` with the work-group size that a CPU uses if the grid leaves it open. PoCL would
+  // choose another size for nearly every size of a slice, and compile the kernel for each. The size
+  // is the largest power of two up to 256 that leaves four groups per core; below 16 the grid is
+  // returned unchanged.
   Grid with_group_of_cpu(Grid grid, const cl::Device& device, unsigned cores);
 
-  // Returns whether it was never launched with such a grid before: drivers may compile it then.
-  // PoCL does for every work-group size, and once more for grids wider than 65535
-  // (grid_width_specialization_limit); rusticl and clvk do, whatever the device.
+  // Returns whether the kernel was never launched with such a grid before: drivers may compile it
+  // then. PoCL does so for every work-group size, and once more for grids wider than 65535
+  // (grid_width_specialization_limit); rusticl and clvk do so on every device.
   bool first_with(const Grid& grid) {
     const bool wide = *std::max_element(grid.global.begin(), grid.global.end()) > 65535;
     const Specialised wanted{grid.local, wide};
@@ -92,19 +93,19 @@ class ClKernel final : public Kernel {
   }
 
  private:
-  std::size_t most_in_group_ = 0;  // where it may be chosen; 0: not looked up yet
+  std::size_t most_in_group_ = 0;  // largest group if the size may be chosen; 0: not looked up yet
   struct Specialised {
     std::array<std::size_t, 3> local;
     bool wide;
     bool operator==(const Specialised&) const = default;
   };
   struct Number {
-    std::size_t size = 0;  // 0: no number
+    std::size_t size = 0;  // 0: not a number
     std::array<std::byte, 8> bytes{};
     bool operator==(const Number&) const = default;
   };
   cl::Kernel object_;
-  std::vector<Number> numbers_;  // by argument, as they were set last
+  std::vector<Number> numbers_;  // per argument: the number that was set last
   Name name_;
   std::vector<Specialised> launched_;
 };
@@ -117,7 +118,7 @@ inline Grid ClKernel::with_group_of_cpu(Grid grid, const cl::Device& device, uns
   constexpr std::size_t least = 16, most = 256, groups = 4;
   if (grid.local != std::array<std::size_t, 3>{}) return grid;
   if (most_in_group_ == 0) {
-    // A kernel that demands a size has it from the driver.
+    // A kernel that demands a work-group size gets it from the driver.
     const bool demands =
         object_.getWorkGroupInfo<CL_KERNEL_COMPILE_WORK_GROUP_SIZE>(device)[0] != 0;
     most_in_group_ =

@@ -1,5 +1,5 @@
-// One device's end of a group: what it enqueues, and what the host does for it while exchanges are
-// under way.
+// A participant: the device's end of a group, with what it enqueues and what the host does for it
+// while exchanges are under way.
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -14,11 +14,11 @@ namespace mgpu {
 namespace {
 
 constexpr std::string_view kKernels = "peers.cl";
-// A kernel that waits for a flag gives up after this share of the time that the host waits for an
-// answer, so that it says whom it waited for before the host counts its device as hung.
+// Share of the time that the host waits for an answer, after which a kernel stops waiting for a
+// flag. So it says which device it waited for before the host counts its own device as hung.
 constexpr double kShareOfAnswer = 0.5;
-// Up to here a kernel puts bytes into another GPU's memory, which it begins sooner than a copy
-// does: of 1 MiB a copy moves 108 GB/s, of 16 MiB 327, of 256 MiB 371, as kernels do (two H200).
+// Largest put that a kernel stores into another GPU's memory, which starts sooner than a copy: of 1
+// MiB a copy moves 108 GB/s, of 16 MiB 327, of 256 MiB 371, as much as kernels do (two H200).
 // Larger puts leave the cores to kernels.
 constexpr Bytes kByKernel = Bytes{32} << 20;
 
@@ -49,8 +49,8 @@ void ClPeer::set_up(ClSharedMemory* flags) {
   several_staged_ = staged > 1;
   if (staged > 0) {
     slots_.make(device_);
-    // Of its own: what the host enqueues when it can must not come behind downloads that wait for
-    // what it passes on.
+    // A queue of its own: commands that the host enqueues when it can must not come behind
+    // downloads that wait for data which the host passes on.
     down_ =
         cl::CommandQueue(device_.context(), device_.context().getInfo<CL_CONTEXT_DEVICES>().front(),
                          CL_QUEUE_PROFILING_ENABLE);
@@ -140,9 +140,9 @@ void ClPeer::put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to,
   }
 }
 
-// What has to be over before something that the host passes on.
+// Returns what must end before a put or a signal that the host passes on.
 std::vector<cl::Event> ClPeer::ready() const {
-  // Puts through the host shut a gate for kernels, which neither their signal nor other puts have
+  // Puts through the host close a gate for kernels, which neither their signal nor other puts have
   // to wait for.
   std::vector<cl::Event> events;
   if (puts_end_() != nullptr && device_.launched()() == puts_end_()) {
@@ -183,7 +183,7 @@ void ClPeer::put_by_kernel(Buffer& from, Bytes offset, const cl::Buffer& to, Byt
                           size, info);
 }
 
-// The device's later kernels and exchanges wait until the gate is opened.
+// Closes a gate that the device's later kernels and exchanges wait for.
 ClPeer::Gate ClPeer::shut_gate(Name label, const ExchangeInfo& info) {
   cl::Event since = device_.launched();
   if (since() == nullptr) since = device_.mark();
@@ -228,7 +228,7 @@ void ClPeer::sync(std::span<const DeviceIndex> signal, std::span<const DeviceInd
   }
 }
 
-// One kernel: it sets the others' flags, then waits for its own.
+// Enqueues one kernel that sets the others' flags, then waits for its own.
 void ClPeer::sync_by_flags(unsigned signal, unsigned await) {
   sync_kernel_->setArg(0, cl_uint{signal});
   sync_kernel_->setArg(1, cl_uint{await});
@@ -258,20 +258,21 @@ void ClPeer::go_on() {
   slots_for_ = stuck && slots_.full() ? slots_.receiver().value : kNobody;
 }
 
-// None: what the device itself has begun, uploads of what arrived among it, has to end first.
+// Returns the device whose signal is awaited. None: commands of the device itself, uploads of
+// arrived data among them, must end first.
 std::optional<DeviceIndex> ClPeer::signal_awaited() {
   for (std::uint32_t i = 0; i < pairs_.size(); ++i) {
     Pair& pair = pairs_[i];
     if (pair.waiting.empty() || !pair.arriving.empty()) continue;
     cl::Event& since = pair.waiting.front().since;
     if (since() != nullptr && status_of(since) > CL_COMPLETE) continue;
-    since = {};  // each question costs a microsecond
+    since = {};  // each query costs a microsecond
     return DeviceIndex{i};
   }
   return std::nullopt;
 }
 
-// Of what goes to one device, as much as can: true if anything was done.
+// Sends as much as possible to one device; returns true if anything was done.
 bool ClPeer::send(DeviceIndex to, Pair& pair) {
   bool acted = false;
   while (!pair.sending.empty()) {
@@ -291,7 +292,7 @@ bool ClPeer::send(DeviceIndex to, Pair& pair) {
   return acted;
 }
 
-// A piece, or a signal.
+// Posts a piece, or a signal if `piece` is null.
 void ClPeer::post(DeviceIndex to, const Sending& sending, const Piece* piece) {
   const std::span<const std::byte> bytes =
       piece != nullptr ? std::span(piece->slot.memory, piece->size) : std::span<std::byte>();
@@ -308,12 +309,12 @@ void ClPeer::post(DeviceIndex to, const Sending& sending, const Piece* piece) {
 
 bool ClPeer::send_pieces(DeviceIndex to, Sending& put) {
   bool acted = false;
-  // What waits for others' data must not hold slots that this data needs on its way: then nobody
-  // would ever go on. To a single other device puts go in order, and their downloads may be
+  // A put that waits for others' data must not hold slots that this data needs on its way: that
+  // would be a deadlock. Puts to a single other device go in order, and their downloads may be
   // enqueued ahead.
   if (several_staged_ && put.begun == 0 && !all_over(put.since)) return false;
-  // A quarter of the put, so that sending and receiving overlap, but not so small that latency
-  // decides.
+  // A piece is a quarter of the put, so that sending and receiving overlap, but not so small that
+  // latency dominates.
   constexpr Bytes kSmallest = Bytes{256} << 10;
   const Bytes piece = std::clamp(put.size / 4, kSmallest, ClSlots::kSize);
   while (put.begun < put.size) {
@@ -342,8 +343,8 @@ bool ClPeer::send_pieces(DeviceIndex to, Sending& put) {
   return acted;
 }
 
-// The device's kernels go on when what they may write over has been read; posting it elsewhere
-// takes longer than that.
+// Opens the gate once the put's memory has been read: the device's kernels may overwrite it then.
+// Posting it elsewhere takes longer than that.
 void ClPeer::open_when_read(Sending& put) {
   if (put.gate() == nullptr || put.begun < put.size || !is_over(put.pieces.back().downloaded))
     return;
@@ -352,8 +353,8 @@ void ClPeer::open_when_read(Sending& put) {
   device_.flush_queues();
 }
 
-// A device of the group is lost, so that slots may stay taken for ever: what has begun ends, the
-// rest is left.
+// Ends a put after a device of the group has failed, as slots may stay taken for ever: what has
+// begun ends, the rest is dropped.
 bool ClPeer::give_up(Sending& put) {
   while (!put.pieces.empty() && is_over(put.pieces.front().downloaded)) put.pieces.pop_front();
   if (!put.pieces.empty()) return false;
@@ -361,7 +362,8 @@ bool ClPeer::give_up(Sending& put) {
   return true;
 }
 
-// Of what comes from one device that is waited for, as much as there is.
+// Receives as much as has come from one device that is waited for; returns true if an upload was
+// enqueued or a wait has ended.
 bool ClPeer::receive(DeviceIndex from, Pair& pair) {
   bool acted = false;
   while (auto message = group_.mail(from, self_).take()) {
@@ -382,7 +384,7 @@ bool ClPeer::receive(DeviceIndex from, Pair& pair) {
     if (message.piece.empty()) ++pair.arrived;
     if (message.slot != nullptr) {
       message.slot->store(false, std::memory_order_release);
-      group_.notify(from);  // it may go on with the next piece
+      group_.notify(from);  // the sender may go on with the next piece
     }
     pair.arriving.pop_front();
   }
@@ -413,8 +415,8 @@ void ClPeer::release_all() noexcept {
 }
 
 std::optional<DeviceIndex> ClPeer::awaited() const {
-  // This one's thread may be inside a driver since: what has come and is not noticed is not what it
-  // waits for.
+  // This device's thread may have been inside a driver since the last go_on(): data that has come
+  // unnoticed is not what it waits for.
   const std::uint32_t of = signal_of_, slots_for = slots_for_;
   if (of != kNobody && group_.mail({of}, self_).empty()) return DeviceIndex{of};
   if (of == kNobody && slots_for != kNobody && slots_.full()) return DeviceIndex{slots_for};

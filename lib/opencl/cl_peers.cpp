@@ -1,4 +1,4 @@
-// Groups: which path each pair takes, and what a loss means for the others.
+// Groups: which path each pair takes, and what the failure of a device means for the others.
 #include "lib/opencl/cl_peers.hpp"
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 namespace mgpu {
 namespace {
 
-// Of a device's flags, in 32-bit words: one for each device that signals it, one for how often it
-// signalled each, and one for how often it waited for each, in lines of their own. As
-// kernels/peers.cl has it.
+// Sizes of a device's flags, in 32-bit words: one flag per device that signals it, one count per
+// device of its signals, one count per device of its waits, each in a line of its own. The layout
+// is that of kernels/peers.cl.
 constexpr std::size_t kFlagWords = 32, kAllWords = 3 * ClPeer::kMostByFlags * kFlagWords;
 
 }  // namespace
@@ -102,8 +102,8 @@ void ClPeers::arrive(DeviceIndex from, DeviceIndex to, Buffer* into, Bytes offse
   notify(to);
 }
 
-// Pairs of CPUs meet in host memory, GPUs of one driver in each other's, all others by way of the
-// host; what was tried and does not work is staged, too.
+// Chooses the path of each pair: CPUs exchange in host memory, GPUs of one driver in each other's
+// memory, all others through the host. A path that was tried and does not work becomes staged.
 void ClPeers::find_paths(std::optional<PeerPath> wanted) {
   const auto n = static_cast<std::uint32_t>(devices_.size());
   std::vector<StagedPair> staged;
@@ -127,7 +127,7 @@ void ClPeers::find_paths(std::optional<PeerPath> wanted) {
     }
   }
   notes_ = notes_of(staged, std::size_t{n} * (n - 1));
-  // A wait by flags needs both to have the path.
+  // A wait by flags needs the path in both directions.
   for (std::uint32_t i = 0; i < n; ++i) {
     for (std::uint32_t k = 0; k < i; ++k) {
       PeerPath& one = path_of({i}, {k});
@@ -137,7 +137,7 @@ void ClPeers::find_paths(std::optional<PeerPath> wanted) {
   }
 }
 
-// Empty: the path works.
+// Returns why a path does not work; empty: it works.
 std::string ClPeers::why_not(DeviceIndex from, DeviceIndex to, PeerPath path) {
   const Device& source = devices_[from.value]->facts();
   const Device& target = devices_[to.value]->facts();
@@ -145,7 +145,8 @@ std::string ClPeers::why_not(DeviceIndex from, DeviceIndex to, PeerPath path) {
     return source.is_cpu() && target.is_cpu()
                ? std::string()
                : "device " + (source.is_cpu() ? target : source).id + " is no CPU";
-  // In the order of the group, so that both directions of a pair have one reason.
+  // Devices are examined in the order of the group, so that both directions of a pair have one
+  // reason.
   const auto [first, second] = std::minmax(from.value, to.value);
   for (const std::uint32_t each : {first, second})
     if (std::string why = why_not_imported({each}); !why.empty()) return why;
@@ -178,7 +179,7 @@ std::string ClPeers::why_not_imported(DeviceIndex device) const {
   return "device " + facts.id + " has no " + std::string(kExtension);
 }
 
-// Does data that one puts into the other's memory arrive there?
+// Tests whether data that one device writes into the other's memory arrives there.
 void ClPeers::try_pair(DeviceIndex from, DeviceIndex to) {
   constexpr std::size_t kWords = 1024;
   std::vector<PeerPath> only(paths_.size(), PeerPath::staged);

@@ -1,7 +1,7 @@
 // Exchange between OpenCL devices, each in a context of its own: memory that several contexts know
-// (lib/opencl/cl_shared.hpp), copies enqueued by the sender, and an order between devices that is
-// kept by flags in that memory, which kernels set and wait for, or by the host. How the direct path
-// works is explained in lib/exchange/README.md.
+// (lib/opencl/cl_shared.hpp), copies that the sender enqueues, and synchronisation either by flags
+// in that memory, which kernels set and wait for, or by the host. lib/exchange/README.md explains
+// how the direct path works.
 #pragma once
 
 #include <atomic>
@@ -22,17 +22,18 @@ namespace mgpu {
 
 class ClPeers;
 
-// What goes from one device to another by way of the host, in order: pieces of puts, which lie in
-// slots of the sender, and signals.
+// Message from one device to another through the host: a piece of a put, which lies in a slot of
+// the sender, or a signal. Messages of a pair stay in order.
 struct ClMessage {
-  std::span<const std::byte> piece;   // empty: a signal
-  std::atomic<bool>* slot = nullptr;  // where it lies; to be freed when it has been uploaded
+  std::span<const std::byte> piece;  // empty: a signal
+  // Slot that contains the piece; freed when it has been uploaded.
+  std::atomic<bool>* slot = nullptr;
   cl::Buffer into;
   Bytes offset = 0;
-  std::shared_ptr<const void> owner;  // of a piece that came from elsewhere
+  std::shared_ptr<const void> owner;  // owner of a piece that came from elsewhere
 };
 
-// Messages of one ordered pair. The sender's thread adds, the receiver's takes.
+// Messages of one ordered pair: the sender's thread adds them, the receiver's takes them.
 class ClMailbox {
  public:
   void add(ClMessage message);
@@ -46,13 +47,13 @@ class ClMailbox {
 
 class ClPeer final : public Peer {
  public:
-  // At most so many devices of a group keep their order by flags: arguments of the kernels in
+  // Largest number of devices of a group that synchronise by flags: arguments of the kernels in
   // kernels/peers.cl.
   static constexpr std::size_t kMostByFlags = 8;
 
   ClPeer(ClPeers& group, ClDevice& device, DeviceIndex self);
-  // Slots where a pair is staged, the kernel for flags where one is direct. Throws cl::Error,
-  // Error(device), Error(out_of_memory).
+  // Makes the slots if a pair is staged, and the kernel for flags if one is direct. Throws
+  // cl::Error, Error(device), Error(out_of_memory).
   void set_up(ClSharedMemory* flags);
 
   DeviceIndex self() const override { return self_; }
@@ -64,19 +65,19 @@ class ClPeer final : public Peer {
   std::optional<FlagWait> flag_wait() override;
   std::uint64_t wait_limit_ns() const override;
 
-  // What the host has to do for exchanges under way. By the device's thread, whenever it asks for
-  // completion. Throws cl::Error.
+  // Does what the host has to do for exchanges under way. Called by the device's thread whenever it
+  // asks for completion. Throws cl::Error.
   void go_on();
-  // Nobody will ask again: what the device's queues wait for the host for is over.
+  // Ends every wait of the device's queues for the host, as go_on() will not be called again.
   void release_all() noexcept;
 
-  // The device that this one cannot go on without, as far as the host passes things on: that has
-  // not given the signal that is the next thing to come, or has not taken what fills all slots. By
-  // any thread.
+  // Returns the device that this one cannot go on without, as far as the host passes data on: the
+  // one whose signal must come next, or the one that has not taken the data that fills all slots.
+  // For any thread.
   std::optional<DeviceIndex> awaited() const;
-  void leak();  // what commands under way may be using
-  // Of waits by flags, all of them complete: 0, or 1 + the device whose signal did not come. Throws
-  // cl::Error, Error(timeout).
+  void leak();  // leaks what commands under way may be using
+  // Returns the status of all waits by flags, all of them complete: 0, or 1 + the device whose
+  // signal did not come. Throws cl::Error, Error(timeout).
   std::uint32_t read_status();
 
  private:
@@ -85,28 +86,28 @@ class ClPeer final : public Peer {
     ClSlot slot;
     Bytes size = 0;
   };
-  // Of a pair, in order: a put through the host, or a signal that the host passes on.
+  // Put through the host, or signal that the host passes on; those of a pair stay in order.
   struct Sending {
     std::uint64_t batch = 0;
-    std::vector<cl::Event> since;  // what has to be over before it begins
+    std::vector<cl::Event> since;  // what must end before it begins
     bool is_signal = false;
     cl::Buffer from, into;
-    std::uint64_t memory = 0;  // into which, where it goes elsewhere
+    std::uint64_t memory = 0;  // number of the target memory, if that is elsewhere
     Bytes offset = 0, to_offset = 0, size = 0;
-    Bytes begun = 0, posted = 0;  // bytes whose download was enqueued; that are with the receiver
-    std::deque<Piece> pieces;     // begun, and not posted
-    cl::UserEvent gate;           // of a put: later commands wait for it
+    Bytes begun = 0, posted = 0;  // bytes whose download was enqueued; bytes that were sent
+    std::deque<Piece> pieces;     // begun, but not posted
+    cl::UserEvent gate;           // gate of a put: later commands wait for it
   };
   struct Waiting {
     std::uint64_t batch = 0;
-    cl::Event since;  // what has to be over before it begins; null: it is
+    cl::Event since;  // what must end before it begins; null: it has ended
     cl::UserEvent gate;
   };
   struct Arriving {
     ClMessage message;
     cl::Event uploaded;
   };
-  struct Pair {  // with one other device
+  struct Pair {  // state of the exchange with one other device
     std::deque<Sending> sending;
     std::deque<Arriving> arriving;
     std::deque<Waiting> waiting;
@@ -121,7 +122,7 @@ class ClPeer final : public Peer {
   void sync_by_flags(unsigned signal, unsigned await);
   std::vector<cl::Event> ready() const;
   struct Gate {
-    cl::Event since;  // what was enqueued before it
+    cl::Event since;  // the command enqueued before it
     cl::UserEvent event;
   };
   Gate shut_gate(Name label, const ExchangeInfo& info);
@@ -136,22 +137,22 @@ class ClPeer final : public Peer {
   ClPeers& group_;
   ClDevice& device_;
   DeviceIndex self_;
-  std::vector<Pair> pairs_;  // by the other device
+  std::vector<Pair> pairs_;  // indexed by the other device
   std::vector<cl::Event> before_puts_;
-  cl::Event puts_end_;  // of the gates of puts that nothing was launched after
+  cl::Event puts_end_;  // end of the gates of puts, if nothing was launched since
   ClSlots slots_;
-  bool several_staged_ = false;                         // other devices, which share the slots
-  cl::CommandQueue down_;                               // of staged puts
-  std::optional<cl::Kernel> sync_kernel_, put_kernel_;  // of the direct path
-  std::unique_ptr<Buffer> status_;                      // of waits by flags
-  // As go_on() saw it last; see awaited().
+  bool several_staged_ = false;  // more than one staged receiver, which share the slots
+  cl::CommandQueue down_;        // queue of downloads for staged puts
+  std::optional<cl::Kernel> sync_kernel_, put_kernel_;  // kernels of the direct path
+  std::unique_ptr<Buffer> status_;                      // status of waits by flags
+  // Devices awaited at the last go_on(); see awaited().
   static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
   std::atomic<std::uint32_t> signal_of_ = kNobody, slots_for_ = kNobody;
 };
 
 class ClPeers final : public PartOfGroup {
  public:
-  // Null for a device that is elsewhere.
+  // `devices` has null for a device that is elsewhere.
   ClPeers(Backend& backend, std::vector<ClDevice*> devices, std::optional<PeerPath> path,
           DevicesElsewhere elsewhere = {});
   ~ClPeers() override;
@@ -186,16 +187,16 @@ class ClPeers final : public PartOfGroup {
   void find_paths(std::optional<PeerPath> wanted);
   std::string why_not(DeviceIndex from, DeviceIndex to, PeerPath path);
   void try_pair(DeviceIndex from, DeviceIndex to);
-  // Empty: memory of one can be imported by others.
+  // Returns why memory of the device cannot be imported by others; empty: it can.
   std::string why_not_imported(DeviceIndex device) const;
 
   Backend& backend_;
   std::vector<ClDevice*> devices_;
   DevicesElsewhere elsewhere_;
-  std::vector<PeerPath> paths_;  // by sender and receiver
+  std::vector<PeerPath> paths_;  // indexed by sender and receiver
   std::vector<std::string> notes_;
-  std::vector<ClMailbox> mail_;     // likewise
-  std::atomic<bool> lost_ = false;  // a device is
+  std::vector<ClMailbox> mail_;     // indexed by sender and receiver
+  std::atomic<bool> lost_ = false;  // a device has failed
   std::mutex losing_;
   std::string loss_;
   std::unique_ptr<ClSharedMemory> flags_;  // null: no pair is direct

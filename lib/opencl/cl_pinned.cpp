@@ -11,8 +11,8 @@ namespace mgpu {
 ClPinned::ClPinned(Backend& backend, ClDevice& device, std::span<const std::byte> memory,
                    std::shared_ptr<PinnedRanges> known)
     : backend_(backend), queue_(device.upload_queue()), memory_(memory), known_(std::move(known)) {
-  // A driver may refuse one buffer over everything; pieces of a quarter of the largest allocation
-  // are taken by all.
+  // A driver may refuse one buffer over all of the memory; all drivers take pieces of a quarter of
+  // the largest allocation.
   const std::size_t piece = std::clamp<std::size_t>(device.facts().max_allocation / 4,
                                                     std::size_t{1} << 28, std::size_t{1} << 32);
   const DriverCall inside(&device);

@@ -52,7 +52,7 @@ std::optional<Binary> read_cached(const fs::path& file, const std::string& key) 
   return Binary(binary.begin(), binary.end());
 }
 
-// A cache that cannot be written costs the next run a build.
+// Writes a cache file. A cache that cannot be written costs the next run a build.
 void write_cached(const fs::path& file, const std::string& key, const Binary& binary) {
   const std::string_view bytes(reinterpret_cast<const char*>(binary.data()), binary.size());
   try {
@@ -68,13 +68,14 @@ std::optional<cl::Program> from_binary(const cl::Context& context, const cl::Dev
     cl::Program program(context, {device}, cl::Program::Binaries{binary});
     program.build({device}, options.c_str());
     return program;
-  } catch (
-      const cl::Error&) {  // another driver build than the version string admits: build from text
+  } catch (const cl::Error&) {
+    // The driver's build differs though its version string does not: the program is built from its
+    // text.
     return std::nullopt;
   }
 }
 
-// Of what a compiler said: the first lines that say something, as one.
+// Returns the first lines of a compiler's log that are not empty, as one line.
 std::string first_lines(const std::string& log, std::size_t most_lines) {
   constexpr std::size_t kMostOfLine = 160;
   std::string text;
@@ -89,8 +90,8 @@ std::string first_lines(const std::string& log, std::size_t most_lines) {
   return text.empty() ? "the compiler says nothing" : text;
 }
 
-// A compiler that refuses a text does so for this problem; one that has no memory, or no device any
-// more (NVIDIA: -9999), fails for all that follow.
+// Returns whether the compiler refused this text. A compiler that has no memory, or no device any
+// more (NVIDIA: -9999), fails for all later texts too.
 bool is_refusal(cl_int status) {
   return status == CL_BUILD_PROGRAM_FAILURE || status == CL_INVALID_BUILD_OPTIONS ||
          status == CL_COMPILER_NOT_AVAILABLE;
@@ -127,7 +128,7 @@ cl::Program ClProgramCache::build(const cl::Context& context, const cl::Device& 
   const fs::path cached = folder_ / (fnv1a_hex(key) + std::string(kEnding));
   if (const auto binary = read_cached(cached, key)) {
     if (auto program = from_binary(context, device, *binary, options)) {
-      std::error_code ignored;  // what is used stays, see limit_folder()
+      std::error_code ignored;  // keeps what is used, see limit_folder()
       fs::last_write_time(cached, fs::file_time_type::clock::now(), ignored);
       return *program;
     }

@@ -10,9 +10,9 @@
 namespace mgpu {
 namespace {
 
-// Of more the driver makes an end of the process where it imports it: two H200, driver 580.159.04,
-// 511.9 MiB and more, into whatever context and however it was made; 258 MiB and less are fine.
-// (One H100 alone imports 4 GiB.)
+// Largest piece that is imported. The driver ends the process when it imports more: with two H200
+// and driver 580.159.04, pieces of 511.9 MiB and more do that, into any context and however they
+// were made; 258 MiB and less are fine. (One H100 alone imports 4 GiB.)
 constexpr Bytes kMostImported = Bytes{260} << 20;
 
 Error too_large(Bytes size) {
@@ -21,8 +21,8 @@ Error too_large(Bytes size) {
                    " bytes with each other, not of " + std::to_string(size));
 }
 
-// Of the memory behind a file descriptor (cl_khr_external_memory_opaque_fd), which the descriptor
-// may be closed after.
+// Imports the memory behind a file descriptor (cl_khr_external_memory_opaque_fd), which may be
+// closed afterwards.
 cl::Buffer import(ClDevice& device, const FileDescriptor& memory, Bytes size) {
   const DriverCall inside(&device);
   FileDescriptor own(memory.duplicate());
@@ -37,7 +37,7 @@ cl::Buffer import(ClDevice& device, const FileDescriptor& memory, Bytes size) {
     if (failure.kind() == ErrorKind::out_of_memory) throw failure;
     throw Error(ErrorKind::unsupported, failure.what());
   }
-  own.release();  // the driver's, now that it has taken it
+  own.release();  // the driver owns it now
   return cl::Buffer(buffer);
 }
 

@@ -1,5 +1,5 @@
-// Memory with a piece on each device of a group, known to the contexts of others where a path other
-// than staged leads there.
+// Memory with a piece on each device of a group. The contexts of other devices know a piece too, if
+// their path to it is not staged.
 #pragma once
 
 #include <memory>
@@ -16,15 +16,15 @@ namespace mgpu {
 
 class ClSharedMemory final : public SharedMemory {
  public:
-  // `devices`: null for one that is elsewhere. `paths`: by sender and receiver. Throws
-  // Error(out_of_memory), Error(unsupported), Error(device), Error(timeout).
+  // `devices` has null for a device that is elsewhere; `paths` is indexed by sender and receiver.
+  // Throws Error(out_of_memory), Error(unsupported), Error(device), Error(timeout).
   ClSharedMemory(std::span<ClDevice* const> devices, std::span<const PeerPath> paths, Bytes size);
-  // The largest piece that devices with these paths share.
+  // Returns the size of the largest piece that devices with these paths can share.
   static Bytes most(std::span<const PeerPath> paths);
-  // All pieces in memory of the host, which kernels of all devices reach: NVIDIA GPUs. Throws
-  // likewise.
+  // Puts all pieces in memory of the host that kernels of all devices reach (NVIDIA GPUs only).
+  // Throws the same errors.
   ClSharedMemory(std::span<ClDevice* const> devices, Bytes size);
-  ~ClSharedMemory() override;  // leaks it all where one of the devices may be at work on it
+  ~ClSharedMemory() override;  // leaks everything if one of the devices may still be using it
 
   Bytes size() const override { return size_; }
   Buffer& piece(DeviceIndex device) override { return *known(device, device); }
@@ -37,11 +37,12 @@ class ClSharedMemory final : public SharedMemory {
   void make_piece(std::span<ClDevice* const> devices, DeviceIndex device,
                   std::span<const PeerPath> paths);
 
-  std::vector<std::shared_ptr<const ClDeviceState>> states_;  // of the devices, which may be gone
+  // States of the devices, which may be gone.
+  std::vector<std::shared_ptr<const ClDeviceState>> states_;
   Bytes size_;
-  std::vector<std::unique_ptr<Pages>> pages_;  // of CPUs
-  std::vector<std::unique_ptr<Buffer>>
-      buffers_;  // by the device that uses it and the one it belongs to; null: staged
+  std::vector<std::unique_ptr<Pages>> pages_;  // memory of CPUs
+  // Buffers, indexed by the device that uses one and the device it belongs to; null: staged.
+  std::vector<std::unique_ptr<Buffer>> buffers_;
 };
 
 }  // namespace mgpu

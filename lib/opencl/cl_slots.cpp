@@ -9,12 +9,12 @@
 namespace mgpu {
 
 struct ClSlots::Memory {
-  std::optional<Pages> pages;  // of a CPU
+  std::optional<Pages> pages;  // memory of a CPU
   cl::CommandQueue queue;
   cl::Buffer buffer;
   std::byte* begin = nullptr;
   std::array<std::atomic<bool>, kCount> taken{};
-  std::array<DeviceIndex, kCount> receivers{};  // of what is taken
+  std::array<DeviceIndex, kCount> receivers{};  // receivers of the taken slots
 
   ~Memory() {
     if (pages || begin == nullptr) return;

@@ -12,7 +12,7 @@
 
 namespace mgpu {
 
-// One that was taken: the receiver frees it when it is done with it.
+// Slot that was taken: the receiver frees it after use.
 struct ClSlot {
   std::byte* memory = nullptr;
   std::atomic<bool>* taken = nullptr;
@@ -27,15 +27,15 @@ class ClSlots {
   ClSlots(const ClSlots&) = delete;
   ClSlots& operator=(const ClSlots&) = delete;
   ~ClSlots();
-  // Makes the memory, at the first call; pinned for a GPU. Throws cl::Error, Error(out_of_memory),
+  // Makes the memory at the first call; pinned for a GPU. Throws cl::Error, Error(out_of_memory),
   // Error(timeout).
   void make(ClDevice& device);
-  // For what goes to `receiver`. None: all are taken.
+  // Takes a slot for data to `receiver`. None: all are taken.
   std::optional<ClSlot> take(DeviceIndex receiver);
-  bool full() const;  // all are taken; by any thread
-  // Whom what lies in one of them was taken for. By whoever takes.
+  bool full() const;  // whether all are taken; for any thread
+  // Returns the receiver that one of the slots was taken for. For the thread that takes slots.
   DeviceIndex receiver() const;
-  // Its device, or a receiver, may be at work on them: never freed.
+  // Leaks the slots: their device, or a receiver, may still be using them.
   void leak();
 
  private:

@@ -26,13 +26,13 @@ void ClSpin::open(const cl::Context& context, const cl::CommandQueue& queue,
   kernel_ = cl::Kernel(program, "spin");
   out_ = cl::Buffer(context, CL_MEM_READ_WRITE, sizeof(cl_uint));
   kernel_.setArg(0, out_);
-  count(queue, most);  // wakes a device that idled
+  count(queue, most);  // wakes a device that was idle
   const cl::Event short_one = count(queue, least), long_one = count(queue, most);
   queue.flush();
   wait(long_one);  // the queue is in order
   const double difference = length_ns(long_one) - length_ns(short_one);
   loops_per_ns_ = difference > 0 ? (most - least) / difference : 1;
-  overhead_ = std::chrono::microseconds(5);  // learned as they are used
+  overhead_ = std::chrono::microseconds(5);  // first estimate; learn() updates it
 }
 
 cl::Event ClSpin::add(const cl::CommandQueue& queue, Nanos counted) {

@@ -1,7 +1,6 @@
-// Keeps a device's compute queue busy for a given time with a kernel that does nothing but count.
-// Unlike a hold it needs no host while it runs: a queue goes on a microsecond after it, where after
-// a hold of an H200 what was enqueued behind it came 60 to 100 us late. But how long it shall take
-// must be known when it is enqueued.
+// Delay kernel: keeps a device's compute queue busy for a given time by counting. Unlike a hold it
+// needs no host while it runs: a queue goes on a microsecond after it, whereas commands behind a
+// hold came 60 to 100 us late on an H200. But its length must be known when it is enqueued.
 #pragma once
 
 #include <algorithm>
@@ -15,19 +14,21 @@ namespace mgpu {
 class ClSpin {
  public:
   static constexpr std::string_view kFile = "spin.cl";
-  static constexpr Nanos kLongest =
-      std::chrono::milliseconds(50);  // desktops reset GPUs whose kernel takes seconds
+  // Longest spin: desktops reset GPUs on which a kernel takes seconds.
+  static constexpr Nanos kLongest = std::chrono::milliseconds(50);
 
   bool ready() const { return kernel_() != nullptr; }
-  // Measures how fast the device counts; takes some milliseconds. `wait` returns when an event's
-  // command is complete. Throws cl::Error and what `wait` throws.
+  // Measures how fast the device counts, which takes some milliseconds. `wait` returns when an
+  // event's command is complete. Throws cl::Error and what `wait` throws.
   void open(const cl::Context& context, const cl::CommandQueue& queue, const cl::Program& program,
             const std::function<void(const cl::Event&)>& wait);
-  // What a spin takes besides counting, the gap before it included: none takes less.
+  // Returns the time that a spin takes besides counting, the gap before it included; no spin is
+  // shorter.
   Nanos overhead() const { return overhead_; }
-  // Counts for that long. Throws cl::Error.
+  // Enqueues a spin that counts for `counted`. Throws cl::Error.
   cl::Event add(const cl::CommandQueue& queue, Nanos counted);
-  // A spin that counted for so long was over `took` after the end of what was before it.
+  // Updates the overhead from a spin that counted for `counted` and ended `took` after the command
+  // before it.
   void learn(Nanos counted, Nanos took) {
     overhead_ += (std::max(Nanos{}, took - counted) - overhead_) / 4;
   }

@@ -1,5 +1,5 @@
 // Waiting for one OpenCL event by polling it. clWaitForEvents, clFinish and blocking maps do not
-// come back from a device that hangs.
+// return from a device that hangs.
 #pragma once
 
 #include <functional>
@@ -10,14 +10,15 @@
 
 namespace mgpu {
 
-// CL_QUEUED ... CL_COMPLETE, or below zero when its command failed. Throws cl::Error.
+// Returns CL_QUEUED ... CL_COMPLETE, or a value below zero when the command failed. Throws
+// cl::Error.
 inline cl_int status_of(const cl::Event& event) {
   return event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>();
 }
 
-// Until the event's command, whose queue has been flushed, is complete. `who` is for the message of
-// wait_until. Throws Error(timeout), Error(interrupted), and cl::Error with the command's status
-// when it failed.
+// Waits until the event's command, whose queue has been flushed, is complete. `who` is for the
+// message of wait_until. Throws Error(timeout), Error(interrupted), and cl::Error with the
+// command's status when it failed.
 void wait_for_event(Backend& backend, const cl::Event& event, const std::string& who, Nanos limit,
                     Look look = Look::gently);
 

@@ -1,4 +1,4 @@
-// Names, types and values as in the CUDA driver API reference
+// Names, types and values are those of the CUDA driver API reference
 // (docs.nvidia.com/cuda/cuda-driver-api), which keeps them stable.
 #include "lib/opencl/cuda_memory.hpp"
 
@@ -19,7 +19,7 @@ constexpr int kOutOfMemory = 2, kFileDescriptor = 1, kRecommendedGranularity = 1
 constexpr int kOnDevice = 1,
               kOnHost = 3;  // CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_LOCATION_TYPE_HOST_NUMA
 
-// "0a1b...": the hexadecimal digits of a UUID, without dashes.
+// Returns the hexadecimal digits of a UUID, without dashes: "0a1b...".
 std::string digits(const std::array<unsigned char, 16>& uuid) {
   constexpr const char* hex = "0123456789abcdef";
   std::string text;
@@ -46,7 +46,7 @@ FileDescriptor::~FileDescriptor() {
 int FileDescriptor::duplicate() const { return ::fcntl(fd_, F_DUPFD_CLOEXEC, 0); }
 
 struct CudaMemory::Functions : Library {
-  // CUmemAllocationProp.
+  // CUmemAllocationProp
   struct AllocationProperties {
     int type = 1;          // CU_MEM_ALLOCATION_TYPE_PINNED
     int handle_types = 1;  // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
@@ -93,14 +93,14 @@ CudaMemory::Loaded CudaMemory::load(const std::string& library) {
       f.find(f.release, "cuMemRelease") && f.find(f.error_name, "cuGetErrorName");
   if (!complete) return {nullptr, library + " is too old"};
   if (decltype(f.device_uuid) newer = nullptr; f.find(newer, "cuDeviceGetUuid_v2"))
-    f.device_uuid = newer;  // parts have their own
+    f.device_uuid = newer;  // parts of a GPU have UUIDs of their own
   if (const int status = f.init(0); status != 0)
     return {nullptr, library + " does not start: " + f.name_of(status)};
   return {std::unique_ptr<CudaMemory>(new CudaMemory(std::move(functions))), {}};
 }
 
 const CudaMemory::Loaded& CudaMemory::instance() {
-  // Leaked: exit handlers of drivers are not to be relied on.
+  // Leaked, as exit handlers of drivers are unreliable.
   static const Loaded& only = *new Loaded(load(kLibrary));
   return only;
 }
@@ -142,7 +142,7 @@ FileDescriptor CudaMemory::make(const std::string& what, int location_type, int 
     throw f.refused(what, "cuMemCreate", status);
   int fd = -1;
   const int status = f.export_handle(&fd, handle, kFileDescriptor, 0);
-  f.release(handle);  // what was exported keeps the memory
+  f.release(handle);  // the exported descriptor keeps the memory
   if (status != 0) throw f.refused(what, "cuMemExportToShareableHandle", status);
   (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);  // a child would keep the memory as well
   return FileDescriptor(fd);

@@ -1,7 +1,7 @@
-// Memory of an NVIDIA GPU, or of the host, that the OpenCL contexts of NVIDIA GPUs can import: made
-// by the CUDA driver API, which is part of the driver and loaded at run time where there is one. No
-// header and no link to it is needed, and no CUDA context is made. How it is used, and why, is in
-// lib/exchange/README.md.
+// Memory of an NVIDIA GPU, or of the host, that the OpenCL contexts of NVIDIA GPUs can import. It
+// is made by the CUDA driver API, which is part of the driver and loaded at run time if it is
+// there. No header and no link to it is needed, and no CUDA context is made. lib/exchange/README.md
+// explains how and why it is used.
 #pragma once
 
 #include <memory>
@@ -19,9 +19,9 @@ class FileDescriptor {
   FileDescriptor& operator=(FileDescriptor&& other) noexcept;
   ~FileDescriptor();
   int get() const { return fd_; }
-  // Another one of the same; -1 when there are too many. The caller's.
+  // Returns another descriptor of the same file, which the caller owns; -1 when there are too many.
   int duplicate() const;
-  void release() { fd_ = -1; }  // somebody else closes it
+  void release() { fd_ = -1; }  // something else closes it
 
  private:
   int fd_;
@@ -31,8 +31,8 @@ class CudaMemory {
  public:
   static constexpr const char* kLibrary = "libcuda.so.1";
 
-  // The process's own, loaded at the first call and never unloaded. Thread-safe. Where it cannot be
-  // loaded, lacks a function or does not start, `why` says so.
+  // The library, loaded by the process at the first call and never unloaded. Thread-safe. If it
+  // cannot be loaded, lacks a function or does not start, `why` says so.
   struct Loaded {
     std::unique_ptr<CudaMemory> memory;  // null: see `why`
     std::string why;
@@ -41,12 +41,12 @@ class CudaMemory {
   static Loaded load(const std::string& library);
   ~CudaMemory();
 
-  // Memory of `size` bytes or somewhat more on the device, which lives for as long as the
-  // descriptor or an import of it. Throws Error(unsupported) for a device that the driver does not
-  // know by its UUID or cannot export memory of, Error(out_of_memory).
+  // Allocates `size` bytes or somewhat more on the device, which live for as long as the descriptor
+  // or an import of it. Throws Error(unsupported) for a device that the driver does not know by its
+  // UUID or cannot export memory of, Error(out_of_memory).
   FileDescriptor make(const Device& device, Bytes size) const;
-  // Likewise of the host, pinned: kernels of all GPUs see in it what others store there while they
-  // run, which they do not in OpenCL's own pinned memory.
+  // Allocates pinned memory of the host in the same way. Kernels of all GPUs see in it what others
+  // store there while they run, which they do not in OpenCL's own pinned memory.
   FileDescriptor make_on_host(Bytes size) const;
 
  private:

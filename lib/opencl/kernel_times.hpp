@@ -1,5 +1,5 @@
-// What kernels took when they were last seen, by what was launched: how long one will take, before
-// it has run. Pure bookkeeping.
+// Times that kernels took when they ran last, by what was launched: they predict how long a launch
+// will take. Pure bookkeeping.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace mgpu {
 
-// Hashes of a launch: `kernel` of that and the work-group's size, `alike` of the grid too, `exact`
-// of the plain arguments too. Slices of one size differ in their offsets.
+// Hashes of a launch: `kernel` of the kernel and the work-group size, `alike` of the grid too,
+// `exact` of the plain arguments too. Slices of one size differ in their offsets.
 struct LaunchKey {
   std::uint64_t kernel = 0, alike = 0, exact = 0;
   std::uint64_t work_items = 0;
@@ -31,16 +31,16 @@ inline LaunchKey launch_key(const std::string& kernel, const Grid& grid,
 class KernelTimes {
  public:
   void saw(const LaunchKey& key, Nanos took);
-  // Of that very launch, else of one with other arguments, else by the work-items from the launch
-  // of that kernel whose grid was nearest to it, at most twice as large or small; nothing where
-  // there was none.
+  // Returns the time of that very launch; else of one with other arguments; else of the launch of
+  // that kernel whose grid was nearest in size (at most twice as large or small), scaled by the
+  // work-items; nothing if there was none.
   std::optional<Nanos> expected(const LaunchKey& key) const;
 
  private:
-  static constexpr std::size_t kMost = 1 << 16;  // offsets are many: 3 MB
+  static constexpr std::size_t kMost = 1 << 16;  // offsets are many; 3 MB
   std::unordered_map<std::uint64_t, Nanos> times_;
-  std::unordered_map<std::uint64_t, std::map<std::uint64_t, Nanos>>
-      by_work_items_;  // of each kernel
+  // Times of each kernel by its number of work-items.
+  std::unordered_map<std::uint64_t, std::map<std::uint64_t, Nanos>> by_work_items_;
 };
 
 }  // namespace mgpu

@@ -1,5 +1,5 @@
-// Names, types and values as in the NVML API reference (docs.nvidia.com/deploy/nvml-api), which
-// keeps them stable.
+// Names, types and values are those of the NVML API reference (docs.nvidia.com/deploy/nvml-api),
+// which keeps them stable.
 #include "lib/opencl/nvml.hpp"
 
 #include <initializer_list>
@@ -37,8 +37,8 @@ struct Nvml::Functions : Library {
   int (*pcie_generation_max)(Handle, unsigned*) = nullptr;
   int (*pcie_width_max)(Handle, unsigned*) = nullptr;
   int (*nvlink_state)(Handle, unsigned, int*) = nullptr;
-  int (*ecc)(Handle, int*, int*) = nullptr;            // now, after the next start
-  int (*mig)(Handle, unsigned*, unsigned*) = nullptr;  // likewise
+  int (*ecc)(Handle, int*, int*) = nullptr;            // state now, state after the next start
+  int (*mig)(Handle, unsigned*, unsigned*) = nullptr;  // state now, state after the next start
   int (*persistence)(Handle, int*) = nullptr;
 
   void find_figures() {
@@ -70,7 +70,7 @@ namespace {
 
 constexpr int kMultiprocessorClock = 1, kMemoryClock = 2;
 
-// What `function(gpu, arguments..., &value)` says, times `scale`.
+// Returns the result of `function(gpu, arguments..., &value)` times `scale`.
 template <class Value, class Function, class... Arguments>
 std::optional<double> asked(double scale, Function function, void* gpu, Arguments... arguments) {
   Value value = 0;
@@ -78,7 +78,7 @@ std::optional<double> asked(double scale, Function function, void* gpu, Argument
   return static_cast<double>(value) * scale;
 }
 
-// Whether a mode is on, of which `function` says what it is now and what it is to be.
+// Returns whether a mode is on now; `function` gives its current and its pending state.
 template <class Value>
 std::optional<bool> mode_now(int (*function)(void*, Value*, Value*), void* gpu) {
   Value now = 0, pending = 0;
@@ -123,15 +123,15 @@ std::unique_ptr<Nvml> Nvml::load(const std::string& library) {
 }
 
 const Nvml* Nvml::instance() {
-  // Leaked: exit handlers of drivers are not to be relied on.
+  // Leaked, as exit handlers of drivers are unreliable.
   static const Nvml* const only = load(kLibrary).release();
   return only;
 }
 
 Nvml::Handle Nvml::find(const Device& device) const {
   Handle handle = nullptr;
-  // OpenCL gives the bare UUID; a GPU and a part of one (MIG) differ in the prefix. Parts share a
-  // PCI address, so UUIDs come first.
+  // OpenCL gives the bare UUID; the prefix distinguishes a GPU from a part of one (MIG). Parts
+  // share a PCI address, so UUIDs come first.
   if (device.uuid) {
     for (const char* prefix : {"MIG-", "GPU-"}) {
       if (functions_->by_uuid((prefix + *device.uuid).c_str(), &handle) == 0) return handle;
@@ -208,7 +208,7 @@ DeviceState Nvml::state(Handle gpu) const {
 std::optional<unsigned> Nvml::compute_processes(Handle gpu) const {
   constexpr int kSuccess = 0, kInsufficientSize = 7;
   if (functions_->processes == nullptr) return std::nullopt;
-  unsigned count = 0;  // room for none: only how many there are is asked
+  unsigned count = 0;  // room for none: only the number is asked for
   const int result = functions_->processes(gpu, &count, nullptr);
   if (result != kSuccess && result != kInsufficientSize) return std::nullopt;
   return count;

@@ -1,6 +1,6 @@
-// NVIDIA's management library, loaded at run time where there is one: what OpenCL does not tell
-// about a GPU. No header and no link to it is needed; without it every question is answered by "not
-// known".
+// NVIDIA's management library, loaded at run time if it is there: it knows facts about a GPU that
+// OpenCL does not report. No header and no link to it is needed; without it every question is
+// answered by "not known".
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace mgpu {
 
-// What a GPU says of itself now; none: it does not say.
+// Figures that a GPU reports now; none: it does not report that one.
 struct NvmlFigures {
-  std::optional<double> clock_mhz, memory_clock_mhz, power_w, energy_j, temperature_c,
-      utilisation;  // utilisation: 0 to 1
+  // `utilisation` is 0 to 1.
+  std::optional<double> clock_mhz, memory_clock_mhz, power_w, energy_j, temperature_c, utilisation;
   std::optional<Bytes> memory_used;
   std::optional<std::uint64_t> clock_limits;  // nvmlClocksEventReasons
 };
@@ -31,27 +31,27 @@ class Nvml {
                                  kPowerBrake = 0x80;
   using Handle = void*;
 
-  // The process's own, loaded at the first call and never unloaded; null when it cannot be loaded
-  // or does not start. Thread-safe.
+  // Returns the library, loaded by the process at the first call and never unloaded; null when it
+  // cannot be loaded or does not start. Thread-safe.
   static const Nvml* instance();
-  // Null likewise.
+  // Returns null when `library` cannot be loaded or does not start.
   static std::unique_ptr<Nvml> load(const std::string& library);
   ~Nvml();
 
-  // The GPU, or the part of one, with the device's UUID or PCI address; null when it is none of
-  // NVIDIA's.
+  // Returns the GPU, or the part of one, with the device's UUID or PCI address; null when it is not
+  // an NVIDIA GPU.
   Handle find(const Device& device) const;
   std::optional<Bytes> free_memory(const Device& device) const;
   NvmlFigures figures(Handle gpu) const;
-  // The link as it is now; it slows down while the GPU idles. None: not known.
+  // State of the link now; it slows down while the GPU idles. None: not known.
   struct PcieLink {
     std::optional<double> generation, width;
   };
   PcieLink pcie_link(Handle gpu) const;
-  // What the GPU, or the one that it is a part of, is set to. There is no question for locked
-  // clocks: they show as a reason why the clock is held down while it works.
+  // Returns the settings of the GPU, or of the one that it is a part of. Locked clocks cannot be
+  // asked for: they show as a reason why the clock is held down while the GPU works.
   DeviceState state(Handle gpu) const;
-  // That compute on it, ours too; slower than figures().
+  // Returns how many processes compute on the GPU, this one included; slower than figures().
   std::optional<unsigned> compute_processes(Handle gpu) const;
 
  private:

@@ -1,4 +1,4 @@
-// Which host memory is pinned at the moment, by whichever device. For several threads.
+// Ranges of host memory that are pinned at the moment, by any device. Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class PinnedRanges {
     const std::scoped_lock lock(mutex_);
     ranges_.push_back(range);
   }
-  // One that was added, once.
+  // Removes a range that was added, once.
   void remove(std::span<const std::byte> range) {
     const std::scoped_lock lock(mutex_);
     const auto same = [&](const auto& r) {
@@ -26,9 +26,9 @@ class PinnedRanges {
     if (const auto at = std::find_if(ranges_.begin(), ranges_.end(), same); at != ranges_.end())
       ranges_.erase(at);
   }
-  // All of it, by one of the ranges.
+  // Returns whether one of the ranges contains all of `memory`.
   bool hold(std::span<const std::byte> memory) const {
-    const std::less_equal<const std::byte*> up_to;  // of pointers into different objects, too
+    const std::less_equal<const std::byte*> up_to;  // also orders pointers into different objects
     const std::shared_lock lock(mutex_);
     return std::any_of(ranges_.begin(), ranges_.end(), [&](const auto& range) {
       return up_to(range.data(), memory.data()) &&

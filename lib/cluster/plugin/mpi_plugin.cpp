@@ -1,5 +1,5 @@
-// The plug-in: compiled once for each MPI whose headers are there, into a shared object of its own
-// (cmake/cluster.cmake).
+// The plug-in. It is compiled once per MPI whose headers are installed, into a shared object of its
+// own (cmake/cluster.cmake).
 #include <mpi.h>
 
 #include <cstring>
@@ -14,7 +14,7 @@ MPI_Comm everybody = MPI_COMM_NULL;
 const char* begin(int* rank, int* size) {
   static char why[MPI_MAX_ERROR_STRING] = "MPI_Init_thread failed";
   int provided = 0, length = 0;
-  // Other threads are busy with devices, and one alone calls MPI: this one.
+  // Other threads use devices; only this one calls MPI.
   const int status = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
   if (status != MPI_SUCCESS) {
     MPI_Error_string(status, why, &length);
@@ -50,8 +50,8 @@ void* send(int to, const void* data, int size) {
 int waiting(int* from, int* size) {
   int is_there = 0;
   MPI_Status status;
-  // Open MPI looks for new messages after it has looked among those it knew: the second call finds
-  // what the first one fetched.
+  // Open MPI fetches new messages after it has searched those it knew: the second call finds what
+  // the first one fetched.
   for (int look = 0; look < 2 && is_there == 0; ++look)
     if (MPI_Iprobe(MPI_ANY_SOURCE, kTag, everybody, &is_there, &status) != MPI_SUCCESS) return -1;
   if (is_there == 0) return 0;

@@ -1,6 +1,6 @@
-/* What a plug-in for one MPI offers: a few calls of that library behind names of our own, in C, so
- * that the program needs no MPI to be built or to start, and one program serves them all. All calls
- * come from the one thread that called begin(); none waits, but for begin() and end(). */
+/* Interface of a plug-in for one MPI: a few calls of that library behind names of our own, in C, so
+ * that the program needs no MPI to be built or to start, and one program works with every MPI. All
+ * calls come from the one thread that called begin(); only begin() and end() wait. */
 #ifndef MGPU_CLUSTER_PLUGIN_H
 #define MGPU_CLUSTER_PLUGIN_H
 
@@ -12,18 +12,18 @@ extern "C" {
 
 struct mgpu_cluster_plugin {
   int version; /* MGPU_CLUSTER_PLUGIN_VERSION */
-  /* Joins the job; NULL, or why that was impossible. */
+  /* Joins the job. Returns NULL, or why that was impossible. */
   const char* (*begin)(int* rank, int* size);
   const char* (*library)(void); /* its name and version, for people */
-  /* Begins to send; the memory must stay as it is until over() says that it has ended. NULL:
-   * refused. */
+  /* Begins to send; the memory must not change until over() says that the transfer has ended.
+   * Returns NULL if refused. */
   void* (*send)(int to, const void* data, int size);
-  /* Is there a message that no receive() was begun for? 1: of `from`, so many bytes; 0: none; -1:
-   * the library failed. */
+  /* Tests for a message that no receive() was begun for. Returns 1: there is one of `*size` bytes
+   * from `*from`; 0: there is none; -1: the library failed. */
   int (*waiting)(int* from, int* size);
-  void* (*receive)(int from, void* into, int size); /* the oldest of `from` */
+  void* (*receive)(int from, void* into, int size); /* the oldest from `from` */
   int (*over)(void* transfer); /* 1: it has ended, and is forgotten; 0: not yet; -1: it failed */
-  int (*end)(void);            /* leaves the job, when all have called it */
+  int (*end)(void);            /* leaves the job when all have called it */
   void (*abort)(int code);     /* ends the processes of all ranks, this one too */
 };
 
