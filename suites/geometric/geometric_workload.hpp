@@ -1,4 +1,4 @@
-// Products of many multivectors as a Workload, and one device's part of it: nothing is exchanged.
+// Products of many multivectors as a Workload. Devices exchange nothing.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ struct Variant {
   std::string name;
   KernelForm form;
 };
-// Those that a device can have, best first.
+// Returns the variants that a device can run, best first.
 std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem);
 
 class GeometricWorkload final : public Workload, public Tunable {
