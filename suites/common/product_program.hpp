@@ -94,7 +94,7 @@ class ProductProgram : public DeviceProgram {
   const TileTable table_;  // empty for waves, which have their own tiles
   std::unique_ptr<Buffer> a_[2], b_[2], c_[2], c_in_[2], paths_[2], packed_a_[2], packed_b_[2],
       tiles_[2];
-  DeviceIndex place_;         // in the group that the device exchanges data in
+  DeviceIndex place_;         // its index in the group of devices that exchange data
   Buffer* shared_ = nullptr;  // the workload's gathered operand; null if none is gathered
   bool tiles_there_ = false;
 

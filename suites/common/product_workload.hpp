@@ -27,7 +27,7 @@ class ProductWorkload : public Workload, public PeerExchange, public Tunable {
   void merge() override {}
   std::string digest() const override;  // SHA-256 of the bytes of C and of the second result
 
-  // For the programs, which may call from several threads at once.
+  // Called by programs, possibly from several threads at once.
   const ProductSizes& sizes() const { return sizes_; }
   const Geometry& geometry() const { return geometry_; }
   virtual ProductMemory& memory() = 0;

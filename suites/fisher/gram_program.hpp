@@ -46,7 +46,7 @@ class GramProgram : public DeviceProgram, public CombiningProgram {
   const GramLayout layout_;
   std::unique_ptr<Buffer> input_[2], params_, scores_, probabilities_, partials_, own_nodes_;
   Buffer* nodes_ = nullptr;           // own_nodes_, or memory that other devices put theirs into
-  std::optional<DeviceIndex> place_;  // in the peer group; empty if in none
+  std::optional<DeviceIndex> place_;  // its index in the peer group; empty if in none
 
   NodeForest forest_;  // nodes since prepare, or the last collect
   std::vector<GramWorkload::Landing> landed_;

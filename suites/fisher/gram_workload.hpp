@@ -42,7 +42,7 @@ class GramWorkload : public Workload, public PeerExchange {
   static Bytes host_bytes(const Problem& problem);
   static Shape shape_of(const Problem& problem);
 
-  // For the programs, which may call from several threads at once.
+  // Called by programs, possibly from several threads at once.
   const Problem& problem() const { return problem_; }
   const Blocks& blocks() const { return blocks_; }
   const HostData& data() const { return data_; }
@@ -74,7 +74,7 @@ class GramWorkload : public Workload, public PeerExchange {
   std::optional<GramExchange> exchange_;
   std::uint64_t combined_ = 0;  // elements that devices have combined and brought
   Tree partials_;
-  std::size_t landings_used_ = 0, more_used_ = 0;  // in this sample
+  std::size_t landings_used_ = 0, more_used_ = 0;  // number used in this sample
   std::deque<std::vector<double>> more_landings_;  // beyond those of data_; not pinned
   std::vector<double> merged_;
   std::span<const double> result_;  // merged_, or the only partial

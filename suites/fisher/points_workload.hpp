@@ -29,7 +29,7 @@ class PointsWorkload : public Workload {
   static Bytes host_bytes(const Problem& problem);
   static Shape shape_of(const Problem& problem);
 
-  // For the programs, which may call from several threads at once.
+  // Called by programs, possibly from several threads at once.
   const Problem& problem() const { return problem_; }
   const HostData& data() const { return data_; }
   std::span<std::byte> result() { return data_.result(); }

@@ -38,7 +38,7 @@ class GeometricWorkload final : public Workload, public Tunable {
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 
-  // For the programs, which may call from several threads at once.
+  // Called by programs, possibly from several threads at once.
   const Problem& problem() const { return problem_; }
   std::span<const std::byte> operand(unsigned which) const {
     return {pages_.data() + which * place(), problem_.operand_bytes()};

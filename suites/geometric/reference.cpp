@@ -37,7 +37,7 @@ bool counts(Operation operation, unsigned left, unsigned right) {
 
 template <class Wide>
 struct Multivector {
-  std::vector<Wide> value, magnitude;  // of each component: the sum, and the sum of magnitudes
+  std::vector<Wide> value, magnitude;  // by component: the sum, and the sum of magnitudes
 };
 
 template <class Real, class Wide>

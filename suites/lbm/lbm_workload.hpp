@@ -38,7 +38,7 @@ class LbmWorkload final : public CheckpointedWorkload<Problem>, public Tunable {
 
   static Bytes in_memory(const Problem& problem);  // on the host, without memory for verification
 
-  // For the programs, which may call from several threads at once.
+  // Called by programs, possibly from several threads at once.
   const Lattice& lattice() const { return lattice_; }
   const Tables& tables() const { return beginning_->tables(); }
   std::span<std::byte> result() const { return results_; }

@@ -190,7 +190,7 @@ std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem
 }
 
 bool is_a_variant(const DeviceTraits& device, Precision precision, const std::string& name) {
-  // With item edges of 32, 64, and 128 or 256.
+  // The edges of items are 32, 64, and 128 or 256.
   constexpr std::uint64_t sizes[] = {256, 1024, 16384};
   for (const std::uint64_t size : sizes) {
     for (const Axis axis : {Axis::rows, Axis::cols, Axis::tiles}) {

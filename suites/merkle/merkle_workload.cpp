@@ -128,7 +128,7 @@ Digest MerkleWorkload::item_by_reference(Items item) const {
 }
 
 // Checks a few item roots against their leaves, and everything above the items. A wrong item is
-// missed with probability of about 1 - 16 / items, a wrong combination never. Items of a lost
+// missed with probability of about 1 - 16 / items, a wrong combination never. Items of a failed
 // device were not published; the reference computes them here.
 Verdict MerkleWorkload::verify_sample(std::uint64_t seed) {
   if (geometry_.leaves == 0) return verify_full();

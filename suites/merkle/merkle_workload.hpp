@@ -31,7 +31,8 @@ class MerkleWorkload : public Workload, public DeviceMerge {
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 
-  // For the programs. The add_ functions may be called from several threads at once, in any order.
+  // Called by programs. The add_ functions may be called from several threads at once, in any
+  // order.
   TreeKind kind() const { return kind_; }
   const Geometry& geometry() const { return geometry_; }
   const Leaves& leaves() const { return leaves_; }
@@ -53,7 +54,7 @@ class MerkleWorkload : public Workload, public DeviceMerge {
   Shape shape_;
   mutable std::mutex mutex_;  // guards partials_ and item_roots_
   PartialTree partials_;
-  std::vector<std::optional<Digest>> item_roots_;  // as published
+  std::vector<std::optional<Digest>> item_roots_;  // as devices published them
   std::optional<Digest> root_, reference_root_;
 };
 
