@@ -1,4 +1,4 @@
-// Which items' results are on the host, and no result of a sample before in their place.
+// Tracks which items' results of the current sample have arrived on the host.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +17,21 @@ class Arrivals {
   Arrivals(Items items, unsigned host_threads)
       : host_threads_(host_threads), arrived_(items, false) {}
 
-  // Results are poisoned once they were looked at, so that one nobody computes again cannot pass;
-  // before every sample that would cost as much as the transfers. All bits are set: not a number.
+  // Starts a sample. Sets all bits of `results` (NaN) if they were looked at since, so that a
+  // result that is not computed again cannot pass verification. Doing it before every sample would
+  // cost as much as the transfers.
   void begin_sample(std::span<std::byte> results);
-  std::uint64_t sample() const { return sample_; }  // its number
-  void arrived(std::span<const Slice> slices);      // from several threads at once
-  // Before results are verified: a verdict already where some did not arrive, in words such as
-  // "parts of C".
+  std::uint64_t sample() const { return sample_; }  // number of the current sample
+  void arrived(std::span<const Slice> slices);      // thread-safe
+  // Checks arrivals before results are verified: returns a failed verdict if some did not arrive.
+  // `what` names them in the message, such as "parts of C".
   std::optional<Verdict> look(const char* what);
 
  private:
   unsigned host_threads_;
   std::uint64_t sample_ = 0;
   bool looked_at_ = true;
-  std::mutex mutex_;  // over arrived_
+  std::mutex mutex_;  // guards arrived_
   std::vector<bool> arrived_;
 };
 

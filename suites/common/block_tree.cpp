@@ -1,4 +1,3 @@
-// Covers of ranges.
 #include "suites/common/block_tree.hpp"
 
 namespace mgpu::block_tree {
@@ -7,8 +6,8 @@ std::vector<TreeNode> cover(Items begin, Items end, Items items) {
   std::vector<TreeNode> nodes;
   while (begin < end) {
     TreeNode node{0, begin};
-    // Grow while the parent starts here and ends inside; the last node of a level ends at `items`
-    // whatever its index.
+    // Move up while the parent begins here too and ends at or before `end`. The last node of a
+    // level ends at `items`, whatever its index.
     for (TreeNode parent{1, begin >> 1}; node.end(items) - node.begin() < items &&
                                          parent.begin() == begin && parent.end(items) <= end;
          parent = {parent.level + 1, parent.index >> 1})

@@ -1,6 +1,6 @@
 // The fixed binary tree over blocks (or items) along which partial results are combined, so that a
-// result is the same bits however the ranges fell: nodes, covers of ranges, and what is known of
-// the tree. Pure; what a node's value is and how two combine is in each suite.
+// result has the same bits for every partition: nodes, covers of ranges, and the known values of
+// the tree. Pure; each suite defines the value of a node and how two values combine.
 #pragma once
 
 #include <algorithm>
@@ -18,15 +18,16 @@ constexpr unsigned ceil_log2(std::uint64_t n) {
   return k;
 }
 
-// The lowest `bits` bits of n in reverse.
+// Returns the lowest `bits` bits of n in reverse order.
 constexpr std::uint32_t reversed(std::uint32_t n, unsigned bits) {
   std::uint32_t r = 0;
   for (unsigned i = 0; i < bits; ++i) r |= (n >> i & 1) << (bits - 1 - i);
   return r;
 }
 
-// Node `index` of level `level` over the items: covers [index << level, min((index + 1) << level,
-// items)). An odd node at the end of a level is its parent's value unchanged.
+// Node `index` of level `level` over the items. It covers [index << level,
+// min((index + 1) << level, items)). The parent of an odd node at the end of a level has that
+// node's value unchanged.
 struct TreeNode {
   unsigned level = 0;
   Items index = 0;
@@ -35,18 +36,18 @@ struct TreeNode {
   bool operator==(const TreeNode&) const = default;
 };
 
-// The fewest nodes of the tree over `items` that cover [begin, end) exactly, in order. end <=
-// items.
+// Returns the fewest nodes of the tree over `items` that cover [begin, end) exactly, in order.
+// `end` is at most `items`.
 std::vector<TreeNode> cover(Items begin, Items end, Items items);
 
 struct Range {
   Items begin = 0, end = 0;
   bool operator==(const Range&) const = default;
 };
-// Sorted, with neighbours joined. The ranges do not overlap.
+// Sorts the ranges, which must not overlap, and joins adjacent ones.
 std::vector<Range> coalesce(std::vector<Range> ranges);
 
-// What is known of the tree over the items. Overlapping nodes are welcome: they agree.
+// The known values of the tree over the items. Nodes may overlap: their values agree.
 template <class Value>
 class PartialTree {
  public:
@@ -62,14 +63,14 @@ class PartialTree {
   void set(const TreeNode& node, const Value& value) {
     levels_.at(node.level).at(node.index) = {true, value};
   }
-  const Value* find(const TreeNode& node) const {  // null: not known
+  const Value* find(const TreeNode& node) const {  // null if not known
     const Entry& entry = levels_.at(node.level).at(node.index);
     return entry.known ? &entry.value : nullptr;
   }
   unsigned root_level() const { return static_cast<unsigned>(levels_.size()) - 1; }
   Items items() const { return items_; }
-  // The known nodes that are under no other known node, in order. Throws Error(internal) unless
-  // they cover all items.
+  // Returns the known nodes that are under no other known node, in order. Throws Error(internal)
+  // unless they cover all items.
   std::vector<TreeNode> frontier() const {
     std::vector<TreeNode> nodes;
     append_frontier({root_level(), 0}, nodes);

@@ -24,10 +24,10 @@ std::vector<Patch> patches_of(const PiecesOfLayers& pieces, const Slice& items) 
     const Patch patch{
         std::max(items.begin, begin) - begin, std::min(items.end, begin + layers) - begin,
         column * pieces.width / pieces.columns, (column + 1) * pieces.width / pieces.columns};
-    if (patch.empty()) continue;  // there are more columns than cells
+    if (patch.empty()) continue;  // happens with more columns than cells
     if (!patches.empty() && patches.back().first == patch.first &&
         patches.back().end == patch.end) {
-      patches.back().right = patch.right;  // whole columns side by side are one patch
+      patches.back().right = patch.right;  // adjacent whole columns are one patch
     } else {
       patches.push_back(patch);
     }

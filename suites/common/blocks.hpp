@@ -1,4 +1,4 @@
-// Shares that end along two axes: where they lie, and what devices send each other of them.
+// Partitions into blocks along two axes: where the blocks lie, and which parts devices exchange.
 #pragma once
 
 #include <algorithm>
@@ -10,28 +10,29 @@
 
 namespace mgpu {
 
-// Items that are pieces of layers, `columns` of them across the width of each, numbered down the
-// first column of pieces, then down the next.
+// Describes items that are pieces of layers: `columns` pieces across the width of each layer,
+// numbered down the first column of pieces, then down the next.
 struct PiecesOfLayers {
   std::uint64_t layers = 0, width = 0, columns = 1;
 };
 
-// Layers [first, end), and of each of them [left, right).
+// Layers [first, end), each from `left` to `right` (exclusive).
 struct Patch {
   std::uint64_t first = 0, end = 0, left = 0, right = 0;
   bool empty() const { return first >= end || left >= right; }
 };
 
-// A range of items as patches, at most three.
+// Returns a range of items as patches, at most three.
 std::vector<Patch> patches_of(const PiecesOfLayers& pieces, const Slice& items);
 
-// Returns how many columns make equal shares of so many devices one block each, about as wide as
-// high.
+// Returns the number of columns that gives each of `devices` equal shares one block, about as wide
+// as high.
 std::uint64_t columns_for(std::size_t devices);
 
-// Describes what one device needs of another one's share: of `which` kind is for the suite to say.
-// So many numbers of it are sent in one piece, which lands in memory of its own, so many numbers
-// from its beginning; 0: layer by layer, to where they are.
+// A part of one device's share that another device needs. The suite defines the kinds `which`. If
+// `numbers` is above 0, that many numbers are packed and sent in one message, which arrives
+// `landing` numbers after the beginning of the receive buffer; if 0, layers are sent one by one to
+// where they belong.
 struct Transfer {
   DeviceIndex from, to;
   Patch patch;
@@ -39,26 +40,27 @@ struct Transfer {
   std::uint64_t numbers = 0, landing = 0;
 };
 
-// `wanted`: what a patch needs, its own parts included, as patches and kinds; `numbers`: of a
-// transfer.
+// Returns all transfers between the owners. `wanted` returns what a patch needs, its own parts
+// included, as patches and kinds; `numbers` returns Transfer::numbers.
 std::vector<Transfer> transfers_among(
     const PiecesOfLayers& pieces, std::span<const Owner> owners,
     const std::function<std::vector<std::pair<Patch, std::uint32_t>>(const Patch&)>& wanted,
     const std::function<std::uint64_t(const Transfer&)>& numbers);
 
-// The transfers of one device.
+// The transfers that one device sends and receives.
 class BlockExchange {
  public:
-  // `room`: bytes of all that lands there after a round.
+  // `room`: bytes that arrive at one device per exchange; `number`: bytes of a number.
   BlockExchange(DeviceResources& device, Bytes room, Bytes number)
       : packed_(device.allocate(room)), number_(number) {}
 
-  // Returns whom it exchanges with: who gives something needs something.
+  // Selects the device's transfers and returns the devices it exchanges with. Exchanges are mutual:
+  // a device that sends to another one also receives from it.
   std::vector<DeviceIndex> settle(std::span<const Transfer> all, DeviceIndex self);
   std::span<const Transfer> sends() const { return sends_; }
 
-  // pack(transfer, to, at) copies it to a place in a buffer; put(transfer) sends what is not
-  // packed.
+  // Sends all transfers. pack(transfer, to, at) copies one to a place in a buffer; put(transfer)
+  // sends one that is not packed.
   template <class Pack, class Put>
   void send(Peer& peer, SharedMemory& landing, const Pack& pack, const Put& put) {
     std::uint64_t at = 0;
@@ -67,14 +69,15 @@ class BlockExchange {
         put(each);
         continue;
       }
-      if ((at + each.numbers) * number_ > packed_->size()) at = 0;  // that was sent
+      // What was packed there has been sent.
+      if ((at + each.numbers) * number_ > packed_->size()) at = 0;
       pack(each, *packed_, at);
       peer.put(*packed_, at * number_, landing, each.to, each.landing * number_,
                each.numbers * number_);
       at += each.numbers;
     }
   }
-  // unpack(transfer, from, at) copies it to where it belongs.
+  // Unpacks what arrived. unpack(transfer, from, at) copies a transfer to where it belongs.
   template <class Unpack>
   void take(Buffer& landing, const Unpack& unpack) {
     for (const Transfer& each : takes_)

@@ -1,4 +1,4 @@
-// Options that programs for devices are built with.
+// Build options of device programs.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace mgpu {
 
-// " -DNAME=VALUE", to be appended to the options of a build.
+// Returns " -DNAME=VALUE", to be appended to the options of a build.
 inline std::string define(const char* name, std::uint64_t value) {
   return std::string(" -D") + name + '=' + std::to_string(value);
 }

@@ -1,5 +1,5 @@
-// NaN and infinities among the values of an input: refused where no result could be judged, else
-// told before anything is measured.
+// NaN and infinities among input values: an error if no result could be verified, otherwise a
+// caveat that is printed before anything is measured.
 #pragma once
 
 #include <filesystem>
@@ -10,16 +10,16 @@
 
 namespace mgpu {
 
-// Says how many values of float32 or float64, in rows of shape.columns, are no finite numbers, and
-// where the first is. Empty: all are finite.
+// Returns a message that says how many values of float32 or float64, in rows of shape.columns, are
+// not finite, and where the first is. Empty if all are finite.
 std::string told_non_finite(const std::string& input, const NpyShape& shape,
                             std::span<const std::byte> values);
 
-// The same as a caveat of results.
+// Returns the same message as a caveat of results.
 std::string non_finite_caveat(const std::string& input, const NpyShape& shape,
                               std::span<const std::byte> values);
 
-// Throws Error(input) where a value is no finite number.
+// Throws Error(input) if a value is not finite.
 void refuse_non_finite(const std::string& input, const NpyShape& shape,
                        std::span<const std::byte> values);
 

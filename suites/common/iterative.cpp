@@ -92,8 +92,8 @@ std::uint32_t Checkpoints::checkpointed_rounds() const {
   return complete_;
 }
 
-// Until the one before is complete, the place of this one holds what a sample would begin again
-// from.
+// Two places take turns, so this checkpoint overwrites the one before the last. A sample may have
+// to restart from that one until the last one is complete.
 bool Checkpoints::may_checkpoint(std::uint32_t rounds) const {
   const std::lock_guard lock(mutex_);
   return rounds <= complete_ + every_;
@@ -108,7 +108,7 @@ void Checkpoints::checkpointed(const Slice& items, std::uint32_t rounds) {
 }
 
 void copy_part(Kernel& copy, Buffer& from, Buffer& to, Bytes first, Bytes size, Stream& stream) {
-  constexpr std::size_t each = 16, local = 8;  // bytes of a work-item
+  constexpr std::size_t each = 16, local = 8;  // bytes per work-item and work-items per work-group
   stream.launch(copy, grid_of(size / each, local),
                 {&from, &to, std::uint64_t{first / each}, std::uint64_t{size / each}});
 }

@@ -1,7 +1,7 @@
-// Suites that iterate over a fixed partition: each device keeps a share of the items for a whole
-// sample, and after a round sends others what they need of it. Here is what they have in common:
-// who owns what, memory that takes turns, the order of a round, checkpoints. A suite adds how large
-// a layer is, how much of it others need, and its kernels.
+// Shared parts of suites that iterate over a fixed partition: each device keeps a share of the
+// items for a whole sample and after an iteration ("round") sends other devices what they need of
+// it. Contains neighbours, memory used in turns, the order of an iteration, and checkpoints. A
+// suite adds the size of a layer, how much of it others need, and its kernels.
 #pragma once
 
 #include <memory>
@@ -18,39 +18,40 @@
 
 namespace mgpu {
 
-// The owner of this share among several, null where there are none.
+// Returns the owner of this share, or null if fewer than two owners are given or none has it.
 const Owner* owner_of(std::span<const Owner> owners, const Slice& share);
 
-// The devices of all owners but one.
+// Returns the devices of all owners except `self`.
 std::vector<DeviceIndex> other_owners(std::span<const Owner> owners, DeviceIndex self);
 
-// Names who owns the layers before and after a share; null: nobody else. Periodic: the first one's
-// lie after the last one's.
+// The owners of the layers before and after a share; null if there is none. If periodic, the first
+// owner's layers follow the last owner's.
 struct Neighbours {
   const Owner *before = nullptr, *after = nullptr;
-  std::vector<DeviceIndex> devices() const;  // each once
+  std::vector<DeviceIndex> devices() const;  // without repetition
 };
 Neighbours neighbours_of(std::span<const Owner> owners, const Slice& share, bool periodic);
 
-// Layers [begin, end) of a share that another one needs, which numbers them so much higher.
+// Layers [begin, end) of a share that another share needs. The other share numbers them `shift`
+// higher.
 struct Strip {
   std::int64_t begin = 0, end = 0, shift = 0;
 };
-// Returns what `theirs`, with halos of so many layers on either side, has of `mine`. `period` above
-// 0: layers are periodic with it.
+// Returns the parts of `mine` that lie in `theirs` extended by `halo` layers on either side. Layers
+// are periodic with `period` if it is above 0.
 std::vector<Strip> strips_of(const Slice& mine, const Slice& theirs, std::uint32_t halo,
                              Items period);
 
-// Throws Error(unsupported) that names --`option` where a share has fewer layers than others need
-// of it; `layers` says what they are.
+// Throws Error(unsupported) if a share has fewer layers than its neighbours need. The message calls
+// the layers `layers` and names --`option`.
 void check_shares(std::span<const Owner> owners, Items needed, const char* layers,
                   const char* option);
 
-// Memory of a group, whose pieces take turns: what comes for the next round lands where nobody
-// reads.
+// Shared memory of a group, allocated `turns` times. Iterations use the copies in turn, so that
+// data for the next iteration arrive in memory that no kernel reads.
 class SharedRing {
  public:
-  // Throws what PeerGroup::allocate does, and is empty then.
+  // Throws what PeerGroup::allocate throws, and is then empty.
   void allocate(PeerGroup& group, Bytes size, unsigned turns = 2);
   void free() { all_.clear(); }
   explicit operator bool() const { return !all_.empty(); }
@@ -61,8 +62,8 @@ class SharedRing {
   std::vector<std::unique_ptr<SharedMemory>> all_;
 };
 
-// One device's pieces of such memory; so many buffers of its own where it is empty, or the device
-// in no group.
+// One device's pieces of a SharedRing. If that is empty or the device is in no group: `own` buffers
+// of the device.
 class Ring {
  public:
   Ring(const SharedRing& shared, DeviceResources& device, Bytes size, unsigned own = 2);
@@ -73,7 +74,7 @@ class Ring {
   std::vector<Buffer*> all_;
 };
 
-// The problem of a suite, with its results in host memory, and who owns what in a sample.
+// A suite's problem, its results in host memory, and the partition of a sample.
 template <class Problem_>
 class PartitionedWorkload : public Workload, public IterativeWorkload, public PeerExchange {
  public:
@@ -86,15 +87,16 @@ class PartitionedWorkload : public Workload, public IterativeWorkload, public Pe
   void merge() override {}
   std::string digest() const override { return sha256_hex(results_); }
 
-  // Are called by programs, on several threads at once.
+  // Called by programs, on several threads at once.
   const Problem_& problem() const { return problem_; }
   std::span<const Owner> owners() const { return owners_; }
   std::uint64_t sample() const { return arrivals_.sample(); }
-  void arrived(const Slice& items) { arrivals_.arrived({&items, 1}); }  // these are on the host
+  // Notes that these items are on the host.
+  void arrived(const Slice& items) { arrivals_.arrived({&items, 1}); }
 
  protected:
-  // `host_bytes` of pages for `what`; `results` that arrive, 0: one of each item. Throws
-  // Error(out_of_memory).
+  // Allocates `host_bytes` of pages for `what`. `results` is the number of results that arrive; 0
+  // means one per item. Throws Error(out_of_memory).
   PartitionedWorkload(const Problem_& problem, const SuiteParams& params, Bytes host_bytes,
                       const std::string& what, Items results = 0)
       : problem_(problem),
@@ -109,25 +111,25 @@ class PartitionedWorkload : public Workload, public IterativeWorkload, public Pe
   const unsigned host_threads_;
   const Bytes bytes_;
   Pages pages_;
-  std::span<std::byte> results_;  // of the pages: what a digest is made of
+  std::span<std::byte> results_;  // part of the pages; the input of the digest
   std::vector<Owner> owners_;
   Arrivals arrivals_;
 };
 
-// Which checkpoints of a sample are complete. Two of them have a place in host memory, by turns:
-// one is complete while the next one comes in. From several threads at once.
+// Tracks which checkpoints of a sample are complete. Host memory has two places for checkpoints,
+// used in turn: one is complete while the next one arrives. Thread-safe.
 class Checkpoints : public MovableWorkload {
  public:
   std::uint32_t checkpointed_rounds() const override;
   void restart() override;
   bool may_checkpoint(std::uint32_t rounds) const override;
-  // Notes that these items of the checkpoint after so many rounds are on the host.
+  // Notes that these items of the checkpoint after `rounds` iterations are on the host.
   void checkpointed(const Slice& items, std::uint32_t rounds);
-  // Rounds done in the state that the sample begins with.
+  // Number of iterations done in the state that the sample begins with.
   std::uint32_t begun_from() const { return begun_from_; }
 
  protected:
-  // Takes a checkpoint of the items after every `every` rounds; 0: none.
+  // `every`: iterations from one checkpoint to the next; 0 means no checkpoints.
   Checkpoints(Items items, std::uint32_t every) : items_(items), every_(every) {}
   ~Checkpoints() = default;
   void forget_checkpoints();
@@ -138,7 +140,7 @@ class Checkpoints : public MovableWorkload {
   const std::uint32_t every_;
   mutable std::mutex mutex_;
   std::uint32_t complete_ = 0, begun_from_ = 0;
-  Items next_ = 0;  // items that have arrived of the one after `complete_`
+  Items next_ = 0;  // items of the checkpoint after `complete_` that have arrived
 };
 
 template <class Problem_>
@@ -160,7 +162,8 @@ class CheckpointedWorkload : public PartitionedWorkload<Problem_>, public Checkp
         Checkpoints(this->shape_.items, problem.checkpoint_rounds) {}
 };
 
-// Copies a part of what rounds to come change (kernels/copy_part.cl), in multiples of 16 bytes.
+// Copies a part of a state that later iterations change (kernels/copy_part.cl). `first` and `size`
+// are multiples of 16 bytes.
 void copy_part(Kernel& copy, Buffer& from, Buffer& to, Bytes first, Bytes size, Stream& stream);
 
 // One device's part of a PartitionedWorkload.
@@ -180,11 +183,11 @@ class PartitionedProgram : public DeviceProgram, public IterativeProgram {
   }
 
  protected:
-  // `peer` null: it exchanges nothing, and shares no sample.
+  // `peer` is null if the device exchanges nothing and shares no sample.
   PartitionedProgram(Workload_& workload, Mode mode, Peer* peer)
       : workload_(workload), problem_(workload.problem()), mode_(mode), peer_(peer) {}
   virtual void bring_result(const Slice& slice, Stream& stream) = 0;
-  // Takes a share, of the sample that is under way.
+  // Notes the device's share of the current sample.
   void settle(const Slice& slice) {
     sample_ = workload_.sample();
     done_ = slice;
@@ -194,11 +197,11 @@ class PartitionedProgram : public DeviceProgram, public IterativeProgram {
     neighbours_ = neighbours_of(workload_.owners(), slice, periodic);
     others_ = neighbours_.devices();
   }
-  // Waits until the others are as far, and have put what they had to.
+  // Waits until the other devices have reached this point and their data have arrived.
   void meet() {
     if (!others_.empty()) peer_->sync(others_, others_);
   }
-  // Lets all who share the sample meet.
+  // Waits until all devices that share the sample have reached this point.
   void meet_all() {
     others_ = other_owners(workload_.owners(), peer_->self());
     meet();
@@ -212,15 +215,16 @@ class PartitionedProgram : public DeviceProgram, public IterativeProgram {
   const Mode mode_;
   Peer* const peer_;
   Neighbours neighbours_;
-  std::vector<DeviceIndex> others_;  // that it exchanges with
+  std::vector<DeviceIndex> others_;  // devices it exchanges with
   std::optional<Slice> done_;
-  std::uint64_t sample_ = 0;  // of that
+  std::uint64_t sample_ = 0;  // sample of `done_`
 };
 
-// Computes a workload whose devices exchange halos after every `depth` of `steps`: what others need
-// is computed first and sent, then the rest, then the device waits for theirs. Memory takes turns,
-// so that what comes for the next step lands where nobody reads: after steps of which only the last
-// is exchanged, devices first tell each other that they have done with it.
+// Computes a workload whose devices exchange halos after every `depth` steps. A device first
+// computes what others need and sends it, then computes the rest, then waits for their halos.
+// Buffers are used in turn, so that halos for the next step arrive in memory that no kernel reads.
+// If `depth` is above 1, devices synchronise one step before the exchange, so that no halo arrives
+// in memory that is still in use.
 template <class Workload_>
 class HaloProgram : public PartitionedProgram<Workload_> {
  public:
@@ -245,15 +249,16 @@ class HaloProgram : public PartitionedProgram<Workload_> {
  protected:
   using PartitionedProgram<Workload_>::PartitionedProgram;
   bool is_last(std::uint32_t round) const { return round + 1 == this->problem_.steps; }
-  // Computes what others need; false: it is computed with the rest.
+  // Computes the edges that others need. Returns false if they are to be computed with the rest.
   virtual bool step_edges(const Slice& slice, std::uint32_t round, Stream& stream) = 0;
-  // Computes the share and what others have of so many steps more, as theirs will only come later.
-  // Below 0: the edges of so many steps are there.
+  // Computes the share, extended by the halo that `more` further steps need before the next
+  // exchange. If `more` is negative, the edges of -`more` steps are computed already.
   virtual void step_share(const Slice& slice, std::uint32_t round, std::int64_t more,
                           Stream& stream) = 0;
   virtual void send(const Slice& slice, std::uint32_t round, Stream& stream) = 0;
-  virtual void measure(const Slice&, std::uint32_t /*round*/, Stream&) {}  // what the step did
-  virtual void take(const Slice&, std::uint32_t /*round*/, Stream&) {}     // what others have put
+  // Records figures of the step.
+  virtual void measure(const Slice&, std::uint32_t /*round*/, Stream&) {}
+  virtual void take(const Slice&, std::uint32_t /*round*/, Stream&) {}  // unpacks what others sent
 };
 
 }  // namespace mgpu

@@ -1,4 +1,4 @@
-// A floating-point number for a message: as many digits as tell it from its neighbours.
+// Formats a floating-point number for a message, with enough digits to identify it.
 #pragma once
 
 #include <cstdio>

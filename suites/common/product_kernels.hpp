@@ -1,4 +1,4 @@
-// Kernel variants of products: what distinguishes them, and which of them a device can have.
+// Kernel variants of products: how they differ, and which of them a device can run.
 #pragma once
 
 #include <functional>
@@ -10,15 +10,15 @@
 
 namespace mgpu::product {
 
-// File and definitions of a kernel.
+// A kernel's file and build definitions.
 struct Variant : TileKernel {
   std::string kind;  // "portable", "packed", "cpu", ...
-  std::string tile;  // what distinguishes those of a kind: "128x128x16"
+  std::string tile;  // distinguishes the variants of a kind: "128x128x16"
   std::string file, options;
-  Bytes local = 0;  // local memory of a work-group, for GPUs
-  bool to_be_tried =
-      false;  // must show first that it builds, and that its bits are those of the chain of fma
-  bool exact = true;  // false: of a precision whose bits are its own, within a bound
+  Bytes local = 0;  // GPUs: local memory of a work-group
+  // Must first be shown to build and to give the bits of the chain of fma.
+  bool to_be_tried = false;
+  bool exact = true;  // false: its precision gives other bits, which are checked against a bound
 
   std::string name() const { return kind + ' ' + tile; }
 };
@@ -26,36 +26,36 @@ struct Variant : TileKernel {
 struct Kernels {
   Variant variant;
   std::unique_ptr<Kernel> multiply;
-  std::unique_ptr<Kernel> pack_rows, pack_columns;  // of variants that pack
+  std::unique_ptr<Kernel> pack_rows, pack_columns;  // only of variants that pack
 };
-// The first of `candidates` that builds on this device, kernel `multiply` of its file, and, where
-// it is to be tried, of which `works` says that it computes what it should. Throws
-// Error(unsupported) when none does, Error(device).
+// Builds kernel `multiply` of the first of `candidates` that works on this device. A candidate with
+// `to_be_tried` works if it builds and `works` confirms its results. Throws Error(unsupported) if
+// no candidate works, Error(device).
 Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates,
                        const char* multiply, const std::function<bool(const Kernels&)>& works);
 
-// A tile of register tiles on GPUs (kernels/gpu_tiles.cl).
+// Tile of a GPU's work-group, made of register tiles (kernels/gpu_tiles.cl).
 struct RegisterTile {
   unsigned rows, columns, mine_rows, mine_columns, warps_m, warps_n, stages, inner = 8;
   unsigned threads() const { return warps_m * warps_n * 32; }
 };
-// All but what depends on the file.
+// Returns the variant of this tile with everything set except what depends on the file.
 Variant variant_of(const RegisterTile& tile, const char* kind);
 
-// Tiles of a CPU's work-groups (kernels/cpu_panels.cl): `register_rows` x 2 `lanes` elements are in
+// Tile of a CPU's work-group (kernels/cpu_panels.cl); `register_rows` x 2 `lanes` elements are in
 // vector registers.
 struct CpuTile {
   unsigned register_rows, lanes, rows, columns;
 };
 Variant variant_of(const CpuTile& tile, const Geometry& geometry);
 
-// Whether a kernel's tile fits whole into items of this geometry.
+// Returns whether a whole number of kernel tiles fits into the items of this geometry.
 bool divides(unsigned rows, unsigned columns, const Geometry& geometry);
-// Elements moved at once along rows of `length`: rows must be aligned to it.
+// Returns the vector width for rows of `length` elements: `widest` if it divides them, else 1.
 unsigned vector_of(std::uint64_t length, unsigned widest);
 
-// Those that `named` and the device allow, in the same order, but `preferred`, a name, first if it
-// is among them.
+// Returns the variants that `named` selects and the device can run, in the same order, but with the
+// variant called `preferred` first if it is among them.
 std::vector<Variant> usable(std::vector<Variant> all, const DeviceTraits& device,
                             const std::function<bool(const Variant&)>& named,
                             const std::string& preferred);

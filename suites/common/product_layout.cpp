@@ -1,4 +1,3 @@
-// Sizes of buffers and of slices.
 #include "suites/common/product_layout.hpp"
 
 #include <algorithm>
@@ -9,16 +8,17 @@
 namespace mgpu::product {
 namespace {
 
-constexpr Bytes largest_slot = Bytes{2}
-                               << 30;  // end to end there is nothing to gain from larger slices
-constexpr Bytes least = 64;            // no buffer is empty
-// Waves bring their rows and columns anew each, so the larger the better; but there must be some to
-// be copied while others are computed.
+// Larger slices gain nothing end to end.
+constexpr Bytes largest_slot = Bytes{2} << 30;
+constexpr Bytes least = 64;  // least size of a buffer, so that no buffer is empty
+// Number of waves at least. Each wave brings its rows and columns again, so larger ones are better,
+// but several are needed so that copies overlap compute.
 constexpr Items fewest_waves = 8;
 
 std::string in_words(Bytes bytes) { return format_bytes(static_cast<double>(bytes)); }
 
-// Less at a time, until it fits. `fits` 0: nothing does.
+// Returns the capacity with this kernel; halves the slices until they fit. `fits` is 0 if none
+// does.
 Capacity fitted(const DeviceTraits& device, const ProductSizes& sizes, const Geometry& geometry,
                 Mode mode, const TileKernel& kernel) {
   Capacity capacity;
@@ -113,8 +113,8 @@ Capacity capacity(const DeviceTraits& device, const ProductSizes& sizes, const G
   if (capacity.fits == 0) return capacity;
   capacity.pipeline = capacity.fits;
   if (mode == Mode::end_to_end) {
-    // Sixteen pieces, so that copies overlap compute; but none of fewer tiles of 128 x 128 than
-    // fill a large GPU twice, and not below what a CPU core computes in a millisecond or so.
+    // Sixteen slices let copies overlap compute. A slice has at least as many tiles of 128 x 128 as
+    // fill a large GPU twice, or what a CPU core computes in about a millisecond.
     const double item = static_cast<double>(sizes.rows) * static_cast<double>(sizes.columns) /
                         static_cast<double>(geometry.items());
     const double least_elements = device.cpu ? 64.0 * 256 : 264.0 * 128 * 128;

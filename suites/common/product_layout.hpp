@@ -1,4 +1,4 @@
-// The device memory a product takes in a mode, and how much of it a device can be given at once.
+// The device memory that a product takes in a mode, and the largest slice a device can be given.
 // Pure.
 #pragma once
 
@@ -6,11 +6,11 @@
 
 namespace mgpu::product {
 
-// What a program allocates, each in bytes. Of what a slice brings along itself there are two, one a
-// slot.
+// Sizes of a program's buffers in bytes. Buffers whose content changes with the slice exist twice,
+// one per slot.
 struct Layout {
-  // End to end by rows (cols): A (B) and C come and go with the slices. By tiles both do, where A,
-  // B and C do not fit whole: as waves.
+  // End to end by rows (cols), each slice uploads its part of A (B) and downloads its part of C. By
+  // tiles, if A, B and C do not fit whole, slices are waves, which upload parts of both A and B.
   bool slot_rows = false, slot_columns = false;
   Bytes a = 0, b = 0, c = 0, c_in = 0, paths = 0;
   Bytes packed_a = 0, packed_b = 0;
@@ -27,8 +27,8 @@ struct Layout {
 Layout layout(const ProductSizes& sizes, const Geometry& geometry, const TileKernel& kernel,
               Mode mode, Items fits);
 
-// Capacity as Workload::capacity defines it, with the first of `candidates` whose buffers fit;
-// there is at least one.
+// Returns the capacity as Workload::capacity defines it, with the first of `candidates` whose
+// buffers fit. There must be at least one candidate.
 Capacity capacity(const DeviceTraits& device, const ProductSizes& sizes, const Geometry& geometry,
                   Mode mode, const std::vector<TileKernel>& candidates);
 

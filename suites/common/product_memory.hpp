@@ -1,5 +1,5 @@
-// A, B, C on the right, C, and what may go with it, in host memory: one page-aligned stretch, so
-// that it is pinned in place as a whole.
+// Host memory of a product: A, B, the C that is read, the C that is written, and a second result.
+// It is one page-aligned range, so that it can be pinned in place as a whole.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace mgpu::product {
 
 class ProductMemory {
  public:
-  // Contents undefined. Throws Error(out_of_memory).
+  // Allocates without initializing. Throws Error(out_of_memory).
   explicit ProductMemory(const ProductSizes& sizes)
       : a_size_(sizes.a_bytes()),
         b_at_(in_pages(a_size_)),
@@ -31,19 +31,19 @@ class ProductMemory {
   std::span<const std::byte> b() const { return all().subspan(b_at_, b_size_); }
   std::span<const std::byte> c_in() const {
     return all().subspan(c_in_at_, c_in_size_);
-  }  // empty when none is read
+  }  // empty if no C is read
   std::span<std::byte> c() { return {pages_.data() + c_at_, c_size_}; }
   std::span<const std::byte> c() const { return all().subspan(c_at_, c_size_); }
   std::span<std::byte> paths() {
     return {pages_.data() + c_at_ + c_size_, paths_size_};
-  }  // empty when there are none
+  }  // empty if there is no second result
   std::span<const std::byte> paths() const { return all().subspan(c_at_ + c_size_, paths_size_); }
-  // C and what goes with it.
+  // C and the second result.
   std::span<std::byte> results() { return {pages_.data() + c_at_, c_size_ + paths_size_}; }
   std::span<const std::byte> results() const { return all().subspan(c_at_, c_size_ + paths_size_); }
 
  protected:
-  // For whoever fills the operands.
+  // Returns an operand for writing.
   std::span<std::byte> operand(std::span<const std::byte> of) {
     return {pages_.data() + (of.data() - pages_.data()), of.size()};
   }

@@ -1,4 +1,3 @@
-// Copies and launches of one device.
 #include "suites/common/product_program.hpp"
 
 #include <algorithm>
@@ -12,7 +11,7 @@ Rect whole(const ProductSizes& sizes) { return {0, sizes.rows, 0, sizes.columns}
 
 Grid pack_rows_grid(const TileKernel& kernel, std::uint64_t rows, std::uint64_t inner) {
   if (!kernel.packs_in_blocks) return grid_of(ceil_div(rows, kernel.panel_rows), 1);
-  constexpr std::uint64_t block_k = 32, threads = 256;  // of the kernel
+  constexpr std::uint64_t block_k = 32, threads = 256;  // as in the kernel
   const std::uint64_t block_rows = std::min(64u, kernel.panel_rows);
   return {{ceil_div(inner, block_k) * threads, ceil_div(rows, block_rows), 1}, {threads, 1, 1}};
 }
@@ -30,7 +29,8 @@ ProductProgram::ProductProgram(ProductWorkload& workload, DeviceResources& devic
   const auto allocate = [&](std::unique_ptr<Buffer>(&buffers)[2], unsigned count, Bytes size) {
     for (unsigned i = 0; i < count && size > 0; ++i) buffers[i] = device.allocate(size);
   };
-  // What every device needs whole may be memory that they all put into.
+  // An operand that every device needs whole may be in shared memory, which each device fills a
+  // part of.
   if (Peer* peer = device.peer();
       peer != nullptr && mode_ == Mode::end_to_end && workload_.replicated() != nullptr) {
     place_ = peer->self();
@@ -71,7 +71,7 @@ void ProductProgram::upload_a(std::uint64_t first, std::uint64_t end, std::uint6
                 workload_.memory().a().subspan(first * row, (end - first) * row));
 }
 
-// To column `to` of a buffer that is `width` wide.
+// Uploads columns first .. end of B to column `to` of a buffer that is `width` columns wide.
 void ProductProgram::upload_b(std::uint64_t first, std::uint64_t end, std::uint64_t to,
                               std::uint64_t width, unsigned slot, Stream& stream) {
   const Bytes element = sizes_.element;
@@ -94,8 +94,8 @@ void ProductProgram::load(Stream& stream) {
   upload_c(whole(sizes_), 0, stream);
 }
 
-// What every slice needs. Packing is part of the product, as it is in every library: inside the
-// sample, resident or not.
+// Brings and packs what every slice needs. Packing is part of the product, as in every library, and
+// therefore inside the sample, resident or not.
 void ProductProgram::prepare(Stream& stream) {
   done_.clear();
   sample_ = workload_.sample();
@@ -103,7 +103,7 @@ void ProductProgram::prepare(Stream& stream) {
     stream.upload(*tiles_[0], 0, std::as_bytes(std::span(table_.tiles)));
   tiles_there_ = true;
   const Axis axis = sizes_.axis;
-  if (axis == Axis::tiles) {  // as the slices need it
+  if (axis == Axis::tiles) {  // each slice brings the panels it needs
     row_panels_.assign(sizes_.rows / geometry_.edge() + 1, false);
     column_panels_.assign(sizes_.columns / geometry_.edge() + 1, false);
   } else if (axis == Axis::cols) {
@@ -159,8 +159,8 @@ ProductProgram::Part ProductProgram::bring_slice(const Slice& slice, const Rect&
   } else if (sizes_.axis == Axis::cols) {
     fill_column_panels(rect.column, column_end, sizes_.columns, 0, stream);
   }
-  // Along a Z-curve tiles are near each other as they are numbered; else the kernel goes through a
-  // band of items at a time.
+  // Tiles with adjacent numbers are close to each other along a Z-curve. Otherwise the kernel goes
+  // through a band of items at a time.
   const std::uint32_t begin = table_.first[slice.begin], tiles = table_.first[slice.end] - begin;
   const std::uint32_t items = u32(slice.size()), each = tiles / items;
   const bool alike = sizes_.axis != Axis::tiles && each * items == tiles;
@@ -175,7 +175,7 @@ ProductProgram::Part ProductProgram::bring_slice(const Slice& slice, const Rect&
           layout_.slot_columns ? rect.columns : sizes_.columns};
 }
 
-// The rows and columns that the wave gathers. Its tiles are numbered along a Z-curve too.
+// Uploads the rows and columns that the wave gathers. Its tiles too are numbered along a Z-curve.
 ProductProgram::Part ProductProgram::bring_wave(unsigned slot, Stream& stream) {
   const Wave& wave = waves_[slot];
   for (const Stretch& rows : wave.rows)
@@ -189,13 +189,13 @@ ProductProgram::Part ProductProgram::bring_wave(unsigned slot, Stream& stream) {
           wave.column_count,  0, 0, wave.column_count};
 }
 
-// The rows of A and columns of B that a block of C needs, unless a slice of this sample has brought
-// (resident: packed) them already. They stay where they are, so later slices may rely on them: a
-// launch starts after all uploads enqueued before it.
+// Uploads and packs (resident: packs) the rows of A and columns of B that a block of C needs,
+// unless a slice of this sample has done so already. They stay in their place, and later slices may
+// rely on them, because a launch starts after all uploads enqueued before it.
 void ProductProgram::bring_panels(const Rect& rect, Stream& stream) {
   const std::uint64_t edge = geometry_.edge();
   const bool bring = mode_ == Mode::end_to_end;
-  // Neighbours in one copy: rows of B of 256 floats alone are too short for the link.
+  // Adjacent panels go in one copy: single rows of 256 floats of B are too short for the link.
   const auto missing = [&](std::vector<bool>& there, std::uint64_t first, std::uint64_t end,
                            const auto& take) {
     for (std::uint64_t at = first; at < end;) {
@@ -219,7 +219,7 @@ void ProductProgram::bring_panels(const Rect& rect, Stream& stream) {
           });
 }
 
-// Rows first .. end of the `count` in the buffer.
+// Packs rows first .. end of the `count` rows in the buffer.
 void ProductProgram::fill_row_panels(std::uint64_t first, std::uint64_t end, std::uint64_t count,
                                      unsigned slot, Stream& stream) {
   if (kernel_.panel_rows == 0 || sizes_.summed() == 0 || first >= end) return;
@@ -229,7 +229,7 @@ void ProductProgram::fill_row_panels(std::uint64_t first, std::uint64_t end, std
 
 void ProductProgram::fill_column_panels(std::uint64_t first, std::uint64_t end, std::uint64_t count,
                                         unsigned slot, Stream& stream) {
-  constexpr std::uint64_t at_once = 64;  // k of a work-group of the kernel
+  constexpr std::uint64_t at_once = 64;  // k per work-group of the kernel
   const unsigned panel = kernel_.panel_columns;
   if (panel == 0 || sizes_.summed() == 0 || first >= end) return;
   pack_columns({{ceil_div(end - first, panel), ceil_div(sizes_.inner, at_once), 1}, {1, 1, 1}},

@@ -1,4 +1,4 @@
-// One device's part of a product: what is copied and launched for a slice of items.
+// One device's part of a product: the copies and launches of a slice of items.
 #pragma once
 
 #include "lib/workload/workload.hpp"
@@ -8,10 +8,10 @@
 
 namespace mgpu::product {
 
-// How pack_rows is launched for `rows` rows of A, from a multiple of a panel on.
+// Returns the grid of pack_rows for `rows` rows of A that begin at a multiple of a panel.
 Grid pack_rows_grid(const TileKernel& kernel, std::uint64_t rows, std::uint64_t inner);
 
-// Which of `candidates` can be had with slices of at most `fits` items.
+// Returns those of `candidates` whose buffers fit with slices of at most `fits` items.
 template <class Variant>
 std::vector<Variant> that_fit(std::vector<Variant> candidates, const DeviceTraits& device,
                               const ProductWorkload& workload, Mode mode, Items fits) {
@@ -21,11 +21,11 @@ std::vector<Variant> that_fit(std::vector<Variant> candidates, const DeviceTrait
   return candidates;
 }
 
-// A suite's own part: which kernels there are, and their arguments.
+// Shared part of product programs. A suite adds its kernels and their arguments.
 class ProductProgram : public DeviceProgram {
  public:
-  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory),
-  // Error(device).
+  // `fits`: items per slice at most. `workload` must outlive the program. Throws
+  // Error(out_of_memory), Error(device).
   ProductProgram(ProductWorkload& workload, DeviceResources& device, Mode mode, Items fits,
                  const TileKernel& kernel);
 
@@ -36,24 +36,24 @@ class ProductProgram : public DeviceProgram {
     return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
   }
   void finished(const Slice& slice) override;
-  Completion publish(Stream& stream) override;  // resident: the device's part of C
+  Completion publish(Stream& stream) override;  // resident: brings the device's part of C
 
  protected:
-  // What a launch computes, in the rows and columns of its buffers: all of the problem, the
-  // slice's, or a wave's.
+  // What a launch computes, in rows and columns of its buffers: the whole problem, a slice, or a
+  // wave.
   struct Part {
     Buffer* tiles;
-    std::uint32_t first, items, each;  // of the tiles
+    std::uint32_t first, items, each;  // position and number of its tiles
     std::uint64_t rows, columns, row0, column0, ldc;
     std::size_t count() const { return std::size_t{items} * each; }
   };
-  struct Buffers {  // A and B packed where the kernel wants it; c_in: C itself where none is read
+  struct Buffers {  // A and B are packed if the kernel wants it; c_in is C itself if no C is read
     Buffer *a, *b, *c_in, *c, *paths;
   };
-  // Computes the tiles of `part`, of which there are some.
+  // Computes the tiles of `part`, which is not empty.
   virtual void multiply(const Part& part, const Buffers& buffers, Stream& stream) = 0;
-  // Rows (columns) from `first` on of the `count` in the buffer `from` into their panels of `to`;
-  // `grid` covers them.
+  // Packs rows (columns) of `from`, which has `count` of them, into panels of `to`, beginning with
+  // `first`. `grid` covers them.
   virtual void pack_rows(const Grid& grid, Buffer& from, Buffer& to, std::uint32_t first,
                          std::uint32_t count, Stream& stream) = 0;
   virtual void pack_columns(const Grid& grid, Buffer& from, Buffer& to, std::uint32_t first,
@@ -62,16 +62,16 @@ class ProductProgram : public DeviceProgram {
   const ProductSizes& sizes() const { return sizes_; }
 
  private:
-  // Is the operand that every device needs whole, by this axis, gathered?
+  // Returns whether devices gather the operand that each of them needs whole with this axis.
   bool gathers(Axis axis) const { return shared_ != nullptr && sizes_.axis == axis; }
   Buffer* a(unsigned slot) { return gathers(Axis::cols) ? shared_ : a_[slot].get(); }
   Buffer* b(unsigned slot) { return gathers(Axis::rows) ? shared_ : b_[slot].get(); }
-  // Where a rectangle of C, or of what goes with it in `element` bytes each, lies on the device and
-  // on the host.
+  // Returns where a rectangle lies on the device and on the host: of C, or of the second result
+  // with `element` bytes each.
   Rows rows_of_c(const Rect& rect, unsigned slot, Bytes element) const;
-  std::uint64_t place_of_c(const Rect& rect) const;  // in host memory, in elements
+  std::uint64_t place_of_c(const Rect& rect) const;  // offset in host memory, in elements
   void upload_a(std::uint64_t first, std::uint64_t end, std::uint64_t to, unsigned slot,
-                Stream& stream);  // rows
+                Stream& stream);  // rows first .. end
   void upload_b(std::uint64_t first, std::uint64_t end, std::uint64_t to, std::uint64_t width,
                 unsigned slot, Stream& stream);
   void upload_c(const Rect& rect, unsigned slot, Stream& stream);
@@ -91,18 +91,18 @@ class ProductProgram : public DeviceProgram {
   const Mode mode_;
   const TileKernel kernel_;
   const Layout layout_;
-  const TileTable table_;  // empty for waves, which have their own
+  const TileTable table_;  // empty for waves, which have their own tiles
   std::unique_ptr<Buffer> a_[2], b_[2], c_[2], c_in_[2], paths_[2], packed_a_[2], packed_b_[2],
       tiles_[2];
-  DeviceIndex place_;         // in the group that the device exchanges data in
-  Buffer* shared_ = nullptr;  // of the workload: the operand that is gathered; null: none is
+  DeviceIndex place_;         // its index in the group of devices that exchange data
+  Buffer* shared_ = nullptr;  // the workload's gathered operand; null if none is gathered
   bool tiles_there_ = false;
 
-  std::vector<Slice> done_;   // since prepare, resident
-  std::uint64_t sample_ = 0;  // of the workload, at prepare
-  std::vector<bool> row_panels_,
-      column_panels_;  // tiles: which of A and B are on the device, or packed there, in this sample
-  Wave waves_[2];      // by slot
+  std::vector<Slice> done_;   // resident: slices since prepare
+  std::uint64_t sample_ = 0;  // the workload's sample at prepare
+  // Panels of A and B that are on the device (resident: packed) in this sample; axis tiles only.
+  std::vector<bool> row_panels_, column_panels_;
+  Wave waves_[2];  // by slot
 };
 
 }  // namespace mgpu::product

@@ -25,8 +25,8 @@ Shape shape_of(const ProductSizes& sizes, double ops_each, const char* rate_unit
   shape.bytes_out = out;
   shape.cost.ops = shape.ops / static_cast<double>(geometry.items());
   shape.cost.out_bytes = per_item(out);
-  // By tiles, a device is sent what its tiles touch: for a compact part of n devices about 1 /
-  // sqrt(n) of A and of B; their share alone is counted here.
+  // If C is split by tiles, a device is sent all that its tiles touch: with n devices about 1 /
+  // sqrt(n) of A and B. Only its share of A and B is counted here.
   shape.cost.in_bytes = per_item(sizes.c_in_bytes() + (sizes.axis == Axis::cols ? 0 : a) +
                                  (sizes.axis == Axis::rows ? 0 : b));
   shape.cost.replicated = sizes.axis == Axis::rows ? b : sizes.axis == Axis::cols ? a : 0;

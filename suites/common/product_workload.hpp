@@ -1,5 +1,5 @@
-// What products of matrices have in common as Workloads: what came back of C, what devices gather,
-// what is poisoned. What runs on a device is in product_program.hpp.
+// Shared part of workloads that are products of matrices: arrivals of C, gathered operands, and
+// poisoning of results. The device part is in product_program.hpp.
 #pragma once
 
 #include <optional>
@@ -25,14 +25,15 @@ class ProductWorkload : public Workload, public PeerExchange, public Tunable {
   void exchange_among(std::span<const DeviceIndex> members) override;
   void begin_sample() override { arrivals_.begin_sample(memory().results()); }
   void merge() override {}
-  std::string digest() const override;  // SHA-256 of the bytes of C, and of what goes with it
+  std::string digest() const override;  // SHA-256 of the bytes of C and of the second result
 
-  // For the programs, which may call from several threads at once.
+  // Called by programs, possibly from several threads at once.
   const ProductSizes& sizes() const { return sizes_; }
   const Geometry& geometry() const { return geometry_; }
   virtual ProductMemory& memory() = 0;
   virtual const ProductMemory& memory() const = 0;
-  // By rows B, by columns A, where devices gather it; null: each brings all of it itself.
+  // Returns the operand that devices gather: B by rows, A by columns. Null if each device uploads
+  // all of it itself.
   ReplicatedInput* replicated() { return replicated_ ? &*replicated_ : nullptr; }
   std::uint64_t sample() const { return arrivals_.sample(); }
   void arrived(std::span<const Slice> slices) {
@@ -42,7 +43,7 @@ class ProductWorkload : public Workload, public PeerExchange, public Tunable {
  protected:
   ProductWorkload(const ProductSizes& sizes, Shape shape, unsigned host_threads);
   void set_caveats(std::vector<std::string> caveats) { shape_.caveats = std::move(caveats); }
-  // Before C is verified: a verdict already where some of it did not arrive.
+  // Returns a failed verdict if some of C did not arrive. Called before C is verified.
   std::optional<Verdict> look_at_what_arrived() { return arrivals_.look("parts of C"); }
 
  private:

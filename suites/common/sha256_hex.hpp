@@ -1,4 +1,4 @@
-// The digest of a large result.
+// SHA-256 digest of a large result.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace mgpu {
 
-// SHA-256 by OpenSSL, in lower-case hex.
+// Returns the SHA-256 of `bytes` by OpenSSL, in lower-case hex.
 std::string sha256_hex(std::span<const std::byte> bytes);
 
 }  // namespace mgpu

@@ -1,4 +1,3 @@
-// The numbering of items.
 #include "suites/common/tiles.hpp"
 
 #include <algorithm>
@@ -10,14 +9,14 @@ Geometry Geometry::of(std::uint64_t rows, std::uint64_t columns, Axis axis) {
   made.rows_ = rows;
   made.columns_ = columns;
   made.axis_ = axis;
-  // Items as fine as a kernel's tile that still fills a large GPU: 128 x 128 from 256 of them on,
-  // below that smaller ones.
+  // Items are the kernel's tile of 128 x 128 from 256 such tiles upwards, and smaller below that,
+  // so that they still fill a large GPU.
   const double elements = static_cast<double>(rows) * static_cast<double>(columns);
   made.edge_ = elements >= 2048.0 * 2048 ? 128 : elements >= 512.0 * 512 ? 64 : 32;
   constexpr Items most_items = Items{1} << 16;
   const auto tiles = [](std::uint64_t n, std::uint64_t edge) { return ceil_div(n, edge); };
   if (axis == Axis::tiles) {
-    // From 8192 x 8192 on 256, which a range of items cuts into fewer pieces.
+    // Edge 256 from 8192 x 8192 upwards: a range of items is then covered by fewer rectangles.
     if (elements >= 8192.0 * 8192) made.edge_ = 256;
     while (tiles(rows, made.edge_) * tiles(columns, made.edge_) > most_items) made.edge_ *= 2;
     made.grid_rows_ = tiles(rows, made.edge_);
@@ -60,8 +59,8 @@ std::vector<Rect> Geometry::cover(Items begin, Items end) const {
   return out;
 }
 
-// The block of size x size tiles at (row, column), whose tiles inside the grid are numbered from
-// `rank` on.
+// Appends the rectangles of items begin .. end in the block of `size` x `size` tiles at (row,
+// column). Its tiles inside the grid are numbered from `rank`, which advances by their number.
 void Geometry::cover_block(std::uint64_t row, std::uint64_t column, std::uint64_t size, Items& rank,
                            Items begin, Items end, std::vector<Rect>& out) const {
   if (row >= grid_rows_ || column >= grid_columns_ || rank >= end) return;

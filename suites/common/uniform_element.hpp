@@ -9,7 +9,7 @@
 
 namespace mgpu {
 
-// Uniform in (-1, 1), every value exact; or an integer from -4 to 4.
+// Returns a number uniform in [-1, 1), every value exact, or an integer from -4 to 4.
 template <class Real>
 constexpr Real uniform_element(std::uint64_t bits, bool integer) {
   if (integer) return static_cast<Real>(static_cast<std::int64_t>(bits % 9) - 4);

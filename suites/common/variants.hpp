@@ -1,4 +1,5 @@
-// Kernel variants by their names, which are a member, a member function or worked out of them.
+// Lookup of kernel variants by name. A name is a member, a member function or a function of the
+// variant.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,7 @@ std::vector<std::string> names_of(const std::vector<Variant>& all, Name name) {
   return names;
 }
 
-// Returns the variant of that name, else the first; there is at least one.
+// Returns the variant of that name, or the first if there is none. `all` must not be empty.
 template <class Variant, class Name>
 const Variant& named_or_first(const std::vector<Variant>& all, Name name,
                               const std::string& wanted) {

@@ -1,4 +1,3 @@
-// Gathering of rows and columns.
 #include "suites/common/wave.hpp"
 
 #include <algorithm>
@@ -6,8 +5,8 @@
 namespace mgpu::product {
 namespace {
 
-// The stretches of 0 .. end that items of `edge` cover, where needed[i] says whether item i does;
-// their length in all.
+// Appends the stretches of 0 .. end that are covered by items i with needed[i]; an item is `edge`
+// long. Returns their total length.
 std::uint64_t gather(const std::vector<bool>& needed, std::uint64_t edge, std::uint64_t end,
                      std::vector<Stretch>& out) {
   std::uint64_t to = 0;
@@ -62,12 +61,12 @@ Wave wave_of(const Geometry& geometry, Items begin, Items end, std::uint64_t til
   return wave;
 }
 
-// A window of so many items moves along their order.
+// Slides a window of `items` items along their order.
 WaveSize largest_wave(const Geometry& geometry, Items items) {
   const std::uint64_t edge = geometry.edge();
   std::vector<Items> in_row(geometry.grid_rows(), 0), in_column(geometry.grid_columns(), 0);
   WaveSize now, largest;
-  std::vector<Rect> window(items);  // a ring
+  std::vector<Rect> window(items);  // ring buffer
   for (Items item = 0; item < geometry.items(); ++item) {
     Rect& slot = window[item % items];
     if (item >= items) {

@@ -1,6 +1,6 @@
-// Products by tiles that are larger than a device: what one slice needs of A, B and C, gathered.
-// The rows of A and the columns of B that its items touch lie side by side on the device, so that
-// to the kernels it is a smaller product. Pure.
+// Products by tiles that are larger than a device's memory: a wave gathers what one slice needs of
+// A, B and C. The rows of A and columns of B that its items touch are contiguous on the device, so
+// that the kernels see a smaller product. Pure.
 #pragma once
 
 #include <vector>
@@ -9,21 +9,21 @@
 
 namespace mgpu::product {
 
-struct Stretch {  // `count` rows (columns) of the problem, from `from` on, are the wave's from `to`
-                  // on
+// Adjacent rows (columns): `count` of the problem from `from` on; in the wave they begin at `to`.
+struct Stretch {
   std::uint64_t from = 0, count = 0, to = 0;
 };
 
 struct Wave {
-  std::vector<Stretch> rows, columns;  // ascending; neighbours are one
+  std::vector<Stretch> rows, columns;  // ascending; adjacent ones are joined
   std::uint64_t row_count = 0, column_count = 0;
-  std::vector<std::uint32_t>
-      tiles;  // as in a TileTable, but of the wave: tile row << 16 | tile column
-  // Where rows `first` and columns `first` of the problem, which it has, lie in the wave.
+  // Entries as in a TileTable (tile row << 16 | tile column), but of tiles of the wave.
+  std::vector<std::uint32_t> tiles;
+  // Return where a row (column) of the problem, which must be in the wave, lies in the wave.
   std::uint64_t place_of_row(std::uint64_t row) const;
   std::uint64_t place_of_column(std::uint64_t column) const;
 };
-// tile_rows and tile_columns divide the item's edge.
+// Gathers a wave. tile_rows and tile_columns must divide the items' edge.
 Wave wave_of(const Geometry& geometry, Items begin, Items end, std::uint64_t tile_rows,
              std::uint64_t tile_columns);
 

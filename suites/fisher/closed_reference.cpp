@@ -1,4 +1,3 @@
-// Closed forms in 80-bit floats.
 #include "suites/fisher/closed_reference.hpp"
 
 #include <algorithm>
@@ -15,8 +14,9 @@ namespace {
 using boost::math::trigamma;
 using real = long double;
 
-// -psi2(x) for x >= 40, the derivative of trigamma's asymptotic series (Abramowitz, Stegun:
-// Handbook of Mathematical Functions, 6.4.13), whose first term left out is 3e-24 of it.
+// Returns -psi2(x) for x >= 40 by the derivative of trigamma's asymptotic series (Abramowitz,
+// Stegun: Handbook of Mathematical Functions, 6.4.13). The first term that is left out is 3e-24 of
+// the value.
 real minus_psi2(real x) {
   constexpr int terms = 7;
   static const std::array<real, terms> coefficients = [] {
@@ -31,7 +31,7 @@ real minus_psi2(real x) {
   return square * (1 + z + series * square);
 }
 
-// (1, 1), (1, 2), (2, 2) of the families of one and two parameters.
+// Returns elements (1, 1), (1, 2), (2, 2) for the families of one and two parameters.
 std::vector<real> small_matrix(Family family, real a, real b) {
   switch (family) {
     case Family::normal:
@@ -60,14 +60,14 @@ std::vector<real> small_matrix(Family family, real a, real b) {
   }
 }
 
-// All but parameter i.
+// Returns the sum of all elements except element i.
 real sum_of_others(const std::vector<real>& v, std::size_t i) {
   real sum = 0;
   for (std::size_t k = 0; k < v.size(); ++k) sum += k == i ? 0 : v[k];
   return sum;
 }
 
-struct Maker {  // of the matrices of as many parameters as there are
+struct Maker {  // builds matrices of families with any number of parameters
   ReferenceMatrix made;
   real unit = 0;
 
@@ -95,7 +95,7 @@ struct Maker {  // of the matrices of as many parameters as there are
     }
     const real all = sum_of_others(parts, parts.size());
     const real others = sum_of_others(parts, static_cast<std::size_t>(largest - logits.begin()));
-    real mean = 0;  // of `below`, of all but the largest
+    real mean = 0;  // weighted mean of `below` over all but the largest
     for (std::size_t i = 0; i < parts.size(); ++i)
       mean += others > 0 ? parts[i] / others * below[i] : 0;
     for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -120,8 +120,8 @@ struct Maker {  // of the matrices of as many parameters as there are
 
 }  // namespace
 
-// 1 - sum p, where the sum's roundings are added up too (Neumaier: Rundungsfehleranalyse einiger
-// Verfahren zur Summation endlicher Summen, 1974).
+// Returns 1 - sum p, with the roundings of the sum added up as well (Neumaier:
+// Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen, 1974).
 long double what_is_left(const std::vector<long double>& p) {
   real sum = 1, lost = 0;
   for (const real x : p) {
@@ -132,10 +132,9 @@ long double what_is_left(const std::vector<long double>& p) {
   return sum + lost;
 }
 
-// Where d is not a small part of x the difference itself is good to 1e-18; else the first terms of
-// the sum over (x + k)^-2 - (x + d
-// + k)^-2, and of what is left the integral of -psi2, whose integrand is so smooth that Gauss's
-// rule of 7 points is off by 1e-21.
+// If d is not a small part of x, the difference itself is accurate to 1e-18. Otherwise this adds
+// the first terms of the sum over (x + k)^-2 - (x + d + k)^-2, and for the rest the integral of
+// -psi2. Its integrand is so smooth that Gauss's rule of 7 points is off by 1e-21.
 long double trigamma_difference(long double x, long double d) {
   if (d >= x / 8) return trigamma(x) - trigamma(x + d);
   real sum = 0;
@@ -147,9 +146,9 @@ long double trigamma_difference(long double x, long double d) {
                        [&](real s) { return minus_psi2(x + d * s); }, real{0}, real{1});
 }
 
-// Large x: psi1(x) is the integral of t^(x - 1) (-ln t) / (1 - t) over 0 .. 1, and -ln t the sum of
-// (1 - t)^k / k, so that psi1(x) is the sum of (k - 1)! / (k x (x + 1) .. (x + k - 1)). The first
-// of these terms, all positive, is 1 / x.
+// For large x: psi1(x) is the integral of t^(x - 1) (-ln t) / (1 - t) over 0 .. 1, and -ln t is the
+// sum of (1 - t)^k / k, so psi1(x) is the sum of (k - 1)! / (k x (x + 1) .. (x + k - 1)). All terms
+// are positive, and the first is 1 / x.
 long double trigamma_less_reciprocal(long double x) {
   if (x < 16) return trigamma(x) - 1 / x;
   real term = 1 / x, sum = 0;

@@ -58,7 +58,7 @@ class Scaling {
     });
   }
 
-  // The largest and the smallest finite magnitude of each column but for 0.
+  // Finds the largest and the smallest finite nonzero magnitude of each column.
   void look() {
     std::mutex mutex;
     for_chunks([&](std::uint64_t begin, std::uint64_t end) {
@@ -88,7 +88,7 @@ class Scaling {
                                  number_text(smallest_[k]) + " to " + number_text(largest_[k]);
       if (std::ldexp(smallest_[k], -exponents[k]) < std::numeric_limits<Real>::min())
         return column + ": sums of their products do not fit " + precision + or_wide;
-      // The mean of squares of what is brought near 1, times 2^(2 exponent).
+      // The element of F is the mean square of the scaled column times 2^(2 exponent).
       if (2 * exponents[k] + 2 >= std::numeric_limits<double>::max_exponent &&
           !std::isfinite(
               static_cast<double>(std::ldexp(mean_square(k, exponents[k]), 2 * exponents[k]))))

@@ -1,8 +1,8 @@
-// Counts of operations. Each fp32 or fp64 instruction counts as two, as it takes the slot of a
-// multiply-add. Counted in the kernels' text, with a division (correctly rounded) as 9 instructions
-// and a square root as 8. None of these functions uses a device's special ones but for the first
-// guess of a division or root: even matrices of beta, three divisions each, ask for a twelfth of
-// what an H200's special unit (16 a clock and multiprocessor) does while their bytes move.
+// Counts of operations, counted in the kernels' text. Each fp32 or fp64 instruction counts as two,
+// because it takes the slot of a multiply-add; a correctly rounded division counts as 9
+// instructions and a square root as 8. A device's special functions are used only for the first
+// guess of a division or root: even matrices of beta, with three divisions each, need a twelfth of
+// what an H200's special unit (16 per clock and multiprocessor) does while their bytes are moved.
 #include "suites/fisher/demand.hpp"
 
 namespace mgpu::fisher {
@@ -10,10 +10,10 @@ namespace {
 
 constexpr double division = 9;
 
-// Instructions of fisher_math.cl's trigamma: of each step of the recurrence 4, the series, and one
-// division.
+// Returns the instructions of fisher_math.cl's trigamma: 4 per step of the recurrence, the series,
+// and one division.
 double trigamma(bool wide) { return wide ? 7 * 4 + 22 + division : 3 * 4 + 14 + division; }
-// The differences of two of them: of each step 12, of each term of the series 3, and two divisions.
+// Returns those of a difference of two: 12 per step, 3 per term of the series, and two divisions.
 double trigammas(bool wide) {
   return (wide ? 7 * 12 + 10 * 3 : 3 * 12 + 4 * 3) + 30 + 2 * division;
 }
@@ -31,7 +31,7 @@ double closed_instructions(const Problem& problem) {
       return trigamma(problem.wide) + trigammas(problem.wide) + 8;
     case Family::dirichlet:
       return (width + 1) * trigamma(problem.wide) + 2 * width;
-    case Family::categorical:  // largest, exponential, sum and quotient; then a product an element
+    case Family::categorical:  // largest, exponential, sum and quotient; one product per element
       return width * (exponential(problem.wide) + 3) + division + elements;
     case Family::categorical_free:
       return width * (division + 6) + division;
@@ -40,8 +40,8 @@ double closed_instructions(const Problem& problem) {
   }
 }
 
-// Philox of seven rounds: 14 wide products, each of which takes two slots of the pipe that
-// multiplies; exclusive ors run beside them.
+// Instructions of a call of Philox with seven rounds: 14 wide products, each of which takes two
+// slots of the pipe that multiplies. Exclusive ors run in parallel.
 constexpr double call_of_philox = 14 * 2;
 
 Demand of_models(const Problem& problem) {
@@ -49,15 +49,17 @@ Demand of_models(const Problem& problem) {
              scores = static_cast<double>(problem.scores), dim = static_cast<double>(problem.dim),
              elements = static_cast<double>(problem.triangle()),
              calls = static_cast<double>((problem.dim + 7) / 8);
-  double fp = 0, philox = 0;  // of a point
+  double fp = 0, philox = 0;  // instructions, and calls of Philox, per point
   if (problem.model == Model::softmax) {
     fp = dim * (exponential(false) + 3 + division) + 4 * elements + 2 * scores;
     philox = scores / 4;
-  } else if (problem.model == Model::logistic) {  // a component: itself, its part of the logit, the
-                                                  // factor; a score: the chance
+  } else if (problem.model == Model::logistic) {
+    // Counts per component its number, its part of the logit and the factor; per score the
+    // probability.
     fp = scores * (elements + 3 * dim + exponential(false) + 2 * division);
     philox = scores * (calls + 1);
-  } else {  // two coordinates: a logarithm of 16, a root, sine and cosine of 12, and six more
+  } else {
+    // Counts for two coordinates a logarithm of 16, a root, sine and cosine of 12, and six more.
     fp = scores * (elements + dim / 4 * (16 + 8 + 12 + 6));
     philox = scores * calls;
   }
@@ -69,8 +71,8 @@ Demand of_models(const Problem& problem) {
 
 }  // namespace
 
-// Models: instructions of their kernels. Closed forms: numbers read and written, which is what
-// limits most of them.
+// For models, counts the instructions of their kernels; for closed forms, the numbers read and
+// written, which are the bottleneck of most of them.
 double work_of_point(const Problem& problem) {
   if (problem.regime == Regime::closed)
     return static_cast<double>(problem.width + problem.triangle());
@@ -80,9 +82,9 @@ double work_of_point(const Problem& problem) {
   return demand.fp32 + demand.int32;
 }
 
-// Empirical: a chain of multiply-adds for each element of the half that is kept. The matrix of
-// softmax regression is made of those of its classes' pairs, each of the design's dimension: score
-// vectors of all classes, as the kernels have them, are more work than that.
+// Empirical matrices take one multiply-add per point and element of the upper half. The matrix of
+// softmax regression consists of one matrix for each pair of classes, of the design's dimension.
+// The kernels take more work than that, because they use score vectors of all classes.
 Demand demand_of(const Problem& problem, const DeviceTraits& device) {
   Demand demand;
   const auto points = static_cast<double>(problem.points);

@@ -1,5 +1,5 @@
-// The distributions whose Fisher matrix is known in closed form: names, parameters and where they
-// lie. The formulas are in kernels/fisher_closed.cl and, independently, in points_reference.cpp.
+// The distributions whose Fisher matrix is known in closed form: names, parameters and domains. The
+// formulas are in kernels/fisher_closed.cl and, independently, in closed_reference.cpp.
 #pragma once
 
 #include <array>
@@ -17,12 +17,12 @@ enum class Family {
   beta,              // (a, b)
   dirichlet,         // alpha
   categorical,       // logits
-  categorical_free,  // p_1 .. p_{K-1}; p_K is what is left
+  categorical_free,  // p_1 .. p_{K-1}; p_K is 1 minus their sum
   poisson,           // lambda
   geometric,         // p
   exponential,       // rate
   laplace,           // (m, b)
-  binomial           // p, of 10 trials
+  binomial           // p, with 10 trials
 };
 constexpr std::array<std::string_view, 13> family_names{
     "normal",      "normal-variance",  "gamma",   "gamma-mean", "beta",        "dirichlet",
@@ -32,11 +32,13 @@ constexpr unsigned binomial_trials = 10;
 
 Family family_of(std::string_view name);
 
-// Parameters of a point, which is the dimension of its matrix too; nothing where --dim says it.
+// Returns the number of parameters of a point, which is also the dimension of its matrix; nothing
+// if --dim sets it.
 std::optional<unsigned> parameters(Family family);
 
-// What a parameter may be; for messages too.
-enum class Domain { real, positive, unit, simplex };  // simplex: each in (0, 1), and their sum
+// Domain of a parameter, which messages name too. simplex: each parameter, and their sum, is in
+// (0, 1).
+enum class Domain { real, positive, unit, simplex };
 Domain domain(Family family, unsigned parameter);
 std::string_view to_string(Domain domain);
 

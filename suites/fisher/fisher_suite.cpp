@@ -1,4 +1,4 @@
-// The fisher suite as the tool knows it: name, options, sizes.
+// Describes the fisher suite for the tool: name, options, sizes.
 #include "lib/base/error.hpp"
 #include "lib/workload/npy.hpp"
 #include "suites/fisher/gram_workload.hpp"
@@ -14,8 +14,8 @@ namespace {
 using namespace fisher;
 
 Bytes host_bytes(const SuiteParams& params) {
-  if (params.size > most_points)
-    return ~Bytes{0};  // fits nowhere: the check for memory then names the largest that does
+  // Such a problem fits nowhere; the check of memory then names the largest size that does.
+  if (params.size > most_points) return ~Bytes{0};
   const Problem problem = problem_of(params);
   return problem.regime == Regime::empirical ? GramWorkload::host_bytes(problem)
                                              : PointsWorkload::host_bytes(problem);
@@ -64,9 +64,9 @@ SuiteInfo fisher_suite() {
   info.default_size = std::uint64_t{1} << 16;
   info.quick_size = std::uint64_t{1} << 13;
   info.full_size = std::uint64_t{1} << 18;
-  // 2^18 points of a closed form of 2 are 5 MB, and 2^27 took 1.4 times as long a point. Of 256
-  // scores they are 256 MiB, 192 work-groups for the 132 multiprocessors of an H200: 7 % more time
-  // a tile than 2^22.
+  // At 2^18 points, a closed form of dimension 2 takes only 5 MB; at 2^27 points each point took
+  // 1.4 times as long. Score vectors of 256 numbers take 256 MiB, which makes 192 work-groups for
+  // the 132 multiprocessors of an H200 and takes 7 % more time per tile than at 2^22 points.
   info.full_bytes = Bytes{1} << 30;
   info.options = {
       {"regime",

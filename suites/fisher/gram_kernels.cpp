@@ -1,4 +1,3 @@
-// Tiles per device, and the trial of vendor kernels.
 #include "suites/fisher/gram_kernels.hpp"
 
 #include <algorithm>
@@ -11,15 +10,15 @@
 namespace mgpu::fisher {
 namespace {
 
-struct Tile {  // of kernels/fisher_gram.cl
+struct Tile {  // tile of kernels/fisher_gram.cl
   unsigned edge, mine_rows, mine_columns, warps_m, warps_n, stages;
   unsigned threads() const { return warps_m * warps_n * 32; }
 };
 constexpr unsigned rows_a_stage = 8;
 
-// Matrices of fewer than 128 columns take the smallest tile that holds them. 8 x 8 sums a work-item
-// are best on an H200: in fp32, of 2^18 x 1024, 41.5 TFLOP/s, where the 16 x 8 that suit products
-// reach 39.7. results/fisher.md has what else was tried.
+// Returns the tile for a problem. Matrices of fewer than 128 columns take the smallest tile that
+// holds them. 8 x 8 sums per work-item are best on an H200: for fp32 and 2^18 x 1024 they reach
+// 41.5 TFLOP/s, and the 16 x 8 sums that suit products reach 39.7 (results/fisher.md).
 Tile tile_for(const Problem& problem, bool async) {
   if (problem.wide) {
     return problem.dim > 64   ? Tile{128, 8, 8, 2, 4, async ? 3u : 2u}
@@ -50,15 +49,15 @@ GramVariant cpu_variant(const DeviceTraits& device, const Problem& problem) {
   GramVariant made;
   made.file = "fisher_gram_cpu.cl";
   made.tile = 64;
-  // 16 sums, 2 of the columns and 1 of the rows: of 32 registers, or half of that of 16.
+  // Of 32 vector registers, 16 are sums, 2 hold columns and 1 holds rows; of 16, 8 are sums.
   made.options = define("REAL64", problem.wide) + define("W", lanes) +
                  define("MR", device.float_width >= 16 ? 8 : 4) + define("B", made.tile) +
                  define("BK", 64);
   return made;
 }
 
-// Two blocks, the second ragged, of a matrix ragged on both sides and larger than one tile, against
-// the chain of fma on the host.
+// Returns whether a kernel computes the bits of the chain of fma on the host. The matrix is ragged
+// on both sides and larger than one tile; of its two blocks the second is ragged.
 template <class Real>
 bool shows_the_right_bits(DeviceResources& device, const GramVariant& variant, Kernel& kernel) {
   const std::uint32_t columns = variant.tile + 5, stride = (columns + 3) / 4 * 4, block_rows = 24,
@@ -67,9 +66,8 @@ bool shows_the_right_bits(DeviceResources& device, const GramVariant& variant, K
   std::vector<Real> s(rows * stride), out(2 * tiles * tile_size, Real{-1});
   std::uint32_t state = 12345;
   for (Real& x : s) {
-    state =
-        state * 1664525u +
-        1013904223u;  // Numerical Recipes' quick generator: any mixed signs and exponents will do
+    // Numerical Recipes' quick generator; any mixed signs and exponents will do.
+    state = state * 1664525u + 1013904223u;
     x = static_cast<Real>(static_cast<std::int32_t>(state)) *
         static_cast<Real>(std::ldexp(1.0, -20 - static_cast<int>(state >> 20 & 31)));
   }
@@ -131,7 +129,7 @@ std::unique_ptr<Kernel> exact_kernel(DeviceResources& device, const char* file, 
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;
     return device.kernel(file, entry,
-                         options);  // the option is refused where the device has no such division
+                         options);  // a device without such a division rejects the option
   }
 }
 

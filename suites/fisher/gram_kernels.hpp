@@ -12,31 +12,32 @@ namespace mgpu::fisher {
 
 struct GramVariant {
   std::string file, options;
-  unsigned tile = 0;     // edge
-  unsigned threads = 1;  // a work-group's
-  bool to_be_tried =
-      false;  // must show first that it builds, and that its bits are those of the chain of fma
+  unsigned tile = 0;     // edge of a tile
+  unsigned threads = 1;  // per work-group
+  // Must first be shown to build and to give the bits of the chain of fma.
+  bool to_be_tried = false;
 };
 
-// Those that may be asked of a device, best first; the last is plain OpenCL C.
+// Returns the variants that a device may use, best first; the last is plain OpenCL C.
 std::vector<GramVariant> gram_variants(const DeviceTraits& device, const Problem& problem);
 
 struct GramKernels {
   GramVariant variant;
   std::unique_ptr<Kernel> gram, combine_blocks, combine_nodes, divide;
-  unsigned combine_lanes = 1;  // elements that a work-item of combine_blocks takes
-  std::unique_ptr<Kernel> probabilities, make_scores;  // of design matrices
+  unsigned combine_lanes = 1;                          // elements per work-item of combine_blocks
+  std::unique_ptr<Kernel> probabilities, make_scores;  // only for design matrices
 };
 
-// The first of the variants that works on this device. Throws Error(device) when none does.
+// Makes the first of the variants that works on this device. Throws Error(unsupported) if none
+// does, Error(device).
 GramKernels make_gram_kernels(DeviceResources& device, const Problem& problem);
 
-// Elements from one row of score vectors to the next on a device: whole vectors of 16 bytes, which
-// is what kernels copy at once.
+// Returns the elements from one row of score vectors to the next on a device: whole vectors of 16
+// bytes, which kernels copy at once.
 std::uint64_t stride_of(const Problem& problem, std::uint64_t columns);
 
-// A kernel whose functions give the same bits everywhere: with correctly rounded division where the
-// device can be asked for it.
+// Returns a kernel whose functions give the same bits on all devices: its division is correctly
+// rounded if the device has such an option.
 std::unique_ptr<Kernel> exact_kernel(DeviceResources& device, const char* file, const char* entry,
                                      const std::string& options);
 

@@ -1,4 +1,3 @@
-// Sizes of buffers and of pieces, and the order of combinations.
 #include "suites/fisher/gram_layout.hpp"
 
 #include <algorithm>
@@ -9,7 +8,8 @@
 namespace mgpu::fisher {
 namespace {
 
-constexpr std::uint64_t most_groups = 32768;  // work-groups along the second dimension of a launch
+// Most work-groups along the second dimension of a launch.
+constexpr std::uint64_t most_groups = 32768;
 
 Bytes input_bytes(const Problem& problem, std::uint64_t rows) {
   return std::max(least_buffer, rows * stride_of(problem, problem.width) * problem.element());
@@ -45,13 +45,13 @@ GramLayout gram_layout(const DeviceTraits& device, const Problem& problem, const
                            ? 0
                            : blocks.block_rows * problem.scores * stride_of(problem, problem.dim) *
                                  problem.element();
-  // As many blocks at once as make the ends of launches, where work-groups are idle, not count: 32
-  // waves of a large GPU. Whole items.
+  // A launch computes whole items, in about 32 waves of blocks on a large GPU, so that idle
+  // work-groups at its end do not matter.
   const Bytes room = std::clamp<Bytes>(device.global_memory / 32, Bytes{64} << 20, Bytes{4} << 30);
   const std::uint64_t blocks_at_once =
       std::clamp<std::uint64_t>(room / (block + scores), 1, most_groups);
   plan.piece = std::max<Items>(1, blocks_at_once >> blocks.height);
-  // Aligned pieces fall into the fewest nodes.
+  // Aligned pieces whose length is a power of two consist of the fewest nodes.
   while ((plan.piece & (plan.piece - 1)) != 0) plan.piece &= plan.piece - 1;
   const std::uint64_t piece_blocks =
       std::min(std::min(plan.piece, std::max<Items>(fits, 1)) * item_blocks,
@@ -94,8 +94,8 @@ Capacity gram_capacity(const DeviceTraits& device, const Problem& problem, const
   capacity.resident = plan.total();
   capacity.pipeline = capacity.fits;
   if (slots) {
-    // Sixteen pieces, so that copies overlap compute, but none below 8 MiB (1 MiB for CPUs), where
-    // launches count.
+    // Sixteen slices let copies overlap compute. A slice has at least 8 MiB (1 MiB for CPUs); below
+    // that the cost of launches matters.
     const Bytes item = std::max<Bytes>(
         1, input_bytes(problem, std::uint64_t{1} << blocks.height) * blocks.block_rows);
     const Items enough = std::max<Items>(1, (Bytes{device.cpu ? 1u : 8u} << 20) / item);
@@ -111,8 +111,8 @@ std::vector<block_tree::TreeNode> NodeForest::nodes() const {
   return all;
 }
 
-// Up to four levels at a time where all below are of the same kind; else its two halves by
-// themselves first.
+// Combines up to four levels in one launch. The children are at the level of the highest node that
+// is there, but at most four levels below; children that are missing are built first.
 void NodeForest::build(const block_tree::TreeNode& wanted, std::vector<Combination>& out) {
   const auto found = nodes_.find(wanted.begin());
   if (found != nodes_.end() && found->second.level >= wanted.level) return;
@@ -139,7 +139,7 @@ std::vector<Combination> NodeForest::combine() {
     for (const block_tree::TreeNode& node : block_tree::cover(range.begin, range.end, items_))
       build(node, steps);
   }
-  // Those of one level know nothing of each other: alike ones at equal distances become one launch.
+  // Combinations of one level are independent. Equal ones at equal distances become one launch.
   std::stable_sort(steps.begin(), steps.end(),
                    [](const Combination& a, const Combination& b) { return a.level < b.level; });
   std::vector<Combination> joined;

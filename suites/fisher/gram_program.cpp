@@ -1,4 +1,4 @@
-// Copies and launches of one device; the kernels are kernels/fisher_gram*.cl, fisher_combine.cl and
+// Copies and launches of one device, with kernels/fisher_gram*.cl, fisher_combine.cl and
 // fisher_scores.cl.
 #include "suites/fisher/gram_program.hpp"
 
@@ -29,7 +29,7 @@ GramProgram::GramProgram(GramWorkload& workload, DeviceResources& device, Mode m
   }
 }
 
-// Rows [first, end) of the input to the start of a slot's buffer, each at a multiple of 16 bytes.
+// Uploads rows [first, end) of the input to a slot's buffer, each to a multiple of 16 bytes.
 void GramProgram::upload_rows(std::uint64_t first, std::uint64_t end, unsigned slot,
                               Stream& stream) {
   const Bytes row = problem_.width * problem_.element(),
@@ -61,7 +61,7 @@ void GramProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   const std::uint64_t begin = blocks_.first_row(slice.begin);
   if (mode_ == Mode::end_to_end) upload_rows(begin, blocks_.first_row(slice.end), buffer, stream);
   if (blocks_.blocks == 0) return;
-  // Pieces begin at multiples of their length, so that each is one node where it can be.
+  // Pieces begin at multiples of their length, so that a piece is one node if possible.
   for (Items item = slice.begin; item < slice.end;) {
     const Items end = std::min(slice.end, (item / layout_.piece + 1) * layout_.piece);
     compute_piece(item, end, mode_ == Mode::end_to_end ? begin : 0, buffer, stream);
@@ -98,7 +98,7 @@ void GramProgram::make_scores(std::uint64_t first, std::uint64_t rows, unsigned 
   const std::uint64_t vectors = rows * problem_.scores;
   stream.launch(*kernels_.probabilities, grid_of(rows, local_),
                 {input_[slot].get(), stride, first, rows, params_.get(), probabilities_.get()});
-  constexpr std::uint64_t most = 32768;  // work-groups along the second dimension
+  constexpr std::uint64_t most = 32768;  // most work-groups along the second dimension
   for (std::uint64_t at = 0; at < vectors; at += most) {
     const std::uint64_t count = std::min(vectors - at, most);
     stream.launch(*kernels_.make_scores,
@@ -113,11 +113,11 @@ void GramProgram::combine_piece(Items first, Items end, Stream& stream) {
     combine_node(node, blocks_.first_block(node.begin()) - blocks_.first_block(first), stream);
 }
 
-// A node of a piece from its blocks, the first of which is number `first_block` of the partials;
-// where it has more than 16, the nodes of 16 under it.
+// Adds up a node of a piece from its blocks, the first of which is number `first_block` of the
+// partials. A node of more than 16 blocks becomes several nodes of 16.
 void GramProgram::combine_node(const block_tree::TreeNode& node, std::uint64_t first_block,
                                Stream& stream) {
-  constexpr unsigned most = Blocks::most_height;  // levels a launch adds up
+  constexpr unsigned most = Blocks::most_height;  // most levels that a launch adds up
   const std::uint64_t begin = blocks_.first_block(node.begin()),
                       blocks = blocks_.first_block(node.end(blocks_.items)) - begin;
   const unsigned levels = std::min(node.level + blocks_.height, most),
@@ -133,7 +133,7 @@ void GramProgram::combine_node(const block_tree::TreeNode& node, std::uint64_t f
     forest_.add({item_level, (node.begin() >> item_level) + g});
 }
 
-// Adds up what can be of the nodes, elements [begin, end).
+// Adds up elements [begin, end) of the nodes as far as possible.
 void GramProgram::combine_nodes(NodeForest& forest, const Part& elements, Stream& stream) {
   for (const Combination& step : forest.combine()) {
     stream.launch(*kernels_.combine_nodes,
@@ -172,8 +172,8 @@ void GramProgram::bring_nodes(Stream& stream) {
   forest_.clear();
 }
 
-// Each device adds up a part of the elements of all nodes, which the others put into its memory,
-// and brings that.
+// If `together`, adds up this device's part of the elements of all nodes, which the other devices
+// put into its memory, and brings that part.
 Completion GramProgram::bring(bool together, Stream& stream) {
   if (!combines_with_others()) return {};
   if (!together) {

@@ -1,5 +1,5 @@
-// One device's part of an empirical Fisher matrix: blocks of rows into partial matrices, those
-// along the tree into as few as it can.
+// One device's part of an empirical Fisher matrix: blocks of rows become partial matrices, which
+// are added up along the tree into as few as possible.
 #pragma once
 
 #include "suites/fisher/gram_kernels.hpp"
@@ -10,8 +10,8 @@ namespace mgpu::fisher {
 
 class GramProgram : public DeviceProgram, public CombiningProgram {
  public:
-  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory),
-  // Error(device).
+  // `fits`: items per slice at most. `workload` must outlive the program. Throws
+  // Error(out_of_memory), Error(device).
   GramProgram(GramWorkload& workload, DeviceResources& device, Mode mode, Items fits);
 
   ProgramInterfaces interfaces() override { return {.combining = this}; }
@@ -22,7 +22,7 @@ class GramProgram : public DeviceProgram, public CombiningProgram {
   Completion bring(bool together, Stream& stream) override;
 
  private:
-  void hand_over();  // nodes that are on the host
+  void hand_over();  // passes on the nodes that are on the host
   void upload_rows(std::uint64_t first, std::uint64_t end, unsigned slot, Stream& stream);
   void upload_params(Stream& stream);
   void compute_piece(Items first, Items end, std::uint64_t buffer_start, unsigned slot,
@@ -40,15 +40,15 @@ class GramProgram : public DeviceProgram, public CombiningProgram {
   GramWorkload& workload_;
   const Problem& problem_;
   const Blocks& blocks_;
-  const std::size_t local_;  // work-items of a work-group of kernels that go through elements
+  const std::size_t local_;  // work-group size of kernels that go through elements
   const Mode mode_;
   const GramKernels kernels_;
   const GramLayout layout_;
   std::unique_ptr<Buffer> input_[2], params_, scores_, probabilities_, partials_, own_nodes_;
-  Buffer* nodes_ = nullptr;           // its own, or memory that others put theirs into
-  std::optional<DeviceIndex> place_;  // in the peer group; none: it is in none
+  Buffer* nodes_ = nullptr;           // own_nodes_, or memory that other devices put theirs into
+  std::optional<DeviceIndex> place_;  // its index in the peer group; empty if in none
 
-  NodeForest forest_;  // since prepare, or the last collect
+  NodeForest forest_;  // nodes since prepare, or the last collect
   std::vector<GramWorkload::Landing> landed_;
 };
 

@@ -1,4 +1,3 @@
-// Sampled rows, and all of F by a random vector.
 #include "suites/fisher/gram_reference.hpp"
 
 #include <algorithm>
@@ -13,10 +12,10 @@
 namespace mgpu::fisher {
 namespace {
 
-constexpr std::uint64_t chunks = 64;  // of the input's rows, worked on by one thread at a time
+constexpr std::uint64_t chunks = 64;  // parts of the input's rows, each worked on by one thread
 
-// How far a chain of n roundings may be off, in units of the sum of magnitudes: the worst case is n
-// u; with the errors' signs as random as they are, 8 sqrt(n) u is not reached (Higham, Mary: A new
+// Returns the largest error of a chain of n roundings, relative to the sum of magnitudes. The worst
+// case is n u; as the signs of errors are random, 8 sqrt(n) u is not reached (Higham, Mary: A new
 // approach to probabilistic rounding error analysis, 2019).
 double roundings(double n, double epsilon) {
   return (std::min(n, 8 * std::sqrt(n)) + 4) * epsilon / 2;
@@ -26,9 +25,10 @@ double roundings(double n, double epsilon) {
 
 struct GramReference::Row {
   std::vector<double> x;
-  std::vector<double> weights;     // of x x^T for each pair of classes: (diag p - p p^T)
-  std::vector<double> magnitudes;  // what those are summed from in the kernel: sum over y of p_y
-                                   // |e_y - p| |e_y - p|^T
+  std::vector<double> weights;  // weights of x x^T for each pair of classes: diag p - p p^T
+  // Sums of magnitudes of the terms of a weight in the kernel: sum over y of
+  // p_y |e_y - p| |e_y - p|^T.
+  std::vector<double> magnitudes;
 };
 
 Bytes GramReference::bytes(const Problem& problem) {
@@ -52,7 +52,7 @@ void GramReference::for_rows(std::uint64_t first, std::uint64_t end, const Body&
   std::vector<double> p(classes), others(classes);
   for (std::uint64_t r = first; r < end; ++r) {
     for (std::uint64_t k = 0; k < width; ++k) row.x[k] = value(r, k);
-    double largest_sum = 1;  // of what a logit is summed from, without signs
+    double largest_sum = 1;  // largest sum of the magnitudes of a logit's terms
     if (problem_.model != Model::scores) {
       for (std::uint64_t y = 0; y < classes; ++y) {
         p[y] = 0;
@@ -76,8 +76,8 @@ void GramReference::for_rows(std::uint64_t first, std::uint64_t end, const Body&
       double sum = 0;
       for (double& x : p) sum += x = std::exp(x - largest);
       for (double& x : p) x /= sum;
-      for (std::uint64_t a = 0; a < classes;
-           ++a) {  // 1 - p, which is small where p is near 1, from the others
+      // 1 - p is small if p is near 1, and is therefore summed from the others.
+      for (std::uint64_t a = 0; a < classes; ++a) {
         others[a] = 0;
         for (std::uint64_t y = 0; y < classes; ++y) others[a] += y == a ? 0 : p[y];
       }
@@ -90,7 +90,7 @@ void GramReference::for_rows(std::uint64_t first, std::uint64_t end, const Body&
         }
       }
     }
-    if (problem_.model != Model::scores) {  // probabilities are as good as their logits
+    if (problem_.model != Model::scores) {  // errors of the logits carry over to probabilities
       const double epsilon = problem_.wide
                                  ? std::numeric_limits<double>::epsilon()
                                  : static_cast<double>(std::numeric_limits<float>::epsilon());
@@ -133,8 +133,8 @@ void GramReference::classify() {
                block = static_cast<double>(blocks.block_rows * problem_.scores);
   const double epsilon = problem_.wide ? std::numeric_limits<double>::epsilon()
                                        : static_cast<double>(std::numeric_limits<float>::epsilon());
-  // Every partial sum of a block is below 2 / epsilon, and the whole is so far below 2^53 that F n
-  // is the integer again.
+  // Every partial sum of a block is below 2 / epsilon, and the whole sum is so far below 2^53 that
+  // F times n gives the integer back.
   exact_ = finite_ && integers && square * block < 2 / epsilon &&
            square * static_cast<double>(problem_.points) < 0x1p51;
   relative_ = roundings(block, epsilon) + roundings(static_cast<double>(blocks.blocks) + 16,
@@ -143,7 +143,7 @@ void GramReference::classify() {
   relative_ += epsilon * (64 + static_cast<double>(problem_.classes));
 }
 
-// Empty: right.
+// Returns how an element differs from the reference; empty if it does not.
 std::string GramReference::differs(double got, double expected, double magnitude, std::uint64_t i,
                                    std::uint64_t j) const {
   const double tiny = problem_.wide ? std::numeric_limits<double>::min()
@@ -165,7 +165,7 @@ std::string GramReference::check_rows(std::span<const double> f, std::uint64_t s
                                       std::string& method) const {
   const std::uint64_t dim = problem_.dim, width = problem_.width, classes = problem_.classes;
   std::mt19937_64 random(seed);
-  // As many as about a second of one core sums.
+  // The number of rows is what all threads sum in about a second, from 2 to 12.
   const double cost =
       static_cast<double>(dim) * static_cast<double>(std::max<std::uint64_t>(problem_.points, 1));
   const auto wanted = static_cast<std::size_t>(std::clamp(5e8 * threads_ / cost, 2.0, 12.0));

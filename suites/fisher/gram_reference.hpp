@@ -1,6 +1,6 @@
 // The independent reference of empirical Fisher matrices, on the host in float64 or exact integers,
-// by the textbook formulas: rows x of scores: (1/n) sum x x^T; logistic: (1/n) sum p (1 - p) x x^T;
-// softmax: (1/n) sum (diag p - p p^T) (x) x x^T. Shares no code with the kernels.
+// by the textbook formulas. Scores are rows x: (1/n) sum x x^T; logistic: (1/n) sum p (1 - p) x
+// x^T; softmax: (1/n) sum (diag p - p p^T) (x) x x^T. It shares no code with the kernels.
 #pragma once
 
 #include <vector>
@@ -11,20 +11,21 @@ namespace mgpu::fisher {
 
 class GramReference {
  public:
-  // `problem` and `data` outlive it. Nothing is computed before it is asked for.
+  // `problem` and `data` must outlive this. Nothing is computed before a check.
   GramReference(const Problem& problem, const HostData& data, unsigned threads)
       : problem_(problem), data_(data), threads_(threads) {}
 
   static Bytes bytes(const Problem& problem);  // host memory it may take
 
-  // `f` is dim x dim. Sample: whole rows of F. Full: all of F times a vector too (Freivalds,
-  // Probabilistic machines can use less running time, 1977): modulo 2^64 with a random vector of
-  // 64-bit words when all input are integers and no sum can be rounded, so that an error of 2^v
-  // escapes with probability 2^(v-64); else with random signs, within what rounding may do.
+  // Checks `f`, which is dim x dim. Level sample checks whole rows of F. Level full also checks all
+  // of F times a vector (Freivalds, Probabilistic machines can use less running time, 1977). If all
+  // input are integers and no sum can be rounded, this is done modulo 2^64 with a random vector of
+  // 64-bit words, and an error of 2^v is missed with probability 2^(v-64). Otherwise the vector has
+  // random signs, and differences may be what rounding allows.
   Verdict check(std::span<const double> f, VerifyLevel level, std::uint64_t seed);
 
  private:
-  struct Row;  // of the input, with the weights of its classes
+  struct Row;  // a row of the input, with the weights of its classes
   void classify();
   template <class Body>
   void for_rows(std::uint64_t first, std::uint64_t end, const Body& body) const;
@@ -39,7 +40,7 @@ class GramReference {
   const HostData& data_;
   unsigned threads_;
   bool classified_ = false, finite_ = true, exact_ = false;
-  double relative_ = 0;  // how far off an element may be, in units of its magnitudes' sum
+  double relative_ = 0;  // error allowed in an element, relative to the sum of its magnitudes
 };
 
 }  // namespace mgpu::fisher

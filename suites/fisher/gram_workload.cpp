@@ -1,4 +1,3 @@
-// Merging and verifying an empirical Fisher matrix on the host.
 #include "suites/fisher/gram_workload.hpp"
 
 #include <algorithm>
@@ -17,21 +16,21 @@
 namespace mgpu::fisher {
 namespace {
 
-// Partial matrices there is pinned room for: what static strategies leave to 8 devices, and what
-// others leave, as far as it is no more than a quarter of the input (two devices that took turns
+// Returns how many partial matrices have pinned memory: as many as static strategies leave to 8
+// devices, and more for other strategies up to a quarter of the input (two devices that took turns
 // left 16 nodes of eight blocks and a few smaller ones).
 std::size_t pinned_landings(const Problem& problem) {
   const Bytes partial = problem.triangle() * sizeof(double);
   return static_cast<std::size_t>(
       std::clamp<Bytes>(problem.input_bytes() / 4 / partial, 16, Blocks::of(problem).items + 16));
 }
-constexpr std::uint64_t merged_at_once =
-    4096;  // elements: a few levels of the tree of them stay in the first cache
+// Number of elements of which a few tree levels stay in the first-level cache.
+constexpr std::uint64_t merged_at_once = 4096;
 
 std::uint64_t merged_chunks(std::uint64_t triangle) { return ceil_div(triangle, merged_at_once); }
 
-// One for each eight chunks, which take one thread 80 us of two partials: more than to wake
-// another.
+// Returns one thread per eight chunks. These take one thread 80 us for two partials, which is more
+// than waking another thread takes.
 unsigned merge_threads(std::uint64_t triangle, unsigned host_threads) {
   constexpr std::uint64_t kMost = 32;
   return static_cast<unsigned>(
@@ -42,9 +41,9 @@ Bytes landing_bytes(const Problem& problem) {
   return pinned_landings(problem) * problem.triangle() * sizeof(double);
 }
 
-// Elements that kernels compute, those of tiles across the diagonal included: what time goes with.
-// A rate measured at 256, half as much again as its triangle, then tells that of 1024, an eighth
-// more.
+// Returns the number of elements that kernels compute, including those of tiles across the
+// diagonal; time is proportional to it. A rate measured at dimension 256, where it is half as much
+// again as the triangle, then tells that of 1024, where it is an eighth more.
 double computed(std::uint64_t dim) {
   const std::uint64_t edge = std::min<std::uint64_t>(128, std::bit_ceil(dim));
   return static_cast<double>(tiles_of(dim, edge) * edge * edge);
@@ -59,8 +58,7 @@ Shape GramWorkload::shape_of(const Problem& problem) {
   shape.items = blocks.items;
   const auto items = static_cast<double>(blocks.items);
   const double vectors = static_cast<double>(problem.points) * static_cast<double>(problem.scores);
-  shape.ops =
-      2 * vectors * static_cast<double>(problem.triangle());  // of the half that is computed
+  shape.ops = 2 * vectors * static_cast<double>(problem.triangle());  // only one half is computed
   shape.rate_unit = "FLOP/s";
   shape.bytes_in = problem.input_bytes() + problem.params_bytes();
   shape.bytes_out = problem.dim * problem.dim * sizeof(double);
@@ -103,8 +101,8 @@ std::unique_ptr<DeviceProgram> GramWorkload::program(DeviceResources& device, Mo
   return std::make_unique<GramProgram>(*this, device, mode, capacity.fits);
 }
 
-// Of smaller matrices the host merges what comes down in about the time that signals and launches
-// take.
+// For smaller matrices, the host merges the downloaded parts in about the time that signals and
+// launches take.
 Exchanged GramWorkload::exchanged(Mode) const {
   constexpr Bytes kSmallest = Bytes{4} << 20;
   const Bytes part = problem_.triangle() * sizeof(double);
@@ -134,7 +132,7 @@ GramWorkload::Landing GramWorkload::landing(const block_tree::TreeNode& node) {
     auto* const all = reinterpret_cast<double*>(data_.result().data());
     return {node, {all + landings_used_++ * triangle, triangle}};
   }
-  // They stay: of memory just taken, 4 MiB are a thousand page faults.
+  // Buffers are reused in later samples, because 4 MiB of new memory cost a thousand page faults.
   if (more_used_ == more_landings_.size()) more_landings_.emplace_back(triangle);
   return {node, more_landings_[more_used_++]};
 }
@@ -153,7 +151,7 @@ void GramWorkload::add_partials(std::span<const Landing> partials) {
   for (const Landing& partial : partials) partials_.set(partial.node, partial.values);
 }
 
-// Elements first ... of a node that no device made.
+// Combines elements first ... of a node that no device made.
 void GramWorkload::combine(const block_tree::TreeNode& node, std::uint64_t first,
                            std::span<double> out) const {
   const block_tree::TreeNode left{node.level - 1, node.index * 2},
@@ -183,8 +181,7 @@ void GramWorkload::combine(const block_tree::TreeNode& node, std::uint64_t first
   }
 }
 
-// The root is the device's own work where one device had everything, divided by the number of
-// points there.
+// If one device had everything, its node is the root, already divided by the number of points.
 void GramWorkload::merge() {
   const std::uint64_t triangle = problem_.triangle();
   if (blocks_.blocks == 0) {
@@ -214,7 +211,7 @@ void GramWorkload::merge() {
   result_ = merged_;
 }
 
-// Reads memory that partials are brought to.
+// Reads the memory that partials are downloaded to.
 void GramWorkload::rehearse_merge(std::size_t parts) {
   const std::uint64_t triangle = problem_.triangle();
   const std::span<const double> room{reinterpret_cast<const double*>(data_.result().data()),
@@ -230,8 +227,8 @@ void GramWorkload::rehearse_merge(std::size_t parts) {
   });
 }
 
-// All of F; as computed: of the scaled columns. NaN and zero in one form each: which one a sum has
-// depends on who adds.
+// Returns all of F; with `as_computed`, of the scaled columns. NaN and zero have one bit pattern
+// each, because otherwise theirs would depend on which processor adds.
 std::vector<double> GramWorkload::full(bool as_computed) const {
   if (result_.empty()) throw Error(ErrorKind::internal, "fisher: no result before merge()");
   const std::uint64_t dim = problem_.dim;

@@ -1,5 +1,5 @@
 // One empirical Fisher matrix as a Workload: inputs, the partial matrices that devices hand over,
-// their merge along the fixed tree, and verification. What runs on a device is in gram_program.hpp.
+// their merge along the fixed tree, and verification. The device part is in gram_program.hpp.
 #pragma once
 
 #include <deque>
@@ -43,11 +43,11 @@ class GramWorkload : public Workload, public PeerExchange, public TimedMerge {
   static Bytes host_bytes(const Problem& problem);
   static Shape shape_of(const Problem& problem);
 
-  // For the programs, which may call from several threads at once.
+  // Called by programs, possibly from several threads at once.
   const Problem& problem() const { return problem_; }
   const Blocks& blocks() const { return blocks_; }
   const HostData& data() const { return data_; }
-  struct Landing {  // where a node comes down: its upper half, row after row
+  struct Landing {  // place where a node is downloaded to: its upper half, row after row
     block_tree::TreeNode node;
     std::span<double> values;
   };
@@ -55,8 +55,8 @@ class GramWorkload : public Workload, public PeerExchange, public TimedMerge {
   void add_partials(std::span<const Landing> partials);
   GramExchange* gram_exchange() {
     return exchange_ ? &*exchange_ : nullptr;
-  }                              // null: devices do not combine among themselves
-  std::span<double> combined();  // where what they combined comes down
+  }                              // null if devices do not combine among themselves
+  std::span<double> combined();  // place where combined elements are downloaded to
   void add_combined(std::uint64_t elements);
 
  private:
@@ -70,15 +70,15 @@ class GramWorkload : public Workload, public PeerExchange, public TimedMerge {
   HostData data_;
   ColumnScale scale_;
   Shape shape_;
-  GramReference reference_;  // of the columns as they are in data_
-  std::mutex mutex_;         // over partials_ and landings
+  GramReference reference_;  // checks the columns as they are in data_
+  std::mutex mutex_;         // guards partials_ and landings
   std::optional<GramExchange> exchange_;
   std::uint64_t combined_ = 0;  // elements that devices have combined and brought
   Tree partials_;
-  std::size_t landings_used_ = 0, more_used_ = 0;  // of this sample
-  std::deque<std::vector<double>> more_landings_;  // beyond those of data_: not pinned
+  std::size_t landings_used_ = 0, more_used_ = 0;  // number used in this sample
+  std::deque<std::vector<double>> more_landings_;  // beyond those of data_; not pinned
   std::vector<double> merged_;
-  std::span<const double> result_;  // merged_, or the one partial that is all
+  std::span<const double> result_;  // merged_, or the only partial
   ThreadTeam merging_;
 };
 

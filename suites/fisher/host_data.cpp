@@ -1,4 +1,3 @@
-// Making and reading inputs.
 #include "suites/fisher/host_data.hpp"
 
 #include <cmath>
@@ -13,7 +12,7 @@
 namespace mgpu::fisher {
 namespace {
 
-// From a uniform number in (-1, 1) to a parameter of its domain, over the orders of magnitude at
+// Maps a uniform number in [-1, 1) to a parameter of its domain, over the orders of magnitude at
 // which the formulas behave differently.
 double placed(Domain domain, double u, std::uint64_t dim) {
   switch (domain) {
@@ -24,7 +23,7 @@ double placed(Domain domain, double u, std::uint64_t dim) {
     case Domain::unit:
       return 0.5 + 0.48 * u;
     default:
-      return (0.5 + 0.4 * u) / static_cast<double>(dim + 1);  // their sum stays below 0.9
+      return (0.5 + 0.4 * u) / static_cast<double>(dim + 1);  // so that their sum stays below 0.9
   }
 }
 
@@ -34,8 +33,8 @@ double element(const Problem& problem, std::uint64_t bits, std::uint64_t column)
                        : static_cast<double>(uniform_element<float>(bits, problem.integers));
   if (problem.regime == Regime::closed)
     return placed(domain(problem.family, static_cast<unsigned>(column)), u, problem.dim);
-  // (mu, sigma) of a Gaussian; logits of up to +-2; weights such that logits of 16-bit design
-  // vectors stay moderate.
+  // Gaussian: (mu, sigma). Softmax: logits of up to +-2. Logistic: weights such that logits of
+  // 16-bit design vectors stay moderate.
   if (problem.regime == Regime::models && problem.model == Model::gaussian && column % 2 == 1)
     return placed(Domain::positive, u / 3, 0);
   return problem.regime == Regime::models ? 2 * u : u;
@@ -60,8 +59,8 @@ void fill(const Problem& problem, std::span<std::byte> to, std::uint64_t seed, u
   parallel_for(rows, threads, fill_row, at_once);
 }
 
-// What the closed forms and models cannot be asked at is refused before anything is computed with
-// it.
+// Throws Error(input) for points at which the closed forms and models are not defined, before
+// anything is computed with them.
 template <class Real>
 void check_points(const Problem& problem, const std::string& file,
                   std::span<const std::byte> bytes) {

@@ -1,5 +1,5 @@
-// A problem's numbers in host memory, one page-aligned stretch that is pinned as a whole: the
-// input, the parameters of the model it is a design matrix of, and room for what comes back.
+// A problem's numbers in host memory, one page-aligned range that is pinned as a whole: the input,
+// the parameters of the model whose design matrix it is, and room for results.
 #pragma once
 
 #include <string>
@@ -12,14 +12,15 @@ namespace mgpu::fisher {
 
 class HostData {
  public:
-  // Seeded: each element is a function of seed and place alone; or from the files of --input and
-  // --params. `result` bytes are for what comes back. Throws Error(input), Error(out_of_memory).
+  // Makes seeded numbers, each of which is a function of seed and place alone, or reads the files
+  // of --input and --params. `result` is the number of bytes for results. Throws Error(input),
+  // Error(out_of_memory).
   HostData(const Problem& problem, const SuiteParams& params, Bytes result);
 
-  // Names files of values that are no finite numbers.
+  // Returns a caveat for each file with values that are not finite.
   const std::vector<std::string>& caveats() const { return caveats_; }
 
-  static Bytes bytes(const Problem& problem, Bytes result);  // what one takes
+  static Bytes bytes(const Problem& problem, Bytes result);  // memory that one takes
 
   std::span<const std::byte> all() const { return {pages_.data(), result_at_ + result_size_}; }
   std::span<const std::byte> input() const { return all().first(input_size_); }

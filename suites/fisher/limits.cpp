@@ -10,12 +10,12 @@
 namespace mgpu::fisher {
 namespace {
 
-// What a parameter must be at least, so that neither its reciprocal (`once`) nor the square of that
-// (`twice`) leaves the type.
+// The least value of a parameter such that its reciprocal (`once`), or the square of that
+// (`twice`), stays in the type's range.
 template <class Real>
 struct Least {
   static constexpr int exponent =
-      std::numeric_limits<Real>::min_exponent - 1;  // of the smallest normal number
+      std::numeric_limits<Real>::min_exponent - 1;  // exponent of the smallest normal number
   Real once = std::ldexp(Real{1}, exponent + 4), twice = std::ldexp(Real{1}, exponent / 2);
 };
 

@@ -1,4 +1,3 @@
-// Work-groups and sizes.
 #include "suites/fisher/points_kernels.hpp"
 
 #include <algorithm>
@@ -16,11 +15,12 @@ namespace {
 constexpr Items most_items = 4096;
 constexpr std::uint64_t most_tensor_dim = 32;
 
-// As many matrices as one group of 32 work-items takes, which then waits for nobody; where a matrix
-// has more tiles, four groups. Scores at a time: what fits into 16 KiB of local memory. At most 128
-// registers, as one tile a work-item needs 122: that leaves room for 16 groups of 32 on a
-// multiprocessor of an H200, where 100,000 logistic matrices of 32 from 256 scores take 1.52 ms,
-// and with two tiles 1.77. results/fisher.md has what else was tried.
+// Chooses the shape of a work-group. It takes as many matrices as one group of 32 work-items can,
+// which then waits for no other; if a matrix has more tiles, it is four groups of 32. It takes as
+// many scores at a time as fit into 16 KiB of local memory. Registers are limited to 128, as one
+// tile per work-item needs 122. A multiprocessor of an H200 then has room for 16 groups of 32;
+// 100,000 logistic matrices of dimension 32 from 256 scores take 1.52 ms, and with two tiles per
+// work-item 1.77 ms (results/fisher.md).
 void shape_of_models(const DeviceTraits& device, const Problem& problem, PointsVariant& made) {
   made.units = single_units_of(problem.dim);
   const std::uint64_t units = made.units.size(), row = (problem.dim + 7) / 8 * 8;
@@ -59,10 +59,10 @@ PointsVariant models_variant(const DeviceTraits& device, const Problem& problem)
   return made;
 }
 
-// kernels/fisher_models_dmma.cl: on an H200 it makes 100,000 logistic matrices of 32 from 256
-// scores in 1.05 ms, fisher_models.cl in 1.51. Larger matrices are left to that: here they would
-// take several groups of 32, each of which converts to fp64 what it needs. results/fisher.md has
-// what else was tried.
+// Returns the variant of kernels/fisher_models_dmma.cl. On an H200 it makes 100,000 logistic
+// matrices of dimension 32 from 256 scores in 1.05 ms, fisher_models.cl in 1.51 ms. Larger matrices
+// are left to the latter: here they would take several groups of 32, each of which converts to fp64
+// what it needs (results/fisher.md).
 PointsVariant tensor_variant(const Problem& problem) {
   PointsVariant made;
   made.file = "fisher_models_dmma.cl";
@@ -74,8 +74,8 @@ PointsVariant tensor_variant(const Problem& problem) {
   return made;
 }
 
-// Matrices of a few points, the parameters all 1, by both; from scores that fill no whole number of
-// any kernel's chunks.
+// Returns whether two kernels compute the same matrices, at a few points whose parameters are all
+// 1, from a number of scores that is no multiple of any kernel's chunk.
 bool agree(DeviceResources& device, const Problem& problem, const PointsKernel& one,
            const PointsKernel& other) {
   constexpr std::uint64_t points = 3;
@@ -99,8 +99,8 @@ bool agree(DeviceResources& device, const Problem& problem, const PointsKernel& 
     return ran ? out : std::vector<float>{};
   };
   const std::vector<float> a = matrices(one), b = matrices(other);
-  // Elements are sums of 75 products of numbers around 1, divided by 75; Gaussian ones of up to 16
-  // to the fourth.
+  // Elements are sums of 75 products of numbers around 1, divided by 75; Gaussian ones may be up to
+  // 16 to the fourth.
   for (std::size_t e = 0; e < a.size() && e < b.size(); ++e) {
     if (!(std::abs(a[e] - b[e]) <= 1e-5f * (1 + std::abs(b[e])))) return false;
   }
@@ -120,10 +120,10 @@ PointsVariant closed_variant(const DeviceTraits& device, const Problem& problem)
       device.cpu
           ? 1
           : static_cast<unsigned>(std::min<std::size_t>(device.max_work_group, small ? 128 : 256));
-  const unsigned each = device.cpu ? 1 : 4;  // of `small`
+  const unsigned each = device.cpu ? 1 : 4;  // only for `small`
   made.points = small ? lanes * each * made.threads : 1;
-  // 1024 parameters at a time: enough elements that the values before them, and the barriers, do
-  // not count.
+  // With 1024 parameters at a time there are so many elements that the values computed before them,
+  // and the barriers, do not matter.
   if (!small && !device.cpu)
     made.points = static_cast<unsigned>(std::clamp<std::uint64_t>(1024 / problem.dim, 1, 64));
   while ((made.points & (made.points - 1)) != 0) made.points &= made.points - 1;
@@ -145,9 +145,9 @@ Items items_of(const Problem& problem) {
   return std::max<Items>(1, ceil_div(problem.points, each));
 }
 
-// Along each row of tiles those of its first half with those of its second, so that neighbouring
-// units read neighbouring blocks; what an odd row leaves, its last, is paired with that of another
-// row, by their common column.
+// Pairs along each row of tiles those of its first half with those of its second, so that
+// neighbouring units read neighbouring blocks. The last tile of an odd row is paired with that of
+// another row, by their common column.
 std::vector<std::uint32_t> units_of(std::uint64_t dim) {
   const auto edge = static_cast<std::uint32_t>((dim + 7) / 8);
   constexpr std::uint32_t two = 1 << 24;
@@ -245,8 +245,8 @@ Capacity points_capacity(const DeviceTraits& device, const Problem& problem, Mod
   capacity.resident = plan.total();
   capacity.pipeline = capacity.fits;
   if (slots) {
-    // Sixteen pieces, so that copies overlap compute, but none below 8 MiB (1 MiB for CPUs), where
-    // launches count.
+    // Sixteen slices let copies overlap compute. A slice has at least 8 MiB (1 MiB for CPUs); below
+    // that the cost of launches matters.
     const Bytes item = std::max<Bytes>(
         1, points_of_item(problem) * (problem.triangle() + problem.width) * problem.element());
     const Items enough = std::max<Items>(1, (Bytes{device.cpu ? 1u : 8u} << 20) / item);

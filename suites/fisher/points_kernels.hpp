@@ -1,5 +1,5 @@
-// The kernel that computes the matrices of many points on a device, and how points fall into items.
-// Pure, but for making the kernel.
+// The kernel that computes the matrices of many points on a device, and the division of points into
+// items. Pure, except for making the kernel.
 #pragma once
 
 #include <memory>
@@ -10,37 +10,37 @@
 
 namespace mgpu::fisher {
 
-// An item is so many consecutive points: a power of two, so that no kernel's group of points is
-// cut.
+// Returns the number of consecutive points per item: a power of two, so that no kernel's group of
+// points is split.
 std::uint64_t points_of_item(const Problem& problem);
 Items items_of(const Problem& problem);
 
-// Units of kernels/fisher_models.cl: one or two 8 x 8 tiles with a block of 8 in common. Depends on
-// the dimension alone.
+// Returns the units of kernels/fisher_models.cl: one or two 8 x 8 tiles with a common block of 8.
+// They depend on the dimension alone.
 std::vector<std::uint32_t> units_of(std::uint64_t dim);
-// The same tiles one by one, each with the block it had in common first: the kernel's roundings
-// depend on which that is.
+// Returns the same tiles one by one, each with the common block first, because the kernel's
+// roundings depend on which block is first.
 std::vector<std::uint32_t> single_units_of(std::uint64_t dim);
 
 struct PointsVariant {
   std::string file, entry, options;
-  unsigned points = 1;   // that a work-group, or where it has one work-item that one, takes
-  unsigned threads = 1;  // a work-group's
+  unsigned points = 1;   // per work-group, or per work-item if a group has only one
+  unsigned threads = 1;  // per work-group
   std::vector<std::uint32_t> units;
-  bool to_be_tried =
-      false;  // must show first that it builds, and that it computes what the plain one does
+  // Must first be shown to build and to compute what the plain variant computes.
+  bool to_be_tried = false;
 };
-// Those that may be asked of a device, best first; the last is plain OpenCL C.
+// Returns the variants that a device may use, best first; the last is plain OpenCL C.
 std::vector<PointsVariant> points_variants(const DeviceTraits& device, const Problem& problem);
 
 struct PointsKernel {
   PointsVariant variant;
   std::unique_ptr<Kernel> kernel;
 };
-// The first of the variants that works on this device.
+// Makes the first of the variants that works on this device.
 PointsKernel make_points_kernel(DeviceResources& device, const Problem& problem);
 
-// What a program allocates, in bytes; input and output are two each end to end.
+// Sizes of a program's buffers in bytes. End to end there are two input and two output buffers.
 struct PointsLayout {
   Bytes input = 0, output = 0, units = 0;
   unsigned buffers = 1;
@@ -48,7 +48,7 @@ struct PointsLayout {
 };
 PointsLayout points_layout(const Problem& problem, Mode mode, Items fits);
 
-// Capacity as Workload::capacity defines it.
+// Returns the capacity as Workload::capacity defines it.
 Capacity points_capacity(const DeviceTraits& device, const Problem& problem, Mode mode);
 
 }  // namespace mgpu::fisher

@@ -1,5 +1,5 @@
-// Copies and launches of one device; the kernels are kernels/fisher_models.cl,
-// fisher_categorical.cl and fisher_closed.cl.
+// Copies and launches of one device, with kernels/fisher_models.cl, fisher_categorical.cl and
+// fisher_closed.cl.
 #include "suites/fisher/points_program.hpp"
 
 namespace mgpu::fisher {

@@ -1,4 +1,4 @@
-// One device's part of many points: what is copied and launched for a slice of items.
+// One device's part of many points: the copies and launches of a slice of items.
 #pragma once
 
 #include "suites/fisher/points_kernels.hpp"
@@ -8,8 +8,8 @@ namespace mgpu::fisher {
 
 class PointsProgram : public DeviceProgram {
  public:
-  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory),
-  // Error(device).
+  // `fits`: items per slice at most. `workload` must outlive the program. Throws
+  // Error(out_of_memory), Error(device).
   PointsProgram(PointsWorkload& workload, DeviceResources& device, Mode mode, Items fits);
 
   void load(Stream& stream) override;
@@ -19,7 +19,7 @@ class PointsProgram : public DeviceProgram {
     return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
   }
   void finished(const Slice& slice) override;
-  Completion publish(Stream& stream) override;  // resident: the device's matrices
+  Completion publish(Stream& stream) override;  // resident: brings the device's matrices
 
  private:
   void upload(std::uint64_t first, std::uint64_t end, unsigned slot, Stream& stream);
@@ -35,8 +35,8 @@ class PointsProgram : public DeviceProgram {
   std::unique_ptr<Buffer> input_[2], output_[2], units_;
   bool units_there_ = false;
 
-  std::vector<Slice> done_;   // since prepare, resident
-  std::uint64_t sample_ = 0;  // of the workload, at prepare
+  std::vector<Slice> done_;   // resident: slices since prepare
+  std::uint64_t sample_ = 0;  // the workload's sample at prepare
 };
 
 }  // namespace mgpu::fisher

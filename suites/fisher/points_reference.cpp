@@ -1,4 +1,4 @@
-// Scores drawn again; closed forms are in suites/fisher/closed_reference.cpp.
+// Draws the scores again; closed forms are in suites/fisher/closed_reference.cpp.
 #include "suites/fisher/points_reference.hpp"
 
 #include <algorithm>
@@ -48,8 +48,8 @@ double PointsReference::seconds_a_point() const {
                                           : scores * (1e-9 * triangle + 3e-8 * dim);
 }
 
-// Counts of outcomes. A draw so near a bound that fp32 may put it on the other side makes its
-// neighbours doubtful by one count.
+// Returns the matrix from counts of outcomes. If a draw is so near a bound that fp32 may put it on
+// the other side, the counts on both sides are uncertain by one.
 ReferenceMatrix PointsReference::categorical(std::uint64_t point,
                                              const std::vector<double>& theta) const {
   const std::size_t dim = theta.size();
@@ -89,9 +89,9 @@ ReferenceMatrix PointsReference::categorical(std::uint64_t point,
   return made;
 }
 
-// Logistic: design vectors of 16-bit numbers, a label drawn for each, score (y - p) x. Gaussian:
-// normals z by Box and Muller, score (z / sigma, (z^2 - 1) / sigma) of each coordinate's (mu,
-// sigma).
+// Returns the matrix from scores. Logistic: design vectors of 16-bit numbers, a label drawn for
+// each, and the score (y - p) x. Gaussian: normals z by Box and Muller, and the score (z / sigma,
+// (z^2 - 1) / sigma) for the (mu, sigma) of each coordinate.
 ReferenceMatrix PointsReference::from_scores(std::uint64_t point,
                                              const std::vector<double>& theta) const {
   const std::size_t dim = theta.size();
@@ -145,7 +145,7 @@ ReferenceMatrix PointsReference::from_scores(std::uint64_t point,
       }
     }
   }
-  // A chain of `scores` roundings; the parts of a score are good to some 1e-6.
+  // A chain has `scores` roundings; the components of a score are accurate to about 1e-6.
   const auto scores = static_cast<double>(problem_.scores);
   const double relative = fp32 * (std::min(scores, 8 * std::sqrt(scores)) + 64);
   std::size_t place = 0;

@@ -1,7 +1,7 @@
-// The independent reference of the matrices of many points, on the host: closed forms by
-// suites/fisher/closed_reference.hpp, and for models, in float64, the same random words drawn by a
-// Philox of its own, turned into scores with the C library's functions. Shares no code with the
-// kernels.
+// The independent reference of the matrices of many points, on the host. Closed forms are by
+// suites/fisher/closed_reference.hpp. For models, the same random words are drawn by a separate
+// Philox and turned into scores in float64 with the C library's functions. It shares no code with
+// the kernels.
 #pragma once
 
 #include <functional>
@@ -17,11 +17,11 @@ class PointsReference {
   PointsReference(const Problem& problem, std::span<const std::byte> input)
       : problem_(problem), input_(input) {}
 
-  double seconds_a_point() const;  // roughly, on one core
+  double seconds_a_point() const;  // rough estimate for one core
 
-  // Compares the upper half of a point's matrix, element `place` of which `got` returns, with what
-  // matrix() allows; numbers below the smallest normal one of the precision to within that. Empty:
-  // right, else what differs.
+  // Compares the upper half of a point's matrix with what matrix() allows; `got` returns its
+  // element `place`. Differences up to the smallest normal number of the precision are right.
+  // Returns what differs, or an empty text.
   std::string check(std::uint64_t point,
                     const std::function<double(std::uint64_t place)>& got) const;
 
@@ -36,7 +36,7 @@ class PointsReference {
   std::span<const std::byte> input_;
 };
 
-// Seven rounds of Philox4x32, as kernels/fisher_random.cl draws them.
+// Returns seven rounds of Philox4x32, as kernels/fisher_random.cl draws them.
 std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
                                     std::array<std::uint32_t, 2> key);
 

@@ -1,4 +1,3 @@
-// What came back, its digest and its verification.
 #include "suites/fisher/points_workload.hpp"
 
 #include <algorithm>
@@ -74,8 +73,8 @@ double PointsWorkload::element(std::uint64_t point, std::uint64_t place) const {
                        : static_cast<double>(*reinterpret_cast<const float*>(at));
 }
 
-// Checks whole matrices: all, or as many as take a tenth of a second of each thread, evenly spread
-// with a random start.
+// Checks whole matrices: all, or as many as each thread checks in a tenth of a second, evenly
+// spread with a random start.
 Verdict PointsWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   if (level == VerifyLevel::off) return {};
   if (const auto missing = arrivals_.look("parts of the matrices")) return *missing;

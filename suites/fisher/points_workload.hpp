@@ -1,5 +1,5 @@
-// The Fisher matrices of many points as a Workload: inputs, what came back, digest and
-// verification. What runs on a device is in points_program.hpp.
+// The Fisher matrices of many points as a Workload: inputs, results, digest and verification. The
+// device part is in points_program.hpp.
 #pragma once
 
 #include "suites/common/arrivals.hpp"
@@ -24,12 +24,12 @@ class PointsWorkload : public Workload {
   std::string digest() const override;  // SHA-256 of the bytes of all upper halves
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file)
-      const override;  // a row for each point: its dim x dim matrix, float64
+      const override;  // one row per point: its dim x dim matrix, float64
 
   static Bytes host_bytes(const Problem& problem);
   static Shape shape_of(const Problem& problem);
 
-  // For the programs, which may call from several threads at once.
+  // Called by programs, possibly from several threads at once.
   const Problem& problem() const { return problem_; }
   const HostData& data() const { return data_; }
   std::span<std::byte> result() { return data_.result(); }
@@ -43,7 +43,7 @@ class PointsWorkload : public Workload {
   unsigned host_threads_;
   HostData data_;
   Shape shape_;
-  std::string refused_;  // why the precision cannot hold the matrices; empty: it can
+  std::string refused_;  // why the precision cannot hold the matrices; empty if it can
   Arrivals arrivals_;
 };
 

@@ -1,4 +1,3 @@
-// Reading a problem, and the size of blocks.
 #include "suites/fisher/problem.hpp"
 
 #include <algorithm>
@@ -12,7 +11,7 @@ namespace {
 
 Error usage(const std::string& what) { return Error(ErrorKind::usage, what); }
 
-// The value of an option of kind count; `otherwise` when it was left open.
+// Returns the value of an option of kind count, or `otherwise` if it is "auto".
 std::uint64_t count(const SuiteParams& params, const char* name, std::uint64_t otherwise) {
   const std::string& text = params.options.at(name);
   return text == "auto" ? otherwise : std::stoull(text);
@@ -52,7 +51,7 @@ void check_type(const SuiteParams& params, const std::string& file, const NpySha
                                     (element == 8 ? "float64" : "float32"));
 }
 
-// The file says how many points there are and how many numbers each has; --dim may only agree.
+// Sets the number of points, and of numbers per point, from the file. --dim may only confirm it.
 void sizes_of_file(const SuiteParams& params, Problem& problem) {
   const NpyShape shape = read_npy_shape(*params.input);
   check_type(params, "--input: " + params.input->string(), shape, problem.element());
@@ -72,7 +71,7 @@ void sizes_of_file(const SuiteParams& params, Problem& problem) {
   problem.width = shape.columns;
 }
 
-// --params: the parameters of the model whose design matrix the input is; a row for each class.
+// Checks --params, the parameters of the model whose design matrix the input is: one row per class.
 void sizes_of_params(const SuiteParams& params, Problem& problem) {
   const std::string& file = params.options.at("params");
   if (file == "none") return;
@@ -169,13 +168,14 @@ std::uint64_t tiles_of(std::uint64_t dim, std::uint64_t tile) {
 }
 
 Blocks Blocks::of(const Problem& problem) {
-  // A chain of at most 4096 fp32 sums: its rounding is a few 1e-6 of the magnitudes, and what is
-  // written of a block is 3 % of what is computed. Less where the work would not fill 8 GPUs of 264
-  // work-groups four times (but 512), or makes no 64 blocks.
+  // A chain has at most 4096 fp32 sums: its rounding is a few 1e-6 of the magnitudes, and the
+  // output of a block is 3 % of what is computed. Chains are shorter, down to 512, if the work
+  // would not fill 8 GPUs of 264 work-groups four times; and down to 64 if there were fewer than 64
+  // blocks.
   constexpr std::uint64_t most = 4096, enough_tiles = 8192, fewest_blocks = 64;
   Blocks made;
   made.rows = problem.points;
-  std::uint64_t scores = most;  // score vectors of a block
+  std::uint64_t scores = most;  // score vectors per block
   const std::uint64_t all = problem.points * problem.scores, tiles = tiles_of(problem.dim, 128);
   const auto blocks = [&] { return ceil_div(all, scores); };
   while ((blocks() * tiles < enough_tiles && scores > 512) ||
@@ -186,7 +186,7 @@ Blocks Blocks::of(const Problem& problem) {
          std::max<std::uint64_t>(scores, problem.scores * 2))
     made.block_rows *= 2;
   made.blocks = ceil_div(made.rows, made.block_rows);
-  // A device keeps a partial for each item: half of what the input takes, or 1 GiB.
+  // A device keeps a partial for each item; these may take half of the input's size, or 1 GiB.
   const Bytes partial = problem.triangle() * sizeof(double),
               room = std::max<Bytes>(problem.input_bytes() / 2, Bytes{1} << 30);
   const auto items = [&] {

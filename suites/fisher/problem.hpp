@@ -1,4 +1,5 @@
-// What is computed, in each of the three regimes, and how it falls into blocks and items. Pure.
+// Parameters of a problem in each of the three regimes, and its division into blocks and items.
+// Pure.
 #pragma once
 
 #include "lib/workload/workload.hpp"
@@ -21,10 +22,10 @@ struct Problem {
   bool integers = false;     // seeded scores are small integers
   bool portable = false;     // plain OpenCL C, the same bits on every device
   std::uint64_t points = 0;  // score vectors, rows of a design matrix, or points of a manifold
-  std::uint64_t width = 0;   // numbers of a point in the input
+  std::uint64_t width = 0;   // numbers per point in the input
   std::uint64_t classes = 1;
-  std::uint64_t scores =
-      1;  // drawn at each point; or score vectors that a row of a design matrix stands for
+  // Scores drawn at each point, or score vectors per row of a design matrix.
+  std::uint64_t scores = 1;
   std::uint64_t dim = 0;  // F is dim x dim
   std::uint64_t seed = 0;
 
@@ -35,25 +36,25 @@ struct Problem {
   Bytes input_bytes() const { return points * width * element(); }
   Bytes params_bytes() const {
     return model == Model::scores ? 0 : classes * width * element();
-  }  // empirical: of the model
+  }  // empirical: size of the model's parameters
 };
 
 constexpr std::uint64_t most_points = std::uint64_t{1} << 40, most_dim = 16384,
                         most_models_dim = 128, most_closed_dim = 1024,
                         most_scores = std::uint64_t{1} << 20;
-constexpr Bytes largest_slot = Bytes{2}
-                               << 30;  // end to end there is nothing to gain from larger slices
-constexpr Bytes least_buffer = 64;     // no buffer is empty
+// Larger slices gain nothing end to end.
+constexpr Bytes largest_slot = Bytes{2} << 30;
+constexpr Bytes least_buffer = 64;  // least size of a buffer, so that no buffer is empty
 
-// Throws Error(usage) for an option or size it cannot do, Error(input) for files that do not go
-// together.
+// Returns the problem of these parameters. Throws Error(usage) for an option or size that is not
+// possible, Error(input) for files that do not match.
 Problem problem_of(const SuiteParams& params);
 
-// Empirical: rows in blocks, each summed in one chain; blocks along the fixed tree of
-// suites/common/block_tree.hpp. An item is an aligned subtree of 2^height blocks. Depends on the
-// problem alone. No rows at all are one item of no blocks.
+// Division of an empirical problem: rows are in blocks, each summed in one chain, and blocks are
+// combined along the fixed tree of suites/common/block_tree.hpp. An item is an aligned subtree of
+// 2^height blocks. It depends on the problem alone. Without rows there is one item of no blocks.
 struct Blocks {
-  std::uint64_t rows = 0;  // of the input
+  std::uint64_t rows = 0;  // rows of the input
   std::uint64_t block_rows = 0;
   std::uint64_t blocks = 0;
   unsigned height = 0;  // at most most_height
@@ -69,7 +70,7 @@ struct Blocks {
   }
 };
 
-// The tiles of F's upper half a kernel of edge `tile` computes.
+// Returns how many tiles of F's upper half a kernel with tiles of edge `tile` computes.
 std::uint64_t tiles_of(std::uint64_t dim, std::uint64_t tile);
 
 }  // namespace mgpu::fisher

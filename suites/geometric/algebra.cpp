@@ -11,9 +11,9 @@ namespace {
 
 unsigned grade(unsigned blade) { return static_cast<unsigned>(std::popcount(blade)); }
 
-// Signs of all products of two blades, row by row: the algebra is doubled vector by vector. With e
-// the next vector, which comes last in a blade, (A e)(B e) = A (e B) e, and e passes B with a
-// change of sign for each vector of B.
+// Returns the signs of all products of two blades, row by row. The algebra is doubled vector by
+// vector. With e the next vector, which comes last in a blade, (A e)(B e) = A (e B) e, and e
+// changes the sign once for each vector of B that it passes.
 std::vector<int> signs_of(const Signature& signature) {
   std::vector<int> signs{1};
   unsigned size = 1;

@@ -1,4 +1,5 @@
-// One device's part: its multivectors, resident or brought slice by slice.
+// One device's part of a geometric workload: its multivectors stay resident or are brought with
+// each slice.
 #pragma once
 
 #include "suites/geometric/geometric_workload.hpp"
@@ -7,8 +8,8 @@ namespace mgpu::geometric {
 
 class GeometricProgram final : public DeviceProgram {
  public:
-  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory),
-  // Error(device), Error(unsupported).
+  // `fits`: items per slice at most. `workload` must outlive the program. Throws
+  // Error(out_of_memory), Error(device), Error(unsupported).
   GeometricProgram(GeometricWorkload& workload, DeviceResources& device, Mode mode, Items fits,
                    const Variant& variant);
 
@@ -31,9 +32,9 @@ class GeometricProgram final : public DeviceProgram {
   const Mode mode_;
   const Variant variant_;
   std::unique_ptr<Kernel> kernel_;
-  std::unique_ptr<Buffer> operands_[2][2],
-      products_[2];          // by slot; a resident one has but the first
-  std::vector<Slice> done_;  // since prepare, resident
+  // Buffers by slot; a resident program has only the first slot.
+  std::unique_ptr<Buffer> operands_[2][2], products_[2];
+  std::vector<Slice> done_;  // resident: slices since prepare
   std::uint64_t sample_ = 0;
 };
 

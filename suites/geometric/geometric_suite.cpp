@@ -1,4 +1,4 @@
-// The geometric suite as the tool knows it: name, options, sizes.
+// Describes the geometric suite for the tool: name, options, sizes.
 #include "lib/base/error.hpp"
 #include "suites/geometric/geometric_workload.hpp"
 #include "suites/suites.hpp"

@@ -19,7 +19,8 @@
 namespace mgpu::geometric {
 namespace {
 
-// Products of three of them, 1,024 of which are summed, stay in the range.
+// Throws Error(input) for magnitudes so large that a sum of 1024 products of three might leave the
+// range.
 template <class Real>
 void check_range(const std::filesystem::path& file, std::span<const std::byte> bytes) {
   const double most = sizeof(Real) == 4 ? 1e11 : 1e100;
@@ -34,15 +35,16 @@ void check_range(const std::filesystem::path& file, std::span<const std::byte> b
 
 }  // namespace
 
-// Multivectors of up to 8 components are read as they lie, 16 bytes at a time, each byte once by
-// way of the first cache. Larger ones would be rows of 64 to 256 bytes there, of which work-items
-// read 16 bytes at a time at that distance.
+// Multivectors of up to 8 components are read directly, 16 bytes at a time; the first-level cache
+// fetches each byte once. Larger ones are staged through local memory, because work-items would
+// read 16 bytes at a time at distances of 64 to 256 bytes.
 std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem) {
   std::vector<Variant> all;
   const auto add = [&](bool staged, unsigned group) {
     const Bytes local = staged ? Bytes{2} * group * (problem.multivector() + 16) : 0;
     if (group > device.max_work_group || local > device.local_memory) return;
-    // What is best for small ones is not for large ones: other names.
+    // The best variant for small multivectors is not the best for large ones, so their names
+    // differ.
     const char* const size = problem.signature.components() > 8 ? " large" : "";
     all.push_back({(staged ? "staged " : "direct ") + std::to_string(group) + size,
                    {problem.wide, staged, group}});
@@ -119,8 +121,8 @@ Capacity GeometricWorkload::capacity(const DeviceTraits& device, Mode mode) cons
     capacity.fits = capacity.pipeline = problem_.items();
     return capacity;
   }
-  // Slices of 8 MiB an operand at least, so that copies reach the link's rate; sixteen of them, so
-  // that they overlap; 1 GiB at most.
+  // A slice has at least 8 MiB per operand, so that copies reach the link's rate, and at most 1
+  // GiB. Sixteen slices let copies overlap.
   const Items most =
       std::max<Items>(1, std::min({device.max_allocation, usable / 6, Bytes{1} << 30}) / item);
   const Items wanted =

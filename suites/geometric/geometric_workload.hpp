@@ -1,4 +1,4 @@
-// Products of many multivectors as a Workload, and one device's part of it: nothing is exchanged.
+// Products of many multivectors as a Workload. Devices exchange nothing.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ struct Variant {
   std::string name;
   KernelForm form;
 };
-// Those that a device can have, best first.
+// Returns the variants that a device can run, best first.
 std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem);
 
 class GeometricWorkload final : public Workload, public Tunable {
@@ -38,7 +38,7 @@ class GeometricWorkload final : public Workload, public Tunable {
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 
-  // For the programs, which may call from several threads at once.
+  // Called by programs, possibly from several threads at once.
   const Problem& problem() const { return problem_; }
   std::span<const std::byte> operand(unsigned which) const {
     return {pages_.data() + which * place(), problem_.operand_bytes()};

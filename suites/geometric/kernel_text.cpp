@@ -7,7 +7,7 @@ namespace {
 
 std::string number(unsigned n) { return std::to_string(n); }
 
-// Few components a work-item reads from memory itself.
+// A work-item reads a multivector of few components directly from memory.
 constexpr const char* directly = R"(
   const ulong at = get_global_id(0);
   if (at >= count) return;
@@ -16,9 +16,9 @@ constexpr const char* directly = R"(
   __global real* const of_c = c + (first + at) * N;
 )";
 
-// Of more, whose rows are as long as a line of cache, a work-group brings those of all its
-// work-items in the order of memory. Rows are longer by 16 bytes in local memory, so that eight
-// work-items that read 16 bytes at once meet 32 banks.
+// Rows of more components are as long as a cache line, so a work-group reads those of all its
+// work-items in the order of memory. Rows in local memory are padded by 16 bytes, so that eight
+// work-items that read 16 bytes each access 32 different banks.
 constexpr const char* by_local_memory = R"(
   __local real left[GROUP * ROW] __attribute__((aligned(16)));
   __local real right[GROUP * ROW] __attribute__((aligned(16)));
@@ -104,7 +104,7 @@ class Writer {
     return text;
   }
 
-  // Of grades 2 and 3 (4 and 5 not, 6 and 7 again) the reversed order is an odd permutation.
+  // Reversing a blade of grade 2 or 3 (6 or 7) is an odd permutation; of grade 4 or 5 it is even.
   std::string reversed() const {
     std::string text;
     for (unsigned i = 0; i < components_; ++i)

@@ -1,4 +1,4 @@
-// OpenCL C for an operation of an algebra.
+// Generates OpenCL C for an operation of an algebra.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@ namespace mgpu::geometric {
 
 struct KernelForm {
   bool wide = false;    // fp64
-  bool staged = false;  // multivectors come and go by way of local memory
-  unsigned group = 64;  // work-items of a work-group
+  bool staged = false;  // multivectors are read and written through local memory
+  unsigned group = 64;  // work-items per work-group
 };
 
-// Kernel `multiply(a, b, c, first, count)`: multivectors first .. first + count - 1 of c from those
-// of a and b, a work-item each. Every component is one chain of fma from +0 in the order of
-// terms_of, so its bits are the same whatever the form.
+// Returns kernel `multiply(a, b, c, first, count)`, which computes multivectors first .. first +
+// count - 1 of c from those of a and b, one per work-item. Every component is one chain of fma from
+// +0 in the order of terms_of, so its bits do not depend on the form.
 std::string kernel_text(const Signature& signature, Operation operation, const KernelForm& form);
 
 }  // namespace mgpu::geometric

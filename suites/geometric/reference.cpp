@@ -13,8 +13,8 @@
 namespace mgpu::geometric {
 namespace {
 
-// The sign of a blade times another, 0 where a null vector is in both: each vector of the second
-// passes those of the first that come after it, then equal ones meet (Dorst, Fontijne, Mann:
+// Returns the sign of one blade times another, 0 if a null vector is in both. Each vector of the
+// second passes those of the first that come after it, then equal ones meet (Dorst, Fontijne, Mann:
 // Geometric algebra for computer science, 2007, chapter 19).
 int sign_of(const Signature& signature, unsigned left, unsigned right) {
   unsigned swaps = 0;
@@ -37,7 +37,7 @@ bool counts(Operation operation, unsigned left, unsigned right) {
 
 template <class Wide>
 struct Multivector {
-  std::vector<Wide> value, magnitude;  // of each component: what is summed, and that without signs
+  std::vector<Wide> value, magnitude;  // by component: the sum, and the sum of magnitudes
 };
 
 template <class Real, class Wide>
@@ -62,11 +62,11 @@ class Check {
     Multivector<Wide> expected = product(left, taken(b_, which, false));
     const bool sandwich = problem_.operation == Operation::sandwich;
     if (sandwich) expected = product(expected, taken(a_, which, true));
-    // A chain of n roundings each, of products of products twice.
+    // A chain has n roundings; the sandwich is a product of products and has two chains.
     const Wide allowed =
         static_cast<Wide>((sandwich ? 2 : 1) * (n_ + 1)) * std::numeric_limits<Real>::epsilon() / 2;
-    const Wide smallest = static_cast<Wide>(std::numeric_limits<Real>::min()) *
-                          (2 * n_);  // where those below it are taken for 0
+    // Devices may take results below the smallest normal number for 0.
+    const Wide smallest = static_cast<Wide>(std::numeric_limits<Real>::min()) * (2 * n_);
     for (unsigned k = 0; k < n_; ++k) {
       const Real got = c_[which * n_ + k];
       const Wide error = std::abs(static_cast<Wide>(got) - expected.value[k]);

@@ -1,5 +1,5 @@
-// The independent reference: products of blades by bit arithmetic, sums in twice the digits. Shares
-// no code with what kernels are generated from.
+// The independent reference: products of blades by bit arithmetic, sums in twice the precision. It
+// shares no code with the generator of kernels.
 #pragma once
 
 #include <span>
@@ -11,11 +11,11 @@ namespace mgpu::geometric {
 
 struct Finding {
   std::string method;   // what was compared
-  std::string message;  // what differs; empty: nothing
+  std::string message;  // first difference; empty if there is none
 };
 
-// All multivectors where that takes a second or so of each thread, in `whole` ten, else as many as
-// that, the first and the last among them.
+// Checks all multivectors if that takes each thread about a second (`whole`: ten), otherwise as
+// many as fit into that time, including the first and the last.
 Finding check(const Problem& problem, std::span<const std::byte> a, std::span<const std::byte> b,
               std::span<const std::byte> c, bool whole, std::uint64_t seed, unsigned threads);
 

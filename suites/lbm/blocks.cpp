@@ -5,7 +5,7 @@
 namespace mgpu::lbm {
 namespace {
 
-// A direction along y and z, and the populations that go that way (kernels/lbm.cl).
+// A direction along y and z, and the populations that move that way (kernels/lbm.cl).
 struct Direction {
   int y, z;
   std::uint32_t which;
@@ -20,15 +20,15 @@ constexpr Direction kDirections[] = {{1, 0, bits({3, 5, 8})},   {-1, 0, bits({4,
                                      {1, 1, bits({12})},        {-1, 1, bits({13})},
                                      {-1, -1, bits({17})},      {1, -1, bits({18})}};
 
-// Where what goes that way comes from, of cells of a patch; beyond a periodic end it goes on at the
-// other one.
+// Appends the sources of what moves in a direction to the cells of a patch. Beyond a periodic end,
+// sources continue at the other end.
 void add_sources(const Problem& problem, const Patch& patch, const Direction& direction,
                  std::vector<std::pair<Patch, std::uint32_t>>& all) {
   const auto moved = [](std::uint64_t first, std::uint64_t end, int by, std::uint64_t n,
                         bool periodic) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> parts;
     if (by == 0) return parts = {{first, end}}, parts;
-    if (by > 0) {  // from the one before
+    if (by > 0) {  // comes from the cell before
       parts.emplace_back(first - std::min<std::uint64_t>(first, 1), end - 1);
       if (first == 0 && periodic) parts.emplace_back(n - 1, n);
     } else {

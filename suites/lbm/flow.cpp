@@ -18,10 +18,10 @@ namespace {
 
 constexpr double kPi = std::numbers::pi;
 
-// The vortex of Taylor and Green (Proc. R. Soc. A 158, 1937) in two dimensions: one along the
-// diagonal of x and y, so that it varies along every axis, the other along z. Streamlines are
-// closed; viscosity makes it slower by the same factor everywhere. Where there are fewer planes
-// than tell a wave, it is the same in all of them.
+// The vortex of Taylor and Green (Proc. R. Soc. A 158, 1937) in two dimensions. One dimension is
+// the diagonal of x and y, so that the flow varies along every axis; the other is z. Streamlines
+// are closed, and viscosity slows the vortex by the same factor everywhere. If there are too few
+// planes to resolve a wave, all of them are the same.
 struct Vortex {
   explicit Vortex(const Problem& problem) : wave(2 * kPi / static_cast<double>(problem.n)) {
     constexpr std::uint64_t enough = 4;
@@ -32,15 +32,15 @@ struct Vortex {
     across = static_cast<double>(problem.speed) / largest;
     decay = problem.viscosity * (2 * wave * wave + wave_z * wave_z);
   }
-  double wave, wave_z = 0;       // radians a cell
-  double along = 0, across = 0;  // the largest velocity along x and along y, and along z
-  double decay = 0;              // of its logarithm, a step
+  double wave, wave_z = 0;       // radians per cell
+  double along = 0, across = 0;  // largest velocity along x and along y; largest along z
+  double decay = 0;              // decrease of the velocity's logarithm per step
 };
 
-// Of a channel that starts from rest, the velocity along x after some time (the force acts from
-// half a step after the beginning on), half a cell beyond `y` cells from the wall: what it is in
-// the end, less a series of modes each of which decays (Batchelor, An Introduction to Fluid
-// Dynamics, 4.3).
+// Returns the velocity along x of a channel that starts from rest, `time` steps after the force
+// begins to act (half a step after the beginning), half a cell beyond `y` cells from the wall. It
+// is the final velocity minus a series of modes, each of which decays (Batchelor, An Introduction
+// to Fluid Dynamics, 4.3).
 double channel_velocity(const Problem& problem, double y, double time) {
   const double wide = static_cast<double>(problem.n), force = problem.force(), at = y + 0.5;
   double velocity = force / (2 * problem.viscosity) * at * (wide - at);
@@ -52,7 +52,7 @@ double channel_velocity(const Problem& problem, double y, double time) {
   return velocity;
 }
 
-// What the velocity of each cell should be in the end, where that is known; else nothing.
+// The velocity that each cell should have after all steps, if it is known.
 class Expected {
  public:
   explicit Expected(const Problem& problem)
@@ -81,13 +81,13 @@ class Expected {
 
  private:
   const Problem& problem_;
-  std::vector<std::array<double, 2>> along_, across_;  // nothing but zeros where nothing is known
+  std::vector<std::array<double, 2>> along_, across_;  // all zeros if nothing is known
 };
 
 struct Sums {
-  double mass = 0, mass_before = 0;  // of what densities exceed 1 by
-  double error = 0,
-         expected = 0;  // squares of velocities' errors, and of what they were expected to be
+  double mass = 0, mass_before = 0;  // sums of density - 1, after and before all steps
+  // Sums of squares: of the velocities' errors, and of the expected velocities.
+  double error = 0, expected = 0;
 };
 
 Sums sums_of(const Problem& problem, const Beginning& beginning, std::span<const std::byte> result,
@@ -117,8 +117,8 @@ Sums sums_of(const Problem& problem, const Beginning& beginning, std::span<const
   return all;
 }
 
-// How far the result is from what is known of it, as a part of that, and how far the method's error
-// makes it.
+// Relative deviation of the result from what is known of it, and the largest deviation that the
+// method's error explains.
 struct Deviation {
   std::string what;
   double found = 0, most = 0;
@@ -127,9 +127,9 @@ struct Deviation {
 Deviation vortex_deviation(const Problem& problem, const Sums& sums) {
   const Vortex vortex(problem);
   const double decayed = vortex.decay * problem.steps, left = std::exp(-decayed);
-  // The rate is right to second order in the waves' length; the stress has yet to build up in the
-  // first steps; and the fluid is a little compressible, by the square of its speed. Measured: a
-  // third of that at most.
+  // Allows for three errors: the decay rate is right to second order in the wavelength, the stress
+  // only builds up in the first steps, and the fluid is slightly compressible, by the square of its
+  // speed. Measured deviations are at most a third of that.
   const double waves = 2 * vortex.wave * vortex.wave + vortex.wave_z * vortex.wave_z;
   const double slowest = std::exp(-decayed * std::max(0.0, 1 - 0.25 * waves));
   const double speed = static_cast<double>(problem.speed),
@@ -140,9 +140,9 @@ Deviation vortex_deviation(const Problem& problem, const Sums& sums) {
 }
 
 Deviation channel_deviation(const Problem& problem, const Sums& sums) {
-  // Walls are thinner than a cell can tell until viscosity has reached a few cells, and then of
-  // second order; where they lie depends on the relaxation times (Ginzburg et al. 2008). Measured:
-  // a quarter of that.
+  // Boundary layers are too thin to be resolved until viscosity has reached a few cells; after that
+  // the error is of second order. The position of walls depends on the relaxation times (Ginzburg
+  // et al. 2008). Measured deviations are at most a quarter of that.
   const double reached = problem.viscosity * problem.steps,
                cells = static_cast<double>(problem.cells_of_plane());
   const double times = (1 / static_cast<double>(problem.even_rate) - 0.5) *
@@ -154,14 +154,15 @@ Deviation channel_deviation(const Problem& problem, const Sums& sums) {
 std::optional<Deviation> cavity_deviation(const Problem& problem,
                                           std::span<const std::byte> result) {
   const CavityTable* const table = cavity_table(problem.reynolds());
-  constexpr double turns =
-      25;  // of the lid's cells through the cavity: by then it is steady to a thousandth
+  // Widths of the cavity that the lid travels until the flow is steady to a thousandth.
+  constexpr double turns = 25;
   if (table == nullptr ||
       static_cast<double>(problem.speed) * problem.steps < turns * static_cast<double>(problem.n))
     return std::nullopt;
   const auto* const cells = reinterpret_cast<const Cell*>(result.data());
   const double n = static_cast<double>(problem.n);
-  // Along x on the line up the middle; cells' middles lie half a cell from the walls.
+  // Returns the velocity along x on the vertical centre line, relative to the lid's. Centres of
+  // cells lie half a cell from the walls.
   const auto at = [&](std::uint64_t row) {
     const Cell *const left = cells + row * problem.n + (problem.n - 1) / 2, *const right =
                                                                                 cells +
@@ -244,7 +245,7 @@ Physics compare_physics(const Problem& problem, const Beginning& beginning,
                         std::span<const std::byte> result, unsigned threads) {
   const Expected expected(problem);
   const Sums sums = sums_of(problem, beginning, result, threads, expected);
-  // Each step rounds each of the populations once or twice.
+  // Each step rounds each population once or twice.
   const double drift = (sums.mass - sums.mass_before) / static_cast<double>(problem.cells());
   const double most = (problem.steps + 16.0) * 0x1p-24 * static_cast<double>(problem.speed);
   Physics physics;

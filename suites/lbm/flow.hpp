@@ -1,4 +1,4 @@
-// What flows begin with, and what is known of them without computing a step.
+// Initial states of flows, and what is known of flows without computing a step.
 #pragma once
 
 #include <array>
@@ -11,23 +11,25 @@
 
 namespace mgpu::lbm {
 
-// Of a cell: the velocity along x, y and z, in cells a step, and what the density exceeds 1 by.
+// Values of a cell: velocity along x, y and z, in cells per step, and density - 1.
 using Cell = std::array<float, 4>;
 
-// Of a cell x, y, z without a file the velocity is a[0] b[0] along x and y and a[1] b[1] along z,
-// the density a[2] + b[2], where a is along[(x + y) % n] and b across[z].
+// Factors of the initial state without a file. With a = along[(x + y) % n] and b = across[z], the
+// velocity of cell x, y, z is a[0] b[0] along x and y and a[1] b[1] along z, and its density is 1 +
+// a[2] + b[2].
 struct Tables {
   std::vector<Cell> along, across;
 };
 Tables tables_of(const Problem& problem);
 
-// Throws Error(input) for cells of a file that no fluid has: numbers that are not finite, densities
-// of 0 or less.
+// Throws Error(input) if cells of a file have values that no fluid has: numbers that are not
+// finite, or densities of 0 or less.
 void check_cells(const std::string& file, const NpyShape& shape, std::span<const std::byte> cells);
-// Of cells of a file, in cells a step.
+// Returns the largest speed among the cells of a file, in cells per step.
 double largest_speed(std::span<const std::byte> cells);
 
-// Of all cells: along x, then rows, then planes; `file` instead of tables where there is one.
+// The initial state of all cells: along x, then rows, then planes. It is taken from `file` unless
+// that is empty, else from tables.
 class Beginning {
  public:
   Beginning(const Problem& problem, std::span<const std::byte> file);
@@ -40,11 +42,12 @@ class Beginning {
   std::span<const std::byte> file_;
 };
 
-// What physics says of the result: that no mass is lost, how fast a vortex decays, how a channel
-// starts, what others computed of a cavity.
+// Comparison of the result with physics: conservation of mass, the decay of a vortex, the start of
+// a channel, and published results for a cavity.
 struct Physics {
-  std::string told;   // for people
-  std::string wrong;  // what differs by more than the method's error explains; empty: nothing
+  std::string told;  // what was compared, as a message
+  // What differs by more than the method's error explains; empty if nothing does.
+  std::string wrong;
 };
 Physics compare_physics(const Problem& problem, const Beginning& beginning,
                         std::span<const std::byte> result, unsigned threads);

@@ -12,15 +12,15 @@ Bytes fields_of_plane(const Problem& problem) {
   return problem.cells_of_plane() * 4 * sizeof(float);
 }
 
-// With every slot: lattices, what of it is looked at, a copy of it for checkpoints, the cells of a
-// file.
+// Returns the bytes that each slot takes: lattices, a copy for checkpoints, the fields of a plane,
+// and the cells of a file.
 Bytes bytes_of_slot(const Problem& problem) {
   return (problem.lattices + (problem.checkpoint_rounds > 0 ? 1 : 0)) * problem.plane_bytes() +
          (problem.from_file ? 2 : 1) * fields_of_plane(problem);
 }
 
-// What lands of other devices beside lattices: halos, or blocks of two steps, and what is sent of
-// them.
+// Returns the bytes of exchanged data outside the lattices: halos, or for blocks the received data
+// of two steps and the packed data to be sent.
 Bytes bytes_beside(const Problem& problem) {
   if (problem.columns > 1) return 3 * most_landing(problem) * sizeof(float);
   return problem.depth == 1 ? halo_blocks * problem.plane_bytes() : 0;
@@ -30,15 +30,14 @@ std::uint64_t slots_on(const Problem& problem, const DeviceMemory& memory) {
   if (memory.allocation < problem.plane_bytes()) return 0;
   const Bytes landing = bytes_beside(problem), most = memory.global / 10 * 9;
   const std::uint64_t slots = (most - std::min(most, landing)) / bytes_of_slot(problem);
-  return std::min(
-      {problem.planes, slots,
-       memory.allocation / fields_of_plane(problem)});  // what is looked at lies in one piece
+  return std::min({problem.planes, slots,
+                   memory.allocation / fields_of_plane(problem)});  // all fields are in one buffer
 }
 
 }  // namespace
 
 std::uint64_t most_landing(const Problem& problem) {
-  // A share is at most three patches, each with two faces of at most n rows and two of at most all
+  // A share is at most three patches. Each has two faces of at most n rows, two of at most all
   // planes, and four edges.
   return 3 * problem.n * (2 * crossing * (problem.n + problem.planes) + 4);
 }
@@ -56,8 +55,8 @@ Lattice lattice_of(const Problem& problem, const std::vector<DeviceMemory>& devi
     piece = std::min(piece, device.allocation);
   }
   Lattice lattice{problem.planes, problem.planes};
-  // Where all devices together have not room for it, those with the most memory may still do it
-  // alone.
+  // If the devices together have no room for the box, those with the most memory may still compute
+  // it alone.
   if (problem.columns == 1 && least > 2 * problem.depth &&
       (least - 2 * problem.depth) * devices.size() >= problem.planes)
     lattice.slots = least;

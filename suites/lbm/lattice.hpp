@@ -1,20 +1,22 @@
-// Where planes of populations lie on a device, and how many it has room for.
+// Places of planes of populations on a device, and the number of planes that it has room for.
 //
 // A lattice is a ring of `slots`: a device keeps plane z in slot z % slots, so that planes keep
-// their place when borders move and halos are where they would be as planes of one's own. Planes
-// count on over the end of the box: the one before plane 0 is -1 to the device that owns plane 0.
-// Where each device has memory for all planes there are as many slots; else fewer, of which a share
-// and its halos take a part. Slots lie in pieces of memory, as many in each as a device allocates
-// at once (an H200: a quarter of its memory).
+// their place when the partition changes, and halos lie where they would as planes of the share.
+// Planes are numbered on past the ends of the box: the plane before plane 0 is -1 for the device
+// that owns plane 0. If each device has memory for all planes, there are as many slots as planes;
+// otherwise there are fewer, and a share and its halos take a part of them. Slots lie in pieces of
+// memory, each with as many slots as a device can allocate at once (an H200: a quarter of its
+// memory).
 //
-// With two lattices a step goes from one to the other; each population lies in the cell that it
-// left, and comes from there to the next cell with the next step. Of what crosses a border, the
-// five populations of the outermost plane that go there, a copy is put among the neighbour's halos.
-// In place there is one lattice and two kinds of steps by turns. The first takes what lies in other
-// cells, swapped, and leaves it in others, those beyond a border among them: of these five
-// populations are put among the neighbour's halos, which takes them from there to where they
-// belong. The second changes nothing but its own cells, and swaps: then the five populations of the
-// outermost plane are put among the halos, as with two lattices.
+// With two lattices a step reads one and writes the other. Each population lies in the cell that it
+// left, and the next step takes it from there to the next cell. Of each outermost plane, a copy of
+// the five populations that cross the border is put among the neighbour's halos.
+//
+// In place there is one lattice and two kinds of steps by turns. The first takes populations,
+// swapped, from other cells and leaves them in other cells, some of them beyond a border: the five
+// populations that crossed it are put among the neighbour's halos, and the neighbour takes them
+// from there to their cells. The second changes only its own cells, and swaps; then the five
+// populations of the outermost plane are put among the halos, as with two lattices.
 #pragma once
 
 #include <algorithm>
@@ -25,11 +27,11 @@
 namespace mgpu::lbm {
 
 struct Slot {
-  std::uint64_t piece = 0, at = 0;  // at: its number in the piece
+  std::uint64_t piece = 0, at = 0;  // at: number of the slot in the piece
 };
 
 struct Lattice {
-  std::uint64_t slots = 0, in_piece = 0;  // in_piece: slots of a piece, but for the last one
+  std::uint64_t slots = 0, in_piece = 0;  // in_piece: slots per piece, except in the last
   Slot slot_of(std::int64_t z) const {
     const auto ring = static_cast<std::int64_t>(slots);
     const auto slot = static_cast<std::uint64_t>((z % ring + ring) % ring);
@@ -41,46 +43,49 @@ struct Lattice {
   }
 };
 
-// For devices with so much memory, each; none: not known, or without end.
+// Returns the lattice for devices that each have this much memory. None: it is unknown or
+// unlimited.
 Lattice lattice_of(const Problem& problem, const std::vector<DeviceMemory>& devices);
 
-// Planes that lie in one piece, one slot after another, and in the box as well: `in_box` is the
-// number of the first there.
+// Planes that are consecutive both in the slots of one piece and in the box; `in_box` is the number
+// of the first in the box.
 struct Run {
   std::int64_t z = 0;
   std::uint64_t in_box = 0, count = 0;
-  Slot slot;  // of the first
+  Slot slot;  // slot of the first
 };
 
-// Planes [first, end), which may go on over either end of the box.
+// Returns planes [first, end) as runs. They may continue past either end of the box.
 std::vector<Run> runs_of(const Problem& problem, const Lattice& lattice, std::int64_t first,
                          std::int64_t end);
 
-// Planes that a device with these slots can have, beside its halos where it has not all.
+// Returns the most planes of a share on a device with these slots. They leave room for its halos,
+// unless there is a slot for every plane.
 std::uint64_t most_of_share(const Problem& problem, const Lattice& lattice);
 
-// Numbers of all that comes to a device beside its blocks in one step, at most.
+// Returns the most numbers that arrive at a device for its blocks in one step.
 std::uint64_t most_landing(const Problem& problem);
 
-// Returns what devices send each other where shares are cut along two axes: `which` has a bit for
-// each population of a patch that goes to cells of another device in a step.
+// Returns what devices send each other if shares are cut along two axes: `which` has a bit for each
+// population of a patch that goes to cells of another device in a step.
 std::vector<Transfer> transfers_among(const Problem& problem, std::span<const Owner> owners);
 
-// Planes of a file that a device keeps: all, or those of a share with its halos.
+// Returns the number of a file's planes that a device keeps: all, or those of a share with its
+// halos.
 inline std::uint64_t planes_of_file(const Problem& problem, const Lattice& lattice, Mode mode) {
   return mode == Mode::resident ? problem.planes : lattice.slots + 2 * problem.depth;
 }
 
-// Of a device with these slots, in which a file's cells are kept of so many planes: all its memory,
-// and the largest piece.
+// Memory of a device with these slots that keeps a file's cells of `planes_of_file` planes: the
+// total, and the largest buffer.
 struct DeviceBytes {
   Bytes all = 0, largest = 0;
 };
 DeviceBytes bytes_on_device(const Problem& problem, const Lattice& lattice,
                             std::uint64_t planes_of_file);
 
-// Throws Error(usage) for a problem that has not the planes for all devices to take part, or that
-// they have no memory for. `planes_by`: the option that says how many planes there are.
+// Throws Error(usage) if the problem has too few planes for all devices to take part, or the
+// devices have too little memory for it. `planes_by`: the option that sets the number of planes.
 void check_devices(const Problem& problem, const std::vector<DeviceMemory>& devices,
                    const char* planes_by);
 

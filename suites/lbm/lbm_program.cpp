@@ -1,8 +1,8 @@
-// Lets populations that cross a border land in memory of its own, which is small: GPUs share pieces
-// of a few hundred MiB, not lattices. What a put overwrites is in use nowhere: with two lattices
-// such memory alternates as they do, and in place nobody sends before the other one has read. With
-// --depth whole planes are put into lattices. What is sent of blocks is packed, lands in memory
-// that alternates as lattices do, and is unpacked before the next round reads it.
+// Populations that cross a border arrive in separate memory, which is small: GPUs share pieces of a
+// few hundred MiB, not lattices. A put never overwrites anything in use: with two lattices such
+// memory alternates as they do, and in place no device sends before its neighbour has read. With
+// --depth above 1, whole planes are put into lattices. Data of blocks are packed, arrive in memory
+// that alternates as lattices do, and are unpacked before the next step reads them.
 #include "suites/lbm/lbm_program.hpp"
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 namespace mgpu::lbm {
 namespace {
 
-constexpr std::uint32_t kLanded =
-    1;  // the block of halos where lands, in place, what left its cells beyond borders
+// Block of halos that receives, in place, populations that crossed a border.
+constexpr std::uint32_t kLanded = 1;
 
 std::string options(const Problem& problem, const LbmWorkload::Variant& variant) {
   std::string text;
@@ -61,7 +61,7 @@ LbmProgram::LbmProgram(LbmWorkload& workload, DeviceResources& device, Mode mode
                          lattice.slots_of_piece(which) * problem_.plane_bytes(), problem_.lattices);
 }
 
-// The plane beside a run: where it lies in the lattice, or what a neighbour sent of it.
+// Returns the plane next to a run: its place in the lattice, or in the halos that a neighbour sent.
 LbmProgram::Beside LbmProgram::beside(std::int64_t z, std::uint32_t lattice) {
   if (mailed_ && (z + 1 == planes_of(*done_).first || z == planes_of(*done_).end))
     return {&workload_.halos()->piece(peer_->self()), lattice};
@@ -74,8 +74,8 @@ Grid LbmProgram::grid(std::uint64_t rows, std::uint64_t planes) const {
   return {{round_up(problem_.n, local), rows, planes}, {local, 1, 1}};
 }
 
-// What a device needs of the input before it knows its share: the tables are small, a file is all
-// there.
+// Uploads the input that a device needs before it knows its share: the tables, which are small, or
+// the whole file.
 void LbmProgram::load(Stream& stream) {
   if (file_) {
     stream.upload(*file_, 0, workload_.file());
@@ -92,8 +92,8 @@ void LbmProgram::prepare(Stream& stream) {
 void LbmProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
   take_share(slice);
   if (problem_.columns > 1) {
-    begin({0, static_cast<std::int64_t>(problem_.planes)},
-          stream);  // a share is in parts, and what is beside it in parts of parts
+    // A share consists of patches, and what lies next to it of parts of patches.
+    begin({0, static_cast<std::int64_t>(problem_.planes)}, stream);
   } else {
     const bool all = slice.size() == problem_.planes;
     const std::int64_t halo = all ? 0 : problem_.depth;
@@ -104,7 +104,7 @@ void LbmProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
       begin(planes, stream);
     }
   }
-  meet();  // nobody has planes of this device to read any more
+  meet();  // neighbours are done with what the first exchange overwrites
 }
 
 void LbmProgram::take_share(const Slice& slice) {
@@ -115,8 +115,8 @@ void LbmProgram::take_share(const Slice& slice) {
   if (exchange_) others_ = exchange_->settle(workload_.transfers(), peer_->self());
 }
 
-// To the state after no step. What of a file is not on the device yet is brought there, one plane
-// after another.
+// Sets planes to the initial state. Cells of a file that are not on the device yet are uploaded,
+// one plane after another.
 void LbmProgram::begin(const Planes& planes, Stream& stream) {
   const Bytes plane = problem_.cells_of_plane() * sizeof(Cell);
   std::uint64_t at = 0;
@@ -139,7 +139,8 @@ void LbmProgram::begin(const Planes& planes, Stream& stream) {
   }
 }
 
-// Rows of populations of planes, without gaps, to where a checkpoint of so many steps had them.
+// Uploads the populations of planes from a checkpoint after `steps` steps, rows without gaps, to
+// their places in the lattice.
 void LbmProgram::restore(const std::byte* host, const Planes& planes, std::uint32_t steps,
                          Stream& stream) {
   const Bytes row = problem_.n * sizeof(float), stride = problem_.stride() * sizeof(float);
@@ -149,7 +150,7 @@ void LbmProgram::restore(const std::byte* host, const Planes& planes, std::uint3
                        {row, run.count * rows, run.slot.at * problem_.plane_bytes(), stride, row});
 }
 
-// Computes what others need; of blocks it is computed once more with the rest.
+// Computes the edges that others need. Those of blocks are computed again with the rest.
 bool LbmProgram::step_edges(const Slice& slice, std::uint32_t round, Stream& stream) {
   if (problem_.columns > 1) {
     for (const Transfer& transfer : exchange_->sends()) step_patch(transfer.patch, round, stream);
@@ -229,7 +230,7 @@ void LbmProgram::take(const Slice& slice, std::uint32_t round, Stream& stream) {
   }
 }
 
-// Populations of a patch: from a lattice into one piece, or from there.
+// Copies populations of a patch from a lattice into packed memory, or back.
 void LbmProgram::copy_block(bool packs, const Transfer& transfer, Buffer& packed, std::uint64_t at,
                             std::uint32_t steps, Stream& stream) {
   const Patch& patch = transfer.patch;
@@ -243,14 +244,14 @@ void LbmProgram::copy_block(bool packs, const Transfer& transfer, Buffer& packed
   }
 }
 
-// What the neighbours need for the next step.
+// Sends what the neighbours need for the next step.
 void LbmProgram::send_slab(const Slice& slice, std::uint32_t steps) {
   const Planes mine = planes_of(slice);
   const auto planes = static_cast<std::int64_t>(problem_.planes);
   const DeviceIndex before = neighbours_.before->device, after = neighbours_.after->device;
   if (workload_.halos() ==
-      nullptr) {  // further planes are computed beyond the border, and need all populations
-    // To them, planes go on over the end of the box.
+      nullptr) {  // planes beyond the border are computed too, and need all populations
+    // Neighbours number planes on past the end of the box.
     const std::int64_t on_before = mine.first == 0 ? planes : 0,
                        on_after = mine.end == planes ? -planes : 0;
     for (std::int64_t i = 0; i < std::int64_t{problem_.depth}; ++i) {
@@ -260,7 +261,7 @@ void LbmProgram::send_slab(const Slice& slice, std::uint32_t steps) {
     return;
   }
   const std::uint32_t layout = layout_after(steps), lattice = lattice_after(steps);
-  if (layout == 2) {  // what left its cells beyond the borders
+  if (layout == 2) {  // populations that crossed the borders
     put_crossing(mine.end, lattice, first_up, after, kLanded);
     put_crossing(mine.first - 1, lattice, first_down, before, kLanded);
     return;
@@ -269,7 +270,7 @@ void LbmProgram::send_slab(const Slice& slice, std::uint32_t steps) {
   put_crossing(mine.first, lattice, layout == 1 ? first_up : first_down, before, lattice);
 }
 
-// Five populations of plane z to where they lie in a block of another device's halos.
+// Puts five populations of plane z to their place in a block of another device's halos.
 void LbmProgram::put_crossing(std::int64_t z, std::uint32_t lattice, std::uint32_t first,
                               DeviceIndex to, std::uint32_t block) {
   const Beside from = beside(z, lattice);
@@ -290,8 +291,8 @@ void LbmProgram::take_crossed(const Planes& mine, Stream& stream) {
   take(mine.end - 1, first_down);
 }
 
-// The new owners need all of their planes and what lies beside them; where they have a plane, they
-// keep it.
+// Sends the new owners all of their planes, and the halos next to these. A plane that stays on its
+// device keeps its place.
 void LbmProgram::move(const Slice& from, const Slice& to, std::uint32_t steps, Stream&) {
   for (const Owner& owner : workload_.owners())
     if (owner.device != peer_->self())
@@ -302,7 +303,7 @@ void LbmProgram::move(const Slice& from, const Slice& to, std::uint32_t steps, S
   take_share(to);
 }
 
-// By way of a copy, which the steps to come do not change.
+// Downloads a copy of the state, because later steps change the lattice.
 Completion LbmProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) {
   const Bytes row = problem_.n * sizeof(float), stride = problem_.stride() * sizeof(float),
               plane = problem_.plane_bytes();
@@ -319,14 +320,14 @@ Completion LbmProgram::checkpoint(const Slice& slice, std::uint32_t steps, Strea
   return checkpointed(slice, steps);
 }
 
-// Velocities and densities of the share, to the host.
+// Brings velocities and densities of the share to the host.
 void LbmProgram::bring_result(const Slice& slice, Stream& stream) {
   const std::uint32_t n = u32(problem_.n), steps = problem_.steps, from = lattice_after(steps);
   const std::vector<Patch> patches =
       problem_.columns > 1 ? mine_ : std::vector<Patch>{{slice.begin, slice.end, 0, problem_.n}};
   for (const Patch& patch : patches) {
     const std::uint64_t base =
-        problem_.columns > 1 ? 0 : patch.first;  // whose fields come first on the device
+        problem_.columns > 1 ? 0 : patch.first;  // plane whose fields come first on the device
     for (const Run& run : runs(planes_of(patch))) {
       const Beside before = beside(run.z - 1, from),
                    after = beside(run.z + static_cast<std::int64_t>(run.count), from);

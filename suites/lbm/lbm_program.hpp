@@ -1,5 +1,5 @@
-// What one device does: it holds its planes, or blocks of them, and beside them what comes from
-// others; steps go to and fro between two lattices, or are done in place.
+// One device's part of a flow: its planes, or blocks of them, and next to these the data of other
+// devices. Steps alternate between two lattices, or are done in place.
 #pragma once
 
 #include "suites/lbm/lbm_workload.hpp"
@@ -19,7 +19,7 @@ class LbmProgram final : public HaloProgram<LbmWorkload>, public MovableProgram 
   Completion checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) override;
 
  private:
-  struct Planes {  // [first, end), which may go on over an end of the box
+  struct Planes {  // [first, end), which may continue past an end of the box
     std::int64_t first = 0, end = 0;
   };
   static Planes planes_of(const Slice& slice) {
@@ -35,17 +35,17 @@ class LbmProgram final : public HaloProgram<LbmWorkload>, public MovableProgram 
   }
   struct Beside {
     Buffer* in;
-    std::uint32_t at;  // its number there
+    std::uint32_t at;  // number of the plane in that buffer
   };
   Beside beside(std::int64_t z, std::uint32_t lattice);
   std::uint32_t lattice_after(std::uint32_t steps) const {
     return problem_.lattices == 2 ? steps % 2 : 0;
   }
-  // Where populations lie after so many steps, as kernels/lbm.cl has it.
+  // Returns the layout of populations after `steps` steps, as kernels/lbm.cl defines it.
   std::uint32_t layout_after(std::uint32_t steps) const {
     return problem_.lattices == 2 ? 0 : 1 + steps % 2;
   }
-  void take_share(const Slice& slice);  // from now on, and between these neighbours
+  void take_share(const Slice& slice);  // sets the share and its neighbours
   void begin(const Planes& planes, Stream& stream);
   void restore(const std::byte* host, const Planes& planes, std::uint32_t steps, Stream& stream);
   void step(const Planes& planes, std::uint64_t left, std::uint64_t right, std::uint32_t round,
@@ -56,7 +56,7 @@ class LbmProgram final : public HaloProgram<LbmWorkload>, public MovableProgram 
   void step_patch(const Patch& patch, std::uint32_t round, Stream& stream) {
     step(planes_of(patch), patch.left, patch.right, round, stream);
   }
-  // A plane of this device's into a lattice of another one, for which its number is that plus `on`.
+  // Puts plane z of this device into a lattice of another one, where its number is z + `on`.
   void put(std::int64_t z, std::uint32_t steps, DeviceIndex to, std::int64_t on);
   void put_crossing(std::int64_t z, std::uint32_t lattice, std::uint32_t first, DeviceIndex to,
                     std::uint32_t block);
@@ -75,12 +75,12 @@ class LbmProgram final : public HaloProgram<LbmWorkload>, public MovableProgram 
   std::unique_ptr<Kernel> step_between_, step_across_, step_within_, begin_, look_, take_crossed_,
       pack_, unpack_, copy_kernel_;
   std::unique_ptr<Buffer> along_, across_, file_, fields_;
-  std::vector<Ring> pieces_;  // of lattices
-  std::vector<std::unique_ptr<Buffer>>
-      copies_;  // by piece, of the last checkpoint, on its way to the host
+  std::vector<Ring> pieces_;  // lattices, by piece
+  // By piece: copies of the last checkpoint, on their way to the host.
+  std::vector<std::unique_ptr<Buffer>> copies_;
   std::optional<BlockExchange> exchange_;
-  std::vector<Patch> mine_;  // of blocks
-  bool mailed_ = false;      // what lies beside its planes is among the halos, not in the lattice
+  std::vector<Patch> mine_;  // blocks: patches of the share
+  bool mailed_ = false;      // planes next to the share are among the halos, not in the lattice
 };
 
 }  // namespace mgpu::lbm

@@ -1,4 +1,4 @@
-// The lbm suite as the tool knows it: name, options, sizes.
+// Describes the lbm suite for the tool: name, options, sizes.
 #include <fmt/format.h>
 
 #include "lib/base/error.hpp"
@@ -12,9 +12,9 @@ SuiteInfo lbm_suite();
 
 namespace {
 
-// The result, what a file holds, checkpoints, and two lattices of the reference, which goes without
-// for boxes larger than it has all cells of. Sizes beyond what is accepted do not fit, whatever the
-// memory.
+// Returns the host memory for the result, a file's content, checkpoints, and two lattices of the
+// reference. These are limited, because the reference does not compute all cells of larger boxes.
+// Returns the largest number for sizes beyond the limit, so that they never fit.
 Bytes lbm_host_bytes(const SuiteParams& params) {
   if (params.size > lbm::most_side) return ~Bytes{0};
   const lbm::Problem problem = lbm::box_of(params);
@@ -34,7 +34,7 @@ std::vector<std::string> lbm_caveats(const SuiteParams& params) {
   if (problem.mach() > lbm::most_mach)
     doubts.push_back(fmt::format("--speed {} is Mach number {:.2g}: {}", params.options.at("speed"),
                                  problem.mach(), lbm::beyond_most_mach));
-  // Beyond a cell Reynolds number of some ten this method is known to become unstable (Krueger et
+  // Beyond a cell Reynolds number of about ten this method is known to become unstable (Krueger et
   // al., The Lattice Boltzmann Method, 2017, 4.4).
   constexpr double most_stable = 20;
   if (problem.cell_reynolds() > most_stable)
@@ -42,7 +42,8 @@ std::vector<std::string> lbm_caveats(const SuiteParams& params) {
   return doubts;
 }
 
-// A cube's side, or that of as many planes as are asked for.
+// Returns the side of a cube with the input's cells, or of a box with the requested number of
+// planes.
 std::uint64_t side_of_input(SuiteParams& params) {
   const std::uint64_t cells = read_npy_shape(*params.input).rows;
   for (std::uint64_t n = lbm::least_side; n <= lbm::most_side; ++n) {

@@ -16,12 +16,12 @@
 namespace mgpu::lbm {
 namespace {
 
-// Up to so many cells all of them are compared: two lattices of them take 20 GB of host memory.
+// Most cells of a box that is compared as a whole; two lattices of them take 20 GB of host memory.
 constexpr std::uint64_t kWholeCells = std::uint64_t{1} << 27;
 constexpr std::uint64_t kWindows = 4;
 
-// The first is taken where nothing was measured. CPUs: a work-item a work-group, as compilers make
-// kernels as large as these slower where they put several together (PoCL: by a third).
+// Returns the variants; the first is the default. On CPUs a work-group is one work-item: compilers
+// make kernels as large as these slower if they merge several work-items (PoCL: by a third).
 std::vector<LbmWorkload::Variant> variants_of(const DeviceTraits& device) {
   if (device.cpu) return {{}};
   constexpr std::array<const char*, 3> streaming{"", "-stream-stores", "-stream-all"};
@@ -34,7 +34,7 @@ std::vector<LbmWorkload::Variant> variants_of(const DeviceTraits& device) {
   return all.empty() ? std::vector<LbmWorkload::Variant>{{}} : all;
 }
 
-// So many small boxes of it, one at the origin, where several kinds of borders meet.
+// Returns kWindows small boxes, the first at the origin, where several kinds of borders meet.
 std::vector<Window> windows_of(const Problem& problem, std::uint64_t seed) {
   constexpr std::uint64_t side = 4;
   const std::array<std::uint64_t, 3> box{problem.n, problem.n, problem.planes};
@@ -51,8 +51,8 @@ std::vector<Window> windows_of(const Problem& problem, std::uint64_t seed) {
 
 Window whole(const Problem& problem) { return {{0, 0, 0}, {problem.n, problem.n, problem.planes}}; }
 
-// What is compared with plain loops: all, or boxes where that is less, or where the host has no
-// room for all.
+// Returns the windows that are compared with plain loops: the whole box, or small windows if they
+// take less time or the host has no room for the whole box.
 std::vector<Window> compared_windows(const Problem& problem, VerifyLevel level,
                                      std::uint64_t seed) {
   const bool fits = problem.cells() <= kWholeCells;
@@ -94,8 +94,8 @@ LbmWorkload::LbmWorkload(const Problem& problem, const SuiteParams& params)
         fmt::format("--input has speeds up to Mach number {:.2g}: {}", mach, beyond_most_mach)};
 }
 
-// In a step each population is read and written once: 152 bytes a cell; what a sample begins with
-// is written once.
+// Each step reads and writes each population once: 152 bytes per cell. The initial state is written
+// once.
 Demand LbmWorkload::demand(const DeviceTraits&) const {
   Demand demand;
   demand.memory_bytes = (2.0 * problem_.steps + 1) *
@@ -141,7 +141,7 @@ LbmWorkload::Variant LbmWorkload::variant_on(const DeviceTraits& device) const {
   const std::vector<Variant> all = variants_of(device);
   Variant variant =
       named_or_first(all, &Variant::name, kernel_ != "auto" ? kernel_ : preferred(device));
-  while (variant.local / 2 >= problem_.n) variant.local /= 2;  // no wider than a row is
+  while (variant.local / 2 >= problem_.n) variant.local /= 2;  // no wider than a row
   return variant;
 }
 
@@ -181,8 +181,8 @@ void LbmWorkload::set_partition(std::span<const Owner> owners) {
   check_shares(owners, problem_.depth, "planes", "depth");
 }
 
-// Planes go to slots that nobody else's of that device are in, as long as its share before and
-// after fit side by side.
+// A device's planes before and after occupy different slots as long as both shares, with halos, fit
+// into its lattice together.
 bool LbmWorkload::repartition(std::span<const Owner> owners) {
   if (!shared_.front()) return false;
   for (const Owner& owner : owners) {
@@ -233,8 +233,7 @@ Verdict LbmWorkload::verify(VerifyLevel level, std::uint64_t seed) {
       return {Status::failed, method, wrong};
   const Physics physics = compare_physics(problem_, *beginning_, result(), host_threads_);
   if (physics.wrong.empty()) return {Status::passed, method + "; " + physics.told, ""};
-  // A device computes what it should where each cell is as the loop has it: the flow is another
-  // one.
+  // If every cell equals the loop's, devices compute correctly, and only the flow differs.
   if (!all && problem_.cells() <= kWholeCells) return verify(VerifyLevel::full, seed);
   if (!all) return {Status::failed, method, physics.wrong};
   Verdict verdict{Status::passed, method, ""};

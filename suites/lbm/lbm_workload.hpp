@@ -1,5 +1,5 @@
-// One problem as a Workload: what it begins with, who owns which planes, verification.
-// What runs on a device is in lbm_program.hpp.
+// A flow as a Workload: initial state, partition of planes, verification. The device part is in
+// lbm_program.hpp.
 #pragma once
 
 #include <optional>
@@ -27,41 +27,41 @@ class LbmWorkload final : public CheckpointedWorkload<Problem>, public Tunable {
   Exchanged exchanged(Mode) const override;
   void connect(PeerGroup& group) override;
   void disconnect() override;
-  // Throws Error(unsupported) where a share has fewer planes than others need of it.
+  // Throws Error(unsupported) if a share has fewer planes than its neighbours need.
   void set_partition(std::span<const Owner> owners) override;
-  // Of blocks nothing is moved, and where devices cannot put planes into each other's lattices.
+  // Returns false for blocks, and if devices cannot put planes into each other's lattices.
   bool repartition(std::span<const Owner> owners) override;
-  // Every cell with plain loops on the host; of `sample`, and of boxes so large that the host has
-  // no room or time for that, windows.
+  // Compares every cell with plain loops on the host. Compares windows at level sample, and for
+  // boxes so large that the host has no room or time for all cells.
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;  // .npy, or .vtk by its name
 
-  static Bytes in_memory(const Problem& problem);  // of the host, without what verification takes
+  static Bytes in_memory(const Problem& problem);  // on the host, without memory for verification
 
-  // For the programs, which may call from several threads at once.
+  // Called by programs, possibly from several threads at once.
   const Lattice& lattice() const { return lattice_; }
   const Tables& tables() const { return beginning_->tables(); }
   std::span<std::byte> result() const { return results_; }
-  std::span<const std::byte> file() const {  // the cells of --input, if there is one
+  std::span<const std::byte> file() const {  // the cells of --input; empty without it
     return {pages_.data() + problem_.fields_bytes(),
             problem_.from_file ? problem_.fields_bytes() : 0};
   }
   // Returns the place of a checkpoint: planes of populations of rows, without gaps.
   std::byte* checkpoint(std::uint32_t steps) const;
   std::span<const Transfer> transfers() const { return transfers_; }
-  // Pieces of the lattices that devices of the group put planes into, where they can; empty: they
-  // have lattices of their own.
+  // Returns pieces of the lattices that devices of the group put planes into. Empty if they cannot:
+  // each device then has its own lattices.
   const SharedRing& shared(std::uint64_t piece) const { return shared_[piece]; }
-  // What crosses borders of slabs from step to step: blocks of the populations of a plane, five of
-  // them of the plane before the share and five of the one after it. With two lattices a block for
-  // each; in place one of them, and one for what left its cells beyond the borders. Null with
-  // --depth above 1, of blocks, and without a group.
+  // Returns memory for what crosses borders of slabs in each step: blocks of the populations of a
+  // plane, of which five belong to the plane before the share and five to the one after it. With
+  // two lattices there is a block for each; in place there is one for the lattice and one for
+  // populations that crossed a border. Null with --depth above 1, for blocks, and without a group.
   SharedMemory* halos() const { return halos_.get(); }
-  const SharedRing& landing() const { return landing_; }  // of blocks
+  const SharedRing& landing() const { return landing_; }  // receive memory of blocks
   bool is_connected() const { return halos_ || landing_ || shared_.front(); }
   struct Variant {
-    std::string name;           // empty: there is but one
-    std::size_t local = 1;      // work-items of a group, along x
+    std::string name;           // empty if there is only one
+    std::size_t local = 1;      // work-items per group, along x
     std::uint32_t streams = 0;  // STREAMING of kernels/lbm.cl
   };
   Variant variant_on(const DeviceTraits& device) const;
@@ -72,13 +72,13 @@ class LbmWorkload final : public CheckpointedWorkload<Problem>, public Tunable {
   std::string wrong_cell(const Window& window, const std::vector<Cell>& expected) const;
 
   Lattice lattice_;
-  std::string kernel_;  // a variant that is asked for, or "auto"
+  std::string kernel_;  // the requested variant, or "auto"
   std::optional<Beginning> beginning_;
   std::vector<SharedRing> shared_;  // by piece
   SharedRing landing_;
   std::unique_ptr<SharedMemory> halos_;
   std::vector<Transfer> transfers_;
-  struct Compared {  // with plain loops on the host
+  struct Compared {  // cells expected, from plain loops on the host
     Window window;
     std::vector<Cell> expected;
   };

@@ -1,4 +1,4 @@
-// --output: the fields of a result as a file.
+// Writes the fields of a result to the file of --output.
 #pragma once
 
 #include <filesystem>
@@ -8,9 +8,9 @@
 
 namespace mgpu::lbm {
 
-// Where the name ends in .vtk: VTK's legacy format, structured points with the velocity and the
-// density of each. Else .npy: a row of four float32 for each cell, velocity along x, y and z and
-// what the density exceeds 1 by, cells along x, then rows, then planes. Throws Error(output).
+// Writes VTK's legacy format if the name ends in .vtk: structured points, each with velocity and
+// density. Otherwise writes .npy: a row of four float32 per cell, velocity along x, y and z and
+// density - 1; cells along x, then rows, then planes. Throws Error(output).
 void write_fields(const std::filesystem::path& file, const Problem& problem,
                   std::span<const std::byte> cells);
 

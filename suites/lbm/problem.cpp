@@ -29,7 +29,7 @@ Flow flow_of(const std::string& text) {
   return text == "cavity" ? Flow::cavity : text == "channel" ? Flow::channel : Flow::taylor_green;
 }
 
-// Viscosity is a third of what the relaxation time exceeds one half by.
+// Sets viscosity and relaxation rates. Viscosity is (relaxation time - 0.5) / 3.
 void set_rates(const SuiteParams& params, Problem& problem) {
   const std::string &reynolds = params.options.at("reynolds"),
                     &time = params.options.at("relaxation-time");
@@ -56,14 +56,14 @@ void set_rates(const SuiteParams& params, Problem& problem) {
   }
   problem.viscosity = (relaxation - 0.5) / 3;
   problem.even_rate = problem.odd_rate = static_cast<float>(1 / relaxation);
-  // The product of what both times exceed one half by that puts a wall right between two cells
-  // (Ginzburg et al. 2008).
+  // With this product of (relaxation time - 0.5) of both times, a wall lies exactly between two
+  // cells (Ginzburg et al. 2008).
   constexpr double magic = 3.0 / 16;
   if (params.options.at("collision") == "trt")
     problem.odd_rate = static_cast<float>(1 / (0.5 + magic / (relaxation - 0.5)));
 }
 
-// Cells and steps that a layer has to do with, and how shares are cut.
+// Sets halo depth, number of lattices, and the shape of shares.
 void set_split(const SuiteParams& params, Problem& problem) {
   problem.depth = count_of_option(params, "depth", kMostDepth);
   problem.overlap = params.options.at("overlap") == "on";
@@ -126,7 +126,8 @@ std::string what_is_stable(const Problem& problem) {
       3 * problem.viscosity + 0.5, problem.cell_reynolds());
 }
 
-// In the middle of a channel n wide the force makes the fluid as fast as `speed`, in the end.
+// Returns the force that makes the fluid in the middle of a channel of width n as fast as `speed`
+// in the end.
 double Problem::force() const {
   return 8 * viscosity * static_cast<double>(speed) /
          (static_cast<double>(n) * static_cast<double>(n));

@@ -59,7 +59,8 @@ float weight_of(const Velocity& c) {
 
 using Populations = std::array<float, populations>;
 
-// Sums of what is added with a sign or left out, beginning with the first that is not.
+// A sum of values, each of which is added, subtracted or left out. It begins with the first value
+// that is not left out.
 struct Sum {
   void add(int sign, float value) {
     if (sign == 0) return;
@@ -82,8 +83,7 @@ Cell moments(const Populations& f) {
   return {x.total, y.total, z.total, density.total};
 }
 
-// Of a population and the one opposite to it in equilibrium: the half of their sum, and of their
-// difference.
+// Half of the sum, and half of the difference, of a population and its opposite in equilibrium.
 struct Halves {
   float even, odd;
 };
@@ -135,8 +135,8 @@ void collide(const Problem& problem, Populations& f) {
   f = next;
 }
 
-// A window and what lies around it. Along an axis it either has all of the box, or is so many cells
-// wider on both sides, in which it goes on behind periodic ends.
+// A window and its surroundings. Along an axis it is either the whole box, or as many cells wider
+// as there are steps on both sides; it continues past periodic ends.
 class Region {
  public:
   Region(const Problem& problem, const Window& window) : problem_(problem) {
@@ -161,8 +161,8 @@ class Region {
     return static_cast<std::size_t>((end_[0] - begin_[0]) * (end_[1] - begin_[1]) *
                                     (end_[2] - begin_[2]));
   }
-  // The cells that are right after so many steps: those at an end where the box goes on lack what
-  // comes from beyond.
+  // Return the cells that are right after `steps` steps. Cells at an end at which the box continues
+  // lack what comes from beyond it.
   std::int64_t begin(std::size_t axis, std::int64_t steps) const {
     return whole_[axis] || (begin_[axis] == 0 && walls(axis)) ? begin_[axis] : begin_[axis] + steps;
   }
@@ -176,7 +176,7 @@ class Region {
   bool outside(std::size_t axis, std::int64_t at) const {
     return walls(axis) && (at < 0 || at >= n_[axis]);
   }
-  // A place along an axis of the region's own, of one that may lie behind a periodic end.
+  // Returns the place within the region of one that may lie past a periodic end.
   std::int64_t inside(std::size_t axis, std::int64_t at) const {
     return whole_[axis] ? (at + n_[axis]) % n_[axis] : at;
   }
@@ -195,7 +195,8 @@ class Region {
   std::array<bool, 3> whole_{};
 };
 
-// What comes to a cell: from the one that it left, or back from the wall that it ran into.
+// Returns the populations that arrive at a cell: from the cells that they left, or reflected by a
+// wall.
 Populations arriving(const Problem& problem, const Region& region,
                      const std::vector<Populations>& from, std::int64_t x, std::int64_t y,
                      std::int64_t z) {
@@ -263,7 +264,7 @@ std::vector<Cell> reference(const Problem& problem, const Beginning& beginning,
     each_cell(step, [&](std::int64_t x, std::int64_t y, std::int64_t z) {
       Populations f = arriving(problem, region, from, x, y, z);
       collide(problem, f);
-      // What is not finite comes to all populations of its cell.
+      // A value that is not finite spreads to all populations of its cell.
       if (!std::isfinite(f[0])) finite.store(false, std::memory_order_relaxed);
       to[region.index(x, y, z)] = f;
     });

@@ -1,5 +1,5 @@
-// All steps by plain loops on the host, which share nothing with the kernels but the order of each
-// sum.
+// Computes all steps by plain loops on the host. It shares nothing with the kernels except the
+// order of each sum.
 #pragma once
 
 #include <vector>
@@ -8,21 +8,21 @@
 
 namespace mgpu::lbm {
 
-// Part of a box: its first cell along x, y and z, and how many there are.
+// Part of a box: its first cell along x, y and z, and the number of cells.
 struct Window {
   std::array<std::uint64_t, 3> first{}, size{};
 };
 
-// The cells of a window after all steps, along x, then rows, then planes. Nothing comes farther
-// than a cell in a step: where the box goes on beyond the window, as many cells around it are
-// computed as there are steps left. Takes as long as that takes the host. Throws Error(input) where
-// the flow grows without bound, with the step in which a number is not finite any more, and
-// Error(interrupted). `sample`: as HostWork has it.
+// Returns the cells of a window after all steps: along x, then rows, then planes. Information
+// travels at most one cell per step, so if the box continues beyond the window, as many cells
+// around it are computed as there are steps left. Takes as long as that takes the host. Throws
+// Error(input) if the flow grows without bound, with the step in which a number is no longer
+// finite, and Error(interrupted). `sample`: as in HostWork.
 std::vector<Cell> reference(const Problem& problem, const Beginning& beginning,
                             const Window& window, unsigned threads, const HostWatch& watch = {},
                             const std::string& sample = "");
 
-// What that takes: cells that are kept, and cells that are computed in all steps.
+// Work of a reference: cells that are kept, and cells that are computed in all steps.
 struct Work {
   std::uint64_t cells = 0;
   double updates = 0;

@@ -38,7 +38,8 @@ ElementCheck<Real>::ElementCheck(const Problem& problem, const Operands& operand
       flushed_(flushed),
       emulated_(problem.precision == Precision::tf32x3),
       relative_(error_of<Real>(problem, problem.summed())),
-      // Of the sum, times alpha; of that product; of the other one.
+      // One step per rounding: those of the sum, scaled by alpha, and at most three after it
+      // (alpha, beta and their addition).
       absolute_(
           (static_cast<long double>(problem.summed()) * std::max(1.0, std::abs(problem.alpha)) +
            3) *
@@ -72,21 +73,22 @@ std::string ElementCheck<Real>::check(const Part& part, double& largest) const {
   return "";
 }
 
-// Whether an intermediate result, or the last, may be beyond the largest number.
+// Returns whether an intermediate or final result may exceed the largest number.
 template <class Real>
 bool ElementCheck<Real>::may_leave(long double summed, long double magnitude) const {
   constexpr auto most = static_cast<long double>(std::numeric_limits<Real>::max());
   return !(summed < most / 2 && magnitude < most / 2);  // NaN may
 }
 
-// `summed`: what the product's terms add up to without signs; `magnitude`: with alpha and beta C.
+// Returns whether an element is right. `summed` is the sum of the magnitudes of the product's
+// terms; `magnitude` includes alpha and beta C.
 template <class Real>
 bool ElementCheck<Real>::right(std::uint64_t row, std::uint64_t column, long double expected,
                                long double summed, long double magnitude) const {
   const Real got = c_[row * problem_.columns + column];
   if (may_leave(summed, magnitude)) {
-    // Which infinity, or whether NaN, depends on the order of summing, which is fixed but for
-    // emulated products: there infinities become NaN when operands are split.
+    // The order of summing decides which infinity results, or NaN. It is fixed, except for emulated
+    // products: splitting operands turns infinities into NaN.
     if (emulated_ && !std::isfinite(got)) return true;
     const Real by_chain = emulated_ ? static_cast<Real>(0) : chain(row, column);
     if (!std::isfinite(by_chain)) return std::isnan(by_chain) ? std::isnan(got) : got == by_chain;
@@ -98,8 +100,8 @@ bool ElementCheck<Real>::right(std::uint64_t row, std::uint64_t column, long dou
   return (flushed_ || emulated_) && error <= allowed + lost_with_operands(row, column);
 }
 
-// As kernels compute it (kernels/matrix.cl): one chain of fma in the order of k from +0, then alpha
-// and beta.
+// Returns what the kernels compute (kernels/matrix.cl): one chain of fma in the order of k from +0,
+// then alpha and beta.
 template <class Real>
 Real ElementCheck<Real>::chain(std::uint64_t row, std::uint64_t column) const {
   Real sum = 0;
@@ -109,8 +111,8 @@ Real ElementCheck<Real>::chain(std::uint64_t row, std::uint64_t column) const {
   return c_in_ ? std::fma(alpha, sum, beta * c_in_[row * problem_.columns + column]) : alpha * sum;
 }
 
-// What products add whose operands are flushed; and what TF32 leaves of operands, 2^-11 of them,
-// which is flushed below 2^-115.
+// Returns the sum of products with operands that are flushed. With TF32 it includes the remainders
+// of operands, up to 2^-11 of them, which are flushed for operands below 2^-115.
 template <class Real>
 long double ElementCheck<Real>::lost_with_operands(std::uint64_t row, std::uint64_t column) const {
   constexpr auto least = static_cast<long double>(std::numeric_limits<Real>::min());

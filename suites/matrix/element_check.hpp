@@ -1,5 +1,5 @@
-// Elements of C one by one, each against its sum in twice the digits: what IEEE arithmetic makes of
-// it, infinities, NaN and numbers below the smallest normal one included.
+// Checks elements of C one by one against their sums in twice the precision: what IEEE arithmetic
+// gives, infinities, NaN and numbers below the smallest normal one included.
 #pragma once
 
 #include <span>
@@ -10,14 +10,14 @@
 
 namespace mgpu::matrix {
 
-// The elements that these bytes are.
+// Returns the bytes as elements.
 template <class Real>
 const Real* values(std::span<const std::byte> bytes) {
   return reinterpret_cast<const Real*>(bytes.data());
 }
 
-// What sums of the reference are kept in: twice the digits and more range, so that its own rounding
-// does not count and nothing that is summed leaves it.
+// Type of sums in the reference. It has twice the digits and more range, so that its own rounding
+// is negligible and no sum overflows.
 template <class Real>
 struct WideOf {
   using type = double;
@@ -29,35 +29,35 @@ struct WideOf<double> {
 template <class Real>
 using Wide = typename WideOf<Real>::type;
 
-// How far a chain of n roundings may be off, in units of the sum of magnitudes: the worst case is n
-// u; with the errors' signs as random as they are, 8 sqrt(n) u is not reached (Higham, Mary: A new
+// Returns the largest error of a chain of n roundings, relative to the sum of magnitudes. The worst
+// case is n u; as the signs of errors are random, 8 sqrt(n) u is not reached (Higham, Mary: A new
 // approach to probabilistic rounding error analysis, 2019).
 template <class Real>
 double roundings(std::uint64_t n);
-// The same for a problem: emulated products keep 21 bits at least, and of sums of 16 what is cut
-// off is like as much.
+// Returns the same for a problem. Emulated products keep at least 21 bits, and truncation in sums
+// of 16 loses about as much.
 template <class Real>
 double error_of(const Problem& problem, std::uint64_t n);
 
-// Besides, each of so many roundings is off by half a unit in the last place of the subnormal
-// numbers at most, or, where devices flush these to zero, by the smallest normal number. Emulated
-// products count as flushed: what TF32 leaves of an operand is.
+// Returns the absolute error that a rounding adds for small numbers: one unit in the last place of
+// the subnormal numbers, or the smallest normal number if devices flush subnormal numbers to zero.
+// Emulated products count as flushed, because the remainder of an operand in TF32 is.
 template <class Real>
 double step_below_normal(const Problem& problem, bool flushed);
 
 template <class Real>
 class ElementCheck {
  public:
-  // `flushed`: a device of the run may take numbers below the smallest normal one, operands too,
-  // for zero. All must outlive this.
+  // `flushed`: a device of the run may treat numbers below the smallest normal one, operands
+  // included, as zero. All arguments must outlive this.
   ElementCheck(const Problem& problem, const Operands& operands, bool flushed);
 
-  static constexpr std::uint64_t width = 512;  // elements of a part, at most
-  struct Part {                                // of a row of C
+  static constexpr std::uint64_t width = 512;  // most elements of a part
+  struct Part {                                // part of a row of C
     std::uint64_t row = 0, begin = 0, size = 1;
   };
-  // Empty: right, else the first that is not. `largest`, if smaller, becomes the largest error
-  // relative to the magnitude summed.
+  // Returns a message about the first wrong element, or an empty one. Raises `largest` to the
+  // largest error relative to the sum of magnitudes.
   std::string check(const Part& part, double& largest) const;
 
  private:

@@ -1,5 +1,5 @@
-// The table of kernels and tiles. Order is preference where nothing was tuned; `calibrate --tune`
-// measures all of them.
+// The table of kernels and tiles, in order of preference for devices that were not tuned;
+// `calibrate --tune` measures all of them.
 #include "suites/matrix/kernels.hpp"
 
 #include <algorithm>
@@ -10,10 +10,10 @@
 namespace mgpu::matrix {
 namespace {
 
-// kernels/matrix.cl, best first on an H200. In fp32, 16 x 8 sums a work-item reach 49.4 TFLOP/s at
-// 8192^3 and 8 x 8 sums 44.9, as a value that was read serves more multiply-adds. In fp64 they
-// would be 256 registers, more than a work-item can have, and 12 x 8 would not divide the items.
-// results/matrix.md has what else was tried.
+// Adds kernels/matrix.cl, best first on an H200. In fp32, 16 x 8 sums per work-item reach 49.4
+// TFLOP/s at 8192^3 and 8 x 8 sums 44.9, because each value that is read serves more multiply-adds.
+// In fp64, 16 x 8 sums would take 256 registers, more than a work-item can have, and 12 x 8 would
+// not divide the items (results/matrix.md).
 void add_tiles(const Problem& problem, const Geometry& geometry, bool async,
                std::vector<Variant>& all) {
   const bool wide = problem.precision == Precision::fp64;
@@ -35,21 +35,21 @@ void add_tiles(const Problem& problem, const Geometry& geometry, bool async,
   }
 }
 
-// kernels/matrix_packed.cl, best first on an H200: packing included, fp32 reaches 52.4 TFLOP/s at
-// 8192^3 and kernels/matrix.cl 49.7, as packed A needs few addresses and so leaves registers to
-// read the next k ahead. Of fp64, which is for
-// --kernel vector since tensor cores are faster, 3 stages of 128 x 128 are all that 48 KiB hold,
-// the local memory of a work-group in OpenCL on NVIDIA. results/matrix.md has what else was tried.
+// Adds kernels/matrix_packed.cl, best first on an H200. Packing included, fp32 reaches 52.4 TFLOP/s
+// at 8192^3 and kernels/matrix.cl 49.7: packed A needs few addresses, which leaves registers for
+// reading the next k ahead. The fp64 tiles are for --kernel vector, since tensor cores are faster;
+// 3 stages of 128 x 128 are all that fits into 48 KiB, the local memory of an OpenCL work-group on
+// NVIDIA (results/matrix.md).
 void add_packed(const DeviceTraits& device, const Problem& problem, const Geometry& geometry,
                 std::vector<Variant>& all) {
-  // Packing reads and writes A once, and is a launch more. The 5 % that it gains on an H200 must
-  // pay for that: of 8e9 products they are 16 us.
+  // Packing adds a launch, and reads and writes A once. Its gain of 5 % on an H200 must make up for
+  // that; with 8e9 products the gain is 16 us.
   constexpr double least_products = 8e9;
   constexpr std::uint64_t least_columns = 2048;
   const double products = static_cast<double>(problem.rows) * static_cast<double>(problem.columns) *
                           static_cast<double>(problem.inner);
   const bool wide = problem.precision == Precision::fp64;
-  // Rows of B and C are moved 16 bytes at a time.
+  // The kernel moves rows of B and C 16 bytes at a time.
   if (problem.columns % (wide ? 2 : 4) != 0 || problem.columns < least_columns ||
       products < least_products)
     return;
@@ -57,9 +57,9 @@ void add_packed(const DeviceTraits& device, const Problem& problem, const Geomet
                                     {128, 128, 16, 8, 1, 4, 4, 8},
                                     {256, 128, 16, 8, 2, 4, 4, 8},
                                     {128, 256, 16, 8, 1, 8, 4, 8}};
-  // Half of a product of which all tiles are on the device at once, two a compute unit, has one on
-  // each, beside which no other hides what it waits for: 4 stages do. 2048^3 on two H100 takes 338
-  // us with 2 stages and 230 with 4, on one 377 and 381.
+  // If all tiles fit on the device at once, two per compute unit, then half of the product has one
+  // tile per compute unit, and no other tile hides its latency; 4 stages do. 2048^3 on two H100
+  // takes 338 us with 2 stages and 230 us with 4; on one it takes 377 and 381 us.
   const std::uint64_t tiles = (problem.rows + 127) / 128 * ((problem.columns + 127) / 128);
   if (tiles <= std::uint64_t{2} * device.compute_units) std::swap(of_fp32[0], of_fp32[1]);
   const std::vector<RegisterTile> of_fp64{{128, 128, 8, 8, 2, 4, 3, 8},
@@ -76,7 +76,7 @@ void add_packed(const DeviceTraits& device, const Problem& problem, const Geomet
   }
 }
 
-struct Fragments {  // tiles of the tensor cores' kernels
+struct Fragments {  // tiles of kernels for tensor cores
   unsigned rows, columns, warps_m, warps_n, stages;
 };
 
@@ -97,9 +97,9 @@ Variant of_fragments(const Problem& problem, const Fragments& tile, const char* 
   return made;
 }
 
-// kernels/matrix_dmma.cl, best first on an H200: 4 x 2 groups of 32 reach 54.9 TFLOP/s at 8192^3, 2
-// x 4 groups 53.1. It multiplies by m16n8k4, since m16n8k8 is no faster and its order of k is less
-// plain. results/matrix.md has what else was tried.
+// Adds kernels/matrix_dmma.cl, best first on an H200: 4 x 2 groups of 32 reach 54.9 TFLOP/s at
+// 8192^3, 2 x 4 groups 53.1. It multiplies by m16n8k4, because m16n8k8 is no faster and its order
+// of k is more complicated (results/matrix.md).
 void add_tensor(const Problem& problem, const Geometry& geometry, std::vector<Variant>& all) {
   for (const Fragments& tile :
        {Fragments{128, 128, 4, 2, 3}, Fragments{128, 128, 2, 4, 3}, Fragments{64, 128, 2, 2, 3},
@@ -112,9 +112,9 @@ void add_tensor(const Problem& problem, const Geometry& geometry, std::vector<Va
   }
 }
 
-// kernels/matrix_tf32.cl, best first on an H200: groups of 64 x 64 reach 64.9 TFLOP/s at 8192^3,
-// counted as of one product. Splitting limits them: each group splits all that it reads, so smaller
-// ones split more. results/matrix.md has what else was tried.
+// Adds kernels/matrix_tf32.cl, best first on an H200: groups of 64 x 64 reach 64.9 TFLOP/s at
+// 8192^3, counted as one product. Splitting is the bottleneck: each group splits all that it reads,
+// so smaller groups split more (results/matrix.md).
 void add_emulated(const Problem& problem, const Geometry& geometry, std::vector<Variant>& all) {
   for (const Fragments& tile :
        {Fragments{128, 128, 2, 2, 2}, Fragments{128, 64, 2, 2, 3}, Fragments{128, 128, 2, 4, 2},
@@ -135,17 +135,15 @@ void add_for_nvidia(const DeviceTraits& device, const Problem& problem, const Ge
   add_tiles(problem, geometry, true, all);
 }
 
-// kernels/matrix_cpu.cl: rows of a register tile, and the tile of a work-group, of which BK x NR of
-// B stay in the first cache.
+// Adds kernels/matrix_cpu.cl: rows of a register tile, and the tile of a work-group. BK x NR
+// elements of B stay in the first-level cache.
 void add_for_cpus(const DeviceTraits& device, const Problem& problem, const Geometry& geometry,
                   std::vector<Variant>& all) {
   if (problem.precision == Precision::tf32x3) return;
   const bool wide = problem.precision == Precision::fp64;
   const unsigned lanes = std::clamp(device.float_width / (wide ? 2 : 1), 4u, 16u);
-  const unsigned rows =
-      device.float_width >= 16
-          ? 8
-          : 4;  // 16 sums, 2 of B and 1 of A: of 32 registers, or half of that of 16
+  // Of 32 vector registers, 16 are sums, 2 hold B and 1 holds A; of 16, 8 are sums.
+  const unsigned rows = device.float_width >= 16 ? 8 : 4;
   struct Blocks {
     unsigned register_rows, rows, columns, inner;
   };
@@ -192,7 +190,8 @@ std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem
 }
 
 bool is_a_variant(const DeviceTraits& device, Precision precision, const std::string& name) {
-  constexpr std::uint64_t sizes[] = {256, 1024, 16384};  // of items of 32, 64, and 128 or 256
+  // The edges of items are 32, 64, and 128 or 256.
+  constexpr std::uint64_t sizes[] = {256, 1024, 16384};
   for (const std::uint64_t size : sizes) {
     for (const Axis axis : {Axis::rows, Axis::cols, Axis::tiles}) {
       Problem problem{size, size, size, precision, axis};

@@ -1,5 +1,5 @@
-// Which kernel computes a problem on a device: file, definitions and tile, from best to most
-// portable. The choice is made by trial, in suites/matrix/trial.cpp.
+// The kernels that can compute a problem on a device: file, definitions and tile, from fastest to
+// most portable. suites/matrix/trial.cpp chooses among them by trying them.
 #pragma once
 
 #include <memory>
@@ -11,17 +11,17 @@
 
 namespace mgpu::matrix {
 
-// Those that may be asked of a device, best first; the last is plain OpenCL C, where the precision
-// has that. With a --kernel named, only that. `preferred`, a name, comes first if it is among them.
-// Empty: the device cannot.
+// Returns the variants that a device may use, best first, restricted to --kernel. The last one is
+// plain OpenCL C if the precision has such a kernel. The variant called `preferred` comes first if
+// it is among them. Empty if the device cannot compute the problem.
 std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem,
                               const Geometry& geometry, const std::string& preferred = {});
 
-// Whether a device has a variant of this name for this precision, in whatever size and axis.
+// Returns whether a device has a variant of this name for this precision, at any size and axis.
 bool is_a_variant(const DeviceTraits& device, Precision precision, const std::string& name);
 
-// The first of `candidates` that works on this device. Throws Error(unsupported) when none does,
-// Error(device).
+// Returns the first of `candidates` that works on this device. Throws Error(unsupported) if none
+// does, Error(device).
 Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates,
                        Precision precision);
 

@@ -1,4 +1,4 @@
-// What a product takes on a device (suites/common/product_layout.hpp), or why the device cannot
+// The device memory of a product (suites/common/product_layout.hpp), or why the device cannot
 // compute it.
 #pragma once
 
@@ -13,7 +13,8 @@ inline Layout layout(const Problem& problem, const Geometry& geometry, const Var
   return product::layout(problem.sizes(), geometry, variant, mode, fits);
 }
 
-// Capacity as Workload::capacity defines it, with the first of `candidates` whose buffers fit.
+// Returns the capacity as Workload::capacity defines it, with the first of `candidates` whose
+// buffers fit.
 inline Capacity capacity(const DeviceTraits& device, const Problem& problem,
                          const Geometry& geometry, Mode mode,
                          const std::vector<Variant>& candidates) {

@@ -1,4 +1,3 @@
-// Arguments of kernels/matrix*.cl.
 #include "suites/matrix/matrix_program.hpp"
 
 #include <utility>

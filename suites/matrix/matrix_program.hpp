@@ -1,5 +1,5 @@
-// One device's part of a product (suites/common/product_program.hpp): its kernels, and what they
-// are given.
+// One device's part of a product (suites/common/product_program.hpp): its kernels and their
+// arguments.
 #pragma once
 
 #include "suites/common/product_program.hpp"
@@ -10,8 +10,8 @@ namespace mgpu::matrix {
 
 class MatrixProgram final : public ProductProgram {
  public:
-  // Takes slices of at most `fits` items; computes with the first of `candidates` that fits and
-  // works. `workload` outlives it. Throws Error(out_of_memory), Error(unsupported), Error(device).
+  // `fits`: items per slice at most. Uses the first of `candidates` that fits and works. `workload`
+  // must outlive the program. Throws Error(out_of_memory), Error(unsupported), Error(device).
   MatrixProgram(MatrixWorkload& workload, DeviceResources& device, Mode mode, Items fits,
                 const std::vector<Variant>& candidates);
 

@@ -1,4 +1,4 @@
-// The matrix suite as the tool knows it: name, options, sizes.
+// Describes the matrix suite for the tool: name, options, sizes.
 #include "lib/base/error.hpp"
 #include "lib/workload/npy.hpp"
 #include "suites/matrix/matrix_workload.hpp"
@@ -14,13 +14,13 @@ using namespace matrix;
 
 Bytes host_bytes(const SuiteParams& params) {
   const Problem problem = problem_of(params);
-  // Operands and C; a few vectors and rows of the reference.
+  // Counts operands and C, and a few vectors and rows of the reference.
   return problem.sizes().host_bytes() +
          8 * (8 * problem.rows + 24 * problem.columns + 2 * problem.inner);
 }
 
-// Sizes beyond what can be numbered do not fit, whatever the memory: the check for memory then
-// names the largest that does.
+// Returns the largest number for sizes beyond the limit, so that they never fit; the check of
+// memory then names the largest size that does.
 Bytes host_bytes_or_all(const SuiteParams& params) {
   if (params.size > most_rows) return ~Bytes{0};
   return host_bytes(params);

@@ -1,4 +1,3 @@
-// Its kernels, and its verification.
 #include "suites/matrix/matrix_workload.hpp"
 
 #include <memory>
@@ -33,13 +32,13 @@ std::vector<std::string> MatrixWorkload::kernel_variants(const DeviceTraits& dev
   return names_of(variants(device, problem_, geometry()), &Variant::name);
 }
 
-// What was found with one size may not divide the items of another: that one then takes what it
-// would without.
+// A variant that was tuned at one size may not divide the items of another size, which then takes
+// its default.
 bool MatrixWorkload::has_variant(const DeviceTraits& device, const std::string& variant) const {
   return is_a_variant(device, problem_.precision, variant);
 }
 
-// Where tensor cores may be used, no roof is known: `calibrate` does not measure them.
+// If tensor cores may be used, no ceiling is known: `calibrate` does not measure them.
 Demand MatrixWorkload::demand(const DeviceTraits& device) const {
   Demand demand;
   const bool wide = problem_.precision == Precision::fp64;

@@ -1,4 +1,4 @@
-// One product as a Workload: operands, kernels and verification. What runs on a device is in
+// One product as a Workload: operands, kernels and verification. The device part is in
 // matrix_program.hpp.
 #pragma once
 

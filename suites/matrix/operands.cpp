@@ -1,4 +1,3 @@
-// Making and reading operands.
 #include "suites/matrix/operands.hpp"
 
 #include <algorithm>

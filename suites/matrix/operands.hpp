@@ -11,11 +11,11 @@ namespace mgpu::matrix {
 
 class Operands : public ProductMemory {
  public:
-  // Seeded: element i of each operand is a function of seed, operand and i alone, uniform in (-1,
-  // 1), or an integer in -4 .. 4; or from the files of --input. Throws Error(input),
+  // Makes seeded operands, or reads those of --input. A seeded element i is a function of seed,
+  // operand and i alone: uniform in [-1, 1), or an integer in -4 .. 4. Throws Error(input),
   // Error(out_of_memory).
   Operands(const Problem& problem, const SuiteParams& params);
-  // Names files of values that are no finite numbers.
+  // Returns a caveat for each file with values that are not finite.
   const std::vector<std::string>& caveats() const { return caveats_; }
 
  private:

@@ -1,4 +1,3 @@
-// Reading a problem.
 #include "suites/matrix/problem.hpp"
 
 #include <algorithm>
@@ -14,8 +13,8 @@
 namespace mgpu::matrix {
 namespace {
 
-// Alpha or beta. What the precision holds with fewer digits, or not at all, would be another
-// factor.
+// Returns alpha or beta. Throws Error(usage) if the precision holds it with fewer digits or not at
+// all, as it would be another factor.
 double factor(const SuiteParams& params, const char* name, Precision precision) {
   const std::string& text = params.options.at(name);
   double value = 0;
@@ -27,8 +26,8 @@ double factor(const SuiteParams& params, const char* name, Precision precision) 
   const double least = wide ? std::numeric_limits<double>::min()
                             : static_cast<double>(std::numeric_limits<float>::min());
   const double rounds_to_most = wide ? most : 0x1.fffffefffffffp127, magnitude = std::abs(value);
-  if (number && (value == 0 || (magnitude >= least &&
-                                magnitude <= rounds_to_most)))  // what the kernels are given
+  if (number && (value == 0 || (magnitude >= least && magnitude <= rounds_to_most)))
+    // The kernels are given the value rounded to the precision.
     return wide ? value : static_cast<double>(static_cast<float>(std::clamp(value, -most, most)));
   throw Error(ErrorKind::usage, std::string("--") + name + ": " + in_quotes(text) +
                                     " is not a number that --precision " +
@@ -37,7 +36,7 @@ double factor(const SuiteParams& params, const char* name, Precision precision) 
                                     (wide ? "2.3e-308 to 1.7e308" : "1.2e-38 to 3.4e38"));
 }
 
-// The shapes of A and B (and C) say everything; --cols and --inner may only agree.
+// Sets the sizes from the shapes of A and B (and C). --cols and --inner may only confirm them.
 void sizes_of_files(const SuiteParams& params, Problem& problem) {
   const auto files = [&] {
     std::vector<std::filesystem::path> all{*params.input};

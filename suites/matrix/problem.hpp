@@ -1,4 +1,5 @@
-// What is computed: C = alpha A B + beta C, row-major, A rows x inner, B inner x columns. Pure.
+// Parameters of a product C = alpha A B + beta C, row-major, A rows x inner, B inner x columns.
+// Pure.
 #pragma once
 
 #include "suites/common/product_sizes.hpp"
@@ -7,8 +8,8 @@ namespace mgpu::matrix {
 
 using namespace product;
 
-// tf32x3: operands and result are fp32, each product is the sum of three of TF32
-// (kernels/matrix_tf32.cl).
+// Precision of a product. tf32x3: operands and result are fp32, and each product is the sum of
+// three TF32 products (kernels/matrix_tf32.cl).
 enum class Precision { fp32, fp64, tf32x3 };
 enum class KernelChoice { automatic, portable, vector, tensor };
 
@@ -21,7 +22,8 @@ struct Problem {
   bool integers = false;  // seeded operands are small integers
 
   Bytes element() const { return precision == Precision::fp64 ? 8 : 4; }
-  // As BLAS defines it: with alpha 0 neither A nor B is read, with beta 0 C is not.
+  // Number of products per sum. As in BLAS, alpha 0 means that A and B are not read, beta 0 that C
+  // is not.
   std::uint64_t summed() const { return alpha == 0 ? 0 : inner; }
   bool reads_c() const { return beta != 0; }
   Bytes a_bytes() const { return rows * inner * element(); }
@@ -32,8 +34,8 @@ struct Problem {
   }
 };
 
-// Throws Error(usage) for an option or size it cannot do, Error(input) for files that do not go
-// together.
+// Returns the problem of these parameters. Throws Error(usage) for an option or size that is not
+// possible, Error(input) for files that do not match.
 Problem problem_of(const SuiteParams& params);
 
 }  // namespace mgpu::matrix

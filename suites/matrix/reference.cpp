@@ -1,5 +1,5 @@
-// Sampled elements, and all of C in exact integers; with roundings see
-// suites/matrix/rounded_check.cpp.
+// Checks sampled elements, and all of C in exact integers. suites/matrix/rounded_check.cpp checks C
+// with rounding.
 #include "suites/matrix/reference.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace mgpu::matrix {
 namespace {
 
-// The largest error seen, relative to the magnitude summed.
+// Appends the largest error seen, relative to the sum of magnitudes.
 void note_error(double error, std::string& method) {
   char text[64];
   std::snprintf(text, sizeof text, ", largest error %.1e of the terms' sum", error);
@@ -23,15 +23,15 @@ void note_error(double error, std::string& method) {
 
 }  // namespace
 
-// Whole rows, and the corners of random tiles: edges are where kernels go wrong. 32 is the finest
-// edge of a tile, and divides all others.
+// Checks whole rows, and the corners of random tiles, since kernels tend to fail at edges. 32 is
+// the smallest edge of a tile, and divides all others.
 template <class Real>
 Reference::Finding Reference::sample(std::uint64_t seed) {
   using Part = typename ElementCheck<Real>::Part;
   constexpr std::uint64_t width = ElementCheck<Real>::width, edge = 32, corners = 256;
   const std::uint64_t m = problem_.rows, n = problem_.columns, k = problem_.summed();
   std::mt19937_64 random(seed);
-  // As many rows as about 2 s of one core sum.
+  // The number of rows is what all threads sum in about 2 s, from 2 to 12.
   const double row_cost =
       static_cast<double>(n) * static_cast<double>(std::max<std::uint64_t>(k, 1));
   const auto count = static_cast<std::size_t>(
@@ -66,7 +66,7 @@ Reference::Finding Reference::sample(std::uint64_t seed) {
   return finding;
 }
 
-// Whether the operands are integers of which no sum is ever rounded.
+// Finds out whether the operands are integers whose sums are never rounded.
 template <class Real>
 void Reference::classify() {
   if (classified_) return;
@@ -100,7 +100,7 @@ void Reference::classify() {
              c = look(operands_.c_in());
   const double sum = static_cast<double>(problem_.summed()) * a.largest * b.largest;
   const double limit = std::ldexp(1.0, std::numeric_limits<Real>::digits);
-  // Of integers above 2^11 the product of what TF32 leaves of both is not added.
+  // TF32 leaves remainders of integers above 2^11, and the product of two remainders is not added.
   const bool kept =
       problem_.precision != Precision::tf32x3 || std::max(a.largest, b.largest) <= 2048;
   const auto integer = [](double x) { return std::trunc(x) == x; };

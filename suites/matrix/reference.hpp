@@ -1,4 +1,4 @@
-// The independent reference, on the host in float64 or exact integers. Shares no code with the
+// The independent reference, on the host in float64 or exact integers. It shares no code with the
 // kernels.
 #pragma once
 
@@ -12,24 +12,25 @@ namespace mgpu::matrix {
 
 class Reference {
  public:
-  // `operands` and `problem` outlive it. Nothing is computed before it is asked for.
+  // `operands` and `problem` must outlive this. Nothing is computed before a check.
   Reference(const Problem& problem, const Operands& operands, unsigned threads)
       : problem_(problem), operands_(operands), threads_(threads) {}
 
-  // A device of the run may take fp32 numbers below the smallest normal one for zero. Before
-  // anything is checked.
+  // Notes that a device of the run may treat fp32 numbers below the smallest normal one as zero.
+  // Called before any check.
   void allow_flushing() { flushed_ = true; }
 
   struct Finding {
     std::string method;   // what was compared
-    std::string message;  // what differs; empty: nothing
+    std::string message;  // first difference; empty if there is none
   };
-  // Whole rows and the corners of tiles, element by element against float64 dot products.
+  // Checks whole rows and the corners of tiles, element by element against float64 dot products.
   Finding check_sample(std::uint64_t seed);
-  // All of C times a vector against A (B x). When all operands are integers and no sum can be
-  // rounded, modulo 2^64 with a random vector of 64-bit words: a row with an odd error escapes with
-  // probability 2^-64, one whose errors are multiples of 2^v with 2^(v-64) (Freivalds,
-  // Probabilistic machines can use less running time, 1977). Otherwise as RoundedCheck does.
+  // Checks all of C: C times a vector against A (B x). If all operands are integers and no sum can
+  // be rounded, this is done modulo 2^64 with a random vector of 64-bit words. A row with an odd
+  // error is missed with probability 2^-64, one whose errors are multiples of 2^v with 2^(v-64)
+  // (Freivalds, Probabilistic machines can use less running time, 1977). Otherwise RoundedCheck is
+  // used.
   Finding check_all(std::uint64_t seed);
 
  private:
@@ -46,8 +47,8 @@ class Reference {
   const Operands& operands_;
   unsigned threads_;
   bool flushed_ = false, classified_ = false, exact_ = false;
-  // The vector, and what C times it should be; of one seed, kept for all samples, as are the
-  // others.
+  // The random vector, and the expected value of C times it. These and the rounded checks are of
+  // one seed, cached for all samples.
   std::vector<std::uint64_t> words_, expected_words_;
   std::optional<RoundedCheck<float>> rounded_fp32_;
   std::optional<RoundedCheck<double>> rounded_fp64_;

@@ -11,13 +11,13 @@
 namespace mgpu::matrix {
 namespace {
 
-constexpr int kNothing = -1'000'000;  // the exponent of zero
-constexpr int kNoNumber =
-    1'000'000;  // that of infinity and NaN, and of what is to be checked by itself
+constexpr int kNothing = -1'000'000;  // exponent of zero
+// Exponent of infinity and NaN, and of values that must be checked element by element.
+constexpr int kNoNumber = 1'000'000;
 
-// The largest exponent e of |x| < 2^(e + 1) among the elements that `at` gives. Flushed: numbers
-// below the smallest normal one make the whole kNoNumber, as nothing is known of products with
-// them.
+// Returns the exponent of the largest magnitude among the elements that `at` returns. If `flushed`,
+// a number below the smallest normal one makes it kNoNumber, because nothing is known of products
+// with such a number.
 template <class Real, class At>
 int largest_exponent(std::uint64_t count, bool flushed, const At& at) {
   Real largest = 0;
@@ -48,7 +48,8 @@ RoundedCheck<Real>::RoundedCheck(const Problem& problem, const Operands& operand
   multiply_by_vector();
 }
 
-// Of each row, that of A; kNoNumber too where beta C alone may overflow.
+// Returns the exponents of rows of A. They are kNoNumber also for rows in which beta C alone may
+// overflow.
 template <class Real>
 std::vector<int> RoundedCheck<Real>::exponents_of_rows() const {
   const std::uint64_t n = problem_.columns, k = problem_.summed();
@@ -89,8 +90,8 @@ std::vector<int> RoundedCheck<Real>::exponents_of_columns() const {
   return columns;
 }
 
-// TF32 takes what is next to the largest number for infinity, and loses digits of what is next to
-// the smallest.
+// TF32 takes numbers next to the largest one for infinity, and loses digits of numbers next to the
+// smallest one; their exponents become kNoNumber.
 template <class Real>
 int RoundedCheck<Real>::of_operand(int exponent) const {
   const bool extreme =
@@ -99,8 +100,8 @@ int RoundedCheck<Real>::of_operand(int exponent) const {
   return problem_.precision == Precision::tf32x3 && extreme ? kNoNumber : exponent;
 }
 
-// The most elements whose row of A and column of B have exponents that add up to no more than a sum
-// of `inner` products bears.
+// Chooses the regular rows and columns: as many elements as possible whose row of A and column of B
+// have exponents that add up to what a sum of `inner` products can take without overflow.
 template <class Real>
 void RoundedCheck<Real>::choose_regular() {
   const int of_sum =
@@ -130,9 +131,9 @@ void RoundedCheck<Real>::choose_regular() {
   for (const int e : columns) column_is_regular_.push_back(e <= column_limit);
 }
 
-// x has a sign by chance over the norm of each column of B, so that every column counts alike. Then
-// the magnitude an element is summed from is at most |a_i| (Cauchy, Schwarz), and the errors of n
-// elements add up like sqrt(n).
+// Chooses x: for each column of B a random sign divided by the column's norm, so that every column
+// has the same weight. Then the terms of an element have a sum of magnitudes of at most |a_i|
+// (Cauchy, Schwarz), and the errors of n elements add up like sqrt(n).
 template <class Real>
 void RoundedCheck<Real>::choose_vector(std::uint64_t seed) {
   const std::uint64_t n = problem_.columns, k = problem_.summed();
@@ -157,7 +158,7 @@ void RoundedCheck<Real>::choose_vector(std::uint64_t seed) {
 template <class Real>
 void RoundedCheck<Real>::multiply_by_vector() {
   const std::uint64_t m = problem_.rows, n = problem_.columns, k = problem_.summed();
-  // What x is 0 for may be no number, which times 0 is none either.
+  // Elements at which x is 0 may be infinite or NaN, and 0 times these is NaN.
   const auto times = [&](Real element, std::uint64_t j) -> Wide<Real> {
     return vector_[j] == 0 ? 0 : static_cast<Wide<Real>>(element) * vector_[j];
   };
@@ -167,7 +168,7 @@ void RoundedCheck<Real>::multiply_by_vector() {
   });
   expected_.assign(m, 0);
   allowed_.assign(m, 0);
-  Wide<Real> length = 0;  // of x, summed without signs
+  Wide<Real> length = 0;  // sum of the magnitudes of x
   for (const Wide<Real>& x : vector_) length += std::abs(x);
   const Wide<Real> alpha = problem_.alpha, beta = problem_.beta;
   const auto relative = static_cast<Wide<Real>>(error_of<Real>(problem_, k));
@@ -212,7 +213,7 @@ std::string RoundedCheck<Real>::check_rows() const {
          std::to_string(first - wrong.begin());
 }
 
-// Rows that are not regular, and of the others the columns that are not.
+// Checks the rows that are not regular, and in the others the columns that are not.
 template <class Real>
 std::string RoundedCheck<Real>::check_elements(std::string& method) const {
   using Part = typename ElementCheck<Real>::Part;
@@ -233,8 +234,8 @@ std::string RoundedCheck<Real>::check_elements(std::string& method) const {
   }
   const std::uint64_t elements = rows.size() * n + others.size() * elements_of_other;
   if (elements == 0) return "";
-  // As many parts as about 10 s of one core take; reading a column of B takes eight times as long
-  // an element as reading a row.
+  // The number of parts is what all threads check in about 10 s. Reading an element of a column of
+  // B takes eight times as long as one of a row.
   const std::uint64_t of_rows = rows.size() * of_row.size(),
                       parts = of_rows + others.size() * of_other.size();
   const double each = static_cast<double>(elements) / static_cast<double>(parts);

@@ -1,5 +1,5 @@
-// All of C where sums are rounded: by a vector of random signs where no sum can leave the range of
-// numbers, element by element where one may.
+// Checks all of C if sums are rounded: with a vector of random signs where no sum can overflow,
+// element by element where one may.
 #pragma once
 
 #include <limits>
@@ -10,23 +10,23 @@
 
 namespace mgpu::matrix {
 
-// Freivalds (Probabilistic machines can use less running time, 1977): C x against A (B x), within
-// what rounding may do, for the rows and columns of which the exponents of the largest elements say
-// that no product overflows. What is left, infinities and NaN included, is checked element by
-// element (ElementCheck); of very much of that, parts spread evenly.
+// Freivalds' check (Probabilistic machines can use less running time, 1977): C x against A (B x),
+// within what rounding allows. It covers the rows and columns whose largest exponents show that no
+// product overflows. All other elements, infinities and NaN included, are checked one by one
+// (ElementCheck); if they are too many, evenly spread parts of them.
 template <class Real>
 class RoundedCheck {
  public:
-  // Looks at all operands. All must outlive this.
+  // Reads all operands. All arguments must outlive this.
   RoundedCheck(const Problem& problem, const Operands& operands, bool flushed, unsigned threads,
                std::uint64_t seed);
 
-  // Empty: right, else what is not. `method`: what was done.
+  // Returns what is wrong, or an empty text. Sets `method` to what was compared.
   std::string check(std::string& method) const;
 
  private:
-  static constexpr int kMost =
-      std::numeric_limits<Real>::max_exponent - 3;  // exponent of what surely does not overflow
+  // Largest exponent that is certain not to overflow.
+  static constexpr int kMost = std::numeric_limits<Real>::max_exponent - 3;
   int of_operand(int exponent) const;
   std::vector<int> exponents_of_rows() const;
   std::vector<int> exponents_of_columns() const;
@@ -42,8 +42,8 @@ class RoundedCheck {
   unsigned threads_;
   const Real *a_, *b_, *c_, *c_in_;
   std::vector<char> row_is_regular_, column_is_regular_;
-  // The vector, 0 for columns that are not regular; what C times it should be, and how far off that
-  // may be.
+  // The vector, 0 for columns that are not regular; the expected value of C times it; and the error
+  // allowed in that.
   std::vector<Wide<Real>> vector_, expected_, allowed_;
 };
 

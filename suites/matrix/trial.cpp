@@ -1,5 +1,4 @@
-// The trial of vendor kernels: each computes a small product that the host knows before it is
-// taken.
+// Tries kernels of vendors: each must compute a small product correctly before it is used.
 #include <cmath>
 #include <cstring>
 
@@ -9,7 +8,8 @@
 namespace mgpu::matrix {
 namespace {
 
-// Ragged on every side, larger than one tile each way, and longer than two stages of any kernel.
+// A product that is ragged on every side, larger than one tile each way, and longer than two stages
+// of any kernel.
 template <class Real>
 struct Example {
   explicit Example(const Variant& variant)
@@ -20,9 +20,8 @@ struct Example {
         c(std::size_t{rows} * columns, Real{-1}) {
     std::uint32_t state = 12345;
     const auto next = [&] {
-      state =
-          state * 1664525u +
-          1013904223u;  // Numerical Recipes' quick generator: any mixed signs and exponents will do
+      // Numerical Recipes' quick generator; any mixed signs and exponents will do.
+      state = state * 1664525u + 1013904223u;
       return static_cast<Real>(static_cast<std::int32_t>(state)) *
              static_cast<Real>(std::ldexp(1.0, -20 - static_cast<int>(state >> 20 & 31)));
     };
@@ -30,7 +29,7 @@ struct Example {
     for (Real& x : b) x = next();
   }
 
-  // Nothing where the device runs no commands at set-up.
+  // Runs the kernels. Returns false if the device cannot run commands at set-up.
   bool run(DeviceResources& device, const Kernels& kernels) {
     const Variant& variant = kernels.variant;
     const std::vector<std::uint32_t> tiles{0, 1, 1 << 16, 1 << 16 | 1};
@@ -68,11 +67,11 @@ struct Example {
     const Real got = c[i * columns + j];
     if (exact) return std::memcmp(&chain, &got, sizeof got) == 0;
     return std::abs(static_cast<double>(got) - sum) <=
-           std::ldexp(magnitude, -20);  // TF32 alone: 2^-11
+           std::ldexp(magnitude, -20);  // TF32 alone has 2^-11
   }
 
-  static constexpr std::uint32_t inner =
-      60;  // whole vectors: kernels made for aligned rows copy 16 bytes at once
+  // Whole vectors, because kernels for aligned rows copy 16 bytes at a time.
+  static constexpr std::uint32_t inner = 60;
   std::uint32_t rows, columns;
   std::vector<Real> a, b, c;
 };

@@ -1,4 +1,3 @@
-// Making and reading leaves.
 #include "suites/merkle/leaves.hpp"
 
 #include <algorithm>
@@ -82,8 +81,8 @@ std::uint64_t count_in_file(const std::filesystem::path& file, Remainder remaind
 }
 
 Bytes bytes_of_leaves(std::uint64_t count) {
-  // A power of two below the address space, so that no sum of a few buffers and paddings can
-  // overflow.
+  // This power of two is so far below the address space that sums of a few buffers and paddings
+  // cannot overflow.
   constexpr std::uint64_t limit = std::uint64_t{1} << 56;
   if (count > limit)
     throw Error(ErrorKind::usage, "--size: at most 2^56 leaves, not " + std::to_string(count));

@@ -1,4 +1,3 @@
-// Launches of kernels/merkle.cl.
 #include "suites/merkle/merkle_program.hpp"
 
 #include <algorithm>
@@ -69,10 +68,9 @@ void MerkleProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   owned_.push_back({slice.begin, slice.end});
 }
 
-// Leaves first .. first + count - 1 of `leaves`, the last of which leaves `unused_bits` of its 256,
-// to the roots of the items from first_item on; the scratch buffers are free again when the
-// launches are done, and the next piece's come after them. No leaves: launches that find nothing to
-// do.
+// Reduces leaves first .. first + count - 1 of `leaves` to the roots of the items from first_item
+// on; the last leaf leaves `unused_bits` of its 256 bits unused. Launches are in order, so the next
+// piece may use the scratch buffers again. With no leaves, the launches have nothing to do.
 void MerkleProgram::reduce_piece(Buffer& leaves, std::uint64_t first, std::uint64_t count,
                                  std::uint32_t unused_bits, Items first_item, Stream& stream) {
   Buffer* in = &leaves;
@@ -96,9 +94,9 @@ void MerkleProgram::launch(const Pass& pass, Buffer& in, Buffer& out, std::uint6
   if (pass.group) {
     // Half as many work-items as the largest tree has nodes would all work only on its first level.
     // Fewer than 32 take as many lanes of a GPU as 32, and implementations that compile a kernel
-    // for each work-group size (PoCL) would do so for each of them. Where there is a group for each
-    // compute unit, 32: what a larger one leaves to its first 32 on upper levels is computed by
-    // half of an NVIDIA GPU's schedulers, as the first of each group meet on the same ones.
+    // for each work-group size (PoCL) would do so for each of them. If every compute unit has a
+    // group, 32 is best: on upper levels only the first 32 of a larger group work, and as those of
+    // all groups are on the same schedulers, half of an NVIDIA GPU's schedulers would be idle.
     const std::size_t half = std::size_t{1} << (levels > 1 ? levels - 1 : 0);
     const std::size_t most = groups >= traits_.compute_units ? 32 : 256;
     const std::size_t local =
@@ -166,8 +164,8 @@ Completion MerkleProgram::publish(Stream& stream) {
   };
 }
 
-// The partials as rows at their first items, and after them the level of each: one launch combines
-// them all.
+// Lays out the partials as rows at their first items, followed by the level of each, so that one
+// launch combines them all.
 Completion MerkleProgram::merge(Stream& stream) {
   constexpr std::uint32_t inside_a_node = 32;
   const Items items = workload_.geometry().items;

@@ -1,5 +1,5 @@
-// One device's part of a Merkle tree: slices of items to item roots, item roots to the few nodes of
-// the tree this device owns whole.
+// One device's part of a Merkle tree: reduces slices of items to item roots, and item roots to the
+// few nodes of the tree that this device owns whole.
 #pragma once
 
 #include "lib/workload/workload.hpp"
@@ -10,14 +10,15 @@ namespace mgpu::merkle {
 
 class MerkleProgram : public DeviceProgram, public MergingProgram {
  public:
-  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory).
+  // `fits`: items per slice at most. `workload` must outlive the program. Throws
+  // Error(out_of_memory).
   MerkleProgram(MerkleWorkload& workload, DeviceResources& device, Mode mode, Items fits);
 
   ProgramInterfaces interfaces() override { return {.merging = this}; }
   void load(Stream& stream) override;
   void prepare(Stream& stream) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
-  Completion collect(Stream& stream) override;  // what was enqueued since the last one
+  Completion collect(Stream& stream) override;  // brings what was enqueued since the last collect
   Completion publish(Stream& stream) override;
   Completion merge(Stream& stream) override;
 
@@ -33,11 +34,11 @@ class MerkleProgram : public DeviceProgram, public MergingProgram {
   const Mode mode_;
   const Layout layout_;
   const std::vector<Pass> passes_;
-  std::unique_ptr<Kernel> reduce_, group_;  // group_: GPUs only
+  std::unique_ptr<Kernel> reduce_, group_;  // group_: only on GPUs
   std::unique_ptr<Buffer> leaves_[2], scratch_[2], item_roots_, nodes_, tasks_, rows_;
 
-  std::vector<Range> pending_, owned_;  // items enqueued: since the last collect, and since prepare
-  // Host memory of transfers under way.
+  std::vector<Range> pending_, owned_;  // items enqueued since the last collect; since prepare
+  // Host memory of transfers in flight.
   std::vector<TreeNode> nodes_collected_;
   std::vector<std::uint32_t> task_words_, row_words_, node_words_, published_words_;
 };

@@ -1,4 +1,4 @@
-// The merkle suite as the tool knows it: name, options, sizes.
+// Describes the merkle suite for the tool: name, options, sizes.
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
 #include "suites/merkle/merkle_workload.hpp"

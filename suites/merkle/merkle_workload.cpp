@@ -41,10 +41,10 @@ Capacity MerkleWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   return merkle::capacity(device, kind_, geometry_, mode);
 }
 
-// A node of 64 bytes is 1050 rotations and shifts and 616 three-input logic functions, counted in
-// the machine code for an H200; its 626 additions can run beside them, on the pipe that multiplies.
-// Each of the 1666 takes the slot of a multiply-add, which `calibrate` counts as two. Other trees
-// have other schedules, and CPUs other instructions: not counted.
+// Hashing a node of 64 bytes takes 1050 rotations and shifts and 616 three-input logic functions,
+// counted in the machine code for an H200; its 626 additions can run in parallel, on the pipe that
+// multiplies. Each of the 1666 takes the slot of a multiply-add, which `calibrate` counts as two
+// operations. Other trees have other schedules, and CPUs other instructions; they are not counted.
 Demand MerkleWorkload::demand(const DeviceTraits& device) const {
   Demand demand;
   if (device.cpu || kind_ != TreeKind::plain) return demand;
@@ -92,8 +92,7 @@ void MerkleWorkload::rehearse_merge(std::size_t parts) {
 
 bool MerkleWorkload::merge_on_device(const DeviceTraits& best, Nanos per_part) const {
   if (best.cpu || geometry_.leaves == 0) return false;
-  // A level takes an H200 2.3 us, its latency, in addition to 200 us for upload, launch and
-  // download.
+  // An H200 takes 2.3 us (its latency) per level, and about 200 us for upload, launch and download.
   const double host_us = 1e6 * seconds(per_part) * static_cast<double>(frontier().size() - 1);
   return host_us > 200 + 2.3 * ceil_log2(geometry_.items);
 }
@@ -132,9 +131,9 @@ Digest MerkleWorkload::item_by_reference(Items item) const {
       kind_, leaves_.content(geometry_.first_leaf(item), geometry_.first_leaf(item + 1)), 1);
 }
 
-// A few item roots from their leaves, and everything above the items: a wrong item escapes with
-// probability 1 - 16 / items, a wrong combination never. Items of a device that is gone were not
-// published: they are computed here.
+// Checks a few item roots against their leaves, and everything above the items. A wrong item is
+// missed with probability of about 1 - 16 / items, a wrong combination never. Items of a failed
+// device were not published; the reference computes them here.
 Verdict MerkleWorkload::verify_sample(std::uint64_t seed) {
   if (geometry_.leaves == 0) return verify_full();
   constexpr std::size_t checks = 16;

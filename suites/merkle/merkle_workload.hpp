@@ -1,5 +1,5 @@
 // One Merkle tree as a Workload: what devices hand over, how it is merged, and how the root is
-// verified. What runs on a device is in merkle_program.hpp.
+// verified. The device part is in merkle_program.hpp.
 #pragma once
 
 #include <mutex>
@@ -32,14 +32,14 @@ class MerkleWorkload : public Workload, public DeviceMerge, public TimedMerge {
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 
-  // For the programs. Those that hand over may be called from several threads at once; their order
-  // does not matter.
+  // Called by programs. The add_ functions may be called from several threads at once, in any
+  // order.
   TreeKind kind() const { return kind_; }
   const Geometry& geometry() const { return geometry_; }
   const Leaves& leaves() const { return leaves_; }
   void add_partials(std::span<const Partial> partials);
   void add_item_roots(Items first, std::span<const Digest> roots);
-  // All partials along the fixed tree, for the device that merges.
+  // Returns all partials along the fixed tree, for the device that merges.
   std::vector<Partial> frontier() const;
   void set_root(const Digest& root);
 
@@ -53,9 +53,9 @@ class MerkleWorkload : public Workload, public DeviceMerge, public TimedMerge {
   unsigned host_threads_;
   Geometry geometry_;
   Shape shape_;
-  mutable std::mutex mutex_;  // over partials_ and item_roots_
+  mutable std::mutex mutex_;  // guards partials_ and item_roots_
   PartialTree partials_;
-  std::vector<std::optional<Digest>> item_roots_;  // as published
+  std::vector<std::optional<Digest>> item_roots_;  // as devices published them
   std::optional<Digest> root_, reference_root_;
 };
 

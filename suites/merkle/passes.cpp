@@ -1,4 +1,3 @@
-// Launch plans and memory plans.
 #include "suites/merkle/passes.hpp"
 
 #include <algorithm>
@@ -11,10 +10,10 @@ namespace {
 constexpr Bytes mib = Bytes{1} << 20;
 constexpr Bytes scratch_limit = 1024 * mib;
 constexpr Bytes padding =
-    512;  // one block of 16 digests: loads of whole vectors and pairs stay inside
-constexpr Bytes largest_slot = 256 * mib;  // end to end there is nothing to gain from larger slices
+    512;  // one block of 16 digests, so that loads of whole vectors and pairs stay inside
+constexpr Bytes largest_slot = 256 * mib;  // larger slices gain nothing end to end
 
-// Output nodes of a pass over `nodes`, as stored.
+// Returns the bytes that `nodes` output nodes of a pass take in memory.
 Bytes stored(const DeviceTraits& device, std::uint64_t nodes) {
   return (nodes + lanes(device) - 1) / lanes(device) * lanes(device) * digest_bytes + padding;
 }
@@ -47,9 +46,9 @@ std::vector<Pass> passes(const DeviceTraits& device, TreeKind kind, unsigned hei
           {false, levels, (i > 0 ? in_blocks : 0u) | (i + 1 < count ? out_blocks : 0u)});
     }
   } else {
-    // Levels by a work-item, then at most by a work-group of 32. A tree of 2^20 leaves takes an
-    // H100 247 us; with at most 6 by a work-group, and so 3 more by a work-item, 255.
-    // results/README.md has what else was tried.
+    // Levels that a work-item reduces, and most levels that a work-group of 32 then reduces. A tree
+    // of 2^20 leaves takes an H100 247 us; with at most 6 levels per work-group, and so 3 more per
+    // work-item, it takes 255 us (results/README.md).
     constexpr unsigned a_thread = 3, a_group = 7;
     unsigned rest = height;
     do {
@@ -119,10 +118,10 @@ Capacity capacity(const DeviceTraits& device, TreeKind kind, const Geometry& geo
   capacity.resident = plan.total();
   capacity.pipeline = capacity.fits;
   if (mode == Mode::end_to_end) {
-    // At least 8 pieces for each of 4 devices, so that uploads overlap compute. A piece takes an
-    // H200 about 100 us however small it is, as each of its three passes waits for the last hash: 8
-    // MiB, 157 us of upload, hide that. Two pieces of 4 MiB are better than one of 8. Above 32 MiB
-    // (8 MiB for CPUs, which copy through their caches) nothing gets better.
+    // At least 8 slices for each of 4 devices let uploads overlap compute. Each slice takes an H200
+    // about 100 us however small it is, because each of its three passes waits for the last hash;
+    // uploading 8 MiB (157 us) hides that. Two slices of 4 MiB are better than one of 8 MiB. Above
+    // 32 MiB (8 MiB for CPUs, which copy through their caches) there is no further gain.
     const Bytes all = geometry.leaves * digest_bytes;
     const Bytes least = device.cpu ? mib : std::clamp<Bytes>(all / 2, 4 * mib, 8 * mib);
     const Bytes piece = std::clamp<Bytes>(all / 32, least, (device.cpu ? 8 : 32) * mib);

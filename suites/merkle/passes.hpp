@@ -1,4 +1,4 @@
-// How a tree is cut into kernel launches on one device, and the device memory that takes. Pure.
+// Division of a tree into kernel launches on one device, and the device memory they take. Pure.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace mgpu::merkle {
 
-// The flags of kernels/merkle.cl.
+// Flags of kernels/merkle.cl.
 enum PassFlags : std::uint32_t {
   in_leaves = 1,
   hash_leaves = 2,
@@ -21,29 +21,30 @@ enum PassFlags : std::uint32_t {
 };
 
 struct Pass {
-  bool group = false;  // reduce_group (local memory), else reduce
+  bool group = false;  // reduce_group (local memory); false: reduce
   unsigned levels = 0;
   std::uint32_t flags = 0;
 };
 
-// The launches that take items of 2^height leaves to item roots; the last writes them, those before
-// it fill the two scratch buffers in turn. On GPUs: `reduce` 8 to 1 while the grid stays large,
-// then one work-group an item. On CPUs: `reduce` with up to 2^6 levels.
+// Returns the launches that reduce items of 2^height leaves to item roots. The last one writes the
+// roots; the others fill the two scratch buffers in turn. On GPUs `reduce` takes 8 nodes to 1 while
+// the grid stays large, then one work-group reduces each item. On CPUs `reduce` takes up to 2^6
+// nodes to 1.
 std::vector<Pass> passes(const DeviceTraits& device, TreeKind kind, unsigned height);
 
-// `short_leaf`: the last leaf may have fewer than 32 bytes.
+// Returns the build options. `short_leaf`: the last leaf may have fewer than 32 bytes.
 std::string kernel_options(const DeviceTraits& device, TreeKind kind, bool short_leaf);
 
-// Nodes one work-item of `reduce` handles side by side.
+// Returns how many nodes one work-item of `reduce` handles as a vector.
 constexpr unsigned lanes(const DeviceTraits& device) { return device.cpu ? 16 : 1; }
 
-// What a program allocates. Sizes in bytes, paddings included.
+// Sizes of a program's buffers in bytes, including padding.
 struct Layout {
-  unsigned leaf_buffers = 1;  // resident: one of all leaves; end to end: one a slot
-  Bytes leaves = 0;           // each of them
+  unsigned leaf_buffers = 1;  // resident: one for all leaves; end to end: one per slot
+  Bytes leaves = 0;           // size of each leaf buffer
   Bytes scratch[2] = {0, 0};
-  Bytes rows = 0;  // item roots, and each of two more buffers: collected nodes, nodes to merge
-                   // (with their levels)
+  // Size of each of three buffers: item roots; collected nodes; nodes to merge with their levels.
+  Bytes rows = 0;
   Bytes tasks = 0;
   Items piece = 0;  // items reduced by one chain of launches; a longer slice takes several
   Bytes total() const;
@@ -51,7 +52,7 @@ struct Layout {
 Layout layout(const DeviceTraits& device, TreeKind kind, const Geometry& geometry, Mode mode,
               Items fits);
 
-// Capacity as Workload::capacity defines it.
+// Returns the capacity as Workload::capacity defines it.
 Capacity capacity(const DeviceTraits& device, TreeKind kind, const Geometry& geometry, Mode mode);
 
 }  // namespace mgpu::merkle

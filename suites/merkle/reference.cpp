@@ -1,6 +1,5 @@
-// OpenSSL's SHA-256 by its Init/Update/Final functions: deprecated since 3.0, but the fastest
-// public route (7.8 M nodes/s a core against 6.1 through EVP with a reused context, and 2.0 by
-// one-shot SHA256()).
+// SHA-256 by OpenSSL's Init/Update/Final functions. They are deprecated since 3.0, but are the
+// fastest public interface: 7.8 M nodes/s per core, against 6.1 by EVP with a reused context.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "suites/merkle/reference.hpp"
 
@@ -35,8 +34,9 @@ Digest above(TreeKind kind, const Digest& left, const Digest& right) {
   return out;
 }
 
-// RFC 6962, 2.1: MTH(D[n]) = H(0x01 || MTH(D[0:k]) || MTH(D[k:n])), k the largest power of two
-// below n.
+// Returns the root of leaves begin .. end. RFC 6962, 2.1: MTH(D[n]) = H(0x01
+// MTH(D[0:k])
+// MTH(D[k:n])), k the largest power of two below n.
 template <class Leaf>
 Digest subtree(TreeKind kind, const Leaf& leaf, std::uint64_t begin, std::uint64_t end) {
   if (end - begin == 1) return leaf(begin);
@@ -66,7 +66,7 @@ Digest reference_root(TreeKind kind, std::span<const std::byte> leaves, unsigned
     return out;
   };
   constexpr std::uint64_t at_once =
-      4096;  // an aligned power of two: a complete subtree of the recursion
+      4096;  // an aligned power of two, so that each part is a complete subtree of the recursion
   std::vector<Digest> roots((count - 1) / at_once + 1);
   parallel_for(roots.size(), threads, [&](std::uint64_t i) {
     roots[i] = subtree(kind, leaf, i * at_once, std::min(count, (i + 1) * at_once));

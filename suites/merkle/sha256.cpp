@@ -1,5 +1,5 @@
-// SHA-256 as in FIPS 180-4, section 6.2. The constants are computed from their definition
-// (section 4.2.2 and 5.3.3), so that no table is typed in a second time.
+// SHA-256 as in FIPS 180-4, section 6.2. The constants are computed from their definitions
+// (sections 4.2.2 and 5.3.3), so that no table is typed in a second time.
 #include "suites/merkle/sha256.hpp"
 
 #include <algorithm>
@@ -13,8 +13,8 @@ using State = std::array<std::uint32_t, 8>;
 
 __extension__ using Wide = unsigned __int128;
 
-// The first 32 bits of the fractional part of the `root`th root of p, for p < 400: floor(2^32 *
-// p^(1/root)) mod 2^32, by bisection.
+// Returns the first 32 bits of the fractional part of the `root`th root of p, for p < 400:
+// floor(2^32 * p^(1/root)) mod 2^32, by bisection.
 constexpr std::uint32_t root_fraction(std::uint64_t p, unsigned root) {
   std::uint64_t low = 0, high = std::uint64_t{1} << 37;
   while (high - low > 1) {
@@ -83,8 +83,8 @@ Digest combine_node(TreeKind kind, const PartialTree& tree, const std::vector<Tr
                     std::size_t& next, const TreeNode& node) {
   if (frontier[next] == node) return *tree.find(frontier[next++]);
   const Digest left = combine_node(kind, tree, frontier, next, {node.level - 1, node.index * 2});
-  // The frontier covers all items, so when it is used up, or goes on beyond this node, there is no
-  // right half: promoted.
+  // The frontier covers all items. If it is used up, or continues beyond this node, there is no
+  // right half, and the left one is promoted.
   if (next == frontier.size() || frontier[next].begin() >= (node.index + 1) << node.level)
     return left;
   return hash_node(kind, left,

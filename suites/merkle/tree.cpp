@@ -1,4 +1,3 @@
-// Names of trees, and the geometry of items. Hashing is in sha256.cpp and reference.cpp.
 #include "suites/merkle/tree.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What a Merkle tree is here: which bytes are hashed, how leaves fall into items. The fixed tree
-// above the items is suites/common/block_tree.hpp. Pure; hashes nothing.
+// Definition of a Merkle tree: which bytes are hashed, and how leaves are divided into items. The
+// fixed tree above the items is suites/common/block_tree.hpp. Pure; hashes nothing.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ namespace mgpu::merkle {
 using Digest = std::array<std::uint8_t, 32>;
 constexpr Bytes digest_bytes = 32;
 
-// In each, an odd node at the end of a level is promoted unchanged; for RFC 6962 (2.1) that is the
-// same tree as splitting at the largest power of two below n.
+// Kinds of trees. All promote an odd node at the end of a level unchanged; for RFC 6962 (2.1) that
+// is the same tree as splitting at the largest power of two below n.
 enum class TreeKind {
   plain,            // node = SHA-256(left || right); the leaves are the bottom level
   rfc6962,          // leaf = SHA-256(0x00 || leaf), node = SHA-256(0x01 || left || right)
@@ -31,9 +31,9 @@ std::string hex(const Digest& digest);  // lower case
 using block_tree::ceil_log2, block_tree::coalesce, block_tree::cover, block_tree::Range,
     block_tree::TreeNode;
 
-// An item is an aligned subtree of 2^height leaves; the last may be ragged. At most 1024 items, so
-// that one work-group can reduce them; at least 32 leaves each. No leaves at all are one item, so
-// that every problem has work to hand out.
+// Division of leaves into items: aligned subtrees of 2^height leaves, of which the last may be
+// incomplete. There are at most 1024 items, so that one work-group can reduce them, of at least 32
+// leaves each. A tree without leaves is one item, so that every problem has work to hand out.
 struct Geometry {
   std::uint64_t leaves = 0;
   unsigned height = 0;
@@ -41,10 +41,10 @@ struct Geometry {
 
   static constexpr Items max_items = 1024;
   static Geometry of(std::uint64_t leaves);
-  std::uint64_t first_leaf(Items item) const;  // of `items`: the number of leaves
+  std::uint64_t first_leaf(Items item) const;  // the number of leaves for item `items`
 };
 
-// A node and its digest, as a device hands it over.
+// A node and its digest, as a device hands them over.
 struct Partial {
   TreeNode node;
   Digest digest{};
