@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 #include "lib/plan/exchange.hpp"
@@ -75,13 +76,15 @@ Predictor::Predictor(Workload& workload, Mode mode, std::vector<KnownDevice> dev
 
 void Predictor::time_merge(Backend& backend) {
   constexpr std::size_t kParts = 8;
-  constexpr int kTimes = 4;  // the first wakes threads and warms caches
+  constexpr int kTimes = 4;
   constexpr Nanos kEnough = std::chrono::milliseconds(20);
   TimedMerge* const timed = workload_.timed_merge();
   if (timed == nullptr || given_ != nullptr) return;
   const auto shortest = [&](std::size_t parts) {
     Nanos least = Nanos::max(), all{};
     for (int i = 0; i < kTimes && all < kEnough; ++i) {
+      // In a sample, too, threads sleep and caches are cold when the merge begins.
+      if (!backend.is_virtual()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       const Nanos begin = backend.now();
       timed->rehearse_merge(parts);
       const Nanos took = backend.now() - begin;
@@ -284,14 +287,8 @@ KnownCosts known_costs(const KnownDevice& device, Workload& workload, Mode mode,
   const Shape& shape = workload.shape();
   const double ops = cost_of(workload, mode).ops;  // per item
   const bool cpu = device.facts->is_cpu();
-  const Capability* capability = device.capability;
   const SuiteRate* rate = device.rate;
   KnownCosts costs;
-  if (!cpu && capability != nullptr) {
-    const auto per_byte = [](double bytes_per_s) { return bytes_per_s > 0 ? 1 / bytes_per_s : 0; };
-    costs.up_per_byte_s = per_byte(capability->pinned_up);
-    costs.down_per_byte_s = per_byte(capability->pinned_down);
-  }
   if (cpu) costs.believed = shape.superlinear ? Nanos::max() : kLongProbe;
   if (rate == nullptr || !(rate->ops_per_s > 0)) return costs;
   costs.full_per_item_s = ops / rate->ops_per_s;

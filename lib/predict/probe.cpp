@@ -36,8 +36,6 @@ constexpr double kSlowerThanCached = 1.5;
 // full device, the others are assumed to be constant. On an H200 the fraction is 0.57 or more for
 // msm (once below 0.5, for 2^16 terms) and 0 for merkle, matrix and fisher.
 constexpr double kExplained = 0.25;
-// A copy up to this length shows latency, and little of the link.
-constexpr Nanos kShortCopy = std::chrono::microseconds(50);
 // Shortest copies that show the rate of a shared link. Pieces of 1 MiB to four H200 took 42 us
 // each, at 99 GB/s in total, while long copies reach 155.
 constexpr Nanos kShortBesideOthers = std::chrono::microseconds(200);
@@ -359,16 +357,13 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload,
         return execution.stages[i][static_cast<std::size_t>(kind)];
       });
     };
-    const auto copy = [&, large = large](CommandKind kind, double full_per_byte_s) {
+    const auto copy = [&, large = large](CommandKind kind) {
       const auto bytes_of = [&](const Execution& execution) {
         return execution.bytes[i][static_cast<std::size_t>(kind)];
       };
       const Bytes fewer = bytes_of(of_small.front()), more = bytes_of(seen[at_large].front());
-      const Nanos longer = time_of(seen[at_large], kind);
-      if (full_per_byte_s == 0 || longer > kShortCopy)
-        return fit_stage(fewer, time_of(of_small, kind), more, longer, more / large * shape.items,
-                         0);
-      return fit_stage(more, longer, more, longer, more, full_per_byte_s);
+      return fit_stage(fewer, time_of(of_small, kind), more, time_of(seen[at_large], kind),
+                       more / large * shape.items, 0);
     };
     const KnownCosts known = i < size.known.size() ? size.known[i] : KnownCosts{};
     const Nanos shorter = time_of(of_small, CommandKind::compute),
@@ -382,8 +377,7 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload,
     compute.fixed = std::max(compute.fixed, known.least_slice);
     probe.fixed = std::max(probe.fixed, known.least_rest);
     probe.devices.push_back(
-        {copy(CommandKind::upload, known.up_per_byte_s), compute,
-         copy(CommandKind::download, known.down_per_byte_s),
+        {copy(CommandKind::upload), compute, copy(CommandKind::download),
          small_slices(i, small, of_small, large, seen[at_large], seen[in_pieces])});
   }
   for (std::size_t i = 0; small < large && i < members.size(); ++i) {

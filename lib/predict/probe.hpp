@@ -77,7 +77,6 @@ struct KnownCosts {
   Items share = 0;                     // items that a case gives the device
   // Lower bounds of a slice's kernels and of the rest of a sample.
   Nanos least_slice{}, least_rest{};
-  double up_per_byte_s = 0, down_per_byte_s = 0;  // calibrated costs of its own link
 };
 
 struct ProbeSize {

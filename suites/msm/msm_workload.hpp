@@ -33,13 +33,15 @@ struct MsmOptions {
 // Of a problem whose points are seeded.
 Shape shape_of_seeded(Curve curve, std::uint64_t points, const MsmOptions& options);
 
-class MsmWorkload : public Workload, public SizedByDevices {
+class MsmWorkload : public Workload, public TimedMerge, public SizedByDevices {
  public:
   MsmWorkload(std::shared_ptr<Terms> terms, const MsmOptions& options);
   MsmWorkload(Terms terms, const MsmOptions& options)
       : MsmWorkload(std::make_shared<Terms>(std::move(terms)), options) {}
 
-  WorkloadInterfaces interfaces() override { return {.sized_by_devices = this}; }
+  WorkloadInterfaces interfaces() override {
+    return {.timed_merge = this, .sized_by_devices = this};
+  }
   const Shape& shape() const override { return shape_; }
   ItemCost cost(Mode mode) const override;
   Demand demand(const DeviceTraits& device) const override;
@@ -50,6 +52,7 @@ class MsmWorkload : public Workload, public SizedByDevices {
   void set_device_count(std::size_t devices) override;
   void begin_sample() override;
   void merge() override;
+  void rehearse_merge(std::size_t parts) override;
   std::string digest() const override;  // x and y
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
