@@ -3,7 +3,7 @@
 // instruction of 512 products leaves the slots of others to the drawing of scores, which takes as many as the products did.
 //
 // What limits it on an H100: drawing takes as many slots as the products, and no pipe is full; 716 us for logistic models where 560 were
-// asked. Other registers and shapes of tiles were tried (results/fisher.md).
+// asked (results/limits.md).
 //
 // A work-group of 32 work-items is a matrix, in bands of 16 rows, in tiles of 8 columns. Fragments are those of kernels/matrix_dmma.cl:
 // lane l holds row (or column) l / 4 of a block of 8, of score l % 4. Rows and columns of a block are the same numbers: s = |y - p| x.

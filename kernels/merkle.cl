@@ -2,7 +2,7 @@
 // unchanged. OpenCL C 1.2. The host decides what each launch reduces (suites/merkle/passes.hpp).
 //
 // What limits it on an H100: 2^26 leaves reach 85 % of the rate of integer instructions, after seven mixes of additions and multiply-adds;
-// 2^20 and fewer the latency of their levels, 4.3 us each, as a hash is 128 rounds that wait for each other (results/README.md).
+// 2^20 and fewer the latency of their levels, 4.3 us each, as a hash is 128 rounds that wait for each other (results/limits.md).
 //
 // -D options:
 //   LANES    nodes a work-item hashes at once: 1 (GPUs) or 16 (CPUs: uint16 vectors, one work-item a work-group)

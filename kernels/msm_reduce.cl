@@ -5,7 +5,7 @@
 // sums would do as many, but one after the other. These weights are applied by `weigh`, or on the host. OpenCL C 1.2.
 //
 // What limits 2^16 and 2^18 terms on an H100: 16 levels of 11 us each, of which an addition is 7. Launches in series and a table of
-// multiples (msm_bases.cl) brought 2^16 from 1.01 to 0.55 ms, where 0.50 was asked (results/msm.md).
+// multiples (msm_bases.cl) brought 2^16 from 1.01 to 0.55 ms, where 0.50 was asked.
 #include "msm_curve.cl"
 
 // Level `level` of a window is a row of n = 2^log_n sums and `level` rows of n / 2 (at least one element): here each becomes half

@@ -2,7 +2,7 @@
 // for msm_accumulate.cl, longest first. Integers only. OpenCL C 1.2.
 //
 // What limits 2^22 terms with a table of multiples on an H100, 12.4 ms where 11 were asked: entries of all windows at once are written
-// too far apart, 150 ps each instead of 55. Passes of 2^24 entries instead of 2^25 took 12.8 (results/msm.md).
+// too far apart, 150 ps each instead of 55. Passes of 2^24 entries instead of 2^25 took 12.8.
 //
 // A scalar s is cut into windows of c bits from below, then of c - 1; a digit above 2^(c-1) becomes negative and carries one up, so
 // that a window has 2^(c-1) buckets, of which narrow ones use half: bucket k holds the points whose digit is k + 1, or -(k + 1) and

@@ -19,7 +19,7 @@ constexpr unsigned rows_a_stage = 8;
 
 // Matrices of fewer than 128 columns take the smallest tile that holds them. 8 x 8 sums a work-item
 // are best on an H200: in fp32, of 2^18 x 1024, 41.5 TFLOP/s, where the 16 x 8 that suit products
-// reach 39.7. results/fisher.md has what else was tried.
+// reach 39.7.
 Tile tile_for(const Problem& problem, bool async) {
   if (problem.wide) {
     return problem.dim > 64   ? Tile{128, 8, 8, 2, 4, async ? 3u : 2u}

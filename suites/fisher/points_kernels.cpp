@@ -20,7 +20,7 @@ constexpr std::uint64_t most_tensor_dim = 32;
 // has more tiles, four groups. Scores at a time: what fits into 16 KiB of local memory. At most 128
 // registers, as one tile a work-item needs 122: that leaves room for 16 groups of 32 on a
 // multiprocessor of an H200, where 100,000 logistic matrices of 32 from 256 scores take 1.52 ms,
-// and with two tiles 1.77. results/fisher.md has what else was tried.
+// and with two tiles 1.77.
 void shape_of_models(const DeviceTraits& device, const Problem& problem, PointsVariant& made) {
   made.units = single_units_of(problem.dim);
   const std::uint64_t units = made.units.size(), row = (problem.dim + 7) / 8 * 8;
@@ -61,8 +61,7 @@ PointsVariant models_variant(const DeviceTraits& device, const Problem& problem)
 
 // kernels/fisher_models_dmma.cl: on an H200 it makes 100,000 logistic matrices of 32 from 256
 // scores in 1.05 ms, fisher_models.cl in 1.51. Larger matrices are left to that: here they would
-// take several groups of 32, each of which converts to fp64 what it needs. results/fisher.md has
-// what else was tried.
+// take several groups of 32, each of which converts to fp64 what it needs.
 PointsVariant tensor_variant(const Problem& problem) {
   PointsVariant made;
   made.file = "fisher_models_dmma.cl";

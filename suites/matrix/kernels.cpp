@@ -13,7 +13,6 @@ namespace {
 // kernels/matrix.cl, best first on an H200. In fp32, 16 x 8 sums a work-item reach 49.4 TFLOP/s at
 // 8192^3 and 8 x 8 sums 44.9, as a value that was read serves more multiply-adds. In fp64 they
 // would be 256 registers, more than a work-item can have, and 12 x 8 would not divide the items.
-// results/matrix.md has what else was tried.
 void add_tiles(const Problem& problem, const Geometry& geometry, bool async,
                std::vector<Variant>& all) {
   const bool wide = problem.precision == Precision::fp64;
@@ -39,7 +38,7 @@ void add_tiles(const Problem& problem, const Geometry& geometry, bool async,
 // 8192^3 and kernels/matrix.cl 49.7, as packed A needs few addresses and so leaves registers to
 // read the next k ahead. Of fp64, which is for
 // --kernel vector since tensor cores are faster, 3 stages of 128 x 128 are all that 48 KiB hold,
-// the local memory of a work-group in OpenCL on NVIDIA. results/matrix.md has what else was tried.
+// the local memory of a work-group in OpenCL on NVIDIA.
 void add_packed(const DeviceTraits& device, const Problem& problem, const Geometry& geometry,
                 std::vector<Variant>& all) {
   // Packing reads and writes A once, and is a launch more. The 5 % that it gains on an H200 must
@@ -99,7 +98,7 @@ Variant of_fragments(const Problem& problem, const Fragments& tile, const char* 
 
 // kernels/matrix_dmma.cl, best first on an H200: 4 x 2 groups of 32 reach 54.9 TFLOP/s at 8192^3, 2
 // x 4 groups 53.1. It multiplies by m16n8k4, since m16n8k8 is no faster and its order of k is less
-// plain. results/matrix.md has what else was tried.
+// plain.
 void add_tensor(const Problem& problem, const Geometry& geometry, std::vector<Variant>& all) {
   for (const Fragments& tile :
        {Fragments{128, 128, 4, 2, 3}, Fragments{128, 128, 2, 4, 3}, Fragments{64, 128, 2, 2, 3},
@@ -114,7 +113,7 @@ void add_tensor(const Problem& problem, const Geometry& geometry, std::vector<Va
 
 // kernels/matrix_tf32.cl, best first on an H200: groups of 64 x 64 reach 64.9 TFLOP/s at 8192^3,
 // counted as of one product. Splitting limits them: each group splits all that it reads, so smaller
-// ones split more. results/matrix.md has what else was tried.
+// ones split more.
 void add_emulated(const Problem& problem, const Geometry& geometry, std::vector<Variant>& all) {
   for (const Fragments& tile :
        {Fragments{128, 128, 2, 2, 2}, Fragments{128, 64, 2, 2, 3}, Fragments{128, 128, 2, 4, 2},

@@ -49,7 +49,6 @@ std::vector<Pass> passes(const DeviceTraits& device, TreeKind kind, unsigned hei
   } else {
     // Levels by a work-item, then at most by a work-group of 32. A tree of 2^20 leaves takes an
     // H100 247 us; with at most 6 by a work-group, and so 3 more by a work-item, 255.
-    // results/README.md has what else was tried.
     constexpr unsigned a_thread = 3, a_group = 7;
     unsigned rest = height;
     do {
