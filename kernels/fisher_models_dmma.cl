@@ -4,7 +4,7 @@
 // issue slots of others to the drawing of scores, which takes as many as the products did.
 //
 // Limit on an H100: drawing takes as many slots as the products, and no pipe is full; 716 us for
-// logistic models, where the goal was 560 (results/fisher.md).
+// logistic models, where the goal was 560 (results/limits.md).
 //
 // A work-group of 32 work-items computes a matrix, in bands of 16 rows, in tiles of 8 columns.
 // Fragments are those of kernels/matrix_dmma.cl: lane l has row (or column) l / 4 of a block of 8,

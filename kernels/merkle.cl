@@ -4,7 +4,7 @@
 //
 // Limits on an H100: with 2^26 leaves, the rate of integer instructions, of which 85 % are reached;
 // with 2^20 and fewer, the latency of their levels, 4.3 us each, as a hash is 128 rounds that wait
-// for each other (results/README.md).
+// for each other (results/limits.md).
 //
 // -D options:
 //   LANES    nodes that a work-item hashes at once: 1 (GPUs) or 16 (CPUs: uint16 vectors,

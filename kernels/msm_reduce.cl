@@ -7,7 +7,7 @@
 // one after the other. `weigh` applies these weights, or the host does. OpenCL C 1.2.
 //
 // Limit for 2^16 and 2^18 terms on an H100: 16 levels of 11 us each, of which an addition is 7;
-// 2^16 take 0.55 ms, where the goal was 0.50 (results/msm.md).
+// 2^16 take 0.55 ms, where the goal was 0.50.
 #include "msm_curve.cl"
 
 // Level `level` of a window is a row of n = 2^log_n sums and `level` rows of n / 2 (at least one

@@ -2,8 +2,7 @@
 // and the list of tasks for msm_accumulate.cl, longest first. Integers only. OpenCL C 1.2.
 //
 // Limit for 2^22 terms with a table of multiples on an H100 (12.4 ms, where the goal was 11):
-// entries of all windows at once are written too far apart, 150 ps each instead of 55
-// (results/msm.md).
+// entries of all windows at once are written too far apart, 150 ps each instead of 55.
 //
 // A scalar s is cut into windows of c bits from below, then of c - 1. A digit above 2^(c-1) becomes
 // negative and carries one up, so that a window has 2^(c-1) buckets, of which narrow windows use

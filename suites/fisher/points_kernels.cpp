@@ -20,7 +20,7 @@ constexpr std::uint64_t most_tensor_dim = 32;
 // many scores at a time as fit into 16 KiB of local memory. Registers are limited to 128, as one
 // tile per work-item needs 122. A multiprocessor of an H200 then has room for 16 groups of 32;
 // 100,000 logistic matrices of dimension 32 from 256 scores take 1.52 ms, and with two tiles per
-// work-item 1.77 ms (results/fisher.md).
+// work-item 1.77 ms.
 void shape_of_models(const DeviceTraits& device, const Problem& problem, PointsVariant& made) {
   made.units = single_units_of(problem.dim);
   const std::uint64_t units = made.units.size(), row = (problem.dim + 7) / 8 * 8;
@@ -62,7 +62,7 @@ PointsVariant models_variant(const DeviceTraits& device, const Problem& problem)
 // Returns the variant of kernels/fisher_models_dmma.cl. On an H200 it makes 100,000 logistic
 // matrices of dimension 32 from 256 scores in 1.05 ms, fisher_models.cl in 1.51 ms. Larger matrices
 // are left to the latter: here they would take several groups of 32, each of which converts to fp64
-// what it needs (results/fisher.md).
+// what it needs.
 PointsVariant tensor_variant(const Problem& problem) {
   PointsVariant made;
   made.file = "fisher_models_dmma.cl";

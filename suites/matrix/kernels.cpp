@@ -13,7 +13,7 @@ namespace {
 // Adds kernels/matrix.cl, best first on an H200. In fp32, 16 x 8 sums per work-item reach 49.4
 // TFLOP/s at 8192^3 and 8 x 8 sums 44.9, because each value that is read serves more multiply-adds.
 // In fp64, 16 x 8 sums would take 256 registers, more than a work-item can have, and 12 x 8 would
-// not divide the items (results/matrix.md).
+// not divide the items.
 void add_tiles(const Problem& problem, const Geometry& geometry, bool async,
                std::vector<Variant>& all) {
   const bool wide = problem.precision == Precision::fp64;
@@ -39,7 +39,7 @@ void add_tiles(const Problem& problem, const Geometry& geometry, bool async,
 // at 8192^3 and kernels/matrix.cl 49.7: packed A needs few addresses, which leaves registers for
 // reading the next k ahead. The fp64 tiles are for --kernel vector, since tensor cores are faster;
 // 3 stages of 128 x 128 are all that fits into 48 KiB, the local memory of an OpenCL work-group on
-// NVIDIA (results/matrix.md).
+// NVIDIA.
 void add_packed(const DeviceTraits& device, const Problem& problem, const Geometry& geometry,
                 std::vector<Variant>& all) {
   // Packing adds a launch, and reads and writes A once. Its gain of 5 % on an H200 must make up for
@@ -99,7 +99,7 @@ Variant of_fragments(const Problem& problem, const Fragments& tile, const char* 
 
 // Adds kernels/matrix_dmma.cl, best first on an H200: 4 x 2 groups of 32 reach 54.9 TFLOP/s at
 // 8192^3, 2 x 4 groups 53.1. It multiplies by m16n8k4, because m16n8k8 is no faster and its order
-// of k is more complicated (results/matrix.md).
+// of k is more complicated.
 void add_tensor(const Problem& problem, const Geometry& geometry, std::vector<Variant>& all) {
   for (const Fragments& tile :
        {Fragments{128, 128, 4, 2, 3}, Fragments{128, 128, 2, 4, 3}, Fragments{64, 128, 2, 2, 3},
@@ -114,7 +114,7 @@ void add_tensor(const Problem& problem, const Geometry& geometry, std::vector<Va
 
 // Adds kernels/matrix_tf32.cl, best first on an H200: groups of 64 x 64 reach 64.9 TFLOP/s at
 // 8192^3, counted as one product. Splitting is the bottleneck: each group splits all that it reads,
-// so smaller groups split more (results/matrix.md).
+// so smaller groups split more.
 void add_emulated(const Problem& problem, const Geometry& geometry, std::vector<Variant>& all) {
   for (const Fragments& tile :
        {Fragments{128, 128, 2, 2, 2}, Fragments{128, 64, 2, 2, 3}, Fragments{128, 128, 2, 4, 2},
