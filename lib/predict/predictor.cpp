@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "lib/base/stats.hpp"
 #include "lib/plan/exchange.hpp"
 
 namespace mgpu {
@@ -75,27 +76,25 @@ Predictor::Predictor(Workload& workload, Mode mode, std::vector<KnownDevice> dev
       merge_(workload.shape().merge) {}
 
 void Predictor::time_merge(Backend& backend) {
-  constexpr std::size_t kParts = 8;
-  constexpr int kTimes = 4;
+  constexpr std::int64_t kFew = 2, kMany = 8;
+  constexpr std::size_t kTimes = 5;
   constexpr Nanos kEnough = std::chrono::milliseconds(20);
   TimedMerge* const timed = workload_.timed_merge();
   if (timed == nullptr || given_ != nullptr) return;
-  const auto shortest = [&](std::size_t parts) {
-    Nanos least = Nanos::max(), all{};
-    for (int i = 0; i < kTimes && all < kEnough; ++i) {
+  const auto time_of = [&](std::int64_t parts) {
+    std::vector<Nanos> times;
+    for (Nanos all{}; times.size() < kTimes && all < kEnough; all += times.back()) {
       // In a sample, too, threads sleep and caches are cold when the merge begins.
       if (!backend.is_virtual()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       const Nanos begin = backend.now();
-      timed->rehearse_merge(parts);
-      const Nanos took = backend.now() - begin;
-      least = std::min(least, took);
-      all += took;
+      timed->rehearse_merge(static_cast<std::size_t>(parts));
+      times.push_back(backend.now() - begin);
     }
-    return least;
+    return summarise(times).median;
   };
-  merge_.fixed = shortest(0);
-  merge_.per_slice =
-      std::max(Nanos{}, shortest(kParts) - merge_.fixed) / static_cast<std::int64_t>(kParts);
+  const Nanos few = time_of(kFew);
+  merge_.per_slice = std::max(Nanos{}, time_of(kMany) - few) / (kMany - kFew);
+  merge_.fixed = std::max(Nanos{}, few - kFew * merge_.per_slice);
 }
 
 void Predictor::set_capacity(std::size_t device, const Capacity& capacity, Bytes free_memory) {

@@ -131,8 +131,8 @@ class DeviceMerge {
 // is timed before they plan.
 class TimedMerge {
  public:
-  // Combines `parts` made-up partial results as merge() would; 0: only does what every merge does.
-  // Not during a sample; the next one begins as if it had not been called.
+  // Combines `parts` made-up partial results, at least one, as merge() would. Not during a sample;
+  // the next one begins as if it had not been called.
   virtual void rehearse_merge(std::size_t parts) = 0;
 
  protected:

@@ -217,7 +217,7 @@ void GramWorkload::rehearse_merge(std::size_t parts) {
   const std::span<const double> room{reinterpret_cast<const double*>(data_.result().data()),
                                      data_.result().size() / sizeof(double)};
   if (room.size() < triangle) return;
-  merging_.for_each(parts == 0 ? 1 : merged_chunks(triangle), [&](std::uint64_t chunk) {
+  merging_.for_each(merged_chunks(triangle), [&](std::uint64_t chunk) {
     const std::uint64_t first = chunk * merged_at_once,
                         end = std::min(first + merged_at_once, triangle);
     for (std::size_t part = 0; part < parts; ++part) {

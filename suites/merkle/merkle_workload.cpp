@@ -84,7 +84,6 @@ std::vector<Partial> MerkleWorkload::frontier() const {
 }
 
 void MerkleWorkload::rehearse_merge(std::size_t parts) {
-  if (parts == 0) return;
   PartialTree tree(parts);
   for (std::size_t i = 0; i < parts; ++i) tree.set({0, i}, {});
   combine(kind_, tree);
