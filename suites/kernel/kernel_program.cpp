@@ -9,7 +9,7 @@
 namespace mgpu::kernel {
 namespace {
 
-constexpr std::byte kCanary{0xa5};  // in the zones before and after each array
+constexpr std::byte kCanary{0xa5};  // contents of the zones before and after each array
 
 Bytes with_zones(Bytes size) { return kAlignment + aligned(size) + kAlignment; }
 

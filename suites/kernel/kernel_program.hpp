@@ -43,7 +43,7 @@ class KernelProgram final : public DeviceProgram, public IterativeProgram, publi
     Slice of;
     Bytes size = 0;  // excludes the guard zones around it
     bool slots = false;
-    std::vector<std::byte> sums;  // of an accumulator: first its initial value, then its result
+    std::vector<std::byte> sums;  // accumulators: first the initial value, then the result
   };
   bool is_end_to_end() const { return mode_ == Mode::end_to_end; }
   void allocate(Items fits);

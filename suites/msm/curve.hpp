@@ -34,7 +34,7 @@ struct Bn254 {
 struct Bls12381 {
   static constexpr Curve curve = Curve::bls12_381;
   static constexpr bool whole_curve = false;
-  static constexpr std::size_t encoded_bytes = 128;  // as EIP-2537 encodes a point
+  static constexpr std::size_t encoded_bytes = 128;  // size of a point as EIP-2537 encodes it
   static constexpr std::size_t limbs = 6;
   static constexpr std::uint64_t b = 4;
   static constexpr unsigned order_bits = 255;

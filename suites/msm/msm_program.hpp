@@ -23,7 +23,7 @@ class MsmProgram : public DeviceProgram, public SelfTested {
 
  private:
   void make_kernels(DeviceResources& device, bool ptx);
-  struct Inputs {  // where a slice's points and scalars are
+  struct Inputs {  // location of a slice's points and scalars
     Buffer* points;
     Buffer* scalars;
     std::uint64_t first_point, first_scalar;
@@ -44,8 +44,8 @@ class MsmProgram : public DeviceProgram, public SelfTested {
   const DeviceTraits traits_;
   const Mode mode_;
   const bool has_table_;
-  const std::size_t light_, heavy_,
-      group_;  // work-items of a work-group: integer kernels, additions, kernels with barriers
+  // Work-group sizes: integer kernels, additions, kernels with barriers.
+  const std::size_t light_, heavy_, group_;
   std::unique_ptr<Kernel> clear_words_, clear_sums_, digits_, count_digits_, place_, scan_blocks_,
       scan_sums_, make_tasks_, accumulate_, combine_, halve_,
       weigh_;  // null if the host weights the sums

@@ -28,7 +28,7 @@ class Terms {
   static Terms seeded(Curve curve, std::uint64_t count, Scalars scalars, std::uint64_t seed,
                       unsigned threads);
   static Terms random(Curve curve, std::uint64_t count, Scalars scalars, std::uint64_t seed,
-                      unsigned threads);  // with points
+                      unsigned threads);  // makes the points, too
   // Makes the points of seeded terms, at the first call only; about 0.4 us per point and thread.
   void make_points(unsigned threads);
   // Takes one scalar below 2^256 per term; scalars() become these modulo r.
@@ -42,7 +42,7 @@ class Terms {
     return {pages_.data(), points_size_ + count_ * sizeof(Scalar)};
   }
   std::span<const std::byte> point_bytes(std::uint64_t begin,
-                                         std::uint64_t end) const;  // in the format of HostPoints
+                                         std::uint64_t end) const;  // format of HostPoints
   std::span<const std::byte> scalar_bytes(
       std::uint64_t begin, std::uint64_t end) const;  // below r, least significant byte first
   std::span<const Scalar> scalars() const { return {scalar_data(), count_}; }

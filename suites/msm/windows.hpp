@@ -76,7 +76,7 @@ unsigned passes_of(const Windows& windows, std::uint64_t points,
 unsigned windows_of_pass(const Windows& windows, std::uint64_t points,
                          std::uint64_t together = entries_together);
 
-// What determines the time. throughput (CPUs): a mixed addition per digit and two full ones per
+// Limits of the speed. throughput (CPUs): a mixed addition per digit and two full ones per
 // bucket. latency (GPUs): in addition, the digits of the longest bucket are added one after
 // another, and the levels of halving follow one another.
 enum class Limit { throughput, latency };

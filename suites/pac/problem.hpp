@@ -1,4 +1,4 @@
-// What is computed: series, bands, surrogates, and how the work is divided into items. Pure
+// The problem: series, bands, surrogates, and how the work is divided into items. Pure
 // functions.
 #pragma once
 

@@ -28,7 +28,7 @@ unsigned size_bits(const Problem& problem);
 // seed and n.
 std::uint64_t shift_of(const Problem& problem, std::uint64_t n);
 
-struct ShiftEntry {  // as in kernels/pac_index.cl
+struct ShiftEntry {  // format of kernels/pac_index.cl
   std::uint32_t shift = 0, times = 0;
   static constexpr std::uint32_t observed = 0x80000000u;  // flag in `times`
 };

@@ -16,9 +16,8 @@ struct Network {
   std::uint64_t layers = 0, width = 0;
 
   std::uint64_t of_layer() const { return width * width + width; }
-  std::uint64_t hidden(std::uint64_t layer) const {
-    return 3 * width + (layer - 1) * of_layer();
-  }  // from layer 1 on, of 0, 1, ...
+  // Returns the offset of hidden layer `layer`, from 1 on; layer 0 begins at 0.
+  std::uint64_t hidden(std::uint64_t layer) const { return 3 * width + (layer - 1) * of_layer(); }
   std::uint64_t output() const { return hidden(layers); }
   std::uint64_t count() const { return output() + width + 1; }
   // Returns the size of a shard's gradient followed by its losses, rounded up to units of 16 bytes.

@@ -1,4 +1,4 @@
-// What is trained, on which data: the equation, the network, the points, the steps. All of it
+// The training problem: the equation, the network, the points, the steps. All of it
 // follows from the options.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace mgpu::pinn {
 // u = f; poisson: without u.
 enum class Equation { burgers, allen_cahn, helmholtz, poisson };
 enum class Compute { chosen, shards, layers };
-// What devices share: the points of one network; the parts of its domain, with a network each,
+// Work that devices share: the points of one network; the parts of its domain, with a network each,
 // which is a different problem; or independent networks of different seeds.
 enum class Partition { data, domain, ensemble };
 

@@ -70,7 +70,7 @@ class Check {
   const Network network_;
   const unsigned threads_;
   std::string method_ = "fp64 differences on the host";
-  std::map<std::uint64_t, Expected> expected_;  // by shard, for
+  std::map<std::uint64_t, Expected> expected_;  // cached by shard, for
   std::vector<float> expected_of_;              // these parameters
   std::uint64_t expected_seed_ = 0;
 };

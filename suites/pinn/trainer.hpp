@@ -38,7 +38,7 @@ class Trainer {
   Trained make(DeviceResources& device) const;
   const std::string& way() const { return way_.name; }
   bool is_by_shard() const { return !way_.by_layer; }
-  const Network& network() const { return wide_; }  // in the device's layout
+  const Network& network() const { return wide_; }  // the device's layout
 
   // Numbers in an initial state (parameters, moments) and in a final one (parameters, those before
   // the last step, moments, gradient, losses).

@@ -34,7 +34,7 @@ class ChainProgram final : public PartitionedProgram<PipelineWorkload> {
 
   const std::string variant_;
   StageKernels kernels_;
-  std::unique_ptr<Buffer> records_, results_;  // of all batches
+  std::unique_ptr<Buffer> records_, results_;  // all batches
   Buffer* mail_of_after_ = nullptr;            // null: kernels do not reach it
 };
 

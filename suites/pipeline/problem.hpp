@@ -1,4 +1,4 @@
-// What is computed: the stages, the records, the batches, and the placement.
+// The problem: the stages, the records, the batches, and the placement.
 #pragma once
 
 #include <string>

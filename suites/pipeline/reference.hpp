@@ -15,7 +15,7 @@ std::vector<std::uint32_t> through_all(const Problem& problem,
                                        std::span<const std::uint32_t> record);
 
 struct Finding {
-  std::string method;   // what was compared
+  std::string method;   // the comparison made
   std::string message;  // the difference; empty: none
 };
 

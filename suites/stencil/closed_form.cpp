@@ -48,7 +48,7 @@ struct Eigenmode {
   }
   std::uint64_t n;
   std::vector<Wide> x, layer, row;
-  Wide factor = 1;  // of each step
+  Wide factor = 1;  // factor of each step
 };
 
 template <class Real>

@@ -23,9 +23,8 @@ struct Patience {
 constexpr Patience kTrial{10'000'000, std::uint64_t{1} << 14, std::uint64_t{1} << 25};
 constexpr Patience kSteps{5'000'000'000, std::uint64_t{1} << 22, std::uint64_t{1} << 28};
 
-Bytes word_bytes(const Problem& problem) {
-  return problem.wide() ? 16 : 8;
-}  // of a cell, with the number of its step
+// Returns the size of a cell with the number of its step.
+Bytes word_bytes(const Problem& problem) { return problem.wide() ? 16 : 8; }
 
 }  // namespace
 

@@ -19,7 +19,7 @@ class Persistent {
   // Throws Error(device), Error(timeout).
   Persistent(const Problem& problem, DeviceResources& device, std::uint64_t least);
 
-  std::uint64_t most_rows() const;  // of a share; 0: none fit
+  std::uint64_t most_rows() const;  // largest share; 0: none fits
 
   struct Launch {
     Buffer *from = nullptr, *to = nullptr;
@@ -55,9 +55,8 @@ class Persistent {
     return tiles_across() * ceil_div(rows, size.tile_high());
   }
   std::vector<Size> all_sizes() const;  // not tried out yet
-  std::size_t items(const Size& size) const {
-    return std::size_t{across_} * size.high;
-  }                                         // of a group
+  // Returns the work-items of a group.
+  std::size_t items(const Size& size) const { return std::size_t{across_} * size.high; }
   Bytes box_bytes(const Size& size) const;  // size per tile
   Bytes local_bytes(const Size& size) const;
   std::vector<KernelArg> arguments(const Launch& launch) const;

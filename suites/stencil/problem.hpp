@@ -1,4 +1,4 @@
-// What is computed: the stencil, the grid, the number of steps.
+// The problem: the stencil, the grid, the number of steps.
 #pragma once
 
 #include <algorithm>
@@ -74,9 +74,9 @@ struct Problem {
   // Returns the distance, in cells on a device, between places along the axis that blocks are cut
   // on: 1 in a row, a row in a plane.
   std::uint64_t unit() const { return kind == Kind::heat3d ? stride() : 1; }
-  Bytes row_bytes() const { return n * element; }  // of a row in host memory, without gaps
+  Bytes row_bytes() const { return n * element; }  // row in host memory, without gaps
   Bytes layer_bytes() const { return rows_of_layer() * stride() * element; }
-  Bytes host_bytes() const { return cells() * element; }  // of a state in host memory
+  Bytes host_bytes() const { return cells() * element; }  // state in host memory
   // Tells whether kernels of steps exchange halos while they compute other cells; not in steps
   // whose change is measured.
   bool hides_halos() const { return halo_way != HaloWay::puts && overlap && check_every == 0; }

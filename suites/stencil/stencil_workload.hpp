@@ -72,7 +72,7 @@ class StencilWorkload final : public CheckpointedWorkload<Problem> {
     DeviceIndex device;
     // Layers of a share that has neighbours, and of a slice alone.
     std::uint64_t among_others = 0, alone = 0;
-    unsigned cores = 0;  // of a CPU: cores that it takes, which other devices may share
+    unsigned cores = 0;  // cores of a CPU, which other devices may share
     bool held = false;   // its kernels are throttled on purpose
   };
   void has_room(const Room& room);
@@ -102,8 +102,8 @@ class StencilWorkload final : public CheckpointedWorkload<Problem> {
   std::vector<Room> rooms_;
   bool persistent_ = false;  // all owners of this sample have room together
   bool hides_waiting_ = false;
-  std::atomic<bool> was_persistent_ = false;  // for some steps
-  std::atomic<bool> was_by_kernels_ = false;  // for some exchanges
+  std::atomic<bool> was_persistent_ = false;  // true for some steps
+  std::atomic<bool> was_by_kernels_ = false;  // true for some exchanges
   std::uint32_t first_number_ = 1;
   std::vector<Transfer> transfers_;
   std::mutex mutex_;  // guards rooms_

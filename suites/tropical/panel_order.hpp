@@ -34,7 +34,7 @@ class PanelOrder {
     // signals twice.
     std::optional<DeviceIndex> await_panel;
   };
-  Signals before_first_round() const;  // of the panel of round 0
+  Signals before_first_round() const;  // signals for the panel of round 0
   Signals after_round(std::uint32_t round) const;
 
  private:

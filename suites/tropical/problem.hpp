@@ -1,4 +1,4 @@
-// What is computed: a product in a tropical semiring, or all shortest paths of a graph. The
+// The problem: a product in a tropical semiring, or all shortest paths of a graph. The
 // semiring's sum is the smaller of two numbers in min-plus and the larger in max-plus; its product
 // is their sum.
 #pragma once
@@ -15,7 +15,7 @@ using namespace product;
 enum class Data {
   integers,  // 1 to 1000
   uniform,   // fp32 in [0, 1)
-  negative   // of either sign; no cycle of a graph has negative length
+  negative   // both signs; no cycle of a graph has negative length
 };
 
 struct Route {  // vertices, counted from 0
@@ -30,7 +30,7 @@ struct Problem {
   bool paths = false;
   std::string kernel = "auto";  // or "portable", in plain OpenCL C, or the name of a variant
   Axis axis = Axis::rows;
-  std::uint64_t rows = 0, columns = 0, inner = 0;  // of a graph, all are its number of vertices
+  std::uint64_t rows = 0, columns = 0, inner = 0;  // all are a graph's number of vertices
   Data data = Data::integers;
   double density = 1;  // fraction of the seeded entries that exist
   std::uint64_t seed = 0;

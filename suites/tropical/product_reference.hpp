@@ -10,7 +10,7 @@
 namespace mgpu::tropical {
 
 struct Finding {
-  std::string method;   // what was compared
+  std::string method;   // the comparison made
   std::string message;  // the difference; empty: none
 };
 
