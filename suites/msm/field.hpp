@@ -15,9 +15,8 @@ class Fp {
 
   constexpr Fp() = default;  // zero
   static constexpr Fp from_plain(const Plain& plain) { return Fp(plain) * Fp(kSquare); }
-  static constexpr Fp from_montgomery(const Plain& limbs) {
-    return Fp(limbs);
-  }  // result is below the modulus
+  // Requires limbs below the modulus.
+  static constexpr Fp from_montgomery(const Plain& limbs) { return Fp(limbs); }
   static constexpr Fp one() { return Fp(kOne); }
   constexpr Plain plain() const {
     Plain unit{};
