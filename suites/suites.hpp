@@ -1,5 +1,5 @@
-// Every suite of the tool, in the order of suites/CMakeLists.txt: a table that CMake writes, so
-// that a missing one is a link error.
+// Declares the table of all suites, in the order of suites/CMakeLists.txt. CMake writes the table,
+// so that a missing suite is a link error.
 #pragma once
 
 #include <span>

@@ -37,16 +37,16 @@ std::string without_line_ends(std::string text) {
 }
 
 std::string last_line(const std::string& text) {
-  return text.substr(text.rfind('\n') + 1);  // all of it where there is but one
+  return text.substr(text.rfind('\n') + 1);  // the whole text if it has only one line
 }
 
-// An assertion is how a program says no.
+// Tells whether a Python exception ended the command. A failed assertion is an answer, no failure.
 bool ends_by_an_exception(const std::string& text) {
   return text.find("Traceback (most recent call last):") != std::string::npos &&
          !last_line(text).starts_with("AssertionError");
 }
 
-// Why the command itself failed; empty: it has an answer.
+// Returns why the command itself failed; empty if it has given an answer.
 std::string failure_of(const ChildEnd& end, const std::string& said, Nanos limit) {
   if (end.how == ChildEnd::How::timed_out)
     return "took longer than " + format_duration(limit) + " (--timeout and --build-timeout)";
@@ -61,7 +61,7 @@ std::string run_check(const std::string& command, const fs::path& folder, const 
                       const HostWatch& watch) {
   const ScratchFolder scratch("mgpu-check");
   std::string line = command, inputs, outputs;
-  // Results first: {NAME} of an argument that is read and written is what became of it.
+  // Results come first: {NAME} of an argument that is read and written is its result.
   for (const auto& [ones, all, suffix] :
        {std::tuple{&files.outputs, &outputs, ".out"}, std::tuple{&files.inputs, &inputs, ".in"}}) {
     for (const CommandFiles::One& one : *ones) {

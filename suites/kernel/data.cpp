@@ -15,10 +15,11 @@
 namespace mgpu::kernel {
 namespace {
 
-// In [0, 1), 53 bits.
+// Maps a random word to [0, 1) with 53 bits.
 double unit(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
-// Computes a value, of which an integer (`whole`) is the one below: uniform ones reach `high`.
+// Computes the value of a lane. `whole`: the caller rounds it down to an integer, so uniform values
+// have to reach `high`.
 double value_of(const Fill& fill, bool whole, std::uint64_t seed, std::uint64_t lane) {
   switch (fill.kind) {
     case FillKind::uniform:
@@ -26,7 +27,7 @@ double value_of(const Fill& fill, bool whole, std::uint64_t seed, std::uint64_t 
         return std::ceil(fill.low) +
                (std::floor(fill.high) - std::ceil(fill.low) + 1) * unit(splitmix64(seed, lane));
       return fill.low + (fill.high - fill.low) * unit(splitmix64(seed, lane));
-    case FillKind::normal: {  // Box and Muller
+    case FillKind::normal: {  // Box-Muller transform
       const double u = 1 - unit(splitmix64(seed, 2 * lane)),
                    v = unit(splitmix64(seed, 2 * lane + 1));
       return fill.low +

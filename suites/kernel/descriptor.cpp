@@ -25,7 +25,8 @@ bool is_identifier(const std::string& name) {
          !(name[0] >= '0' && name[0] <= '9');
 }
 
-// The upper bound of uniform values: integers that are all 0 would hide what a wrong map does.
+// Returns the default upper bound of uniform values. Integers that are all 0 would hide a wrong
+// map.
 double default_high(const ElementType& type) {
   if (type.is_float()) return 1;
   return type.base == Base::i8 ? 127 : 255;
@@ -81,8 +82,8 @@ Tolerance read_tolerance(Table& table) {
   return made;
 }
 
-// How accumulators combine: by an operation, or by a kernel of the user's own. The argument's type
-// is known.
+// Reads how accumulators combine: by an operation, or by a kernel of the user. Requires the
+// argument's type.
 void read_combination(Table& map, ArgumentText& argument) {
   if (!map.has("combine")) {
     argument.op =
@@ -112,7 +113,7 @@ void read_combination(Table& map, ArgumentText& argument) {
   tolerance->finish();
 }
 
-// `map = "split"` or a table with its `kind`.
+// Reads `map = "split"`, or a table with its `kind`.
 void read_map(Table& table, ArgumentText& argument) {
   const std::vector<std::string> kinds{"split",  "replicate", "halo",   "slice", "fixed",
                                        "ragged", "reduce",    "append", "local"};
@@ -271,7 +272,7 @@ StageText read_stage(Table table, const std::vector<ArgumentText>& args, bool na
   return stage;
 }
 
-// `swap = ["in", "out"]`, or a list of such pairs.
+// Reads `swap = ["in", "out"]`, or a list of such pairs.
 RepeatText read_repeat(Table table) {
   RepeatText repeat;
   repeat.where = table.at("");
@@ -415,7 +416,7 @@ Descriptor built_in_descriptor(const NamedTexts& texts) {
   Descriptor made = descriptor_of(tree, std::string(texts.descriptor_name), "");
   add_text(made, std::string(texts.kernel_name), texts.kernel);
   made.identity = fnv1a_hex(tree.dump() + made.text);
-  made.command.clear();  // its script is no part of the program
+  made.command.clear();  // the check's script is no part of the program
   return made;
 }
 

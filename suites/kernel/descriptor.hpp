@@ -1,5 +1,5 @@
-// What a descriptor says: a kernel, its arguments and how they are split, as written.
-// suites/kernel/README.md has the keys.
+// The descriptor as written: a kernel, its arguments and how they are split. The keys are listed in
+// suites/kernel/README.md.
 #pragma once
 
 #include <filesystem>
@@ -17,38 +17,39 @@ enum class MapKind { split, replicate, halo, slice, fixed, ragged, reduce, appen
 enum class Access { read, write, readwrite, scratch };
 enum class Edge { none, zero, clamp, periodic };
 enum class Reduction { add, min, max, bit_xor, bit_or, bit_and };
-enum class Address { rebased, whole };  // index 0 is the slice's first item, or the array's
+enum class Address { rebased, whole };  // index 0 is the first item of the slice or of the array
 enum class FillKind { zero, constant, uniform, normal, ramp, index, file };
 
 struct Fill {
   FillKind kind = FillKind::zero;
   std::uint64_t seed = 0;
-  // The bounds of uniform values, both of which integers reach; mean and deviation of normal ones;
-  // first value and step of a ramp.
+  // Parameters of the kind: uniform: both bounds (integers reach `high`, too); normal: mean and
+  // deviation; ramp: first value and step.
   double low = 0, high = 1;
-  std::string value = "0";  // of constant
-  std::string modulo;       // of index: element i is i modulo this; empty: i
+  std::string value = "0";  // value of FillKind::constant
+  std::string modulo;       // FillKind::index: element i is i modulo this; empty: i
   std::filesystem::path file;
 };
 
 struct Tolerance {
   double absolute = 0, relative = 0;
-  std::uint64_t ulp = 0;  // units in the last place: as many values of the type lie between
+  std::uint64_t ulp = 0;  // units in the last place: number of representable values in between
   bool exact() const { return absolute == 0 && relative == 0 && ulp == 0; }
 };
 
-// A second kernel that combines accumulators: it makes `into` the combination of `into` and `from`.
+// Second kernel that combines accumulators: it replaces `into` by the combination of `into` and
+// `from`.
 struct CombinationText {
-  std::string entry;  // empty: there is none, an operation combines them
-  std::optional<Tolerance>
-      tolerance;  // how far that may be from one launch for all items; none: that of the descriptor
-  Base of = Base::none;  // of a structure: the numbers that it consists of, f32 or f64, where they
-                         // have a tolerance
+  std::string entry;  // empty: an operation combines them, no kernel
+  // Tolerance of the comparison with one launch for all items; none: the descriptor's.
+  std::optional<Tolerance> tolerance;
+  // Type of the numbers that a structure consists of (f32 or f64), if a tolerance applies to it.
+  Base of = Base::none;
 };
 
-// Expressions are kept as text: what they depend on is known only with the problem's size.
+// Argument whose expressions are still text: their values need the problem's size.
 struct ArgumentText {
-  std::string name, where;  // where: for messages
+  std::string name, where;  // `where` names the key in messages
   ElementType type;
   MapKind map = MapKind::split;
   Access access = Access::read;
@@ -57,31 +58,31 @@ struct ArgumentText {
   Edge edge = Edge::none;
   Reduction op = Reduction::add;
   CombinationText combine;
-  std::string address;  // empty: as the launch says
+  std::string address;  // empty: the launch's
   Fill fill;
-  bool sparse = false;             // not every element of the output is written
-  std::filesystem::path expected;  // of an output: what it shall be
+  bool sparse = false;             // the kernel leaves elements of the output unwritten
+  std::filesystem::path expected;  // file with the expected contents of an output
 };
 
 struct StageText {
   std::string entry, where;
-  std::vector<std::string> args;           // names, in the order of the kernel's parameters
-  std::vector<std::string> global, local;  // local empty: the device chooses
+  std::vector<std::string> args;  // argument names, in the order of the kernel's parameters
+  std::vector<std::string> global, local;  // empty `local`: the device chooses
 };
 
-// Rounds: the kernels again and again, where `swap` says which input becomes what was made of it in
-// the round before.
+// Iteration of the kernels: in every round but the first, the inputs named by `swap` have the
+// contents that the paired outputs had after the round before.
 struct RepeatText {
-  std::string where, rounds;  // rounds empty: there is but one
+  std::string where, rounds;  // empty `rounds`: one round
   std::vector<std::pair<std::string, std::string>> swap;
 };
 
 struct Descriptor {
-  std::string name, file;        // for messages
-  std::filesystem::path folder;  // what its paths are relative to
-  std::string identity;          // hash of all that it says
+  std::string name, file;        // both appear in messages
+  std::filesystem::path folder;  // folder that relative paths start from
+  std::string identity;          // hash of the whole descriptor
   std::vector<std::filesystem::path> kernels;
-  std::string text;  // of these, with #line directives
+  std::string text;  // text of all kernel files, with #line directives
   std::string options;
   std::vector<std::filesystem::path> include;
   std::uint64_t n = 0, quick = 0;
@@ -93,23 +94,23 @@ struct Descriptor {
   RepeatText repeat;
   std::string operations, bytes, operations_unit = "FLOP";
   Tolerance tolerance;
-  std::string command;  // of the user's check; empty: none
+  std::string command;  // user's check; empty: none
 };
 
-// Throws Error(input), naming file and key.
+// Reads a descriptor. Throws Error(input) that names the file and the key.
 Descriptor read_descriptor(const std::filesystem::path& file);
-// `folder`: what paths are relative to. `kernel_text` above: read, too.
+// Builds a descriptor from its tree and reads the kernel files; relative paths start at `folder`.
 Descriptor descriptor_of(const nlohmann::json& tree, const std::string& name,
                          const std::filesystem::path& folder);
 
-// Texts that are not read from a file: those of the examples built in.
+// Texts of a built-in example, which are not read from files.
 struct NamedTexts {
   std::string_view descriptor_name, descriptor, kernel_name, kernel;
 };
 Descriptor built_in_descriptor(const NamedTexts& texts);
 
-// The same as a T1 file (Kernel Tuner, KTT) says it: an array of as many elements as there are
-// work-items is split, others are replicated. Throws Error(input).
+// Converts a T1 file (Kernel Tuner, KTT): an array with one element per work-item is split, other
+// arrays are replicated. Throws Error(input).
 nlohmann::json from_t1(const nlohmann::json& t1, const std::string& name);
 bool is_t1(const nlohmann::json& tree);
 

@@ -1,4 +1,4 @@
-// The examples of suites/kernel/examples, built in: they are known by their names.
+// The examples of suites/kernel/examples, which are built in and known by their names.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace mgpu::kernel {
 
-const std::vector<std::string>& example_names();  // saxpy, which --kernel is by default, first
+const std::vector<std::string>& example_names();  // the default of --kernel, saxpy, comes first
 Descriptor example(const std::string& name);
 
 }  // namespace mgpu::kernel

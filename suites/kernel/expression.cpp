@@ -22,7 +22,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
-// Recursive descent; what it reads becomes steps of a stack machine.
+// Recursive-descent parser that emits steps of a stack machine.
 class ExpressionParser {
  public:
   ExpressionParser(Expression& into, const Names& names, bool slices)

@@ -1,5 +1,5 @@
-// Arithmetic of descriptors: "(count + 2 * radius) * width". Compiled once for a problem, then
-// cheap to evaluate for each slice.
+// Arithmetic expressions of descriptors, such as "(count + 2 * radius) * width". They are compiled
+// once per problem, so that evaluating them for each slice is cheap.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace mgpu::kernel {
 
-// An integer as long as only integers came together; division of integers drops the remainder, as
-// in C.
+// Value of an expression: an integer if all operands are integers. Integer division drops the
+// remainder, as in C.
 struct Number {
   bool integer = true;
   std::int64_t i = 0;
@@ -23,7 +23,7 @@ struct Number {
 
 using Names = std::map<std::string, Number, std::less<>>;
 
-// Of a slice, where an expression may depend on it.
+// Numbers of a slice that an expression may use.
 struct SliceNumbers {
   std::int64_t begin = 0, count = 0, end = 0;
 };
@@ -31,14 +31,14 @@ struct SliceNumbers {
 class Expression {
  public:
   Expression() = default;
-  // `where` names the key for messages; `names` are folded in; `begin`, `count` and `end` are known
-  // only where `slices`. Throws Error(input): a name that is not known, with the nearest known one,
-  // or what is no expression.
+  // Compiles `text`. `where` names the key in messages; `names` become constants; `begin`, `count`
+  // and `end` are known only if `slices` is set. Throws Error(input) if the text is no expression
+  // or has an unknown name, with the nearest known one.
   Expression(const std::string& where, std::string_view text, const Names& names, bool slices);
 
-  // Throws Error(input): a division by zero, an overflow.
+  // Throws Error(input) on division by zero and on overflow.
   Number evaluate(const SliceNumbers& slice = {}) const;
-  // A size or a count: an integer from 0 to 2^53. Throws Error(input).
+  // Evaluates a size or a count: an integer from 0 to 2^53. Throws Error(input).
   std::uint64_t count(const SliceNumbers& slice = {}) const;
   bool depends_on_slice() const { return depends_; }
   bool empty() const { return steps_.empty(); }

@@ -9,7 +9,7 @@
 namespace mgpu::kernel {
 namespace {
 
-constexpr std::byte kCanary{0xa5};  // in the zones before and after each array
+constexpr std::byte kCanary{0xa5};  // contents of the zones before and after each array
 
 Bytes with_zones(Bytes size) { return kAlignment + aligned(size) + kAlignment; }
 
@@ -28,8 +28,7 @@ Bytes KernelProgram::bytes(const Problem& problem, Mode mode, Items fits) {
   Bytes all = 0;
   for (const Argument& one : problem.args)
     all += array_bytes(problem, one, mode, fits) * (in_slots(one, mode) ? 2 : 1);
-  // States go from what is there at the beginning to one of two others, and to and fro between
-  // these.
+  // Swapped arguments alternate between two states; the initial state needs a third array.
   for (const Swap& swap : problem.swaps) all += problem.args[swap.in].bytes();
   return all;
 }
@@ -95,8 +94,8 @@ void KernelProgram::upload(std::size_t argument, const Slice& slice, Array& arra
                            Stream& stream) {
   const Argument& one = problem_.args[argument];
   const std::byte* const host = workload_.memory().data() + one.host;
-  // Where index 0 for this slice is, which with edges may be used by moves of other slices: those
-  // of a slot begin at 0.
+  // Offset of this slice's index 0. A slot begins with its slice; other arrays begin with the first
+  // item, and neighbouring slices may use the bytes around.
   const Bytes zero = kAlignment + (array.slots ? 0 : slice_offset(one, array.of, slice));
   for (const Move& move : input_moves(problem_, workload_.memory(), argument, slice)) {
     const std::byte* const from = move.zeros ? workload_.zeros(move.length) : host + move.host;
@@ -116,7 +115,7 @@ void KernelProgram::load(Stream& stream) {
       continue;
     if (one.by_item() || one.map == MapKind::slice) {
       upload(a, {0, problem_.items}, arrays_[a], 0, stream);
-    } else {  // all of it, whatever the ranges of slices are
+    } else {  // everything, since slices may need any range
       stream.upload(*arrays_[a].memory[0], kAlignment,
                     workload_.memory().subspan(one.host, one.bytes()));
     }
@@ -143,7 +142,7 @@ Buffer* KernelProgram::part(std::size_t argument, unsigned slot, Bytes offset, B
   return &parts_.of(*arrays_[argument].memory[slot], kAlignment + offset, size);
 }
 
-// What the kernel is given of an argument.
+// Returns the buffer that the kernel gets for an argument.
 Buffer* KernelProgram::given(std::size_t argument, const Slice& slice, unsigned slot) {
   const Argument& one = problem_.args[argument];
   if (!one.is_array()) return nullptr;
@@ -162,7 +161,7 @@ void KernelProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
     const Argument& one = problem_.args[a];
     if (problem_.swap_of(a) != nullptr) continue;
     const bool each_time = is_end_to_end() && one.map != MapKind::replicate;
-    // What a kernel changes is brought back to what it began with, in every mode.
+    // Restores the initial contents that a kernel changes, in every mode.
     if (one.is_input() && (each_time || one.access == Access::readwrite))
       upload(a, slice, arrays_[a], arrays_[a].slots ? slot : 0, stream);
   }
@@ -247,7 +246,7 @@ Completion KernelProgram::collect(Stream& stream) {
   };
 }
 
-// The partial results of all blocks, its own as well as others', from the first one on.
+// Combines the partial results of all blocks, this device's as well as others', in order.
 Completion KernelProgram::merge(Stream& stream) {
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const Argument& one = problem_.args[a];

@@ -1,4 +1,5 @@
-// What one device does in samples: arrays that stay there, or as much of them as two slices need.
+// The part of the suite that runs on one device: arrays that stay there, or room for two slices of
+// each.
 #pragma once
 
 #include <optional>
@@ -15,7 +16,8 @@ class KernelProgram final : public DeviceProgram, public IterativeProgram, publi
  public:
   KernelProgram(KernelWorkload& workload, DeviceResources& device, Mode mode, Items fits);
 
-  // Device memory: of all arrays, or of slices of `fits` items where these are enough.
+  // Returns the device memory needed: that of all arrays, or of slices of `fits` items where slices
+  // suffice.
   static Bytes bytes(const Problem& problem, Mode mode, Items fits);
   static Bytes largest(const Problem& problem, Mode mode, Items fits);
 
@@ -36,11 +38,12 @@ class KernelProgram final : public DeviceProgram, public IterativeProgram, publi
 
  private:
   struct Array {
-    std::unique_ptr<Buffer> memory[2];  // the second only where slices take turns
-    Slice of;        // items that its index 0 to its end is for; of slots: as many from any
-    Bytes size = 0;  // without the zones around it
+    std::unique_ptr<Buffer> memory[2];  // the second only if slices alternate
+    // Items from its index 0 to its end; of a slot, only their number is fixed.
+    Slice of;
+    Bytes size = 0;  // excludes the guard zones around it
     bool slots = false;
-    std::vector<std::byte> sums;  // of an accumulator: what it begins with, and what came of it
+    std::vector<std::byte> sums;  // accumulators: first the initial value, then the result
   };
   bool is_end_to_end() const { return mode_ == Mode::end_to_end; }
   void allocate(Items fits);
@@ -57,12 +60,12 @@ class KernelProgram final : public DeviceProgram, public IterativeProgram, publi
   const Mode mode_;
   bool combines_ = false;
   Launches launches_;
-  std::vector<Array> arrays_;  // by argument
+  std::vector<Array> arrays_;  // one per argument
   std::optional<States> states_;
-  Parts parts_;  // freed before what they are parts of
+  Parts parts_;  // declared after the buffers, so that it is freed first
   std::vector<Slice> done_, collecting_;
-  std::vector<std::vector<std::byte>> zones_;  // as read back
-  unsigned slot_ = 0;                          // of the slice whose rounds are enqueued
+  std::vector<std::vector<std::byte>> zones_;  // guard zones as read back
+  unsigned slot_ = 0;                          // slot of the slice whose rounds are enqueued
   std::uint64_t sample_ = 0;
 };
 

@@ -1,5 +1,4 @@
-// The kernel suite as the tool knows it: name, options, and sizes, which are those of its
-// descriptors.
+// The kernel suite's registration: name, options and sizes. Sizes are those of its descriptors.
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,7 +16,7 @@ SuiteInfo kernel_suite();
 
 namespace kernel {
 
-// Read once: a run is of one version of a file, even if that is being edited.
+// Reads each file once, so that a run uses one version of it even if it is being edited.
 const Descriptor& descriptor_of(const SuiteParams& params) {
   static std::mutex mutex;
   static std::map<std::string, std::unique_ptr<const Descriptor>> known;
@@ -39,9 +38,9 @@ namespace {
 
 using namespace kernel;
 
-// Arrays, partial results of blocks, what one device alone makes of them, and copies with poison
-// around. Sizes that the descriptor cannot have are refused by check(), not here, where sizes are
-// only tried out.
+// Estimates host memory: arrays, partial results of blocks, the single-device reference, and copies
+// surrounded by poison. Sizes are only tried out here; check() refuses those that the descriptor
+// cannot have.
 Bytes host_bytes(const SuiteParams& params) {
   constexpr Bytes kCopies = 4;
   try {
@@ -65,8 +64,8 @@ void check(const SuiteParams& params) {
 
 Shape shape(const SuiteParams& params) { return shape_of(problem_of(params)); }
 
-// The file has the first input; its size is the problem's where one item is `per_item` elements
-// whatever the size.
+// Returns the size that `--input`, the file of the first input, implies: its number of items if one
+// item is `per_item` elements at every size, else the descriptor's size.
 std::uint64_t size_of_input(SuiteParams& params) {
   const Descriptor& descriptor = descriptor_of(params);
   params.size = descriptor.n;
@@ -98,14 +97,14 @@ SuiteInfo::Descriptors::OwnProblem problem_in(const SuiteParams& params) {
           descriptor.identity + (set == params.options.end() ? "" : " " + set->second)};
 }
 
-// --set NAME=VALUE,..: a parameter may have several values, NAME=1,2,4; then there is a problem for
-// every combination, the last parameter's values first.
+// Expands --set NAME=VALUE,..: a parameter with several values, NAME=1,2,4, gives a problem per
+// combination. The last parameter varies fastest.
 std::vector<std::map<std::string, std::string>> swept(
     const std::map<std::string, std::string>& options) {
   constexpr std::size_t kMost = 256;
   const std::string& text = options.at("set");
   if (text.find('=') == std::string::npos)
-    return {options};  // nothing is set, or it is refused with the descriptor's parameters
+    return {options};  // nothing is set, or the error comes with the list of parameters
   std::vector<std::pair<std::string, std::vector<std::string>>> parameters;  // "NAME=", values
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());

@@ -18,11 +18,12 @@
 namespace mgpu::kernel {
 namespace {
 
-// Tells whether two elements or more are all the same.
+// Tells whether there are at least two elements and all are equal.
 bool is_constant(const Argument& one, std::span<const std::byte> values) {
   const Bytes size = one.type.size;
-  return one.elements > 1 && std::memcmp(values.data(), values.data() + size,
-                                         values.size() - size) == 0;  // each is as the one before
+  // Compares each element with the one before it.
+  return one.elements > 1 &&
+         std::memcmp(values.data(), values.data() + size, values.size() - size) == 0;
 }
 
 }  // namespace
@@ -43,8 +44,8 @@ KernelWorkload::KernelWorkload(const SuiteParams& params)
     }
     if (one.edge == Edge::zero) zeros_.resize(std::max<std::size_t>(zeros_.size(), one.item()));
     if (!one.is_input()) continue;
-    if (!taken &&
-        one.map != MapKind::scalar) {  // --input: instead of what the first is filled with
+    // --input replaces the fill of the first input.
+    if (!taken && one.map != MapKind::scalar) {
       one.fill.kind = FillKind::file;
       one.fill.file = *params.input;
       taken = true;
@@ -61,8 +62,7 @@ KernelWorkload::KernelWorkload(const SuiteParams& params)
   shape_.caveats = caveats();
 }
 
-// Names files with values that are no finite numbers, and says that all the kernel reads is
-// constant.
+// Returns warnings: files with non-finite values, and constant inputs if all inputs are constant.
 std::vector<std::string> KernelWorkload::caveats() const {
   std::vector<std::string> all;
   bool varies = false;
@@ -124,7 +124,8 @@ Capacity KernelWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   const Items all = problem_.items, granularity = problem_.granularity;
   Items held = all;
   if (!fits(all)) {
-    Items low = 0, high = ceil_div(all, granularity);  // granules that fit, that do not
+    // Numbers of granules: the largest known to fit, the smallest known not to.
+    Items low = 0, high = ceil_div(all, granularity);
     while (high - low > 1) (fits((low + high) / 2 * granularity) ? low : high) = (low + high) / 2;
     held = low * granularity;
   }
@@ -142,8 +143,8 @@ Capacity KernelWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   return capacity;
 }
 
-// So that transfers overlap kernels: at most 16 pieces, none with so little to transfer that
-// kernels of few items would cost more than the overlap saves.
+// Returns the items per piece that let transfers overlap kernels: at most 16 pieces, each with at
+// least 4 MiB to transfer, since smaller kernels would cost more than the overlap saves.
 Items KernelWorkload::piece_of_pipeline() const {
   constexpr Items kPieces = 16;
   constexpr Bytes kLeast = Bytes{4} << 20;
@@ -175,11 +176,11 @@ std::unique_ptr<DeviceProgram> KernelWorkload::program(DeviceResources& device, 
   return std::make_unique<KernelProgram>(*this, device, mode, capacity.fits);
 }
 
-// Tries a second time if something was wrong: what is wrong with a descriptor is so again.
+// Tries a second time after a failure: a wrong descriptor fails again, a faulty device may not.
 void KernelWorkload::try_on(DeviceResources& device, Launches& launches, Items fits) {
   const std::string& id = device.traits().id;
-  // Not locked: programs are made one at a time, before any sample, and a driver may hold this
-  // thread for ever.
+  // Takes no lock: programs are made one at a time, before any sample, and a driver may block this
+  // thread forever.
   std::string first;
   try {
     return try_once(id, device, launches, fits);
@@ -196,10 +197,10 @@ void KernelWorkload::try_once(const std::string& id, DeviceResources& device, La
                               Items fits) {
   Trial trial(problem_, {pages_.data(), problem_.host_bytes}, device, launches);
   if (expected_.empty()) {
-    // Beside the arrays themselves there are zones of poison, and copies of them.
+    // Poison zones and copies need memory in addition to the arrays.
     Results expected = trial.reference(
         fits < problem_.items ? std::max(fits / 4, problem_.granularity) : problem_.items);
-    if (problem_.rounds > 1 && !expected.empty()) {  // slices are tried for one round
+    if (problem_.rounds > 1 && !expected.empty()) {  // slices are compared after one round
       first_round_ = std::move(expected);
       expected = trial.all_rounds();
       const Results again = trial.all_rounds();
@@ -274,7 +275,7 @@ void KernelWorkload::damaged(const std::string& what) {
   damage_ = what;
 }
 
-// Nothing is left to combine where there is but one block.
+// Must not be called if a kernel has to combine the partial results of several blocks.
 void KernelWorkload::merge() {
   if (problem_.combines())
     throw Error(ErrorKind::internal, "partial results that only a kernel combines");
@@ -285,7 +286,7 @@ void KernelWorkload::merge() {
   merge_operations();
 }
 
-// Sums of integers in any order; those of floats block by block.
+// Adds sums of integers in any order, and those of floats block by block in the order of the items.
 void KernelWorkload::merge_operations() {
   const std::scoped_lock lock(mutex_);
   for (std::size_t a = 0; a < problem_.args.size(); ++a) {
@@ -315,7 +316,7 @@ void KernelWorkload::merge_operations() {
 }
 
 std::string KernelWorkload::digest() const {
-  // Results that are as good as each other have one digest: that of the one they are compared with.
+  // All results within the tolerance have one digest: that of the single-device reference.
   const bool accepted = !problem_.descriptor.tolerance.exact() && !expected_.empty() &&
                         compare(expected_, "").empty();
   std::string all;
@@ -443,8 +444,8 @@ Verdict KernelWorkload::verify(VerifyLevel level, std::uint64_t) {
   return verdict;
 }
 
-// A .npy matrix, items by elements of an item, where a single output of floats is that; else the
-// bytes of all outputs.
+// Writes a .npy matrix, items by elements per item, of a single output of floats, or the bytes of
+// all outputs.
 void KernelWorkload::write_result(const std::filesystem::path& file) const {
   std::vector<const Argument*> outputs;
   for (const Argument& one : problem_.args) {

@@ -1,5 +1,5 @@
-// One problem as a Workload: its arrays in host memory, what one device alone makes of them, digest
-// and verification. What runs on a device is in kernel_program.hpp.
+// The kernel suite as a Workload: arrays in host memory, the single-device reference, digest and
+// verification. kernel_program.hpp has what runs on a device.
 #pragma once
 
 #include <map>
@@ -42,36 +42,36 @@ class KernelWorkload final : public Workload,
     owners_.assign(owners.begin(), owners.end());
   }
   void begin_sample() override;
-  // Where a kernel combines partial results, they are so on the fastest device that is left.
+  // The fastest remaining device combines partial results if the combination is a kernel.
   bool merges_on_host() const override { return !problem_.combines(); }
   void merge() override;
-  std::string digest()
-      const override;  // SHA-256 of the outputs' bytes, in the order of the arguments; within a
-                       // tolerance of what one device alone makes: of that
+  // Returns the SHA-256 of the outputs' bytes, in the order of the arguments. A result within the
+  // tolerance has the digest of the single-device reference.
+  std::string digest() const override;
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 
-  // For the programs, which may call from several threads at once.
+  // Called by the programs, possibly from several threads at once.
   const Problem& problem() const { return problem_; }
   std::span<std::byte> memory() { return {pages_.data(), problem_.host_bytes}; }
-  const std::byte* zeros(Bytes length) const;  // at least so many
+  const std::byte* zeros(Bytes length) const;  // at least `length` bytes
   std::uint64_t sample() const { return sample_; }
   std::span<const Owner> owners() const { return owners_; }
-  // Returns by swap the states that devices of the group put items into; empty ones: there is no
-  // group.
+  // Returns, per swap, the states of the peer group that devices write halo items into; they are
+  // empty if there is no group.
   std::span<const SharedRing> shared() const { return shared_; }
-  // Guards, and what one device alone makes of all items, where that is not known. Throws
-  // Error(input).
+  // Runs the guarded trial slices, and computes the single-device reference if it is not known yet.
+  // Throws Error(input).
   void try_on(DeviceResources& device, Launches& launches, Items fits);
   void arrived(const Slice& slice, const std::string& device);
-  void arrived_instead(std::span<const Slice> slices,
-                       const std::string& device);  // all of a device's, some perhaps told before
+  // Replaces all arrivals of a device, some of which may have been reported before.
+  void arrived_instead(std::span<const Slice> slices, const std::string& device);
   void add_sums(std::size_t argument, const std::string& device, std::span<const std::byte> sums);
   void add_block(std::size_t argument, Items block, std::span<const std::byte> sums);
-  // Of an accumulator that a kernel combines: those of all blocks, stride() bytes apart. While
-  // nothing else is under way.
+  // Returns the accumulators of all blocks, stride() bytes apart, of an argument that a kernel
+  // combines. Must not run concurrently with other calls.
   std::span<const std::byte> partials(std::size_t argument) const { return partials_[argument]; }
-  void merge_operations();  // what no kernel combines
+  void merge_operations();  // combines those that need no kernel
   void damaged(const std::string& what);
 
  private:
@@ -85,7 +85,7 @@ class KernelWorkload final : public Workload,
     return {pages_.data() + one.result, one.bytes()};
   }
   std::string who_made(const Argument& one, std::uint64_t element) const;
-  std::string compare(const Results& expected, const char* what) const;  // empty: all is well
+  std::string compare(const Results& expected, const char* what) const;  // empty: no difference
   std::string run_command(const std::string& digest);
   Items piece_of_pipeline() const;
 
@@ -97,20 +97,21 @@ class KernelWorkload final : public Workload,
   std::vector<SharedRing> shared_;
   std::vector<Owner> owners_;
   std::uint64_t sample_ = 0;
-  bool looked_at_ = true;  // the result was verified: a stale one must not pass again
-  std::mutex mutex_;       // over all below
+  bool looked_at_ = true;  // result was verified; a stale one must not pass again
+  std::mutex mutex_;       // guards all members below
   std::vector<Arrival> arrived_;
   std::map<std::pair<std::size_t, std::string>, std::vector<std::byte>> sums_;
   std::map<std::pair<std::size_t, Items>, std::vector<std::byte>> blocks_;
-  std::vector<std::vector<std::byte>> partials_;  // by argument; empty: no kernel combines it
+  // One per argument; empty if no kernel combines it.
+  std::vector<std::vector<std::byte>> partials_;
   std::string damage_;
-  std::vector<std::string> doubts_;  // reasons why a wrong map may pass
-  std::set<std::string> tried_;      // devices
-  Results expected_, files_;         // empty: not known
-  Results first_round_;              // likewise, where there are more
+  std::vector<std::string> doubts_;  // reasons why a wrong map may go unnoticed
+  std::set<std::string> tried_;      // devices that were tried
+  Results expected_, files_;         // empty if unknown
+  Results first_round_;              // result of one round, if there are several; else empty
   std::string expected_by_;
   std::vector<std::vector<bool>> unwritten_;
-  std::map<std::string, std::string> commands_;  // what the user's check said, by digest
+  std::map<std::string, std::string> commands_;  // answer of the user's check, by digest
 };
 
 }  // namespace mgpu::kernel

@@ -9,8 +9,8 @@
 namespace mgpu::kernel {
 namespace {
 
-// The options of a descriptor are the user's: quotes around a folder's name, since it may hold
-// spaces, are not known to all drivers.
+// Returns the compiler options: the descriptor's and the include folders. Folder names are not
+// quoted even if they have spaces, since not all drivers know quotes.
 std::string build_options(const Problem& problem) {
   std::string options = problem.options;
   for (const auto& folder : problem.descriptor.include) options += " -I " + folder.string();
@@ -102,8 +102,8 @@ void Launches::check_parameters(const Stage& stage, const std::vector<KernelPara
                          has.name.empty() ? "parameter" : has.name, word_of(has.space)));
     }
     if (one.map == MapKind::local) continue;
-    // A type that the compiler names and nobody else knows is a structure or a typedef: told by its
-    // size only.
+    // A type that the compiler names and element_type() does not know is a structure or a typedef,
+    // which only its size identifies.
     const auto type = element_type(type_without_pointer(has.type));
     if (type && one.type.base != Base::none && type->name != one.type.name) {
       refuse(fmt::format("is of type {}; the kernel's {} is {}", one.type.name,

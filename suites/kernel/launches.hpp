@@ -11,19 +11,19 @@ namespace mgpu::kernel {
 
 class Launches {
  public:
-  // Builds them. Throws Error(input) where the kernel's parameters are not those described,
-  // Error(unsupported) where it does not build.
+  // Builds the kernels. Throws Error(input) if a kernel's parameters differ from the descriptor,
+  // Error(unsupported) if it does not build.
   Launches(const Problem& problem, DeviceResources& device);
 
-  // All stages, for the items of a slice. `buffer(a)` is what argument a is given.
+  // Enqueues all stages for the items of a slice. `buffer(a)` returns the buffer for argument a.
   void launch(const Slice& slice, const std::function<Buffer*(std::size_t)>& buffer,
               Stream& stream);
-  // The second kernel of an accumulator: makes `into` the combination of both.
+  // Enqueues an accumulator's second kernel, which replaces `into` by the combination of both.
   void combine(std::size_t argument, Buffer& into, Buffer& from, Stream& stream);
 
  private:
   struct Value {
-    alignas(16) std::byte bytes[128];  // double16
+    alignas(16) std::byte bytes[128];  // fits a double16
   };
   void check_parameters(const Stage& stage, const std::vector<KernelParameter>& parameters,
                         const std::string& device) const;
@@ -32,8 +32,9 @@ class Launches {
 
   const Problem& problem_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
-  std::vector<std::unique_ptr<Kernel>> combining_;  // by argument; null: no kernel combines it
-  std::vector<Value> values_;  // of the scalars, of the launch that is under way
+  // One per argument; null if no kernel combines it.
+  std::vector<std::unique_ptr<Kernel>> combining_;
+  std::vector<Value> values_;  // scalars of the current launch
   std::vector<KernelArg> args_;
 };
 

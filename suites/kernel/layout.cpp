@@ -13,8 +13,8 @@ std::int64_t floor_div(std::int64_t a, std::int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
 }
 
-// Items [begin, end) of a rebased halo whose buffer begins with `first`; those beside the array by
-// its edge.
+// Adds items [first, end) of a rebased halo whose buffer begins with `first`. Items outside of the
+// array follow its edge mode.
 void add_halo(const Argument& one, std::int64_t items, std::int64_t first, std::int64_t end,
               std::vector<Move>& moves) {
   const Bytes item = one.item();
@@ -44,7 +44,7 @@ void combine_as(Reduction op, const std::byte* from, std::byte* into, std::size_
     std::memcpy(&b, from + i * sizeof(T), sizeof(T));
     if (op == Reduction::min || op == Reduction::max) {
       const bool replaces = op == Reduction::min ? b < a : a < b;
-      if (replaces || b != b) a = b;  // NaN stays, whichever side has it
+      if (replaces || b != b) a = b;  // NaN persists, whichever operand has it
     } else if constexpr (std::is_floating_point_v<T>) {
       a = a + b;
     } else {

@@ -1,4 +1,4 @@
-// Parts of buffers that kernels are given, kept from one slice to the next.
+// Cache of the sub-buffers that kernels are given, kept from slice to slice.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,8 @@
 
 namespace mgpu::kernel {
 
-// Frees the youngest first: NVIDIA's driver (580.159.04) ends the process when a part is freed
-// before a younger one that overlaps it, begins elsewhere and was given to a kernel.
+// Frees the youngest first: NVIDIA's driver (580.159.04) ends the process when a sub-buffer is
+// freed before a younger one that overlaps it, begins elsewhere and was given to a kernel.
 class Parts {
  public:
   static constexpr std::size_t kMany = 4096;
@@ -21,15 +21,15 @@ class Parts {
   Parts& operator=(const Parts&) = delete;
   ~Parts() { clear(); }
 
-  // `size` bytes of `whole` from `offset` on. What it returns lives until forget_many() or as long
-  // as this.
+  // Returns `size` bytes of `whole` from `offset` on. The sub-buffer lives until forget_many() or
+  // until this object is destroyed.
   Buffer& of(Buffer& whole, Bytes offset, Bytes size) {
     Buffer*& found = known_[{&whole, offset, size}];
     if (found == nullptr) found = made_.emplace_back(device_.part(whole, offset, size)).get();
     return *found;
   }
 
-  // While no kernel uses any of them: frees all where there are more than kMany.
+  // Frees all if there are more than kMany. Must not be called while a kernel uses one of them.
   void forget_many() {
     if (made_.size() > kMany) clear();
   }
@@ -54,7 +54,7 @@ class Parts {
     }
   };
   std::unordered_map<Which, Buffer*, Hash>
-      known_;  // thousands, and looked up for each argument of each slice
+      known_;  // thousands of entries, looked up per argument and slice
   std::vector<std::unique_ptr<Buffer>> made_;
 };
 

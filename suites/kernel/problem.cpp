@@ -16,7 +16,7 @@ constexpr Bytes kMostBytes = Bytes{1} << 50;
   throw Error(ErrorKind::input, where + " " + why);
 }
 
-// --set NAME=VALUE,..: values of parameters.
+// Parses --set NAME=VALUE,..: values of parameters.
 std::map<std::string, std::string> settings_of(const std::string& text,
                                                const Descriptor& descriptor) {
   std::map<std::string, std::string> all;
@@ -40,7 +40,7 @@ std::map<std::string, std::string> settings_of(const std::string& text,
   return all;
 }
 
-// Parameters may use each other, in whatever order they stand.
+// Evaluates the parameters, which may use each other regardless of their order.
 Names names_of(const Descriptor& descriptor, std::uint64_t n,
                const std::map<std::string, std::string>& set) {
   Names names{{"n", Number::of(static_cast<std::int64_t>(n))}};
@@ -111,7 +111,7 @@ class Reader {
     return value;
   }
 
-  // ${expression} becomes its value.
+  // Replaces each ${expression} by its value.
   std::string filled_in(const std::string& options) {
     std::string made;
     for (std::size_t at = 0;;) {
@@ -197,7 +197,7 @@ class Reader {
       one.start = Expression(one.where + ".map.start", text.start, names_, true);
       one.length = Expression(one.where + ".map.length", text.length, names_, true);
     }
-    // Ranges that need not begin where parts of buffers can are addressed from the array's
+    // Ranges that need not begin at the sub-buffer alignment are addressed from the array's
     // beginning.
     const bool may_be_rebased = one.by_item() && !problem_.offset;
     one.address = may_be_rebased && text.address != "whole" ? Address::rebased : Address::whole;
@@ -339,7 +339,8 @@ class Reader {
                        [](const Argument& one) { return one.by_blocks(); });
   }
 
-  // Slices begin where parts of all rebased buffers can, and are whole work-groups.
+  // Chooses the granularity: slices begin at multiples of the sub-buffer alignment of all rebased
+  // arguments, and are whole work-groups.
   void align() {
     const auto grow = [&](std::uint64_t factor) {
       problem_.granularity = std::lcm(problem_.granularity, factor);
@@ -356,7 +357,8 @@ class Reader {
         if (one.global[d].count({0, g, g}) % local != 0) grow(local);
       }
     }
-    if (by_blocks()) {  // a fixed number of partial results, whose order is that of the items
+    // A fixed number of blocks makes the order of partial results independent of the split.
+    if (by_blocks()) {
       constexpr Items kMostBlocks = 64;
       const Items granules = ceil_div(problem_.items, problem_.granularity);
       problem_.granularity *= ceil_div(granules, kMostBlocks);

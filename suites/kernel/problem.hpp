@@ -1,5 +1,5 @@
-// A descriptor with the size and the parameters of a problem: every expression that does not depend
-// on a slice has its value.
+// A descriptor together with the size and the parameters of a problem: every expression that does
+// not depend on a slice has its value.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,7 @@
 
 namespace mgpu::kernel {
 
-// Parts of a buffer begin at multiples of this on every device there is known to be (NVIDIA asks
-// for most).
+// Alignment of sub-buffers that suits every known device (NVIDIA requires the most).
 inline constexpr Bytes kAlignment = 512;
 constexpr Bytes aligned(Bytes n) { return round_up(n, kAlignment); }
 
@@ -32,23 +31,23 @@ struct Argument {
   bool sparse = false;
   std::filesystem::path expected;
 
-  std::uint64_t per_item = 0;           // elements; of slice: of each row
-  std::uint64_t before = 0, after = 0;  // items beside those of the slice
-  std::uint64_t elements = 0;           // of the whole array; 0: it has none (scalar, local)
-  std::uint64_t rows = 1;               // of slice: the array is rows of all items
-  Bytes host = 0,
-        result = 0;  // where what it begins with, and what becomes of it, begin in host memory
+  std::uint64_t per_item = 0;           // elements; for MapKind::slice: elements per row
+  std::uint64_t before = 0, after = 0;  // halo items on both sides of a slice
+  std::uint64_t elements = 0;           // elements of the whole array; 0: no array (scalar, local)
+  std::uint64_t rows = 1;               // MapKind::slice: each row of the array has all items
+  // Offsets in host memory of the initial contents and of the result.
+  Bytes host = 0, result = 0;
   Expression start, length, scalar, local;
-  std::size_t offsets = 0;  // of ragged: the argument with the offsets
-  std::size_t counter = 0;  // of append: the accumulator with the number of records
-  // Of an accumulator that a kernel combines: its entry, how far what it makes may be from one
-  // launch for all items, as what that is compared, and what it begins with.
+  std::size_t offsets = 0;  // MapKind::ragged: argument with the offsets
+  std::size_t counter = 0;  // MapKind::append: accumulator that counts the records
+  // Accumulators that a kernel combines: entry of that kernel; tolerance of its result against one
+  // launch for all items; element type for this comparison; initial contents.
   std::string combine;
   Tolerance tolerance;
   ElementType compared;
   std::vector<std::byte> initial;
 
-  Bytes item() const { return per_item * type.size; }  // of split and halo
+  Bytes item() const { return per_item * type.size; }  // size of an item of split and halo
   Bytes bytes() const { return elements * type.size; }
   bool is_array() const { return map != MapKind::scalar && map != MapKind::local; }
   bool is_input() const {
@@ -57,18 +56,16 @@ struct Argument {
   bool is_output() const {
     return is_array() && (access == Access::write || access == Access::readwrite);
   }
-  bool accumulates() const {
-    return map == MapKind::reduce || map == MapKind::append;
-  }  // over the slices of a device
+  // Tells whether it collects results over the slices of a device.
+  bool accumulates() const { return map == MapKind::reduce || map == MapKind::append; }
   bool by_kernel() const { return !combine.empty(); }
-  // Its bits depend on the order in which partial results are combined.
+  // Tells whether its bits depend on the order in which partial results are combined.
   bool by_blocks() const {
     return by_kernel() || (map == MapKind::reduce && op == Reduction::add && type.is_float());
   }
-  Bytes stride() const {
-    return aligned(bytes());
-  }  // from the partial result of one block to the next one's
-  // A slice's items are one piece of it.
+  // Returns the distance between the partial results of consecutive blocks.
+  Bytes stride() const { return aligned(bytes()); }
+  // Tells whether the items of a slice are contiguous in the array.
   bool by_item() const { return map == MapKind::split || map == MapKind::halo; }
   bool rebased() const { return by_item() && address == Address::rebased; }
 };
@@ -79,8 +76,8 @@ struct Stage {
   std::vector<Expression> global, local;
 };
 
-// Two arguments of the same items: in every round but the first, `in` is what `out` was in the one
-// before.
+// Two arguments of the same items. In every round but the first, `in` has the contents that `out`
+// had after the round before.
 struct Swap {
   std::size_t in = 0, out = 0;
 };
@@ -91,36 +88,36 @@ struct Problem {
   Items items = 0, granularity = 1;
   std::vector<Argument> args;
   std::vector<Stage> stages;
-  std::uint32_t rounds = 0;  // 0: the kernels once for each slice
+  std::uint32_t rounds = 0;  // 0: no iteration, the kernels run once per slice
   std::vector<Swap> swaps;
-  std::map<std::string, std::string> values;  // of the parameters, as text
-  std::string options;                        // of the build, with values filled in
+  std::map<std::string, std::string> values;  // values of the parameters, as text
+  std::string options;                        // build options, with values filled in
   bool offset = false;                        // slices begin at a global offset
   bool guards = true;
   std::uint64_t seed = 0;
-  Items block =
-      0;  // above 0: partial results are of blocks of so many items, each by a launch of its own
-  double operations = 0;  // of the whole; 0: not given
-  Bytes host_bytes = 0;   // of all inputs and results
-  double moved = 0;       // bytes that the kernels read and write, likewise
+  // Above 0: partial results are per block of this many items, each computed by its own launch.
+  Items block = 0;
+  double operations = 0;  // operations of the whole problem; 0: not given
+  Bytes host_bytes = 0;   // size of all inputs and results
+  double moved = 0;       // bytes that the kernels read and write; 0: not given
 
-  // Partial results that a kernel has to combine.
+  // Tells whether there are partial results that a kernel has to combine.
   bool combines() const {
     return blocks() > 1 && std::any_of(args.begin(), args.end(),
                                        [](const Argument& one) { return one.by_kernel(); });
   }
   Items blocks() const { return block == 0 ? 1 : ceil_div(items, block); }
   Grid grid(const Stage& stage, const Slice& slice) const;
-  // Items of it that lie in the array, with those beside; with those of the other end, too, where
-  // it is periodic.
+  // Returns the range of items that a slice needs, including its halo, clipped to the array. If the
+  // argument is periodic, ranges at the other end of the array follow.
   std::vector<Slice> extents(const Argument& argument, const Slice& slice) const;
-  const Swap* swap_of(std::size_t argument) const;  // null: it is in none
+  const Swap* swap_of(std::size_t argument) const;  // null if it is not swapped
 };
 
-// Throws Error(input), Error(usage).
+// Evaluates a descriptor for a problem. Throws Error(input), Error(usage).
 Problem problem_of(Descriptor descriptor, const SuiteParams& params);
 Problem problem_of(const SuiteParams& params);
-// `--kernel`, as it is asked for: a file or the name of an example.
+// Returns the descriptor that `--kernel` names: a file or a built-in example.
 const Descriptor& descriptor_of(const SuiteParams& params);
 
 Shape shape_of(const Problem& problem);

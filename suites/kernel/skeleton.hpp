@@ -1,4 +1,4 @@
-// A first descriptor for a kernel, from what its compiler says of its parameters.
+// Drafts a descriptor from what the compiler reports of a kernel's parameters.
 #pragma once
 
 #include <filesystem>
@@ -9,12 +9,12 @@
 
 namespace mgpu::kernel {
 
-// The names of the kernels in a text, in their order.
+// Returns the names of the kernels in a text, in the order in which they appear.
 std::vector<std::string> kernels_in(const std::string& text);
 
-// The descriptor's text, with comments on what to fill in. `entry` empty: the only kernel of the
-// file. Throws Error(input): a file that cannot be read, or has no or several kernels;
-// Error(unsupported): it does not build.
+// Returns the descriptor's text, with comments on what to fill in. An empty `entry` means the only
+// kernel of the file. Throws Error(input) if the file cannot be read, or has no kernel or several;
+// Error(unsupported) if it does not build.
 std::string skeleton(DeviceResources& device, const std::filesystem::path& file,
                      const std::string& entry, const std::string& options);
 

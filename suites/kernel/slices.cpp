@@ -1,4 +1,4 @@
-// What of a problem depends on a slice, and its shape as strategies and predictions see it.
+// The parts of a problem that depend on a slice, and its shape for strategies and predictions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ Grid Problem::grid(const Stage& stage, const Slice& slice) const {
       }
     }
     if (offset && stage.global[d].depends_on_slice()) {
-      // The offset of a dimension is the global size that all items before would have.
+      // A dimension's offset is the global size of a slice with all items before this one.
       made.offset[d] = slice.begin == 0
                            ? 0
                            : stage.global[d].count({0, static_cast<std::int64_t>(slice.begin),

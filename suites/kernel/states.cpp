@@ -1,5 +1,5 @@
-// States alternate, so that what comes for the next round lands where nobody reads: one meeting
-// after each round is enough.
+// States alternate, so that halo items of the next round arrive in a buffer that nobody reads: one
+// synchronisation per round suffices.
 #include "suites/kernel/states.hpp"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ States::States(KernelWorkload& workload, DeviceResources& device)
     initial_.push_back(device.allocate(bytes));
     states_.emplace_back(workload_.shared()[s], device, bytes);
   }
-  // Of probes, which are by themselves, items beside the slice stay what they are here: such as a
-  // kernel may meet.
+  // Probes run without exchange, so their halo items keep these initial contents, which are values
+  // that a kernel expects.
   device.try_out([&](Stream& stream) {
     for (std::size_t s = 0; s < initial_.size(); ++s) {
       const Argument& in = problem_.args[problem_.swaps[s].in];
@@ -41,7 +41,8 @@ void States::begin(const Slice& slice, bool upload, Stream& stream) {
     for (const Move& move : input_moves(problem_, workload_.memory(), in, slice))
       stream.upload(*initial_[s], move.device, {host + move.host, move.length});
   }
-  meet();  // nobody has states of the sample before to read any more
+  // Peers have finished reading the states of the previous sample.
+  meet();
 }
 
 void States::settle(const Slice& slice) {

@@ -1,6 +1,6 @@
-// What a device holds of arguments that are swapped after each round, and what it sends to others
-// of them. The whole arrays are on every device, indexed from their beginning, so that kernels are
-// given them as they are; of a device's share, and of the items beside it, they are up to date.
+// A device's copies of the arguments that are swapped after each round, and the halo exchange
+// between devices. Every device has the whole arrays, indexed from their beginning, so that kernels
+// get them unchanged. Only the device's share and its halo are up to date.
 #pragma once
 
 #include <memory>
@@ -14,20 +14,21 @@ class States {
  public:
   States(KernelWorkload& workload, DeviceResources& device);
 
-  // Before the first round of a slice; `upload`: what it begins with is not there yet.
+  // Prepares for the first round of a slice. `upload`: its initial contents are not on the device
+  // yet.
   void begin(const Slice& slice, bool upload, Stream& stream);
   Buffer& given(std::size_t argument, std::uint32_t round);
-  // Sends what others need after a round, and waits for what is needed of them.
+  // Sends the halo items that others need after a round, and waits for those that it needs.
   void exchange(std::uint32_t round);
 
  private:
-  struct Put {  // after a round, of a swap: what another device needs, which has it in that place
-                // too
+  // Halo items of a swap that another device needs after a round, at the same offset there.
+  struct Put {
     std::size_t swap;
     DeviceIndex to;
     Bytes begin, size;
   };
-  // After so many rounds, at least one.
+  // Returns the state after `rounds` rounds, at least one.
   Buffer& after(std::size_t swap, std::uint32_t rounds) { return states_[swap][rounds + 1]; }
   void settle(const Slice& slice);
   void meet() {
@@ -36,11 +37,12 @@ class States {
 
   KernelWorkload& workload_;
   const Problem& problem_;
-  Peer* const peer_;                              // null: it exchanges nothing
-  std::vector<std::unique_ptr<Buffer>> initial_;  // by swap
-  std::vector<Ring> states_;                      // likewise
+  Peer* const peer_;                              // null if nothing is exchanged
+  std::vector<std::unique_ptr<Buffer>> initial_;  // one per swap
+  std::vector<Ring> states_;                      // one per swap
   std::vector<Put> puts_;
-  std::vector<DeviceIndex> others_;  // that need items of this device's, or have some that it needs
+  // Devices that need items of this device, or that have items that it needs.
+  std::vector<DeviceIndex> others_;
 };
 
 }  // namespace mgpu::kernel

@@ -1,5 +1,5 @@
-// Files of the T1 schema, which Kernel Tuner and KTT share
-// (kernel_tuner/schema/T1/1.0.0/input-schema.json), as descriptors.
+// Converts files of the T1 schema, which Kernel Tuner and KTT share
+// (kernel_tuner/schema/T1/1.0.0/input-schema.json), to descriptors.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// T1 names types as C++ does, a few as OpenCL C.
+// Returns the OpenCL C type. T1 names types as C++ does, and a few as OpenCL C does.
 std::string type_of(Table& table) {
   const std::string name = table.text("Type");
   const std::pair<const char*, const char*> known[] = {
@@ -81,8 +81,8 @@ Json from_t1(const Json& t1, const std::string& name) {
   std::string options;
   for (const std::string& one : kernel.texts("CompilerOptions"))
     options += (options.empty() ? "" : " ") + one;
-  // Tuning parameters are definitions of the kernel; the first value of each is taken, and --set
-  // takes another.
+  // Tuning parameters become definitions of the kernel, with their first value; --set takes
+  // another.
   Json params = Json::object();
   if (auto space = root.table("ConfigurationSpace")) {
     for (Table& parameter : space->tables("TuningParameters")) {
@@ -109,7 +109,7 @@ Json from_t1(const Json& t1, const std::string& name) {
     if (groups && local) sizes.back() = fmt::format("({}) * ({})", sizes.back(), locals.back());
   }
   if (sizes.empty()) global->refuse("X", "is missing");
-  // The problem's size is what its slowest axis counts.
+  // The size of the slowest axis is the problem's size.
   const std::string items = sizes.back();
   std::uint64_t n = 0;
   try {

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kDeepest = 16;  // tables within tables; descriptors need four
+constexpr int kDeepest = 16;  // nested tables; descriptors need four levels
 
 Json json_of(const toml::node& node) {
   if (const auto* table = node.as_table()) {
@@ -32,7 +32,7 @@ Json json_of(const toml::node& node) {
   if (const auto value = node.as_integer()) return value->get();
   if (const auto value = node.as_floating_point()) return value->get();
   if (const auto value = node.as_boolean()) return value->get();
-  return nullptr;  // dates, of which no key is one
+  return nullptr;  // dates, which no key uses
 }
 
 std::string kind_of(const Json& value) {

@@ -1,4 +1,4 @@
-// A descriptor's file as a tree of tables; every key that is there has to be asked for.
+// A descriptor's file as a tree of tables. Keys that no getter asked for are refused.
 #pragma once
 
 #include <cstdint>
@@ -11,34 +11,34 @@
 namespace mgpu::kernel {
 
 // Reads TOML, or JSON of the T1 schema if the text begins with a brace. Throws Error(input) with
-// file, line and what is wrong there.
+// the file, the line and the mistake.
 nlohmann::json read_tree(const std::filesystem::path& file);
 nlohmann::json parse_tree(const std::string& text, const std::string& name);
 
-// One table. Each getter throws Error(input), naming file and key, where the value is of another
-// kind; `finish` where a key is there that none of them asked for.
+// One table of a descriptor. Each getter throws Error(input), naming file and key, if the value has
+// another type; `finish` throws if there is a key that no getter asked for.
 class Table {
  public:
   Table(const nlohmann::json& value, std::string where);
 
   bool has(const char* key);
-  std::string text(const char* key);  // must be there
+  std::string text(const char* key);  // required
   std::string text(const char* key, const std::string& otherwise);
-  std::string expression(const char* key);  // a text or a number, as text; must be there
+  std::string expression(const char* key);  // a text or a number, as text; required
   std::string expression(const char* key, const std::string& otherwise);
   bool flag(const char* key);
   double number(const char* key, double otherwise);
   std::uint64_t count(const char* key, std::uint64_t otherwise);
-  std::vector<std::string> texts(
-      const char* key);  // a text, or a list of them; none where it is not there
-  std::vector<std::string> expressions(const char* key);  // likewise
+  // Returns a text or a list of texts as a list; an empty one if the key is missing.
+  std::vector<std::string> texts(const char* key);
+  std::vector<std::string> expressions(const char* key);  // an empty list if the key is missing
   std::optional<Table> table(const char* key);
   std::vector<Table> tables(const char* key);
-  // One of `accepted`.
+  // Returns the index of the value among `accepted`.
   std::size_t choice(const char* key, const std::vector<std::string>& accepted,
                      std::size_t otherwise);
   const nlohmann::json* value(const char* key);
-  std::vector<std::string> keys() const;  // all that are there, which counts as asking for them
+  std::vector<std::string> keys() const;  // all keys; counts as asking for them
   void finish() const;
 
   std::string at(const char* key) const {

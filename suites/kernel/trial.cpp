@@ -12,10 +12,10 @@
 namespace mgpu::kernel {
 namespace {
 
-constexpr Bytes kMostRoom = Bytes{4} << 20;  // on both sides of what a slice has
+constexpr Bytes kMostRoom = Bytes{4} << 20;  // most poison on each side of an array
 
-// Of two floats: how many values of their type lie from one to the other. The bits of a type are in
-// the order of its values, those below zero backwards.
+// Returns the number of representable values from one float to the other. Bit patterns order like
+// the values; those of negative values order backwards.
 template <class Bits>
 Bits steps_between(const std::byte* from, const std::byte* to) {
   const auto rank = [](const std::byte* at) {
@@ -32,13 +32,14 @@ Bits steps_between(const std::byte* from, const std::byte* to) {
 bool within(const Tolerance& tolerance, Base base, const std::byte* from, const std::byte* to) {
   const double a = number_at(base, from), b = number_at(base, to);
   if (a == b || (std::isnan(a) && std::isnan(b))) return true;
-  if (!std::isfinite(a) || !std::isfinite(b)) return false;  // infinity tolerates everything
+  // An infinity would make any tolerance infinite.
+  if (!std::isfinite(a) || !std::isfinite(b)) return false;
   if (base == Base::f32 && steps_between<std::uint32_t>(from, to) <= tolerance.ulp) return true;
   if (base == Base::f64 && steps_between<std::uint64_t>(from, to) <= tolerance.ulp) return true;
   return std::abs(a - b) <= tolerance.absolute + tolerance.relative * std::abs(b);
 }
 
-// Uneven cuts at multiples of the granularity.
+// Cuts the items unevenly at multiples of the granularity, and shuffles the slices.
 std::vector<Slice> cuts_of(Items items, Items granularity) {
   const Items granules = ceil_div(items, granularity);
   std::vector<Items> at{0};
@@ -87,8 +88,8 @@ Trial::Image Trial::image_of(std::size_t argument, const Slice& slice, std::byte
   Image image;
   image.zero = room;
   image.bytes.assign(room + aligned(size) + room, poison);
-  // What is read where nothing was given must not look as if nothing had been written: another
-  // number that is none, -3 of integers.
+  // A value read outside of the given range must not look like an unwritten output, so inputs get a
+  // different poison: another NaN, or -3 in integers.
   if (one.access == Access::read && poison != std::byte{0}) {
     for (Bytes at = 0; at < image.bytes.size(); at += one.type.lane())
       image.bytes[at] = std::byte{0xfd};
@@ -132,7 +133,7 @@ void Trial::check_written(std::size_t argument, const Slice& slice, const Image&
                           const Image& after) const {
   const Argument& one = problem_.args[argument];
   if (after.bytes == before.bytes) return;
-  std::vector<std::pair<Bytes, Bytes>> ranges;  // that may be written
+  std::vector<std::pair<Bytes, Bytes>> ranges;  // ranges that may be written
   const Bytes size = slice_bytes(problem_, one, slice);
   if (one.accumulates() || (one.access == Access::scratch && one.rebased()))
     ranges.emplace_back(before.zero, before.zero + size);
@@ -215,7 +216,7 @@ bool Trial::run(const Slice& slice, std::byte poison, std::vector<Image>& after)
   return true;
 }
 
-// Said where a slice ends the process.
+// Returns the message for a slice that ends the process.
 std::string Trial::crash_of(const std::string& kernel, const std::string& what) const {
   return fmt::format(
       "error: {}: kernel {} accesses memory outside of its arguments, or divides by zero: {} on "
@@ -228,7 +229,7 @@ std::string Trial::crash_of(const Slice& slice) const {
 }
 
 Results Trial::all_rounds() {
-  constexpr std::uint32_t kAtOnce = 64;  // launches that one wait is for
+  constexpr std::uint32_t kAtOnce = 64;  // launches per wait
   const Slice slice{0, problem_.items};
   const CrashNote note(crash_of(slice));
   Given given = give(slice, std::byte{0xff});
@@ -256,7 +257,7 @@ Results Trial::all_rounds() {
   each([](Stream& stream, Buffer& buffer, std::vector<std::byte>& bytes) {
     stream.download(buffer, 0, bytes);
   });
-  // What was made last is where the input was when the number of rounds is even.
+  // After an even number of rounds, the last output is in the input's buffer.
   for (const Swap& swap : problem_.swaps) {
     if (problem_.rounds % 2 == 0) std::swap(given.images[swap.in], given.images[swap.out]);
   }
@@ -387,8 +388,8 @@ void Trial::compare_runs(const Results& with_ones, const Results& with_zeros) {
 
 void Trial::compare_cuts(const Results& expected, const std::vector<std::vector<bool>>& unwritten) {
   std::vector<Slice> slices = cuts_of(problem_.items, problem_.granularity);
-  if (problem_.block > 0 &&
-      !problem_.combines()) {  // each block has a sum of its own, whatever the slice
+  // Each block has a sum of its own, whatever the slice.
+  if (problem_.block > 0 && !problem_.combines()) {
     for (Slice& slice : slices) slice.end = std::min(slice.begin + problem_.block, problem_.items);
   }
   Gathered gathered = nothing_yet();
@@ -438,7 +439,7 @@ void Trial::compare_cuts(const Results& expected, const std::vector<std::vector<
     const Argument& one = problem_.args[a];
     if (one.by_kernel())
       check_combined(a, sums[a], slices.size(), expected[a], "it combines those of all blocks");
-    // Sums of floats by blocks have other bits than those of these slices.
+    // Sums of floats by blocks round differently from those of these slices.
     if (!one.accumulates() || one.by_blocks()) continue;
     const auto difference =
         first_difference(one.type, problem_.descriptor.tolerance, sums[a], expected[a]);

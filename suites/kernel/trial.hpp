@@ -1,5 +1,5 @@
-// Slices by themselves, before anything is measured: each array has poison around what the slice
-// has of it, so that a map that says too little, or too much, shows.
+// Runs trial slices before anything is measured. Each array has poison bytes around the slice's
+// part of it, so that a map that declares too little or too much is noticed.
 #pragma once
 
 #include <map>
@@ -12,10 +12,10 @@
 
 namespace mgpu::kernel {
 
-// By argument: the whole array as one device makes it, where it is an output.
+// Output arrays of the whole problem as one device computes them; one per argument.
 using Results = std::vector<std::vector<std::byte>>;
 
-// The first element, counted in the array, that is not as in `expected`; nothing where all are.
+// Number of elements that differ from the expected ones, and the first of them.
 struct Difference {
   std::uint64_t element = 0, count = 0;
 };
@@ -25,41 +25,44 @@ std::optional<Difference> first_difference(const ElementType& type, const Tolera
 
 class Trial {
  public:
-  // `inputs`: host memory of the problem.
+  // `inputs` is the problem's host memory.
   Trial(const Problem& problem, std::span<const std::byte> inputs, DeviceResources& device,
         Launches& launches)
       : problem_(problem), inputs_(inputs), device_(device), launches_(launches) {}
 
-  // All items in one slice, or as many as the device holds, twice with different poison. Throws
-  // Error(input) where the results differ, where an element is not written, and what run() throws.
-  // Empty: this device cannot be tried.
+  // Computes all items twice, with different poison, in one slice or in as many as the device holds
+  // at once. Throws Error(input) if the results differ or an element is not written, and what run()
+  // throws. Returns an empty result if this device cannot be tried.
   Results reference(Items at_once);
-  // Likewise of all rounds, once.
+  // Computes all rounds of all items once. Returns an empty result if this device cannot be tried.
   Results all_rounds();
-  // The bytes that no kernel writes; only of sparse outputs. After reference().
+  // Returns the bytes of sparse outputs that no kernel writes. Requires reference().
   const std::vector<std::vector<bool>>& unwritten() const { return unwritten_; }
-  // Slices that are cut otherwise, in another order: their results against these.
+  // Computes slices that are cut differently, in another order, and compares their results.
   void compare_cuts(const Results& expected, const std::vector<std::vector<bool>>& unwritten);
 
  private:
   struct Image {
     std::vector<std::byte> bytes;
-    Bytes zero = 0;  // where index 0 is
+    Bytes zero = 0;  // offset of index 0
   };
-  // What came of some slices, by argument: outputs, records that were appended, and what a kernel
-  // has to combine, by the first item of its slice. The last two are in `results` after complete().
+  // Results of some slices, one entry per argument: outputs, appended records, and partial results
+  // that a kernel has to combine, keyed by the first item of their slice. complete() moves the last
+  // two into `results`.
   struct Gathered {
     Results results;
     std::vector<Records> records;
     std::vector<std::map<Items, std::vector<std::byte>>> partials;
   };
-  // What a slice is given of each argument, on the device and around it.
+  // Buffers of a slice, one per argument: with the poison around (`whole`), and the part that the
+  // kernel gets.
   struct Given {
     std::vector<Image> images;
     std::vector<std::unique_ptr<Buffer>> whole, parts;
   };
   Given give(const Slice& slice, std::byte poison);
-  // Throws Error(input) for an argument that is written where it should not be.
+  // Runs one slice; returns false if the device cannot be tried. Throws Error(input) for an
+  // argument that is written outside of its map.
   bool run(const Slice& slice, std::byte poison, std::vector<Image>& images);
   std::string crash_of(const std::string& kernel, const std::string& what) const;
   std::string crash_of(const Slice& slice) const;
@@ -68,14 +71,14 @@ class Trial {
                      const Image& after) const;
   Gathered nothing_yet() const;
   void take(const Slice& slice, const std::vector<Image>& images, Gathered& into) const;
-  // When all slices are taken. Throws Error(input) where a kernel that combines writes what it
-  // should not.
+  // Combines the gathered results after the last slice. Throws Error(input) if a combining kernel
+  // writes outside of its first argument.
   void complete(Gathered& gathered, std::byte poison);
   std::vector<std::byte> combined(std::size_t argument,
                                   const std::map<Items, std::vector<std::byte>>& partials,
                                   std::byte poison);
-  // What a kernel made of `count` partial results, against what one device makes of all items.
-  // Throws Error(input).
+  // Compares what a kernel combined from `count` partial results with the result of one device for
+  // all items. Throws Error(input).
   void check_combined(std::size_t argument, std::span<const std::byte> made, std::size_t count,
                       std::span<const std::byte> at_once, const char* how) const;
   void compare_with_one_launch(const Results& results);

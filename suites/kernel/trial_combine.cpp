@@ -1,5 +1,5 @@
-// Partial results that a kernel of the user's own combines: that it writes nothing else, and makes
-// of them what one launch for all items makes.
+// Checks a user's kernel that combines partial results: it writes nothing else, and its result
+// equals that of one launch for all items.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,13 +11,14 @@
 
 namespace mgpu::kernel {
 
-// All into the first one, in the order of their items, as in samples.
+// Combines all partial results into the first one, in the order of their items, as samples do.
 std::vector<std::byte> Trial::combined(std::size_t argument,
                                        const std::map<Items, std::vector<std::byte>>& partials,
                                        std::byte poison) {
   if (partials.size() == 1) return partials.begin()->second;
-  constexpr Bytes kRoom =
-      Bytes{1} << 16;  // there may be 64 of them, and much was computed beside poison already
+  // Smaller than kMostRoom: there may be 64 partial results, and each was already computed with
+  // poison around it.
+  constexpr Bytes kRoom = Bytes{1} << 16;
   const Argument& one = problem_.args[argument];
   const Bytes size = one.bytes(), room = aligned(std::min(size, kRoom)) + kAlignment,
               apart = one.stride() + room;

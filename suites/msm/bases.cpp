@@ -6,8 +6,9 @@
 namespace mgpu::msm {
 namespace {
 
-// A work-item makes a block: an inversion (380 multiplications of BN254) for all of it, so not a
-// short one, but 2^16 of them at least where there are enough points: an H200 runs 67,584 at once.
+// Returns the points per work-item. Each work-item makes an inversion (380 multiplications of
+// BN254), so blocks should be long; but an H200 runs 67,584 work-items at once, so that at least
+// 2^16 blocks should be made if there are enough points.
 std::uint32_t block_of(std::uint64_t count) {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count >> 16, 16, 256));
 }
@@ -18,11 +19,11 @@ std::uint64_t blocks_of(std::uint64_t count) {
 
 constexpr std::uint64_t table_block = 8;  // BLOCK of the kernel
 
-// factor * step modulo r.
+// Returns factor * step modulo r.
 Scalar reduced_product(const Scalar& step, std::uint32_t factor, const Scalar& order) {
   Scalar sum{};
   std::uint64_t ignored = 0;
-  for (unsigned bit = 32; bit-- > 0;) {  // double and add, each below 2 r < 2^256
+  for (unsigned bit = 32; bit-- > 0;) {  // double and add; each value is below 2 r < 2^256
     sum = add(sum, sum, ignored);
     if (!less(sum, order)) sum = subtract(sum, order, ignored);
     if ((factor >> bit & 1) == 0) continue;

@@ -1,6 +1,6 @@
-// What a device makes before the samples: the points of a seeded problem, which is faster than
-// making them on the host and sending them (2^24 points of BN254: see results/msm.md), and the
-// table of multiples of all points.
+// Preparations of a device before the samples: it makes the points of a seeded problem, which is
+// faster than making them on the host and sending them (2^24 points of BN254: see results/msm.md),
+// and the table of multiples of all points.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@
 
 namespace mgpu::msm {
 
-// What devices start from: point `block` * b + j is starts[b] plus row[j], both affine; row[0] is
-// infinity.
+// Inputs from which devices make points: point `block` * b + j is starts[b] plus row[j]. Both are
+// affine; row[0] is infinity.
 struct Bases {
   std::uint32_t block = 0;
   std::uint64_t count = 0;
@@ -21,10 +21,10 @@ struct Bases {
 };
 Bases bases_of(Curve curve, std::uint64_t count, const KnownLogs& logs, unsigned threads);
 
-// Their use by one device; lives until its commands are complete.
+// Makes the points on one device. Must live until its commands are complete.
 class BaseMaker {
  public:
-  // `options` as the kernels of points are built with; `bases` outlives it.
+  // `options` are the build options of the point kernels; `bases` must outlive this object.
   BaseMaker(const Bases& bases, DeviceResources& device, const std::string& options,
             std::size_t group);
   void enqueue(Stream& stream, Buffer& points);
@@ -37,9 +37,9 @@ class BaseMaker {
   std::unique_ptr<Buffer> starts_, row_;
 };
 
-// Makes the rows of a table after its first, which has the points: those of row w multiplied by
-// 2^windows.first_bit(w). With them a digit of window w goes into the bucket that it has in window
-// 0. Brickell, Gordon, McCurley and Wilson, Fast exponentiation with precomputation, 1992.
+// Makes all rows of a table but the first, which has the points. Row w has the points multiplied by
+// 2^windows.first_bit(w), so that all windows can share the buckets of window 0. Brickell, Gordon,
+// McCurley and Wilson, Fast exponentiation with precomputation, 1992.
 class TableMaker {
  public:
   TableMaker(const Windows& windows, std::uint64_t points, DeviceResources& device,

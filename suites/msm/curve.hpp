@@ -1,6 +1,6 @@
-// The curves: y^2 = x^3 + b over a prime field, and in it the subgroup of prime order r. Constants
-// alone; the arithmetic is in field.hpp and point.hpp for the host, in kernels/msm_field.cl and
-// msm_curve.cl for devices.
+// The curves: y^2 = x^3 + b over a prime field, with a subgroup of prime order r. Only constants;
+// the host's arithmetic is in field.hpp and point.hpp, that of devices in kernels/msm_field.cl and
+// msm_curve.cl.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@ constexpr std::array<std::string_view, 2> curve_names{"bn254", "bls12_381"};
 // EIP-196 (alt_bn128). The curve has r points: every point is in the subgroup.
 struct Bn254 {
   static constexpr Curve curve = Curve::bn254;
-  static constexpr bool whole_curve = true;         // is the subgroup
-  static constexpr std::size_t encoded_bytes = 64;  // of a point, by EIP-196
+  static constexpr bool whole_curve = true;         // the subgroup is the whole curve
+  static constexpr std::size_t encoded_bytes = 64;  // size of a point as EIP-196 encodes it
   static constexpr std::size_t limbs = 4;
   static constexpr std::uint64_t b = 3;
   static constexpr unsigned order_bits = 254;
@@ -34,7 +34,7 @@ struct Bn254 {
 struct Bls12381 {
   static constexpr Curve curve = Curve::bls12_381;
   static constexpr bool whole_curve = false;
-  static constexpr std::size_t encoded_bytes = 128;  // by EIP-2537
+  static constexpr std::size_t encoded_bytes = 128;  // size of a point as EIP-2537 encodes it
   static constexpr std::size_t limbs = 6;
   static constexpr std::uint64_t b = 4;
   static constexpr unsigned order_bits = 255;
@@ -49,14 +49,14 @@ struct Bls12381 {
   static constexpr auto y = number<6>(
       "08b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3edd03cc744a2888ae40caa232946c5"
       "e7e1");
-  // What the family is made from: r = u^4 - u^2 + 1, u negative; and that cube root of 1 in the
+  // Parameters of the family: r = u^4 - u^2 + 1 with negative u, and the cube root of 1 in the
   // field with (beta x, y) = -u^2 (x, y) for points of the subgroup.
   static constexpr std::uint64_t minus_u = 0xd201000000010000;
   static constexpr auto beta =
       number<6>("5f19672fdf76ce51ba69c6076a0f77eaddb3a93be6f89688de17d813620a00022e01fffffffefffe");
 };
 
-// use(Bn254{}) or use(Bls12381{}).
+// Calls use(Bn254{}) or use(Bls12381{}).
 template <class Use>
 auto with_curve(Curve curve, const Use& use) {
   return curve == Curve::bn254 ? use(Bn254{}) : use(Bls12381{});

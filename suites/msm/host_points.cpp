@@ -12,7 +12,8 @@
 namespace mgpu::msm {
 namespace {
 
-// Batched inversion (Montgomery's trick): zeros stay. `scratch` is as long as `values`.
+// Inverts all values at once (Montgomery's trick); zeros stay zero. `scratch` is as long as
+// `values`.
 template <class C>
 void invert_all(std::span<Fp<C>> values, std::vector<Fp<C>>& scratch) {
   Fp<C> product = Fp<C>::one();
@@ -34,8 +35,8 @@ class CurvePoints final : public HostPoints {
  public:
   Curve curve() const override { return C::curve; }
 
-  // Blocks of points on independent walks: each starts at its own multiple and then adds step times
-  // the generator, the sums made affine together.
+  // Each block is an independent walk from its own multiple in steps of step times the generator.
+  // Its points are made affine together.
   void multiples(std::span<std::byte> points, const Scalar& first, const Scalar& step,
                  unsigned threads) const override {
     constexpr std::uint64_t block = 1024;
@@ -96,7 +97,7 @@ class CurvePoints final : public HostPoints {
     const auto point = [&](std::uint64_t i) {
       return load_affine(points.subspan(i * affine_size));
     };
-    std::random_device random;  // whoever made the points did not know it
+    std::random_device random;  // unpredictable for the author of the points
     const std::uint64_t seed = std::uint64_t{random()} << 32 | random();
     return SubgroupTest<C, decltype(point)>(points.size() / affine_size, point, threads, seed)
         .first_outside();
@@ -132,7 +133,7 @@ class CurvePoints final : public HostPoints {
 
   PlainPoint multiply(std::span<const std::byte> points, std::span<const Scalar> scalars,
                       unsigned threads) const override {
-    unsigned bits = 1;  // near ln n: the buckets' two additions against the points' one
+    unsigned bits = 1;  // near ln n: balances two additions per bucket and one per point
     while (bits < 16 && std::uint64_t{4} << bits << (bits / 4) < scalars.size()) ++bits;
     const unsigned windows = ceil_div(256, bits);
     std::vector<Sum<C>> window_sums(windows);
@@ -195,7 +196,7 @@ class CurvePoints final : public HostPoints {
   }
   static Sum<C> load(std::span<const std::byte> from) {
     const auto coordinate = [&](std::size_t i) { return load_field(from.subspan(i * field_size)); };
-    // Where a device says infinity, the other coordinates are whatever they were.
+    // For infinity, a device leaves the other coordinates undefined.
     return coordinate(2).zero()
                ? Sum<C>{}
                : Sum<C>{coordinate(0), coordinate(1), coordinate(2), coordinate(3)};

@@ -1,6 +1,6 @@
-// Points of a curve on the host behind plain bytes, so that nothing above knows which curve it is.
-// Bytes of a point are the device's: limbs in Montgomery form, least significant byte first; affine
-// x, y (infinity: zeros) or a sum X, Y, ZZ, ZZZ, whose limbs may be up to twice the modulus.
+// Points on the host as plain bytes, so that callers need not know the curve. The bytes have the
+// devices' format: limbs in Montgomery form, least significant byte first. An affine point is x, y
+// (infinity: zeros); a sum is X, Y, ZZ, ZZZ with limbs up to twice the modulus.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,8 @@
 
 namespace mgpu::msm {
 
-// As in results and files: lower-case hex of fixed width, without 0x. Infinity: zeros.
+// Point as in results and files: lower-case hexadecimal of fixed width, without 0x. Infinity is
+// zeros.
 struct PlainPoint {
   std::string x, y;
   bool operator==(const PlainPoint&) const = default;
@@ -25,35 +26,34 @@ class HostPoints {
   virtual ~HostPoints() = default;
   virtual Curve curve() const = 0;
 
-  // Point i becomes (first + i * step) times the generator. About 0.4 us a point and thread
+  // Sets point i to (first + i * step) times the generator. Takes about 0.4 us per point and thread
   // (BN254).
   virtual void multiples(std::span<std::byte> points, const Scalar& first, const Scalar& step,
                          unsigned threads) const = 0;
-  // Each writes the affine point (x, y), which is on the curve, or says what is wrong with it. The
-  // coordinates are given as parse_number reads them, or in encoded_bytes() as EIP-196 and EIP-2537
-  // encode a point: each in one half, most significant byte first. Infinity is x = y = 0.
+  // Both write an affine point (x, y) that is on the curve, or return what is wrong with it. The
+  // coordinates come as text for parse_number, or as encoded_bytes() in the encoding of EIP-196 and
+  // EIP-2537: one half each, most significant byte first. Infinity is x = y = 0.
   virtual std::optional<std::string> parse(std::string_view x, std::string_view y,
                                            std::span<std::byte> point) const = 0;
   virtual std::optional<std::string> decode(std::span<const std::byte> encoded,
                                             std::span<std::byte> point) const = 0;
-  // The number of the first of these points of the curve that is not in the subgroup; of several
-  // perhaps another one. See subgroup.hpp, with what probability none is found although there is
-  // one.
+  // Returns the index of the first of these points of the curve that is outside of the subgroup, or
+  // of another one if there are several. subgroup.hpp has the probability that it misses them.
   virtual std::optional<std::uint64_t> outside_subgroup(std::span<const std::byte> points,
                                                         unsigned threads) const = 0;
   virtual PlainPoint plain(std::span<const std::byte> affine) const = 0;
 
-  // What kernels/msm_reduce.cl leaves of the windows `first`, ...: `each` sums a window, either
-  // `windows.bits` (A, O_0, O_1, ...) or one, their sum weighted with the bits they stand for. The
-  // sum of all, weighted with 2^(first bit of the window).
+  // Returns the sum of the windows `first`, ..., each weighted with 2^(first bit of the window).
+  // The input is the output of kernels/msm_reduce.cl: per window `each` sums, either `windows.bits`
+  // of them (A, O_0, O_1, ...), or one that is already weighted with the bits they stand for.
   virtual SumBytes weighted(std::span<const std::byte> sums, const Windows& windows, unsigned first,
                             unsigned each) const = 0;
   virtual SumBytes infinity() const = 0;
   virtual SumBytes add(const SumBytes& a, const SumBytes& b) const = 0;
   virtual PlainPoint affine(const SumBytes& sum) const = 0;
 
-  // The sum of scalar i times point i by Pippenger's algorithm, unsigned digits, a thread a window:
-  // shares the field with the above, and nothing with the kernels.
+  // Returns the sum of scalar i times point i by Pippenger's algorithm with unsigned digits and one
+  // thread per window. It shares the field arithmetic with the above, and nothing with the kernels.
   virtual PlainPoint multiply(std::span<const std::byte> points, std::span<const Scalar> scalars,
                               unsigned threads) const = 0;
 };

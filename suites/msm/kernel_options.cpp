@@ -33,8 +33,8 @@ std::string field_options(Curve curve, bool cpu, bool ptx) {
     options += " -DP_INVERSE=" + word(static_cast<std::uint32_t>(Fp<C>::minus_inverse()));
     if (cpu) options += " -DMSM_ROLLED";
     if (ptx) options += " -DMSM_PTX";
-    // Three work-groups of 128 on a multiprocessor of an H200 instead of two, for 16 bytes spilled;
-    // 8 limbs need 118 registers as it is.
+    // The limit lets three work-groups of 128 run on a multiprocessor of an H200 instead of two, at
+    // the price of 16 spilled bytes. Kernels of 8 limbs need only 118 registers.
     if (ptx && 2 * C::limbs == 12) options += " -cl-nv-maxrregcount=168";
     return options;
   });

@@ -1,5 +1,5 @@
-// The -D options of kernels/msm_*.cl: the constants of a curve in 32-bit words, and how a device
-// wants its loops.
+// The -D options of kernels/msm_*.cl: the constants of a curve in 32-bit words, and whether a
+// device needs rolled loops.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace mgpu::msm {
 
-// Of the files that include msm_field.cl. `ptx`: NVIDIA's carry chains.
+// Returns the options of files that include msm_field.cl. `ptx`: use NVIDIA's carry chains.
 std::string field_options(Curve curve, bool cpu, bool ptx);
-// Of msm_sort.cl. `fold`: see windows_of.
+// Returns the options of msm_sort.cl. `fold`: see windows_of.
 std::string scalar_options(Curve curve, bool fold, bool cpu);
 
 }  // namespace mgpu::msm

@@ -1,5 +1,5 @@
-// Whole numbers of a fixed number of 64-bit limbs, least significant first: what host arithmetic
-// and parsing stand on. Pure.
+// Integers of a fixed number of 64-bit limbs, least significant first: the basis of host arithmetic
+// and parsing. Pure functions.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ using Scalar = Limbs<4>;
 
 __extension__ typedef unsigned __int128 Wide;
 
-// a + b modulo 2^(64 N); the carry is 0 or 1.
+// Returns a + b modulo 2^(64 N); the carry is 0 or 1.
 template <std::size_t N>
 constexpr Limbs<N> add(const Limbs<N>& a, const Limbs<N>& b, std::uint64_t& carry) {
   Limbs<N> sum{};
@@ -32,7 +32,7 @@ constexpr Limbs<N> add(const Limbs<N>& a, const Limbs<N>& b, std::uint64_t& carr
   return sum;
 }
 
-// a - b modulo 2^(64 N); borrow is 1 if a < b.
+// Returns a - b modulo 2^(64 N); `borrow` is 1 if a < b.
 template <std::size_t N>
 constexpr Limbs<N> subtract(const Limbs<N>& a, const Limbs<N>& b, std::uint64_t& borrow) {
   Limbs<N> difference{};
@@ -70,8 +70,8 @@ constexpr int hex_digit(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-// "0x1f" or "1f", either case; nothing else, and at least one digit. Empty when it is no such text
-// or does not fit.
+// Parses "0x1f" or "1f" in either case, with at least one digit. Returns nothing for other texts
+// and for numbers that do not fit.
 template <std::size_t N>
 constexpr std::optional<Limbs<N>> parse_hex(std::string_view text) {
   if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
@@ -86,9 +86,9 @@ constexpr std::optional<Limbs<N>> parse_hex(std::string_view text) {
   return value;
 }
 
-// What files hold: decimal, or hexadecimal with 0x or 0X in front, of either case. A decimal number
-// of several digits does not begin with 0: that is what hexadecimal digits whose 0x was forgotten
-// look like. Empty when it is no such text or does not fit.
+// Parses a number of a file: decimal, or hexadecimal with 0x or 0X, in either case. A decimal
+// number of several digits must not begin with 0, since it may be hexadecimal with a forgotten 0x.
+// Returns nothing for other texts and for numbers that do not fit.
 template <std::size_t N>
 constexpr std::optional<Limbs<N>> parse_number(std::string_view text) {
   if (text.starts_with("0x") || text.starts_with("0X")) return parse_hex<N>(text);
@@ -107,7 +107,7 @@ constexpr std::optional<Limbs<N>> parse_number(std::string_view text) {
   return value;
 }
 
-// The number that these bytes are, most significant first; at most 8 N of them.
+// Reads at most 8 N bytes as a number, most significant byte first.
 template <std::size_t N>
 constexpr Limbs<N> from_big_endian(std::span<const std::byte> bytes) {
   Limbs<N> value{};
@@ -118,7 +118,7 @@ constexpr Limbs<N> from_big_endian(std::span<const std::byte> bytes) {
   return value;
 }
 
-// Lower case, all 16 N digits, without 0x.
+// Returns all 16 N digits in lower case, without 0x.
 template <std::size_t N>
 std::string to_hex(const Limbs<N>& value) {
   std::string text;
@@ -127,7 +127,7 @@ std::string to_hex(const Limbs<N>& value) {
   return text;
 }
 
-// The constants of curve.hpp; no constant if the text is not a number.
+// Parses the constants of curve.hpp; does not compile if the text is not a number.
 template <std::size_t N>
 consteval Limbs<N> number(std::string_view hex) {
   return parse_hex<N>(hex).value();

@@ -13,7 +13,7 @@ constexpr char sort_file[] = "msm_sort.cl", accumulate_file[] = "msm_accumulate.
                reduce_file[] = "msm_reduce.cl";
 
 constexpr unsigned sort_launches = 7;
-constexpr std::size_t weighing_items = 32;  // one for each bit of the largest window
+constexpr std::size_t weighing_items = 32;  // one per bit of the largest window
 static_assert(weighing_items >= largest_window);
 
 std::size_t power_of_two_at_most(std::size_t limit, std::size_t wanted) {
@@ -25,7 +25,8 @@ std::uint32_t narrow(std::uint64_t value) { return static_cast<std::uint32_t>(va
 
 }  // namespace
 
-// A CPU gains nothing from work-groups where work-items do a thousand instructions each.
+// Work-items of `heavy` kernels execute thousands of instructions, so a CPU gains nothing from
+// work-groups.
 MsmProgram::MsmProgram(MsmWorkload& workload, DeviceResources& device, Mode mode, Items fits)
     : workload_(workload),
       traits_(device.traits()),
@@ -39,7 +40,7 @@ MsmProgram::MsmProgram(MsmWorkload& workload, DeviceResources& device, Mode mode
     make_kernels(device, traits_.nvidia);
   } catch (const Error& error) {
     if (!traits_.nvidia || error.kind() != ErrorKind::unsupported) throw;
-    make_kernels(device, false);  // a compiler that refuses the inline assembly
+    make_kernels(device, false);  // the compiler may refuse the inline assembly
   }
   const Layout plan = layout(traits_, workload.problem(), mode, fits);
   const bool both = plan.slots == 2;
@@ -76,8 +77,8 @@ void MsmProgram::make_kernels(DeviceResources& device, bool ptx) {
   accumulate_ = device.kernel(accumulate_file, "accumulate", options);
   combine_ = device.kernel(accumulate_file, "combine", options);
   halve_ = device.kernel(reduce_file, "halve", options);
-  // A CPU's cores do that faster with the host's limbs; and that of one set is 20 us there, 100 on
-  // an H100.
+  // A CPU device weights faster with the host's 64-bit limbs. A single set takes 20 us on the host
+  // and 100 us on an H100.
   if (!traits_.cpu && !has_table_ && traits_.max_work_group >= weighing_items)
     weigh_ = device.kernel(reduce_file, "weigh", options);
   if (made_on_device(traits_, workload_.problem(), mode_)) {
@@ -120,7 +121,7 @@ void MsmProgram::load(Stream& stream) {
 void MsmProgram::prepare(Stream& stream) {
   windows_ = windows_of_sample();
   table_.reset();
-  maker_.reset();  // before the first sample that counts: there is a warm-up
+  maker_.reset();  // frees its memory before the first measured sample, since there is a warm-up
   open_ = false;
   const Terms& terms = workload_.terms();
   if (workload_.problem().axis == Axis::points) return;
@@ -181,7 +182,7 @@ void MsmProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
 void MsmProgram::add(const Pass& pass, const Inputs& from, unsigned first_window, Stream& stream) {
   const unsigned first_set = has_table_ ? 0 : first_window, sets = has_table_ ? 1 : pass.windows;
   const std::uint64_t first_bucket = std::uint64_t{first_set} * windows_.buckets();
-  // Windows that share buckets have each a row of the table.
+  // Each window that shares buckets has its own row of the table.
   const std::uint64_t in_a_row = workload_.terms().count(),
                       row = has_table_ ? first_window * in_a_row : 0;
   const std::uint32_t points =
@@ -192,7 +193,7 @@ void MsmProgram::add(const Pass& pass, const Inputs& from, unsigned first_window
          {from.points, row + from.first_point, points, entries_.get(), entries, pass.limit,
           tasks_.get(), plan_.get(), buckets_.get(), first_bucket, buckets, partials_.get()},
          stream);
-  // Its groups take turns, as how many buckets are too long is known on the device alone.
+  // Work-groups loop over the buckets, since only the device knows how many are too long.
   const std::size_t size = power_of_two_at_most(traits_.max_work_group, traits_.cpu ? 4 : 32);
   const std::uint64_t groups =
       std::min<std::uint64_t>(pass.entries() / pass.limit, 4 * traits_.compute_units);
@@ -231,7 +232,7 @@ void MsmProgram::sort(const Pass& pass, const Inputs& from, unsigned first_windo
          stream);
   std::uint32_t parts = 1;
   const std::uint64_t together =
-      has_table_ ? pass.entries() : pass.points;  // entries of as many buckets
+      has_table_ ? pass.entries() : pass.points;  // entries per set of buckets
   while (!traits_.cpu && parts < each / 2 && together / parts > workload_.options().cached_entries)
     parts *= 2;
   const std::uint32_t part_buckets = each / parts,
@@ -242,8 +243,7 @@ void MsmProgram::sort(const Pass& pass, const Inputs& from, unsigned first_windo
          stream, pass.windows, parts);
 }
 
-// Of the sets of buckets from the first that has something to the last: those between are as a rule
-// all of them.
+// Reduces the sets from the first to the last that hold sums: usually all sets between do, too.
 Completion MsmProgram::collect(Stream& stream) {
   sums_.clear();
   if (!open_) return {};

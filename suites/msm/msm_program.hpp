@@ -1,5 +1,5 @@
-// One device's part of an MSM: slices into buckets, buckets into a few sums per window, those to
-// the host.
+// One device's part of an MSM: it adds slices into buckets, reduces the buckets to a few sums per
+// window, and downloads these.
 #pragma once
 
 #include "suites/msm/msm_workload.hpp"
@@ -9,7 +9,8 @@ namespace mgpu::msm {
 
 class MsmProgram : public DeviceProgram, public SelfTested {
  public:
-  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory).
+  // Takes slices of at most `fits` items. `workload` must outlive this object. Throws
+  // Error(out_of_memory).
   MsmProgram(MsmWorkload& workload, DeviceResources& device, Mode mode, Items fits);
 
   ProgramInterfaces interfaces() override { return {.self_tested = this}; }
@@ -22,7 +23,7 @@ class MsmProgram : public DeviceProgram, public SelfTested {
 
  private:
   void make_kernels(DeviceResources& device, bool ptx);
-  struct Inputs {  // of a slice: where its points and scalars are
+  struct Inputs {  // location of a slice's points and scalars
     Buffer* points;
     Buffer* scalars;
     std::uint64_t first_point, first_scalar;
@@ -37,25 +38,25 @@ class MsmProgram : public DeviceProgram, public SelfTested {
               std::size_t layers = 1);
 
   MsmWorkload& workload_;
-  std::unique_ptr<SelfTest> self_test_;  // until it is done
-  std::unique_ptr<BaseMaker> maker_;     // until the first sample
-  std::unique_ptr<TableMaker> table_;    // likewise
+  std::unique_ptr<SelfTest> self_test_;  // freed after the test
+  std::unique_ptr<BaseMaker> maker_;     // freed before the first sample
+  std::unique_ptr<TableMaker> table_;    // freed before the first sample
   const DeviceTraits traits_;
   const Mode mode_;
   const bool has_table_;
-  const std::size_t light_, heavy_,
-      group_;  // work-items of a work-group: integer kernels, additions, kernels with barriers
+  // Work-group sizes: integer kernels, additions, kernels with barriers.
+  const std::size_t light_, heavy_, group_;
   std::unique_ptr<Kernel> clear_words_, clear_sums_, digits_, count_digits_, place_, scan_blocks_,
       scan_sums_, make_tasks_, accumulate_, combine_, halve_,
-      weigh_;  // weigh_: null where the host does that
+      weigh_;  // null if the host weights the sums
   std::unique_ptr<Buffer> points_[2], scalars_[2], codes_, ranks_, entries_, counts_, bases_, plan_,
       tasks_, longs_, partials_, buckets_, scratch_;
 
-  Windows windows_;                               // of the sample under way
-  bool open_ = false;                             // buckets hold something
-  unsigned touched_begin_ = 0, touched_end_ = 0;  // sets of buckets with something in them
-  unsigned collected_first_ = 0, sums_each_ = 1;  // of a window
-  std::vector<std::byte> sums_;                   // host memory of the download under way
+  Windows windows_;                               // windows of the current sample
+  bool open_ = false;                             // the buckets have been cleared and hold sums
+  unsigned touched_begin_ = 0, touched_end_ = 0;  // range of bucket sets that hold sums
+  unsigned collected_first_ = 0, sums_each_ = 1;  // first window of the download; sums per window
+  std::vector<std::byte> sums_;                   // target of the current download
 };
 
 }  // namespace mgpu::msm

@@ -1,4 +1,4 @@
-// The msm suite as the tool knows it: name, options, sizes.
+// The msm suite's registration: name, options and sizes.
 #include <algorithm>
 
 #include "lib/base/error.hpp"
@@ -24,7 +24,7 @@ Curve curve_of(const SuiteParams& params) {
 }
 
 Bytes host_bytes(const SuiteParams& params) {
-  constexpr Bytes parsing = 512;  // a term of a file as text, and as it is read
+  constexpr Bytes parsing = 512;  // bytes per term of a file, as text and parsed
   return bytes_of_terms(curve_of(params), params.size) + (params.input ? params.size * parsing : 0);
 }
 
@@ -75,7 +75,7 @@ void check(const SuiteParams& params) {
                                     "expected: --scalars without --input");
 }
 
-// The record must not say of a file what its scalars are like.
+// Drops the option, since the record must not claim a distribution of a file's scalars.
 void resolve(SuiteParams& params) {
   if (params.input) params.options.erase("scalars");
 }

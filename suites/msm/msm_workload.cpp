@@ -11,8 +11,9 @@
 namespace mgpu::msm {
 namespace {
 
-// r times a point of BLS12-381 outside the subgroup is not infinity: scalars are folded only where
-// all points are known multiples of the generator, or where there is no outside.
+// Tells whether scalars may be folded. r times a point of BLS12-381 outside of the subgroup is not
+// infinity, so folding requires a curve without such points, or points that are known multiples of
+// the generator.
 bool folds(Curve curve, bool known_logs) { return curve == Curve::bn254 || known_logs; }
 
 Problem problem_of(Curve curve, std::uint64_t points, bool known_logs, const MsmOptions& options) {
@@ -25,7 +26,8 @@ Problem problem_of(Curve curve, std::uint64_t points, bool known_logs, const Msm
                   {},
                   options.fixed_base == FixedBase::yes,
                   options.together};
-  // A table is made before it is known how many devices a sample has: for as many as there are.
+  // The table is made before the number of devices of a sample is known, so it suits all devices
+  // together.
   if (options.axis == Axis::points && options.fixed_base != FixedBase::no) {
     if (options.window_bits != 0) {
       if (problem.must_share)
@@ -53,7 +55,7 @@ double digits_of_item(const Problem& problem, const Windows& windows) {
   return problem.axis == Axis::points ? windows.count : static_cast<double>(problem.points);
 }
 
-// Of the windows that most devices take in this mode.
+// Returns the windows that most devices use in this mode.
 const Windows& usual_windows(const Problem& problem, Mode mode, const Windows& otherwise) {
   return problem.shared_windows && mode != Mode::end_to_end ? *problem.shared_windows : otherwise;
 }
@@ -62,19 +64,20 @@ Shape shape_of(const Problem& problem) {
   Shape shape;
   const auto points = static_cast<double>(problem.points),
              each = static_cast<double>(affine_bytes(problem.curve) + sizeof(Scalar));
-  // No terms at all are one item, so that every problem has work to hand out.
+  // A problem without terms has one item, so that there is work to hand out.
   shape.items = problem.axis == Axis::points ? std::max<Items>(1, problem.points)
                                              : problem.windows.at(0).count;
   shape.ops = points;
   shape.rate_unit = "terms/s";
   shape.bytes_in = bytes_of_terms(problem.curve, problem.points);
   shape.bytes_out = affine_bytes(problem.curve);
-  // A digit of a scalar is an addition, at least; how many digits there are depends on the windows.
+  // Each digit of a scalar costs at least one addition; the windows determine the number of digits.
   shape.cost.ops = digits_of_item(problem, problem.windows.front());
   shape.work_unit = "digits/s";
   if (problem.axis == Axis::points) {
     shape.cost.in_bytes = each;
-    shape.superlinear = true;  // the first term of a bucket is not added, and few terms share one
+    // The first term of a bucket costs no addition, and few terms share one.
+    shape.superlinear = true;
   } else {
     shape.cost.replicated = shape.bytes_in;
   }
@@ -102,8 +105,8 @@ MsmWorkload::MsmWorkload(std::shared_ptr<Terms> terms, const MsmOptions& options
   multiply_adds_with_table_ = least_multiply_adds(terms_->curve(), fold_, lengths, true);
 }
 
-// As `calibrate` counts them: a multiply-add is two operations. At least, in whichever mode: where
-// points travel there is no table.
+// Counts a multiply-add as two operations, as `calibrate` does. This is a lower bound for all
+// modes: there is no table if points are uploaded during samples.
 Demand MsmWorkload::demand(const DeviceTraits& device) const {
   Demand demand;
   demand.int32 = 2 * (has_table(device, problem_, Mode::resident) ? multiply_adds_with_table_
@@ -171,8 +174,8 @@ std::string MsmWorkload::digest() const {
   return result_->x + result_->y;
 }
 
-// Either reference covers every term, so `sample` is no weaker than `full`. That of a file has the
-// scalars as the file gives them: that reducing them changed nothing is checked too.
+// Verifies by a reference that covers every term, so `sample` is no weaker than `full`. For a file
+// it takes the scalars as given, which also checks that reducing them changed nothing.
 Verdict MsmWorkload::verify(VerifyLevel level, std::uint64_t) {
   if (level == VerifyLevel::off) return {};
   if (!result_) throw Error(ErrorKind::internal, "msm: no result before merge()");

@@ -1,5 +1,5 @@
-// One multi-scalar multiplication as a Workload: how it is cut, what devices hand over, how it is
-// merged and verified. What runs on a device is in msm_program.hpp.
+// One multi-scalar multiplication as a Workload: how it is split, what devices return, and how that
+// is merged and verified. msm_program.hpp has what runs on a device.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace mgpu::msm {
 
-// Whether windows share their buckets, by a table of multiples of the points: where it fits and is
+// Whether windows share their buckets by a table of multiples of the points: if it fits and is
 // faster, never, or always.
 enum class FixedBase { automatic, no, yes };
 inline constexpr std::array<std::string_view, 3> fixed_base_names{"auto", "no", "yes"};
@@ -20,17 +20,17 @@ inline constexpr std::array<std::string_view, 3> fixed_base_names{"auto", "no", 
 struct MsmOptions {
   Axis axis = Axis::points;
   FixedBase fixed_base = FixedBase::automatic;
-  unsigned window_bits = 0;  // 0: the cheapest
+  unsigned window_bits = 0;  // 0: the cheapest size
   Limit limit = Limit::latency;
   std::size_t devices = 1;
   unsigned host_threads = 1;
-  // Entries of a window that stay in a GPU's second-level cache (50 MB on an H200) while they are
-  // written in no order.
+  // Entries of a window that stay in a GPU's L2 cache (50 MB on an H200) while they are written in
+  // random order.
   std::uint64_t cached_entries = std::uint64_t{1} << 23;
   std::uint64_t together = entries_together;
 };
 
-// Of a problem whose points are seeded.
+// Returns the shape of a problem with seeded points.
 Shape shape_of_seeded(Curve curve, std::uint64_t points, const MsmOptions& options);
 
 class MsmWorkload : public Workload, public TimedMerge, public SizedByDevices {
@@ -53,18 +53,18 @@ class MsmWorkload : public Workload, public TimedMerge, public SizedByDevices {
   void begin_sample() override;
   void merge() override;
   void rehearse_merge(std::size_t parts) override;
-  std::string digest() const override;  // x and y
+  std::string digest() const override;  // x and y in hexadecimal
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 
-  // For the programs.
+  // Used by the programs.
   const Terms& terms() const { return *terms_; }
   const MsmOptions& options() const { return options_; }
   const Problem& problem() const { return problem_; }
-  const Windows& windows() const { return windows_; }  // of the sample under way
+  const Windows& windows() const { return windows_; }  // windows of the current sample
   bool fold() const { return fold_; }
-  const Bases& bases();                   // made at the first call; for terms with known logarithms
-  void add_partial(const SumBytes& sum);  // from any thread, in any order
+  const Bases& bases();  // made by the first call; requires points with known logarithms
+  void add_partial(const SumBytes& sum);  // thread-safe; any order
 
  private:
   std::string text_of(const PlainPoint& point) const;
@@ -76,10 +76,10 @@ class MsmWorkload : public Workload, public TimedMerge, public SizedByDevices {
   bool fold_;
   Problem problem_;
   Shape shape_;
-  double multiply_adds_ = 0, multiply_adds_with_table_ = 0;  // at least
+  double multiply_adds_ = 0, multiply_adds_with_table_ = 0;  // lower bounds
   std::optional<Bases> bases_;
   Windows windows_;
-  std::mutex mutex_;  // over partial_
+  std::mutex mutex_;  // guards partial_
   SumBytes partial_;
   std::optional<PlainPoint> result_, reference_;
 };

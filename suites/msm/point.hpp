@@ -1,6 +1,6 @@
-// Points on the host: what merging, making bases and the reference of file inputs need. Formulas of
-// the Explicit-Formulas Database (madd-2008-s, add-2008-s, dbl-2008-s-1 for a = 0), with all
-// special cases.
+// Points on the host, as needed to merge, to make bases and to compute the reference of file
+// inputs. The formulas are from the Explicit-Formulas Database (madd-2008-s, add-2008-s,
+// dbl-2008-s-1 for a = 0), with all special cases.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace mgpu::msm {
 
 template <class C>
 struct Affine {
-  Fp<C> x, y;  // infinity: both zero
+  Fp<C> x, y;  // both zero at infinity
   bool infinity() const { return x.zero() && y.zero(); }
   Affine operator-() const { return {x, -y}; }
   bool operator==(const Affine&) const = default;
@@ -29,7 +29,7 @@ Affine<C> generator() {
   return {Fp<C>::from_plain(C::x), Fp<C>::from_plain(C::y)};
 }
 
-// x = X / ZZ, y = Y / ZZZ, ZZ^3 = ZZZ^2; infinity: ZZ = 0.
+// A point with x = X / ZZ, y = Y / ZZZ, ZZ^3 = ZZZ^2; infinity has ZZ = 0.
 template <class C>
 struct Sum {
   Fp<C> x, y, zz, zzz;
@@ -57,7 +57,7 @@ struct Sum {
   }
 
  private:
-  // a + the point (u / a.zz, s / a.zzz).
+  // Returns a plus the point (u / a.zz, s / a.zzz).
   static Sum chord(const Sum& a, const Fp<C>& u, const Fp<C>& s) {
     const Fp<C> p = u - a.x, r = s - a.y;
     if (p.zero()) return r.zero() ? a.doubled() : Sum{};

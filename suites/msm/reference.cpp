@@ -1,4 +1,4 @@
-// The reference by OpenSSL.
+// The reference on OpenSSL.
 #include "suites/msm/reference.hpp"
 
 #include <openssl/bn.h>
@@ -28,7 +28,7 @@ Number number(const std::string& hex) {
   return Number(n);
 }
 
-// The sums of all s_i and of all i * s_i, exact: 256 + 64 + 40 bits at most.
+// Exact sums of all s_i and of all i * s_i: at most 256 + 64 + 40 bits.
 struct Moments {
   Limbs<6> plain{}, by_index{};
 };

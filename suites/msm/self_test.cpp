@@ -1,4 +1,4 @@
-// Cases of the self-test, and what the answers must be.
+// Cases of the self-test and their expected results.
 #include "suites/msm/self_test.hpp"
 
 #include <cstring>
@@ -21,15 +21,15 @@ std::vector<std::byte> bytes_of(const std::vector<Limbs<N>>& values) {
   return bytes;
 }
 
-// Every pair of: the ends of the range, the modulus and its neighbours, limbs of ones, and random
-// values below twice the modulus.
+// Returns all pairs of these values: the ends of the range, the modulus and its neighbours, limbs
+// of ones, and random values below twice the modulus.
 template <class C>
 std::vector<std::byte> field_values() {
   using Value = Limbs<C::limbs>;
   Value one{}, ones{};
   one[0] = 1;
   ones.fill(~std::uint64_t{0});
-  ones.back() = C::modulus.back();  // below 2p
+  ones.back() = C::modulus.back();  // stays below 2p
   std::uint64_t ignored = 0;
   const Value twice = add(C::modulus, C::modulus, ignored);
   std::vector<Value> some{Value{},
@@ -54,8 +54,8 @@ std::vector<std::byte> field_values() {
   return bytes_of(pairs);
 }
 
-// Multiples of the generator by which four points are given; 0 is infinity. Equal, opposite and
-// missing ones at every place.
+// Multiples of the generator: four points per case, 0 for infinity. The cases have equal, opposite
+// and missing points at every position.
 constexpr int multiples[][4] = {{1, 2, 3, 4},   {1, 1, 2, 5},   {1, -1, 2, 3},  {1, 2, -1, -2},
                                 {1, 2, 2, 1},   {0, 0, 0, 0},   {0, 1, 0, 0},   {1, 0, 0, 1},
                                 {0, 0, 0, 7},   {3, 3, 3, 3},   {5, -5, 5, -5}, {9, -4, 4, -9},

@@ -1,5 +1,5 @@
-// The self-test of a device: kernels/msm_self_test.cl against host_points.hpp's arithmetic, on
-// values where carries, borrows and special cases are, and on random ones.
+// The self-test of a device: it compares kernels/msm_self_test.cl with the arithmetic of
+// host_points.hpp on random values and on those that exercise carries, borrows and special cases.
 #pragma once
 
 #include <memory>
@@ -13,10 +13,11 @@ namespace mgpu::msm {
 
 class SelfTest {
  public:
-  // `options` as the other kernels are built with.
+  // `options` are the build options of the other kernels.
   SelfTest(Curve curve, DeviceResources& device, const std::string& options);
   void enqueue(Stream& stream);
-  // After those commands: throws Error(unsupported) naming the first operation that is wrong.
+  // Throws Error(unsupported) that names the first wrong operation. Call it after the commands are
+  // complete.
   void check() const;
 
  private:

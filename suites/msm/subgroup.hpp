@@ -1,5 +1,5 @@
-// Which points of a curve are in its subgroup of order r. For BN254, whose curve is the subgroup,
-// there is nothing to compute.
+// Test which points of a curve are in its subgroup of order r. On BN254 all points are, so nothing
+// is computed.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,12 @@
 
 namespace mgpu::msm {
 
-// Of a point on BLS12-381, exactly: phi(P) = -[u^2] P with phi(x, y) = (beta x, y). M. Scott, "A
+// Tests a point of BLS12-381 exactly: phi(P) = -[u^2] P with phi(x, y) = (beta x, y). M. Scott, "A
 // note on group membership tests for G1, G2 and GT on BLS pairing-friendly curves",
 // https://eprint.iacr.org/2021/1130, section 4; EIP-2537 names the same test. Points of the
-// subgroup satisfy it by the choice of beta. And phi^2(P) + phi(P) + P is infinity for every point,
-// so that one which satisfies it satisfies [u^4 - u^2 + 1] P = [r] P = infinity. 126 doublings and
-// 10 additions, where [r] P takes 254 and about 127; 0.23 ms on a slow core.
+// subgroup satisfy it by the choice of beta. Since phi^2(P) + phi(P) + P is infinity for every
+// point, a point that satisfies it also satisfies [u^4 - u^2 + 1] P = [r] P = infinity. It takes
+// 126 doublings and 10 additions, while [r] P takes 254 and about 127; 0.23 ms on a slow core.
 template <class C>
 bool in_subgroup(const Sum<C>& p) {
   if constexpr (C::whole_curve) {
@@ -39,17 +39,17 @@ bool in_subgroup(const Sum<C>& p) {
   }
 }
 
-// The first of `count` points outside, or one of several outside, see below. `point(i)` is an
-// Affine<C> on the curve, and is called from `threads` threads. Exact below 2^13 points; 2^18
-// take 4.6 s of that core instead of 60.
+// Finds the first of `count` points that is outside of the subgroup, or one of several. `point(i)`
+// returns an Affine<C> on the curve and is called from `threads` threads. The test is exact below
+// 2^13 points; 2^18 points take 4.6 s on that core, exact they would take 60.
 //
-// More are first summed at random into 1024 buckets, six times, and the buckets are tested instead
-// of the points. Sums of points of the subgroup are in it. Of points outside, take one, and have
-// all others in their buckets: for the sum of every bucket to be in the subgroup nevertheless, this
-// one has to fall into one certain bucket, if there is any such. So a point outside is missed with
-// a probability of 2^-10, six times: 2^-60, whatever the points are, as the buckets do not depend
-// on the file. If a bucket is outside, the points in such buckets are tested one by one. The first
-// outside is among them unless it cancels out with others.
+// From 2^13 points on, it first adds the points at random into 1024 buckets, six times, and tests
+// the buckets. Sums of points of the subgroup are in the subgroup. For a point outside, fix the
+// buckets of all other points: then at most one choice of its bucket leaves every sum in the
+// subgroup. So each of the six times misses it with a probability of at most 2^-10, together 2^-60.
+// This holds for any points, since the choice of buckets does not depend on the file. If a bucket
+// is outside, its points are tested one by one. They include the first point outside unless it
+// cancels out with others.
 template <class C, class PointAt>
 class SubgroupTest {
  public:
@@ -81,7 +81,7 @@ class SubgroupTest {
            (splitmix64(seed_, i) >> (round * bits) & ((1u << bits) - 1));
   }
 
-  // Of all rounds: 1 where the sum of a bucket is outside.
+  // Returns 1 for each bucket of all rounds whose sum is outside.
   std::vector<char> buckets_outside() const {
     const std::uint64_t parts = std::max(1u, threads_);
     std::vector<Sum<C>> sums(parts * buckets);

@@ -1,4 +1,4 @@
-// Making terms from a seed, and their memory.
+// Seeded terms and their memory.
 #include "suites/msm/terms.hpp"
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace mgpu::msm {
 namespace {
 
-// Uniform below the order, by rejection: an attempt fails with probability 0.24 (BN254) or 0.09,
-// 2^16 of them never.
+// Returns a scalar uniform below the order by rejection. An attempt fails with probability 0.24
+// (BN254) or 0.09, so the attempts never reach 2^16.
 Scalar uniform(std::uint64_t seed, std::uint64_t n, const Scalar& order, unsigned order_bits) {
   for (std::uint64_t attempt = 0;; ++attempt) {
     Scalar s;
@@ -89,8 +89,8 @@ std::span<const std::byte> Terms::scalar_bytes(std::uint64_t begin, std::uint64_
 }
 
 Bytes bytes_of_terms(Curve curve, std::uint64_t count) {
-  constexpr std::uint64_t limit = std::uint64_t{1}
-                                  << 40;  // no sum of buffers and paddings overflows
+  // Up to this limit, no sum of buffers and paddings overflows.
+  constexpr std::uint64_t limit = std::uint64_t{1} << 40;
   if (count > limit)
     throw Error(ErrorKind::usage, "--size: at most 2^40 terms, not " + std::to_string(count));
   return count * (affine_bytes(curve) + sizeof(Scalar));

@@ -1,5 +1,4 @@
-// The terms of a problem in host memory: points and scalars. Those of files are read in
-// terms_file.hpp.
+// The terms of a problem in host memory: points and scalars. terms_file.hpp reads those of files.
 #pragma once
 
 #include <optional>
@@ -14,25 +13,25 @@ namespace mgpu::msm {
 enum class Scalars { uniform, witness, equal };
 constexpr std::array<std::string_view, 3> scalar_names{"uniform", "witness", "equal"};
 
-// Point i is (first + i * step) times the generator.
+// Logarithms of the points: point i is (first + i * step) times the generator.
 struct KnownLogs {
   Scalar first{}, step{};
 };
 
-// In one block of pages, so that it can be pinned in place.
+// Terms in one block of pages, so that they can be pinned in place.
 class Terms {
  public:
   Terms(Curve curve, std::uint64_t count);  // points at infinity, scalars 0
-  // Everything is a function of seed and term alone. Scalars: uniform below r; a mix as witnesses
-  // have it (a quarter each 0, 1, below 2^16, uniform); one and the same for all terms. The points
-  // are known by their logarithms and made by make_points, or where they are needed.
+  // Makes terms that depend only on the seed and their index. The scalars are uniform below r, a
+  // mix typical of witnesses (a quarter each 0, 1, below 2^16, uniform), or the same for all terms.
+  // The points are known by their logarithms; make_points or a device makes them.
   static Terms seeded(Curve curve, std::uint64_t count, Scalars scalars, std::uint64_t seed,
                       unsigned threads);
   static Terms random(Curve curve, std::uint64_t count, Scalars scalars, std::uint64_t seed,
-                      unsigned threads);  // with points
-  // Once; about 0.4 us a point and thread. Nothing to do where points came from elsewhere.
+                      unsigned threads);  // makes the points, too
+  // Makes the points of seeded terms, at the first call only; about 0.4 us per point and thread.
   void make_points(unsigned threads);
-  // One for each term, any below 2^256: scalars() become these modulo r.
+  // Takes one scalar below 2^256 per term; scalars() become these modulo r.
   void take_scalars(std::vector<Scalar> given);
 
   Curve curve() const { return curve_; }
@@ -43,11 +42,11 @@ class Terms {
     return {pages_.data(), points_size_ + count_ * sizeof(Scalar)};
   }
   std::span<const std::byte> point_bytes(std::uint64_t begin,
-                                         std::uint64_t end) const;  // as HostPoints has them
+                                         std::uint64_t end) const;  // format of HostPoints
   std::span<const std::byte> scalar_bytes(
       std::uint64_t begin, std::uint64_t end) const;  // below r, least significant byte first
   std::span<const Scalar> scalars() const { return {scalar_data(), count_}; }
-  // As they were before they were reduced.
+  // Returns the scalars before their reduction.
   std::span<const Scalar> given_scalars() const { return given_.empty() ? scalars() : given_; }
   std::span<std::byte> point(std::uint64_t i) {
     return {pages_.data() + i * affine_bytes(curve_), affine_bytes(curve_)};
@@ -63,10 +62,10 @@ class Terms {
   Pages pages_;
   std::optional<KnownLogs> logs_;
   bool points_missing_ = false;
-  std::vector<Scalar> given_;  // empty: none was reduced
+  std::vector<Scalar> given_;  // empty: no scalar was reduced
 };
 
-// Host memory of `count` terms; throws Error(usage) above 2^40.
+// Returns the host memory of `count` terms. Throws Error(usage) above 2^40.
 Bytes bytes_of_terms(Curve curve, std::uint64_t count);
 
 }  // namespace mgpu::msm

@@ -1,4 +1,4 @@
-// The text of JSON and CSV files is read in terms_text.cpp.
+// Reads files of terms; terms_text.cpp reads the text of JSON and CSV files.
 #include "suites/msm/terms_file.hpp"
 
 #include <algorithm>
@@ -29,10 +29,10 @@ namespace {
 
 using Wrong = std::optional<std::string>;
 
-// The terms of a file, whatever they are written in.
+// Terms of a file, independent of its format.
 struct Source {
   std::uint64_t count = 0;
-  // Each puts a part of term i into its place; called from several threads.
+  // Each stores its part of term i; called from several threads.
   std::function<Wrong(std::uint64_t i, Scalar&)> scalar;
   std::function<Wrong(std::uint64_t i, std::span<std::byte>)> point;
   std::function<std::string(std::uint64_t i)> name;  // "term 7 (line 9): "
@@ -167,7 +167,7 @@ class TermsFile {
     return bytes;
   }
 
-  // Refuses the first term that check(i) says something of.
+  // Refuses the first term for which check(i) returns an error.
   template <class Check>
   void check_all(const Source& source, unsigned threads, const Check& check) const {
     constexpr std::uint64_t block = 1024;
@@ -186,7 +186,7 @@ class TermsFile {
     }
   }
 
-  // On a curve with points outside the subgroup.
+  // Checks a curve that has points outside of the subgroup.
   void check_group(const Source& source, const Terms& terms, std::span<const Scalar> scalars,
                    Trust trust, unsigned threads) const {
     const std::string order = "0x" + to_hex(order_of(curve_));

@@ -14,8 +14,8 @@ using Json = nlohmann::json;
 
 std::string json_term(std::uint64_t i) { return "term " + std::to_string(i) + ": "; }
 
-// Takes a document event by event: a tree of it would silently keep one of two values of a key, and
-// take thrice the memory.
+// Reads a document event by event. A tree would silently keep one of two values of a key, and take
+// three times the memory.
 class JsonReader final : public nlohmann::json_sax<Json> {
  public:
   explicit JsonReader(const std::filesystem::path& file) : file_(file) {}
@@ -120,10 +120,10 @@ class JsonReader final : public nlohmann::json_sax<Json> {
   Place place_ = Place::before;
   std::string key_;
   bool terms_seen_ = false;
-  std::array<bool, 3> seen_{};  // keys of this term
+  std::array<bool, 3> seen_{};  // keys of the current term
 };
 
-// Between commas, without the spaces and tabs around, nor quotes around that.
+// Splits a line at commas; removes spaces and tabs around each field, then one pair of quotes.
 std::vector<std::string> fields_of(std::string_view line) {
   std::vector<std::string> fields;
   for (std::size_t begin = 0; begin <= line.size();) {
@@ -162,8 +162,8 @@ TermsText read_csv_terms(std::istream& in, const std::filesystem::path& file) {
       "named "
       ".bin or .hex";
   std::string line;
-  // False at the end of the file. What is left of a line that was cut may still be a number, but
-  // another one.
+  // Reads the next line; returns false at the end of the file. A line without an end is refused:
+  // the rest of a number that was cut off may be another valid number.
   const auto next_line = [&](const std::string& where) {
     if (!std::getline(in, line)) return false;
     if (in.eof())

@@ -1,5 +1,5 @@
-// What JSON and CSV files of terms say, as text and not yet understood. The formats are described
-// in terms_file.hpp.
+// The text of JSON and CSV files of terms, not interpreted yet. terms_file.hpp describes the
+// formats.
 #pragma once
 
 #include <filesystem>
@@ -15,18 +15,18 @@ struct TermText {
 };
 
 struct TermsText {
-  std::optional<std::string> curve;  // where the file names one
+  std::optional<std::string> curve;  // set if the file names one
   std::vector<TermText> terms;
 };
 
-// From the beginning of `in`, which is `file`. Throw Error(input) that names the term, and in a CSV
-// file its line.
+// Read `in`, the contents of `file`. Throw Error(input) that names the term and, in a CSV file, its
+// line.
 TermsText read_json_terms(std::istream& in, const std::filesystem::path& file);
 TermsText read_csv_terms(std::istream& in, const std::filesystem::path& file);
 
-// "term 7 (line 9): "
+// Returns "term 7 (line 9): ".
 std::string csv_term(std::uint64_t i);
-// Throws Error(input), naming the file.
+// Throws Error(input) that names the file.
 [[noreturn]] void refuse_terms(const std::filesystem::path& file, const std::string& why);
 
 }  // namespace mgpu::msm

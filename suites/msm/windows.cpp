@@ -13,25 +13,25 @@
 namespace mgpu::msm {
 namespace {
 
-// In multiplications in the field, 65 G of them in a second, as measured on an H200 (BN254): a
-// mixed addition is ten, sorting its entry takes as long as 2.7; a bucket takes two full additions,
-// 14 each, and its share of counting and scanning.
+// Costs in field multiplications, of which an H200 makes 65 G per second (BN254), as measured
+// there. A mixed addition takes 10, and sorting its entry as long as 2.7. A bucket takes two full
+// additions of 14 each, and its share of counting and scanning.
 constexpr double addition_cost = 10, sorting_cost = 2.7, bucket_cost = 33;
-// And latencies there: 5.4 us for one addition after another to the same bucket, 10 us for a level
-// of halving.
+// Latencies there: 5.4 us per addition in a chain to the same bucket, 10 us per level of halving.
 constexpr double addition_latency = 350'000, level_latency = 650'000;
-// Windows that have buckets of their own are weighted by `weigh`, 66 us, and on the host, 254
-// doublings, 116 us.
+// Weighting of windows with own buckets: 66 us in `weigh`, and 116 us on the host for 254
+// doublings.
 constexpr double weighing_cost = 11'800'000;
-// Windows that share them, on an H100: points are read from a table, 4 % slower from one of 2 GiB
-// than from one of 1; and each pass but the first takes up all buckets again and all scalars, and
-// writes its entries in parts.
+// Costs of shared buckets on an H100. Points are read from a table, which is 4 % slower at 2 GiB
+// than at 1 GiB. Each pass but the first reads all buckets and scalars again, and writes its
+// entries in parts.
 constexpr double far_cost = 0.4, passes_cost = 1.1, taking_up_cost = 14;
 constexpr Bytes far_table = Bytes{3} << 29;
-// Of what is not multiplications, on bls12_381, whose multiplications take as much longer.
+// Scales costs that are not multiplications for bls12_381, whose multiplications take 2.2 times as
+// long.
 constexpr double cost_on_bls12_381 = 1 / 2.2;
 
-// Of `count` of these windows.
+// Returns the cost of `count` of these windows.
 double cost(const Windows& windows, Curve curve, Limit limit, std::uint64_t points,
             std::size_t count) {
   const double entries = static_cast<double>(points) * static_cast<double>(count);
@@ -47,7 +47,7 @@ double cost(const Windows& windows, Curve curve, Limit limit, std::uint64_t poin
   if (limit == Limit::throughput) return addition_cost * entries + others;
   if (!windows.shared) others += weighing_cost;
   const double mean = windows.digits_in_fullest(points);
-  const double longest = mean + 4 * std::sqrt(mean) + 1;  // of as many buckets as there are
+  const double longest = mean + 4 * std::sqrt(mean) + 1;  // expected maximum over all buckets
   return std::hypot(addition_cost * entries, addition_latency * longest) + others +
          level_latency * (windows.bits - 1);
 }
@@ -69,7 +69,7 @@ Bytes at_least_one(std::uint64_t count, Bytes each) {
 }  // namespace
 
 Windows windows_of(Curve curve, bool fold, unsigned bits, bool shared) {
-  // Digits are at most 2^(bits - 1): the top one needs a spare bit, which folding saves.
+  // Digits are at most 2^(bits - 1), so the top digit needs a spare bit, which folding saves.
   const unsigned needed = order_bits_of(curve) + (fold ? 0 : 1);
   const unsigned count = ceil_div(needed, bits), widest = ceil_div(needed, count);
   return {widest, count, needed - count * (widest - 1), shared};
@@ -132,9 +132,9 @@ BitLengths bit_lengths(Curve curve, bool fold, std::span<const Scalar> scalars) 
 }
 
 double least_multiply_adds(Curve curve, bool fold, const BitLengths& lengths, bool shared) {
-  // Of n 32-bit words: a product is n^2 wide multiply-adds, a square n (n + 1) / 2, each two slots
-  // of the multiplier; a reduction n^2 wide ones and n narrow ones. Additions:
-  // kernels/msm_curve.cl.
+  // With n 32-bit words, a product takes n^2 wide multiply-adds and a square n (n + 1) / 2, each
+  // two slots of the multiplier; a reduction takes n^2 wide and n narrow ones. The numbers of each
+  // per addition are those of kernels/msm_curve.cl.
   const double n = static_cast<double>(field_bytes(curve)) / 4;
   const double product = 2 * n * n, square = n * (n + 1), reduction = 2 * n * n + n;
   const double mixed = 8 * product + 2 * square + 9 * reduction,
@@ -161,10 +161,10 @@ Pass pass_of(const DeviceTraits& device, std::uint64_t points, unsigned count,
   pass.points = points;
   pass.windows = count;
   pass.buckets = std::uint64_t{windows.shared ? 1 : count} * windows.buckets();
-  // What is longer is cut, and so spread over work-items: skewed scalars. Uniform digits have
-  // Poisson lengths, hardly one six deviations above the mean of a narrow window. And as the
-  // longest tasks start first, one that is no longer than the share of a work-item (512 of them on
-  // a compute unit, by registers) does not end last.
+  // Longer buckets (skewed scalars) are cut and so spread over work-items. Buckets of uniform
+  // digits have Poisson lengths; hardly one is six deviations above the mean of a narrow window.
+  // The longest tasks start first, so one that is no longer than the share of a work-item (512 of
+  // them per compute unit, limited by registers) does not end last.
   const double mean = windows.digits_in_fullest(points) *
                       (windows.shared ? static_cast<double>(count) / windows.count : 1);
   const double share =
@@ -185,7 +185,7 @@ Bytes Layout::largest() const {
 
 namespace {
 
-// With or without a table.
+// Returns the layout with or without a table.
 Layout layout(const DeviceTraits& device, const Problem& problem, Mode mode, Items fits,
               bool table) {
   const bool by_points = problem.axis == Axis::points;
@@ -212,8 +212,8 @@ Layout layout(const DeviceTraits& device, const Problem& problem, Mode mode, Ite
     grow(plan.counts, pass.buckets + 1, 4);
     grow(plan.bases, pass.buckets / scan_block + 1, 4);
     grow(plan.plan, plan_lengths + largest_limit + 1, 4);
-    // A shorter slice has a smaller limit: its entries / limit are at most this too, since a limit
-    // is above the mean length.
+    // A shorter slice has a smaller limit, but its entries / limit do not exceed this either, since
+    // a limit is above the mean length.
     const std::uint64_t pieces =
         std::min(pass.entries() / least_limit, pass.buckets + pass.entries() / largest_limit);
     grow(plan.tasks, std::min(pass.entries(), pass.buckets) + pieces, 16);
@@ -248,7 +248,7 @@ bool too_large(const DeviceTraits& device, const Layout& plan) {
 bool has_table(const DeviceTraits& device, const Problem& problem, Mode mode) {
   if (!problem.shared_windows || problem.points == 0 || mode == Mode::end_to_end) return false;
   if (problem.must_share) return true;
-  // Entries are the numbers of points in the table, of 31 bits.
+  // Entries are point numbers in the table, of 31 bits.
   if (problem.points >= (std::uint64_t{1} << 31) / problem.shared_windows->count) return false;
   return !too_large(device, layout(device, problem, mode, problem.points, true));
 }
@@ -261,7 +261,7 @@ Capacity capacity(const DeviceTraits& device, const Problem& problem, Mode mode)
   const Items items = problem.axis == Axis::windows ? problem.windows.at(0).count
                                                     : std::max<Items>(1, problem.points);
   Capacity capacity;
-  // Entries and buckets have 32-bit numbers, points within a slice 31 bits.
+  // Entries and buckets have 32-bit numbers; points within a slice have 31-bit numbers.
   Items most = std::uint64_t{1} << 31;
   for (const Windows& windows : problem.windows)
     most = std::min<Items>(most, ~std::uint32_t{0} / windows.count);
@@ -293,8 +293,7 @@ Capacity capacity(const DeviceTraits& device, const Problem& problem, Mode mode)
                       format_bytes(static_cast<double>(device.max_allocation)) + ")";
     return capacity;
   }
-  // Uploads overlap when a share comes in pieces; each piece costs a dozen launches, about 0.1 ms
-  // on a GPU.
+  // Pieces let uploads overlap kernels. Each piece costs a dozen launches, about 0.1 ms on a GPU.
   const bool pieces = problem.axis == Axis::points && mode != Mode::resident;
   capacity.pipeline =
       pieces ? std::clamp<Items>(items / 8, std::min<Items>(capacity.fits, Items{1} << 17),

@@ -9,7 +9,7 @@ namespace mgpu::pac {
 namespace {
 
 constexpr char filter_file[] = "pac_filter.cl";
-constexpr std::size_t counters_of_bin = 8;  // COUNTERS of it
+constexpr std::size_t counters_of_bin = 8;  // COUNTERS of kernels/pac_filter.cl
 
 template <class T>
 std::span<const std::byte> bytes_of(const std::vector<T>& values) {
@@ -24,7 +24,7 @@ std::string kernel_options(const Problem& problem) {
   log2_bins.resize(static_cast<std::size_t>(std::snprintf(
       log2_bins.data(), log2_bins.size(), "%.9gf", std::log2(static_cast<double>(problem.bins)))));
   if (log2_bins.find('.') == std::string::npos) log2_bins.insert(log2_bins.size() - 1, ".0");
-  // Of a length that is no power of two, the next one down: near enough for what only scales.
+  // A length that is no power of two is rounded down to one, since the value is only a scale.
   const unsigned log2_samples = block_tree::ceil_log2(problem.samples + 1) - 1;
   return "-DSAMPLES=" + samples + "u -DLOG2_SAMPLES=" + std::to_string(log2_samples) +
          " -DBINS=" + std::to_string(problem.bins) + " -DLOG2_BINS=" + log2_bins +

@@ -1,4 +1,4 @@
-// Making and reading series.
+// Series: made from a seed, or read from a file.
 #include "suites/pac/host_data.hpp"
 
 #include <cmath>
@@ -20,10 +20,11 @@ Bytes bytes_of(const Problem& problem, std::size_t parts) {
   return in_pages(problem.input_bytes()) + (parts + 1) * in_pages(problem.result_bytes());
 }
 
-// Noise of deviation 1/2, and where coupling is planted an oscillation whose phase wanders by 2.5
-// radians in a second, and a faster one that is as large as that is high. Were the phase regular,
-// every circular shift would be coupled as well; and as it wanders, the band next to its own, which
-// passes three quarters of its half width away, has less of it.
+// Makes noise with a standard deviation of 1/2. If coupling is planted, adds a slow oscillation
+// whose phase wanders by 2.5 radians per second, and a fast one whose amplitude follows the slow
+// one. With a regular phase, every circular shift would be coupled as well. As the phase wanders,
+// the neighbouring band, which passes everything up to three quarters of its half width, has less
+// of the oscillation.
 void make_series(const Problem& problem, std::uint64_t number, float* to) {
   const std::uint64_t stream = splitmix64(splitmix64(problem.seed, 1), number);
   const auto uniform = [&](std::uint64_t n) {

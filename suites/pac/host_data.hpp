@@ -1,5 +1,5 @@
-// A problem's numbers in host memory, one page-aligned stretch that is pinned as a whole: the
-// series, room for the results, and with --axis permutation for each device's part of them.
+// A problem's numbers in host memory: one page-aligned block, pinned as a whole, with the series,
+// the results, and for --axis permutation a partial result per device.
 #pragma once
 
 #include "lib/workload/pages.hpp"
@@ -9,8 +9,8 @@ namespace mgpu::pac {
 
 class HostData {
  public:
-  // Seeded: each series is a function of seed and number alone; or from the file of --input. Throws
-  // Error(input), Error(out_of_memory).
+  // Makes seeded series, each of which depends only on the seed and its index, or reads them from
+  // the file of --input. Throws Error(input), Error(out_of_memory).
   HostData(const Problem& problem, const SuiteParams& params);
 
   static Bytes bytes(const Problem& problem, std::size_t devices);

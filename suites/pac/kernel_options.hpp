@@ -1,4 +1,4 @@
-// What all kernels of the suite are built with.
+// Build options of all kernels of the suite.
 #pragma once
 
 #include <string>

@@ -8,10 +8,10 @@
 namespace mgpu::pac {
 namespace {
 
-constexpr Bytes least_buffer = 64;  // no buffer is empty
+constexpr Bytes least_buffer = 64;  // buffers must not be empty
 constexpr Bytes complex_bytes = 2 * sizeof(float);
 
-// Series of a slice of so many items.
+// Returns the number of series in a slice of `items` items.
 std::uint64_t series_of(const Problem& problem, Items items) {
   return problem.axis == Axis::batch     ? items * problem.channels
          : problem.axis == Axis::channel ? items * problem.batch
@@ -40,10 +40,10 @@ Bytes of_chunk(const Layout& plan) {
 
 }  // namespace
 
-// By counting: transforms compute all shifts with some 60 instructions a sample and bin, one by one
-// a shift costs a read and an addition a sample, at the rate at which lanes that meet in a bank
-// read. On a CPU, 2 cores of an EPYC, 200 surrogates of 2048 samples: 1.84 million indices a second
-// one by one, 0.23 and 0.36 by transforms.
+// Chooses the default by the work: transforms compute all shifts with about 60 instructions per
+// sample and bin; the direct method takes a read and an addition per sample and shift, at the rate
+// of reads with bank conflicts. On a CPU (2 cores of an EPYC, 200 surrogates of 2048 samples)
+// direct computes 1.84 million indices per second, the two transform methods 0.23 and 0.36.
 std::vector<Method> methods(const DeviceTraits& device, const Problem& problem) {
   std::vector<Method> all;
   for (const Method method : {Method::transform, Method::transform_local}) {
@@ -81,7 +81,7 @@ TransformShape transform_shape(const Problem& problem, Method method, std::uint3
   return shape;
 }
 
-// Two arrays for each transform, roots and moments: as kernels/pac_transform.cl has them.
+// Two arrays per transform, roots and moments, as in kernels/pac_transform.cl.
 Bytes TransformShape::local_memory() const {
   return 2 * pairs * padded() * sizeof(std::uint32_t) + std::max<std::size_t>(1, local_roots) * 8 +
          group() * sizeof(Moments);
@@ -108,15 +108,16 @@ Layout layout(const DeviceTraits& device, const Problem& problem, Method method,
   plan.moments = std::max(least_buffer, held * problem.pairs() * sizeof(Moments));
   const std::uint64_t half = problem.samples / 2 + 1,
                       bands = problem.phase.count + problem.amplitude.count;
-  // Of the transforms' roots the longest, in both directions and for every modulus.
+  // Tables of roots have the length of the longest transform, for both directions and every
+  // modulus.
   plan.tables = problem.samples * complex_bytes + bands * half * sizeof(float) + 4096 +
                 problem.samples * 8 +
                 (method != Method::direct ? shift_classes * 2 * problem.samples * 8 : 0);
   const FilterShape filter = filter_shape(device, problem);
   plan.scratch =
       filter.in_local ? least_buffer : filter.groups * 2 * problem.samples * complex_bytes;
-  // Some GB fill a GPU for so long that its last work-groups do not count: 2048 of the preset's
-  // series are 3 GB, 20,000 work-groups a phase band, for 132 x 4 places.
+  // A few GB keep a GPU busy for so long that its partly filled last wave is negligible: 2048
+  // series of the preset are 3 GB, that is 20,000 work-groups per phase band for 132 x 4 slots.
   const Bytes budget =
       device.cpu ? Bytes{64} << 20 : std::min<Bytes>(Bytes{4} << 30, device.global_memory / 8);
   fill_chunk(plan, problem, 1);
@@ -124,7 +125,7 @@ Layout layout(const DeviceTraits& device, const Problem& problem, Method method,
   const Bytes one_largest =
       std::max({plan.spectra, plan.bins, plan.sizes, plan.order, plan.transforms});
   std::uint64_t chunk = std::min(budget / one, device.max_allocation / one_largest);
-  // Work-items and work-groups of all kernels have 32-bit numbers.
+  // All kernels number work-items and work-groups with 32 bits.
   chunk = std::min<std::uint64_t>(
       chunk, (std::uint64_t{1} << 28) / (problem.pairs() + problem.bins * bands));
   fill_chunk(plan, problem,
@@ -157,7 +158,7 @@ Capacity capacity(const DeviceTraits& device, const Problem& problem, Method met
   }
   capacity.resident = plan.total();
   capacity.pipeline = capacity.fits;
-  // A few pieces, so that copies overlap kernels; each at least a chunk, as smaller ones do not
+  // A few pieces let copies overlap kernels. Each is at least a chunk, since smaller ones do not
   // fill the device.
   if (slices) {
     const Items of_chunk =

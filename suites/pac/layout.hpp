@@ -1,5 +1,5 @@
-// How a device computes a problem: by which kernels, how many series at once, and what that takes
-// of its memory. Pure.
+// How a device computes a problem: which kernels, how many series at once, and how much device
+// memory that takes. Pure functions.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace mgpu::pac {
 
-// Those that can do the problem on this device, the one taken by default first.
+// Returns the methods that can compute the problem on this device, the default first.
 std::vector<Method> methods(const DeviceTraits& device, const Problem& problem);
 
-// Of the filter: work-items of a work-group, and whether its arrays are in local memory, else
-// `groups` of them in global memory.
+// Geometry of the filter: the work-group size, and whether its arrays are in local memory or in
+// global memory, where there are `groups` of them.
 struct FilterShape {
   std::size_t local = 1;
   bool in_local = true;
@@ -20,8 +20,8 @@ struct FilterShape {
 };
 FilterShape filter_shape(const DeviceTraits& device, const Problem& problem);
 
-// Of transforms of samples / modulus numbers: work-items of one, and how many transforms a
-// work-group does side by side.
+// Geometry of transforms of samples / modulus numbers: work-items per transform, and transforms per
+// work-group.
 struct TransformShape {
   unsigned log2_length = 0;
   std::size_t items = 1, pairs = 1;
@@ -32,16 +32,16 @@ struct TransformShape {
 };
 TransformShape transform_shape(const Problem& problem, Method method, std::uint32_t modulus);
 
-// What a program allocates, in bytes.
+// Sizes in bytes of a program's buffers.
 struct Layout {
   Method method = Method::direct;
   std::uint64_t chunk = 1;       // series at once
-  unsigned slots = 1;            // of input and moments
-  Bytes input = 0, moments = 0;  // each of them
+  unsigned slots = 1;            // copies of input and moments
+  Bytes input = 0, moments = 0;  // size of one copy
   Bytes spectra = 0, bins = 0, counts = 0, weights = 0, sizes = 0, totals = 0,
-        scratch = 0;     // of the filter
-  Bytes order = 0;       // direct
-  Bytes transforms = 0;  // transform
+        scratch = 0;     // filter only
+  Bytes order = 0;       // direct method only
+  Bytes transforms = 0;  // transform methods only
   Bytes tables = 0;
   Bytes total() const;
   Bytes largest() const;

@@ -54,7 +54,7 @@ void PacProgram::clear(Stream& stream) {
   stream.launch(*clear_, grid_of(count, clear_local_), {moments_[0].get(), count});
 }
 
-// The series of a slice to a slot, or its results from there: rows one after another on the device.
+// Copies a slice's series to a slot, or its results back. Rows are contiguous on the device.
 void PacProgram::move_rows(const Slice& slice, unsigned slot, bool up, Stream& stream) {
   const bool channels = problem_.axis == Axis::channel;
   const Bytes series = up ? problem_.series_bytes() : problem_.pairs() * sizeof(Moments);
@@ -121,7 +121,7 @@ Completion PacProgram::collect(Stream& stream) {
   };
 }
 
-// What comes after that begins anew.
+// Downloads the results of all slices since prepare(), unless a new sample has begun.
 Completion PacProgram::publish(Stream& stream) {
   if (slices() || by_permutation() || sample_ != workload_.arrivals().sample()) return {};
   const Bytes series = problem_.pairs() * sizeof(Moments);

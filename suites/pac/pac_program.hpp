@@ -1,4 +1,4 @@
-// One device's part: slices of series or of shifts, chunk by chunk, into moments.
+// One device's part: it computes slices of series or of shifts, chunk by chunk, to moments.
 #pragma once
 
 #include "suites/pac/pac_workload.hpp"
@@ -8,8 +8,8 @@ namespace mgpu::pac {
 
 class PacProgram : public DeviceProgram {
  public:
-  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory),
-  // Error(device).
+  // Takes slices of at most `fits` items. `workload` must outlive this object. Throws
+  // Error(out_of_memory), Error(device).
   PacProgram(PacWorkload& workload, DeviceResources& device, Method method, Mode mode, Items fits);
   ~PacProgram() override;
 
@@ -19,9 +19,9 @@ class PacProgram : public DeviceProgram {
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   Brings brings() const override;
   void finished(const Slice& slice) override;
-  Completion collect(Stream& stream) override;  // by permutations: what the device has added up
-  Completion publish(
-      Stream& stream) override;  // resident, by batch or channels: the device's results
+  Completion collect(Stream& stream) override;  // --axis permutation: the device's partial sums
+  // Resident, --axis batch or channel: the device's results.
+  Completion publish(Stream& stream) override;
 
  private:
   bool by_permutation() const { return problem_.axis == Axis::permutation; }
@@ -39,11 +39,11 @@ class PacProgram : public DeviceProgram {
   std::unique_ptr<Surrogates> surrogates_;
   std::unique_ptr<Buffer> input_[2], moments_[2];
 
-  std::vector<Slice> done_;             // since prepare
-  std::uint64_t sample_ = 0;            // of the workload, at prepare
-  bool brought_ = false;                // by permutations: what is on the device was collected
-  std::span<Moments> part_;             // host memory for what collect() brings
-  std::vector<Moments> part_unpinned_;  // where the workload has none left
+  std::vector<Slice> done_;             // slices since prepare()
+  std::uint64_t sample_ = 0;            // number of the workload's sample at prepare()
+  bool brought_ = false;                // --axis permutation: the sums on the device were collected
+  std::span<Moments> part_;             // host memory for collect()
+  std::vector<Moments> part_unpinned_;  // used if the workload has no pinned part left
 };
 
 }  // namespace mgpu::pac

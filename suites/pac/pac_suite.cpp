@@ -1,4 +1,4 @@
-// The pac suite as the tool knows it: name, options, sizes.
+// The pac suite's registration: name, options and sizes.
 #include "suites/pac/pac_workload.hpp"
 #include "suites/pac/series_file.hpp"
 #include "suites/suites.hpp"
@@ -11,15 +11,16 @@ namespace {
 
 using namespace pac;
 
-// Sizes beyond what can be numbered fit nowhere: the check for memory then names the largest that
-// does.
+// Returns the largest value for sizes that cannot be numbered, so that the check of memory names
+// the largest size that fits.
 Bytes host_bytes(const SuiteParams& params) {
   SuiteParams one = params;
   one.size = 1;
   Problem problem = problem_of(one);
   if (!params.input) problem.batch = params.size;
   if (problem.batch > most_series / problem.channels) return ~Bytes{0};
-  const Bytes reading = params.input ? 2 * problem.input_bytes() : 0;  // float64 are read beside
+  // Room for the file's float64 numbers.
+  const Bytes reading = params.input ? 2 * problem.input_bytes() : 0;
   return PacWorkload::host_bytes(problem, params.devices) + reading;
 }
 

@@ -1,4 +1,4 @@
-// What came back, merged and verified.
+// Merging and verifying what devices return.
 #include "suites/pac/pac_workload.hpp"
 
 #include <fmt/format.h>
@@ -18,8 +18,8 @@
 namespace mgpu::pac {
 namespace {
 
-constexpr std::uint64_t moments_at_once = std::uint64_t{1}
-                                          << 16;  // moments a thread takes at a time
+// Number of moments that a thread takes at once.
+constexpr std::uint64_t moments_at_once = std::uint64_t{1} << 16;
 
 // Calls body(begin, end) for pieces of [0, n).
 template <class Body>
@@ -54,7 +54,7 @@ PacWorkload::PacWorkload(const SuiteParams& params)
   if (params.input) look_at_series();
 }
 
-// Looks at a few series, evenly spread: as many as take a few tenths of a second.
+// Checks a few evenly spread series: as many as take a few tenths of a second.
 void PacWorkload::look_at_series() {
   constexpr std::uint64_t most = 8;
   const Reference reference(problem_, data_.series());
@@ -88,9 +88,9 @@ Capacity PacWorkload::capacity(const DeviceTraits& device, Mode mode) const {
               std::to_string(problem_.samples) + " samples"};
 }
 
-// Of the way of transforms, the multiplications of the inverse ones, three instructions a butterfly
-// of which one takes two places: as `calibrate` counts them, eight operations. Shifted one by one:
-// an addition for each sample of each shift.
+// Counts operations as `calibrate` does. Transform methods: the multiplications of the inverse
+// transforms, eight operations per butterfly (three instructions, of which one takes two slots).
+// Direct method: an addition per sample and shift.
 Demand PacWorkload::demand(const DeviceTraits& device) const {
   Demand demand;
   const auto chosen = method(device);
@@ -139,7 +139,7 @@ void PacWorkload::give_back(std::span<Moments> part) {
   free_.push_back(part);
 }
 
-// Adds what is pending to the result; the lock is held.
+// Adds the pending parts to the result. The caller holds the lock.
 void PacWorkload::add_pending() {
   const std::span<Moments> all = data_.result();
   in_pieces(all.size(), host_threads_, [&](std::uint64_t begin, std::uint64_t end) {
@@ -179,7 +179,7 @@ void PacWorkload::rehearse_merge(std::size_t parts) {
 
 std::string PacWorkload::digest() const { return sha256_hex(std::as_bytes(data_.result())); }
 
-// Where the mean index of all series is largest.
+// Describes the pair of bands with the largest mean index over all series.
 std::string PacWorkload::peak() const {
   const std::uint64_t pairs = problem_.pairs();
   std::vector<double> sums(pairs);
@@ -195,8 +195,8 @@ std::string PacWorkload::peak() const {
   return text;
 }
 
-// Of all results whether they can be what they are, and phase bands of some series, evenly spread,
-// against the reference: as many as take a second or so of each thread.
+// Checks all results for plausibility, and phase bands of some evenly spread series against the
+// reference: as many as take about a tenth of a second on each thread, or all.
 Verdict PacWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   if (level == VerifyLevel::off) return {};
   if (const auto missing = arrivals_.look("parts of the results")) return *missing;

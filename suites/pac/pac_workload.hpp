@@ -1,5 +1,5 @@
-// Phase-amplitude coupling as a Workload: series, what came back, digest and verification. What
-// runs on a device is in pac_program.hpp.
+// Phase-amplitude coupling as a Workload: series, returned results, digest and verification.
+// pac_program.hpp has what runs on a device.
 #pragma once
 
 #include <mutex>
@@ -31,8 +31,8 @@ class PacWorkload : public Workload, public TimedMerge, public Tunable {
   void rehearse_merge(std::size_t parts) override;
   std::string digest() const override;  // SHA-256 of the moments of all pairs
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
-  // A row for each pair of bands of each series: batch, channel, Hz of the phase and of the
-  // amplitude, index, mean and deviation of the surrogates' indices, z; float64.
+  // Writes a float64 row per series and pair of bands: batch, channel, frequency of the phase and
+  // of the amplitude in Hz, index, mean and deviation of the surrogates' indices, z.
   void write_result(const std::filesystem::path& file) const override;
 
   static Bytes host_bytes(const Problem& problem, std::size_t devices) {
@@ -40,16 +40,16 @@ class PacWorkload : public Workload, public TimedMerge, public Tunable {
   }
   static Shape shape_of(const Problem& problem);
 
-  // For the programs, which may call from several threads at once.
+  // Called by the programs, possibly from several threads at once.
   const Problem& problem() const { return problem_; }
   const HostData& data() const { return data_; }
   std::span<Moments> result() { return data_.result(); }
   Arrivals& arrivals() { return arrivals_; }
-  // By permutations each device brings moments of all pairs, which merge() adds up. Pinned memory
-  // for one; empty: there is none left.
+  // With --axis permutation each device returns moments of all pairs, and merge() adds them up.
+  // Returns pinned memory for one device, or an empty span if none is left.
   std::span<Moments> take_part();
   void give_back(std::span<Moments> part);
-  // What `part` holds will be overwritten: where it is still to be merged, it is added now.
+  // Adds `part` now if it is still to be merged, since the caller will overwrite it.
   void settle(std::span<const Moments> part);
   void add_part(std::span<const Moments> part, std::span<const Slice> slices);
 
@@ -66,8 +66,8 @@ class PacWorkload : public Workload, public TimedMerge, public Tunable {
   Shape shape_;
   Arrivals arrivals_;
   mutable std::mutex mutex_;
-  std::vector<std::span<Moments>> free_;           // parts
-  std::vector<std::span<const Moments>> pending_;  // brought, and to be merged
+  std::vector<std::span<Moments>> free_;           // unused pinned parts
+  std::vector<std::span<const Moments>> pending_;  // parts that merge() has to add
   bool begun_ = false;                             // the result holds some parts already
 };
 

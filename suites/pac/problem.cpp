@@ -1,4 +1,4 @@
-// Options, and how they go together.
+// Options and their consistency.
 #include "suites/pac/problem.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ Error refused(const std::string& option, const std::string& value, const std::st
                "--" + option + ": " + in_quotes(value) + "; expected: " + accepted);
 }
 
-// Whole text as a number.
+// Reads the whole text as a number.
 bool read_number(std::string_view text, double& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
@@ -85,7 +85,7 @@ void check_bands(const Problem& problem, const SuiteParams& params) {
 }
 
 void read_planted(Problem& problem, const SuiteParams& params) {
-  const auto found = params.options.find("planted");  // the record of a file has none
+  const auto found = params.options.find("planted");  // absent from the record of a file
   if (found == params.options.end() || found->second == "none") return;
   const std::string& text = found->second;
   const auto nearest = [](const Bands& bands, double wanted) {
@@ -162,7 +162,8 @@ Result result_of(const Moments& moments, std::uint64_t surrogates) {
   result.mean = static_cast<double>(sum) / n / Moments::steps;
   __extension__ using Wide = unsigned __int128;
   const Wide spread =
-      Wide{surrogates} * moments.sum_of_squares - Wide{sum} * sum;  // exact, and not below 0
+      // Exact and never negative.
+      Wide{surrogates} * moments.sum_of_squares - Wide{sum} * sum;
   result.deviation = std::sqrt(static_cast<double>(spread)) / n / Moments::steps;
   if (spread > 0) result.z = (result.index - result.mean) / result.deviation;
   return result;

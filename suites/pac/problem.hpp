@@ -1,4 +1,5 @@
-// What is computed: series, bands, surrogates, and how the work falls into items. Pure.
+// The problem: series, bands, surrogates, and how the work is divided into items. Pure
+// functions.
 #pragma once
 
 #include <cmath>
@@ -11,15 +12,16 @@
 namespace mgpu::pac {
 
 enum class Axis { batch, channel, permutation };
-// What the amplitudes of a bin are divided by before they are compared with those of others.
+// Divisor of a bin's summed amplitudes, before bins are compared.
 enum class Index {
-  tort,       // the samples in the bin: mean amplitudes, as Tort et al. define it
-  tensorpac,  // the samples that all phase bands have in that bin together, as tensorpac does for
-              // one epoch
-  gpac_sum    // nothing: sums
+  tort,  // number of samples in the bin: mean amplitudes as Tort et al. define them
+  // Number of samples that all phase bands together have in that bin, as tensorpac does for one
+  // epoch.
+  tensorpac,
+  gpac_sum  // none: sums are compared
 };
-// How surrogates are computed (kernels/pac_direct.cl, kernels/pac_transform.cl); transform_local:
-// with all roots in local memory, which leaves registers for more work-groups at a time.
+// How surrogates are computed (kernels/pac_direct.cl, kernels/pac_transform.cl). transform_local
+// has all roots in local memory, which leaves registers for more work-groups per multiprocessor.
 enum class Method { direct, transform, transform_local };
 inline constexpr const char* method_names[] = {"direct", "transform", "transform-local"};
 inline constexpr Method all_methods[] = {Method::direct, Method::transform,
@@ -28,10 +30,10 @@ inline std::string to_string(Method method) {
   return method_names[static_cast<std::size_t>(method)];
 }
 
-// LO:HI:N: N centres from LO to HI, evenly spaced. Each lets pass half of what is `half_width`
-// times its centre away from it.
+// LO:HI:N: N evenly spaced centres from LO to HI. A band's response is one half at a distance of
+// `half_width` times its centre.
 struct Bands {
-  double low = 0, high = 0, half_width = 0;  // Hz; of the centre
+  double low = 0, high = 0, half_width = 0;  // Hz, Hz, fraction of the centre
   std::uint64_t count = 0;
   double centre(std::uint64_t band) const {
     return count == 1
@@ -39,23 +41,23 @@ struct Bands {
                : low + (high - low) * static_cast<double>(band) / static_cast<double>(count - 1);
   }
 };
-// Of its half width, within which a band passes all, and beyond which nothing; a cosine between
-// them.
+// Fractions of the half width: the response is 1 up to the first, 0 beyond the second, and a cosine
+// in between.
 inline constexpr double passes_all = 0.75, passes_nothing = 1.25;
 
-// What a band makes of a frequency, both in Hz.
+// Returns a band's response to a frequency in Hz.
 double response(const Bands& bands, std::uint64_t band, double frequency);
 
 struct Problem {
   std::uint64_t batch = 0, channels = 0, samples = 0;
-  double fs = 0;  // Hz
+  double fs = 0;  // sampling rate in Hz
   Bands phase, amplitude;
   std::uint64_t surrogates = 0;
   unsigned bins = 18;
   Index index = Index::tort;
   Axis axis = Axis::batch;
-  std::optional<Method> method;                     // none: the best for the device
-  bool planted = false;                             // in seeded series
+  std::optional<Method> method;                     // none: the device's default
+  bool planted = false;                             // coupling in seeded series
   double planted_phase = 0, planted_amplitude = 0;  // Hz
   std::uint64_t seed = 0;
 
@@ -69,12 +71,12 @@ struct Problem {
   Items items() const;
 };
 
-// Of a pair of bands of a series, as kernels/pac_index.cl has it: all that an index, its
-// surrogates' mean and variance are made of.
+// Moments of a series' pair of bands, as in kernels/pac_index.cl, from which its index and its
+// surrogates' mean and variance follow.
 struct Moments {
   std::uint64_t observed_and_sum = 0, sum_of_squares = 0;
   static constexpr unsigned observed_bit = 39;
-  static constexpr double steps = 1 << 24;  // of an index
+  static constexpr double steps = 1 << 24;  // units per 1 of an index
   Moments& operator+=(const Moments& other) {
     observed_and_sum += other.observed_and_sum;
     sum_of_squares += other.sum_of_squares;
@@ -82,7 +84,8 @@ struct Moments {
   }
 };
 
-// What people read of them. No surrogates: mean and deviation are 0; no deviation: z is 0.
+// The figures reported for a pair. Without surrogates, mean and deviation are 0; without deviation,
+// z is 0.
 struct Result {
   double index = 0, mean = 0, deviation = 0, z = 0;
 };
@@ -94,14 +97,13 @@ constexpr std::uint64_t most_series = std::uint64_t{1} << 24, least_samples = 16
                         most_samples = std::uint64_t{1} << 16, most_bands = 512,
                         most_surrogates = (std::uint64_t{1} << 15) - 1;
 constexpr unsigned least_bins = 2, most_bins = 64;
-constexpr double least_cycles = 3;  // of the slowest phase, in a series
+constexpr double least_cycles = 3;  // fewest cycles of the slowest phase in a series
 
-// Throws Error(usage) for an option or size it cannot do, Error(input) for a file that does not go
-// with them.
+// Reads the problem. Throws Error(usage) for unsupported options or sizes, Error(input) for a file
+// that does not match them.
 Problem problem_of(const SuiteParams& params);
 
-// Rows of a slice: series number i of it is row (i / width) * stride + offset + i % width of all
-// series.
+// Rows of a slice: its series i is row (i / width) * stride + offset + i % width of all series.
 struct SeriesRows {
   std::uint64_t count = 0;
   std::uint32_t width = 1, stride = 1, offset = 0;

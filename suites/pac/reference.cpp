@@ -21,20 +21,20 @@ using Complex = Reference::Complex;
 using Signal = Reference::Signal;
 
 constexpr double tolerance = 1e-6, pi = std::numbers::pi;
-// A phase of which more samples than that are at borders of bins is left out, as either side of
-// them cannot be tried.
+// A phase band with more samples at borders of bins is skipped, since not every combination of
+// sides can be tried.
 constexpr std::size_t most_doubtful = 10;
-// Where amplitudes are off by more than a tenth of their mean a band is left out; by more than a
-// thousandth, it is told.
+// A band whose amplitudes have errors above a tenth of their mean is skipped; above a thousandth,
+// it is reported.
 constexpr double most_off = 0.1, told_off = 1e-3;
-// A pair is left out whose index may be off by more: little of it would be verified.
+// A pair whose index may have a larger error is skipped, since little of it would be verified.
 constexpr double most_index_off = 0.01;
 
 double mean_of(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// What a band makes of frequency k of `problem`.
+// Returns a band's response to frequency number k.
 double passed(const Problem& problem, const Bands& bands, std::uint64_t band, std::uint64_t k) {
   const std::uint64_t n = problem.samples;
   return 2 * k > n
@@ -42,7 +42,7 @@ double passed(const Problem& problem, const Bands& bands, std::uint64_t band, st
              : response(bands, band, static_cast<double>(k) * problem.fs / static_cast<double>(n));
 }
 
-// sum of x[t] e^(sign 2 pi i k t / n): halves as long as n is even, then the sum itself.
+// Returns the sums of x[t] e^(sign 2 pi i k t / n), by halving while n is even, then directly.
 Signal transformed(const Signal& x, double sign) {
   const std::size_t n = x.size();
   Signal out(n);
@@ -79,8 +79,8 @@ Reference::Reference(const Problem& problem, std::span<const float> series)
   shifts_.assign(times.begin(), times.end());
 }
 
-// As it is halved while its length is even: some 15 ns a number and halving, 3 ns a product of the
-// sums that are left.
+// Estimates the time of a transform: 150 ns per number and halving, 3 ns per product of the
+// remaining sums.
 double Reference::transform_seconds() const {
   std::uint64_t odd = problem_.samples;
   while (odd % 2 == 0) odd /= 2;
@@ -88,7 +88,8 @@ double Reference::transform_seconds() const {
   return n * (1.5e-7 * std::log2(n) + (odd > 1 ? 3e-9 * static_cast<double>(odd) : 0));
 }
 
-// A nanosecond for each read and addition, 50 for each logarithm's bin, and the filter.
+// Estimates the time of a band: 1.5 ns per read and addition, 40 ns per logarithm of a bin, and the
+// filter.
 double Reference::seconds_a_band() const {
   const double shifts = static_cast<double>(shifts_.size()) + 1,
                n = static_cast<double>(problem_.samples);
@@ -115,13 +116,14 @@ Signal Reference::analytic(const Signal& spectrum, const Bands& bands, std::uint
   return transformed(x, 1);
 }
 
-// Roundings of a transform are noise, which spreads evenly over what comes out (Gentleman and
+// Rounding errors of a transform are noise that spreads evenly over its output (Gentleman and
 // Sande, Fast Fourier transforms: for fun and profit, 1966; Schatzman, Accuracy of the discrete
-// Fourier transform and the fast Fourier transform, 1996): of the root mean square of what goes in,
-// u 0.6 sqrt(log2 n) by an FFT, u the half of a unit in the last place; by sums in blocks of 64, of
-// which each addition rounds a partial sum, u sqrt(11 + n / 384). A band passes the share of the
-// forward transform's noise that its frequencies are, and its own transform adds some. Six
-// deviations bound all samples, and where many terms have one sign, a few roundings of the largest.
+// Fourier transform and the fast Fourier transform, 1996). Relative to the root mean square of the
+// input, with u half a unit in the last place, it is u 0.6 sqrt(log2 n) for an FFT, and u sqrt(11 +
+// n / 384) for sums in blocks of 64, of which each addition rounds a partial sum. A band passes its
+// frequencies' share of the forward transform's noise, and its own transform adds some. Six
+// standard deviations bound all samples; where many terms have the same sign, a few roundings of
+// the largest value are added.
 double Reference::rounding(const Signal& spectrum, const Signal& filtered, const Bands& bands,
                            std::uint64_t band) const {
   constexpr double u = 0x1p-24, deviations = 6;
@@ -162,8 +164,8 @@ Reference::Binned Reference::binned(const Signal& spectrum, std::uint64_t band) 
 
 bool Reference::Sized::is_resolved() const { return !is_left_out && off <= most_off * mean; }
 
-// An amplitude is rounded to the nearest integer, of which the largest has size_bits: by half of
-// 2^(1 - size_bits) of the largest at most.
+// Amplitudes are rounded to integers of which the largest has size_bits, so the error is at most
+// half of 2^(1 - size_bits) of the largest.
 Reference::Sized Reference::sized(const Signal& spectrum, std::uint64_t band) const {
   const Signal z = analytic(spectrum, problem_.amplitude, band);
   Sized result;
@@ -177,7 +179,8 @@ Reference::Sized Reference::sized(const Signal& spectrum, std::uint64_t band) co
   return result;
 }
 
-// A sample that fp32 cannot place is in one of two bins, whose pooled counts are off by one then.
+// A sample that fp32 cannot place may be in either of two bins, so the pooled counts of both may be
+// off by one.
 Reference::Divisors Reference::pooled_counts(const Signal& spectrum) const {
   Divisors pooled{std::vector<double>(problem_.bins), std::vector<double>(problem_.bins)};
   for (std::uint64_t band = 0; band < problem_.phase.count; ++band) {
@@ -191,7 +194,7 @@ Reference::Divisors Reference::pooled_counts(const Signal& spectrum) const {
   return pooled;
 }
 
-// Of a phase band with so many samples in each bin.
+// Returns the divisors for a phase band with these counts per bin.
 Reference::Divisors Reference::divisors(const std::vector<double>& counts,
                                         const Divisors& pooled) const {
   const std::vector<double> none(problem_.bins), ones(problem_.bins, 1.0);
@@ -207,13 +210,13 @@ double Reference::index(std::span<const unsigned> bins, std::span<const double> 
   return bounded_index(bins, none, exact, {{divisors.begin(), divisors.end()}, none}, shift).index;
 }
 
-// Amplitudes that are off by d each make the mean m of a bin off by d count / divisor at most, a
-// divisor that is off makes it so by that part of it, and its share p = m / M of all means by e =
-// (that + p D) / (M - D), D the sum of those. With any c the index is off by the sum of p' log p' -
-// p log p + c (p' - p), of which each is at most |log p
-// + H| e + e^2 / p with c = H - 1, as log x <= x - 1, H the entropy; where p is small, by the
-// continuity of entropy (Cover and Thomas, Elements of Information Theory, 17.3.3), -e log e + |H -
-// 1| e.
+// Bounds the error of an index. Amplitude errors of d change the mean m of a bin by at most d count
+// / divisor, and a relative error of the divisor changes it by that fraction. The share p = m / M
+// of the sum M of all means then changes by e = (that + p D) / (M - D), where D is the sum of these
+// errors. For any c, the index changes by the sum of p' log p' - p log p + c (p' - p). With c = H -
+// 1, H the entropy, each term is at most |log p + H| e + e^2 / p, since log x <= x - 1. For small
+// p, the continuity of entropy (Cover and Thomas, Elements of Information Theory, 17.3.3) gives
+// -e log e + |H - 1| e.
 Reference::BoundedIndex Reference::bounded_index(std::span<const unsigned> bins,
                                                  std::span<const double> counts,
                                                  const Sized& amplitudes, const Divisors& divisors,

@@ -1,8 +1,8 @@
-// Phase-amplitude coupling in float64 on the host, by the definitions: a recursive Fourier
-// transform of its own, phases by the arc tangent, amplitudes as they are, the surrogates of each
-// shift one by one, and Tort's index with its logarithms (Tort, Komorowski, Eichenbaum, Kopell:
-// Measuring phase-amplitude coupling between neuronal oscillations of different frequencies, J.
-// Neurophysiol. 104, 2010). It shares no code with the kernels.
+// Phase-amplitude coupling in float64 on the host, straight from the definitions: its own recursive
+// Fourier transform, phases by the arc tangent, unrounded amplitudes, the surrogates shift by
+// shift, and Tort's index with logarithms (Tort, Komorowski, Eichenbaum, Kopell: Measuring
+// phase-amplitude coupling between neuronal oscillations of different frequencies, J. Neurophysiol.
+// 104, 2010). It shares no code with the kernels.
 #pragma once
 
 #include <complex>
@@ -16,67 +16,70 @@ namespace mgpu::pac {
 
 class Reference {
  public:
-  // Both outlive it.
+  // Both arguments must outlive this object.
   Reference(const Problem& problem, std::span<const float> series);
 
   struct Checked {
-    std::string message;        // what is wrong; empty: nothing
-    std::uint64_t skipped = 0;  // pairs of the band, for which fp32 has too little of a phase or an
-                                // amplitude (see the .cpp)
+    std::string message;  // the error; empty: none
+    // Pairs of the band that were skipped, since fp32 cannot resolve their phase or amplitude (see
+    // reference.cpp).
+    std::uint64_t skipped = 0;
   };
-  // Phase band number `which` % bands of series `which` / bands, with all amplitude bands: the
-  // index and the mean and deviation of its surrogates' are within 1e-6, and what errors of the
-  // amplitudes make of them at most (BoundedIndex). A sample so near the border of two bins that
-  // fp32 cannot tell is allowed on either side, on the same for all amplitude bands and shifts.
+  // Checks phase band `which` % bands of series `which` / bands, with all amplitude bands. The
+  // index and the mean and deviation of its surrogates' indices must be within 1e-6 plus the effect
+  // of amplitude errors (BoundedIndex). A sample too near the border of two bins for fp32 may be in
+  // either bin, but in the same for all amplitude bands and shifts.
   Checked check(std::uint64_t which, std::span<const Moments> results) const;
-  // What fp32 and the integers of amplitudes cannot tell of a series, in words; empty: nothing.
+  // Describes what fp32 and integer amplitudes cannot resolve in a series; empty: nothing.
   std::string unresolved(std::uint64_t series) const;
-  double seconds_to_resolve() const;  // what unresolved() takes one core, about
-  double seconds_a_band() const;      // of one core, about
+  double seconds_to_resolve() const;  // estimated time of unresolved() on one core
+  double seconds_a_band() const;      // estimate for one core
 
-  // The first result that no indices could have, in words: more than 1 each, or squares that do not
-  // go with their sum. Empty: none.
+  // Describes the first result that no indices can have: one index above 1, or squares that
+  // contradict their sum. Returns an empty text if there is none.
   std::string impossible(std::span<const Moments> results, unsigned threads) const;
 
   using Complex = std::complex<double>;
   using Signal = std::vector<Complex>;
-  // Of one band of a series.
+  // Returns the analytic signal of one band of a series.
   Signal analytic(std::uint64_t series, const Bands& bands, std::uint64_t band) const {
     return analytic(spectrum(series), bands, band);
   }
-  // The index of a pair, amplitudes shifted by `shift`. `divisors`: of each bin, 0: it is empty.
+  // Returns the index of a pair with amplitudes shifted by `shift`. `divisors` has one per bin; 0
+  // means an empty bin.
   double index(std::span<const unsigned> bins, std::span<const double> amplitudes,
                std::span<const double> divisors, std::uint64_t shift) const;
 
  private:
   Signal spectrum(std::uint64_t series) const;
   Signal analytic(const Signal& spectrum, const Bands& bands, std::uint64_t band) const;
-  // What fp32 may be off by in each sample of a filtered series.
+  // Returns the largest error of fp32 in any sample of a filtered series.
   double rounding(const Signal& spectrum, const Signal& filtered, const Bands& bands,
                   std::uint64_t band) const;
   struct Binned {
     std::vector<unsigned> bins;
-    std::vector<std::pair<std::uint64_t, unsigned>> doubtful;  // samples, and the bin beside theirs
+    // Samples near a border, with the neighbouring bin.
+    std::vector<std::pair<std::uint64_t, unsigned>> doubtful;
   };
   Binned binned(const Signal& spectrum, std::uint64_t band) const;
-  // An amplitude band.
+  // Amplitudes of one band.
   struct Sized {
     std::vector<double> sizes;
     double mean = 0, largest = 0;
-    double off = 0;  // what a device's may be off by, each
+    double off = 0;  // largest error of a device's amplitude
     bool is_left_out = false;
     bool is_resolved() const;
   };
   Sized sized(const Signal& spectrum, std::uint64_t band) const;
-  // Of the bins, what the sums of their amplitudes are divided by, and what those may be off by.
+  // Divisors of the bins' summed amplitudes, and their largest errors.
   struct Divisors {
     std::vector<double> values, off;
   };
   Divisors divisors(const std::vector<double>& counts, const Divisors& pooled) const;
-  Divisors pooled_counts(const Signal& spectrum) const;  // of all phase bands
+  Divisors pooled_counts(const Signal& spectrum) const;  // over all phase bands
   struct BoundedIndex {
     double index = 0;
-    double off = 0;  // what it may be off by, as amplitudes and divisors are
+    double off = 0;  // largest error, given those of amplitudes and divisors
   };
   BoundedIndex bounded_index(std::span<const unsigned> bins, std::span<const double> counts,
                              const Sized& amplitudes, const Divisors& divisors,
@@ -88,7 +91,7 @@ class Reference {
 
   const Problem& problem_;
   std::span<const float> series_;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> shifts_;  // each, and how often
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> shifts_;  // each shift, and its multiplicity
 };
 
 }  // namespace mgpu::pac

@@ -18,7 +18,7 @@ Error bad(const std::filesystem::path& file, const std::string& why) {
   return Error(ErrorKind::input, "--input " + file.string() + ": " + why);
 }
 
-// What the file has of that, which an option may say too.
+// Compares a value of the file with the option of the same name, if that is given.
 void check_same(const std::filesystem::path& file, const SuiteParams& params,
                 const std::string& option, std::uint64_t count) {
   const std::string& given = params.options.at(option);
@@ -52,9 +52,9 @@ SeriesShape shape_of_raw(const std::filesystem::path& file, const SuiteParams& p
   return shape;
 }
 
-// Without its mean, and times the power of two that makes the largest one 1 to 2: no index depends
-// on that, and neither squares nor float64 leave the range of fp32. What differs from the mean by
-// no more than the mean's own roundings is constant.
+// Copies a series without its mean, scaled by the power of two that brings the largest value to
+// between 1 and 2. No index depends on this, and squares and float64 inputs stay within the range
+// of fp32. A series that differs from its mean only by rounding errors becomes constant.
 template <class Real>
 void copy_centred(const Real* from, std::span<float> to) {
   double sum = 0, largest = 0, away = 0;
@@ -78,7 +78,7 @@ bool all_finite(const Real* from, std::size_t count) {
                      [](Real x) { return std::isfinite(x) && std::abs(x) < 1e300; });
 }
 
-// The numbers as they are, `element` bytes each.
+// Reads the numbers unchanged, `element` bytes each.
 void read_all(const std::filesystem::path& file, const SeriesShape& shape, Bytes element,
               std::span<std::byte> bytes) {
   if (is_npy(file)) {

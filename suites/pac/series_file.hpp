@@ -1,5 +1,5 @@
-// Series from a file: .npy of (batch, channels, samples), (channels, samples) or (samples), or raw
-// float32.
+// Series from a file: .npy of shape (batch, channels, samples), (channels, samples) or (samples),
+// or raw float32.
 #pragma once
 
 #include <filesystem>
@@ -14,13 +14,13 @@ struct SeriesShape {
   std::uint64_t series() const { return batch * channels; }
 };
 
-// Of a file whose name ends in .npy what its header says, of others what --channels and --length
-// say. Throws Error(input).
+// Returns the shape: from the header of a .npy file, else from --channels and --length. Throws
+// Error(input).
 SeriesShape shape_of_series(const std::filesystem::path& file, const SuiteParams& params);
 
-// Into `to`, series by series, each without its mean, as no band passes it and beside a large one
-// fp32 has few digits left for the rest, and times a power of two. Throws Error(input): the file
-// cannot be read, or has a number that is not finite.
+// Reads the series into `to`. Each is centred, since no band passes its mean and a large mean would
+// cost fp32 precision, and scaled by a power of two. Throws Error(input) if the file cannot be read
+// or has a non-finite number.
 void read_series(const std::filesystem::path& file, const SeriesShape& shape, std::span<float> to,
                  unsigned threads);
 

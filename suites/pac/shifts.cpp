@@ -11,8 +11,8 @@ namespace {
 using block_tree::reversed;
 
 constexpr unsigned class_bits = block_tree::ceil_log2(shift_classes);
-constexpr std::uint64_t shift_stream =
-    0x7061632d73686966u;  // tells the shifts' numbers from those of the series
+// Separates the random numbers of shifts from those of series.
+constexpr std::uint64_t shift_stream = 0x7061632d73686966u;
 
 }  // namespace
 

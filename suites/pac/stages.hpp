@@ -1,5 +1,5 @@
-// What one device enqueues for a chunk of series: the filter, then the surrogates by one of two
-// methods.
+// The commands that a device enqueues per chunk of series: the filter, then the surrogates by one
+// of two methods.
 #pragma once
 
 #include <map>
@@ -10,17 +10,17 @@
 
 namespace mgpu::pac {
 
-// A chunk of a slice: series `first` to `first` + `count` - 1 of it.
+// A chunk of a slice: its series `first` to `first` + `count` - 1.
 struct Chunk {
-  Buffer* input = nullptr;    // with the rows of `rows`
-  Buffer* moments = nullptr;  // likewise
+  Buffer* input = nullptr;    // has the rows of `rows`
+  Buffer* moments = nullptr;  // has the rows of `rows`
   SeriesRows rows;
   std::uint64_t first = 0;
   std::uint32_t count = 0;
-  bool accumulate = false;  // moments are added to those that are there
+  bool accumulate = false;  // add to the moments in the buffer
 };
 
-// Kernels, constants and buffers of kernels/pac_filter.cl. The first upload() brings the constants
+// Kernels, constants and buffers of kernels/pac_filter.cl. The first upload() copies the constants
 // to the device.
 class Filter {
  public:
@@ -28,7 +28,7 @@ class Filter {
   void upload(Stream& stream);
   void enqueue(const Chunk& chunk, Stream& stream);
 
-  // What it leaves on the device of the last chunk, as the kernels' comments have it.
+  // Results of the last chunk, which stay on the device; the kernels' comments have their formats.
   Buffer& bins() { return *bins_; }
   Buffer& counts() { return *counts_; }
   Buffer& weights() { return *weights_; }
@@ -42,14 +42,14 @@ class Filter {
   const Problem& problem_;
   const FilterShape shape_;
   const FilterTables tables_;
-  bool there_ = false;  // the constants
+  bool there_ = false;  // the constants are on the device
   std::unique_ptr<Kernel> spectrum_, phases_, amplitudes_, weigh_;
   std::unique_ptr<Buffer> roots_, directions_, responses_, ranges_, amplitude_responses_,
       amplitude_ranges_;
   std::unique_ptr<Buffer> spectra_, bins_, counts_, weights_, sizes_, totals_, scratch_;
 };
 
-// Moments of the shifts of items [begin, end) of --axis permutation, or of all.
+// Computes the moments of the shifts of items [begin, end) of --axis permutation, or of all shifts.
 class Surrogates {
  public:
   virtual ~Surrogates() = default;
@@ -58,7 +58,7 @@ class Surrogates {
                        Stream& stream) = 0;
 };
 
-// Throws Error(out_of_memory), Error(device).
+// Makes the method of `layout`. Throws Error(out_of_memory), Error(device).
 std::unique_ptr<Surrogates> make_surrogates(DeviceResources& device, const Problem& problem,
                                             const Layout& layout);
 

@@ -9,7 +9,7 @@ namespace {
 
 std::uint32_t narrow(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
-// What both methods have.
+// Base of both methods: the list of shifts.
 class WithShifts : public Surrogates {
  public:
   WithShifts(DeviceResources& device, const Problem& problem)
@@ -87,7 +87,7 @@ class Direct final : public WithShifts {
 
  private:
   static constexpr std::size_t most_local = 256;
-  static constexpr Bytes least_left = 1024;  // of local memory, for the compiler
+  static constexpr Bytes least_left = 1024;  // local memory left for the compiler
   Bytes size_bytes() const { return problem_.samples * sizeof(std::uint16_t); }
 
   bool in_local_ = false;
@@ -96,9 +96,9 @@ class Direct final : public WithShifts {
   std::unique_ptr<Buffer> order_;
 };
 
-// Of 65,536 registers three work-groups of 128 have 168 for each work-item, four 128. The compiler
-// takes as many as it can use, which are 168 and, with roots in local memory, 166; those that four
-// have room for are enough then.
+// Limits the registers. With 65,536 registers, three work-groups of 128 have 168 per work-item,
+// four have 128. Unlimited, the compiler takes 168, or 166 with roots in local memory; in the
+// latter case 128 suffice.
 std::string for_device(const DeviceTraits& device, Method method) {
   if (device.cpu) return " -DROLLED";
   if (!device.nvidia) return "";
@@ -106,7 +106,7 @@ std::string for_device(const DeviceTraits& device, Method method) {
                                            : " -cl-nv-maxrregcount=168";
 }
 
-// By transforms of one length, for shifts of one modulus.
+// Transforms of one length, for shifts modulo one number.
 struct OfModulus {
   TransformShape shape;
   Uint2 factor{};
@@ -150,7 +150,7 @@ class ByTransform final : public WithShifts {
     of.up = transform_roots(of.shape.log2_length, true);
     of.down_roots = device.allocate(of.down.size() * sizeof(Uint2));
     of.up_roots = device.allocate(of.up.size() * sizeof(Uint2));
-    // As many shifts a work-item as the fullest of the nodes needs.
+    // Each work-item computes as many shifts as the fullest node needs.
     std::uint32_t most = 1;
     for (Items begin = 0; begin < shift_classes; begin += shift_classes / modulus)
       most = std::max(most, list_.first[begin + shift_classes / modulus] - list_.first[begin]);

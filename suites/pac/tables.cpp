@@ -5,7 +5,7 @@
 namespace mgpu::pac {
 namespace {
 
-// cos and sin of the turn m / n, exact where they are 0 or 1.
+// Returns cos and sin of the fraction m / n of a turn, exact if they are 0 or 1.
 Float2 direction(std::uint64_t m, std::uint64_t n) {
   m %= n;
   if (4 * m % n == 0) {
@@ -25,7 +25,7 @@ std::uint64_t power(std::uint64_t base, std::uint64_t exponent) {
   return result;
 }
 
-constexpr std::uint64_t generator = 3;  // of the group of the prime
+constexpr std::uint64_t generator = 3;  // generator of the prime's multiplicative group
 
 }  // namespace
 
@@ -33,14 +33,14 @@ FilterTables filter_tables(const Problem& problem) {
   FilterTables tables;
   const std::uint64_t n = problem.samples, half = n / 2 + 1;
   for (std::uint64_t m = 0; m < n; ++m) tables.roots.push_back(direction(n - m, n));
-  // Border j is at -pi + 2 pi j / bins, half a turn before the turn j / bins.
+  // Border j is at -pi + 2 pi j / bins, half a turn before j / bins of a turn.
   for (std::uint64_t j = 0; j < problem.bins; ++j)
     tables.directions.push_back(direction(2 * j + problem.bins, 2 * std::uint64_t{problem.bins}));
   for (const Bands* bands : {&problem.phase, &problem.amplitude}) {
     for (std::uint64_t band = 0; band < bands->count; ++band) {
       Uint2 range{0, 0};
       for (std::uint64_t k = 0; k < half; ++k) {
-        // Twice a positive frequency is what is left of it and its negative.
+        // The factor 2 makes up for the negative frequency, which is dropped.
         const double passed =
             2 *
             response(*bands, band, static_cast<double>(k) * problem.fs / static_cast<double>(n));

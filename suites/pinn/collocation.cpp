@@ -1,4 +1,4 @@
-// Collocation points on the host, from the same numbers as kernels/pinn_points.cl draws.
+// Collocation points on the host, from the same random numbers as kernels/pinn_points.cl.
 #include <cmath>
 #include <numbers>
 

@@ -26,18 +26,19 @@ DomainProgram::DomainProgram(DomainWorkload& workload, DeviceResources& device, 
 
 void DomainProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
   settle_between_neighbours(slice, false);
-  if (others_.empty() && slice.size() < problem_.parts)  // a part by itself is told nothing
+  // A slice computed alone receives no values.
+  if (others_.empty() && slice.size() < problem_.parts)
     stream.upload(*own_values_, 0, std::as_bytes(std::span(nothing_)));
   if (mode_ == Mode::end_to_end) bring_states(slice, stream);
   for (std::uint64_t p = slice.begin; p < slice.end; ++p) {
     trainer_.begin(trained(slice, p), p, stream);
     trainer_.draw(trained(slice, p), workload_.training(p), {0, problem_.shards}, 0, stream);
   }
-  meet();  // nobody reads values of the sample before any more
+  meet();  // Peers have finished reading the values of the previous sample
 }
 
-// What the network of `part` is at an end of the part beyond it: 0, the upper one of that before;
-// 1, the lower one of that after.
+// Computes the values of `part`'s network at an end of a neighbouring part, and sends them to its
+// owner. End 0 is the upper end of the part before, end 1 the lower end of the part after.
 void DomainProgram::tell(const Slice& slice, std::uint64_t part, unsigned end, std::uint32_t round,
                          Buffer& values, Stream& stream) {
   const std::uint64_t to = end == 0 ? part - 1 : part + 1;
@@ -60,7 +61,8 @@ void DomainProgram::tell(const Slice& slice, std::uint64_t part, unsigned end, s
 }
 
 void DomainProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) {
-  // Values of even and of odd steps have places of their own, so that one meeting a step is enough.
+  // Values of even and odd steps are in different buffers, so that one synchronisation per step
+  // suffices.
   Buffer& values = others_.empty() ? *own_values_ : workload_.values()[round].piece(peer_->self());
   for (std::uint64_t p = slice.begin; p < slice.end; ++p) {
     if (draws_before(problem_, round))

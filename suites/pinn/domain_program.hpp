@@ -1,5 +1,5 @@
-// What one device does for the parts of a domain that it owns: in each step it tells neighbours
-// what its networks are at their ends, and trains each with what it was told.
+// One device's work on its parts of a domain. In each step it sends the values of its networks at
+// the ends of neighbouring parts, and trains each network with the values received.
 #pragma once
 
 #include "suites/pinn/domain_workload.hpp"
@@ -16,7 +16,7 @@ class DomainProgram final : public PartitionedProgram<DomainWorkload> {
   void load(Stream& stream) override { bring_states({0, problem_.parts}, stream); }
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override;
-  void finished(const Slice&) override {}  // not before all of it was published
+  void finished(const Slice&) override {}  // publish() reports all parts at once
   Completion publish(Stream& stream) override;
 
  private:

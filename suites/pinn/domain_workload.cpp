@@ -42,7 +42,8 @@ std::unique_ptr<DeviceProgram> DomainWorkload::program(DeviceResources& device, 
                                          capacity.fits);
 }
 
-// With what the parts beyond its ends are there, in the first step or before the last one.
+// Returns the points of a part, with the neighbours' values at its ends, in the first step or
+// before the last one.
 std::vector<Collocation> DomainWorkload::points_of(std::uint64_t part, std::uint32_t step,
                                                    bool last) const {
   const Problem problem = problem_.part(part);
@@ -61,7 +62,8 @@ std::vector<Collocation> DomainWorkload::points_of(std::uint64_t part, std::uint
   return points;
 }
 
-// Its loss in the first step and in the last one, the gradient in that, and Adam's step.
+// Checks a part's loss in the first and last step, the gradient of the last step, and Adam's last
+// step. Returns the first error, or nothing.
 std::string DomainWorkload::first_wrong(std::uint64_t part, std::uint64_t seed) const {
   const Ending& found = endings_[part];
   const Check check(problem_.part(part), network_, host_threads_);
@@ -86,7 +88,8 @@ Solution DomainWorkload::found() const {
   return whole;
 }
 
-// Between two parts, along the line where one is taken up to and the other from.
+// Returns the greatest difference between neighbouring networks on the lines where found() switches
+// from one to the other.
 double DomainWorkload::greatest_step() const {
   constexpr std::size_t places = 101;
   const Range x = problem_.whole(), y = problem_.second();
@@ -109,7 +112,7 @@ double DomainWorkload::greatest_step() const {
 
 Findings DomainWorkload::findings() {
   Findings findings;
-  std::vector<float> losses(3 * std::size_t{problem_.steps});  // of all parts, added up
+  std::vector<float> losses(3 * std::size_t{problem_.steps});  // sum over all parts
   for (const Ending& part : endings_)
     for (std::size_t i = 0; i < losses.size(); ++i) losses[i] += part.losses[i];
   const float* const last = losses.data() + losses.size() - 3;
@@ -154,7 +157,8 @@ Verdict DomainWorkload::verify(VerifyLevel level, std::uint64_t seed) {
           "", findings};
 }
 
-// The networks one below the other, each as a training's; the grid as of one.
+// Writes the states of all networks one after another, each as for a single training, and one grid
+// of the whole domain.
 void DomainWorkload::write_result(const std::filesystem::path& file) const {
   std::vector<std::vector<float>> states;
   for (const Ending& part : endings_) states.push_back(state_of(part));

@@ -1,7 +1,7 @@
-// A domain in parts along the first input, with a network each, as a Workload: parts are items, and
-// neighbours exchange what they are at each other's ends after every step (overlapping Schwarz,
-// with networks: Li, Tang, Wu, Liao: D3M, IEEE Access 8, 2020). Another problem than that of one
-// network: what comes out depends on the number of parts, and not on that of devices.
+// A domain in parts along the first input, with a network each, as a Workload. The parts are items.
+// After every step, neighbours exchange their values at each other's ends (overlapping Schwarz with
+// networks: Li, Tang, Wu, Liao: D3M, IEEE Access 8, 2020). It is a different problem from training
+// one network: the result depends on the number of parts, not on that of devices.
 #pragma once
 
 #include "suites/pinn/networks_workload.hpp"
@@ -27,9 +27,9 @@ class DomainWorkload final : public NetworksWorkload {
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 
-  // For the programs, which may call from several threads at once.
+  // Called by the programs, possibly from several threads at once.
   const SharedRing& values() const { return values_; }
-  // Numbers that are exchanged: those of an end of a part begin here.
+  // Returns the index of the first exchanged value of an end of a part.
   std::uint64_t values_of(std::uint64_t part, unsigned end) const {
     return (2 * part + end) * problem_.points_of_end();
   }

@@ -1,4 +1,4 @@
-// What one device does for an ensemble: it trains one member after the other.
+// One device's work on an ensemble: it trains one member after another.
 #pragma once
 
 #include "suites/pinn/ensemble_workload.hpp"
@@ -8,7 +8,7 @@ namespace mgpu::pinn {
 
 class EnsembleProgram final : public DeviceProgram {
  public:
-  // For slices of up to so many members.
+  // Takes slices of up to `members` members.
   EnsembleProgram(EnsembleWorkload& workload, DeviceResources& device, Mode mode, Way way,
                   std::uint64_t members);
 
@@ -31,8 +31,8 @@ class EnsembleProgram final : public DeviceProgram {
   const Mode mode_;
   const bool in_series_;
   Trainer trainer_;
-  Trained trained_;                     // the members, one after the other
-  std::unique_ptr<Buffer> endings_[2];  // by slot
+  Trained trained_;                     // buffers that the members use in turn
+  std::unique_ptr<Buffer> endings_[2];  // one per slot
   std::vector<float> landing_[2];
   Slice under_way_[2];
 };

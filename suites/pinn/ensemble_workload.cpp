@@ -13,14 +13,13 @@
 namespace mgpu::pinn {
 namespace {
 
-// The problem as one shard has it: a member brings the sum of its shards' gradients.
+// Returns the problem with a single shard: a member returns the sum of its shards' gradients.
 Problem in_one_shard(Problem problem) {
   problem.shards = 1;
   return problem;
 }
 
-// From the one that is nearest to the solution to the one that is farthest, those without a number
-// last.
+// Orders members by error, smallest first and non-finite errors last.
 std::vector<std::size_t> by_error(const std::vector<double>& errors) {
   std::vector<std::size_t> order(errors.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -60,7 +59,7 @@ std::unique_ptr<DeviceProgram> EnsembleWorkload::program(DeviceResources& device
                                            capacity.fits);
 }
 
-// As a training by itself is checked, with all its points for the only shard.
+// Checks a member like a single training, with all its points in one shard.
 std::string EnsembleWorkload::first_wrong(std::uint64_t member, std::uint64_t seed) {
   const Problem problem = in_one_shard(training(member));
   if (!replayed_.contains(member))

@@ -1,5 +1,5 @@
-// Trainings of networks that differ by their seeds, as a Workload: a member is an item, which one
-// device trains from beginning to end. What runs on a device is in ensemble_program.hpp.
+// Trainings of networks that differ by their seeds, as a Workload. A member is an item, which one
+// device trains from beginning to end. ensemble_program.hpp has what runs on a device.
 #pragma once
 
 #include <map>
@@ -21,18 +21,18 @@ class EnsembleWorkload final : public NetworksWorkload {
   void connect(PeerGroup&) override {}
   void disconnect() override {}
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
-  void write_result(const std::filesystem::path& file)
-      const override;  // of the member that is nearest to the solution
+  // Writes the member nearest to the solution.
+  void write_result(const std::filesystem::path& file) const override;
 
  private:
   std::string first_wrong(std::uint64_t member, std::uint64_t seed);
-  const std::vector<double>& errors();  // of all members
+  const std::vector<double>& errors();  // errors of all members
   Findings findings();
 
-  std::map<std::uint64_t, Check> checks_;                // by member: each knows what it has found
-  std::map<std::uint64_t, std::vector<Loss>> replayed_;  // likewise
+  std::map<std::uint64_t, Check> checks_;  // by member; each caches its expected values
+  std::map<std::uint64_t, std::vector<Loss>> replayed_;  // by member
   std::vector<double> errors_;
-  std::string errors_of_;  // this digest
+  std::string errors_of_;  // digest of the results that errors_ belongs to
 };
 
 }  // namespace mgpu::pinn

@@ -9,12 +9,12 @@ namespace mgpu::pinn {
 
 namespace {
 
-constexpr std::size_t kAcross = 8, kNeurons = 4;  // places and neurons whose sums are in registers
+constexpr std::size_t kAcross = 8, kNeurons = 4;  // places and neurons with their sums in registers
 
 constexpr std::size_t whole_blocks(std::size_t places) { return round_up(places, kAcross); }
 
-// Of neurons n .. n + count - 1 of a layer of `width`, at kAcross places; rows are `row` numbers
-// apart.
+// Computes neurons n .. n + count - 1 of a layer of `width` at kAcross places. Rows are `row`
+// numbers apart.
 template <std::size_t count>
 void sums(const double* weights, std::size_t width, std::size_t n, const double* from, double* to,
           std::size_t row) {

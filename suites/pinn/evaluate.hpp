@@ -1,4 +1,4 @@
-// The network on the host, in fp64: its value, and nothing else.
+// Evaluation of the network on the host in fp64, without derivatives.
 #pragma once
 
 #include <cstddef>
@@ -14,26 +14,28 @@ struct Place {
   double x = 0, y = 0;
 };
 
-// Values at some places at once, with room of its own for layers; for one thread. Fastest with a
-// hundred places or so, which read a layer's weights together.
+// Evaluates the network at several places at once. It has its own buffers, so each thread needs
+// one. It is fastest with about a hundred places, which share the reads of a layer's weights.
 class Evaluation {
  public:
   Evaluation(const Network& network, std::size_t most_places);
-  // values[i] at places[i], as many as were announced at most; parameters as Network has them.
+  // Computes values[i] at places[i], for at most `most_places` places. The parameters are laid out
+  // as in Network.
   void evaluate(const double* parameters, std::span<const Place> places, double* values);
 
  private:
   void hidden_layer(const double* weights, std::size_t places);
 
   const Network network_;
-  std::vector<double> now_, next_;  // of each neuron a row of all places
+  std::vector<double> now_, next_;  // a row of all places per neuron
 };
 
 inline std::vector<double> widened(std::span<const float> values) {
   return {values.begin(), values.end()};
 }
 
-// What solves the equation at a place, of the network's value there.
+// Applies the hard constraints to the network's value at a place; returns the solution's
+// approximation there.
 double constrained(const Problem& problem, const Place& place, double value);
 
 }  // namespace mgpu::pinn

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* error_name = "relative L2 error";
 
-// A learning rate that makes the loss grow is not hidden.
+// Warns if the loss grows because the learning rate is too high.
 void warn(const Problem& problem, const Ending& whole, Findings& findings) {
   const auto& losses = findings.curves.front().values;
   const std::string rate = fmt::format("--learning-rate {:g} is too high", problem.rate);

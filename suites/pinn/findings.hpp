@@ -1,5 +1,5 @@
-// What a training was worth: its losses, how far the network is from the solution, and when it was
-// how near.
+// Results of a training beyond its figures: losses, the error of the network, and how the error
+// fell over time.
 #pragma once
 
 #include <span>
@@ -14,13 +14,14 @@ namespace mgpu::pinn {
 Findings findings_of(const Problem& problem, const Ending& whole, const Solution& solution,
                      unsigned threads);
 
-// Of up to a thousand steps, the first one and the last one among them; `losses`: three a step.
+// Samples up to a thousand steps, including the first and the last. `losses` has three numbers per
+// step.
 Findings::Curve loss_curve(const char* name, std::span<const float> losses);
 
-// The first step, from 1 on, whose loss is no finite number; 0: there is none.
+// Returns the first step, counted from 1, whose loss is not finite; 0 if there is none.
 std::uint32_t first_without_number(std::span<const float> losses);
 
-// "; loss 0.3 in step 1, ...", for people.
+// Returns a summary such as "; loss 0.3 in step 1, ...".
 std::string words_of(const Problem& problem, const Findings& findings);
 
 }  // namespace mgpu::pinn

@@ -18,8 +18,9 @@ Weights weights_of(const Problem& problem) {
 
 KernelArg argument(const Weights& weights) { return ValueBytes{std::as_bytes(std::span(weights))}; }
 
-// One work-group makes the step of Adam, each of whose work-items has four parameters then: beyond
-// a few thousand, a launch by itself takes less.
+// Most parameters for which one launch makes a whole step. A single work-group makes Adam's update,
+// with four parameters per work-item; beyond a few thousand parameters a separate launch takes less
+// time.
 constexpr std::uint64_t most_of_step = 2048;
 constexpr std::uint32_t branches = 8;  // BRANCHES of kernels/pinn_shards.cl
 
@@ -115,8 +116,8 @@ class ByLayer final : public Gradients {
     }
     launch_sums(at, shards, count, stream);
   }
-  // Each hidden layer forward and back, and the weights' gradients of all; the first layer, the
-  // output, the gradients of both.
+  // Returns two launches per hidden layer (forward, backward), and four more: first layer, output,
+  // the gradients of the hidden weights, and those of the first layer and the output.
   unsigned launches() const override { return 2 * (problem_.layers - 1) + 4; }
 
  private:
@@ -128,8 +129,8 @@ class ByLayer final : public Gradients {
     stream.launch(*weight_kernel_,
                   {{tiles * way_.weight_threads, last, shards}, {way_.weight_threads, 1, 1}},
                   {jets_.get(), bars_.get(), at.shards, layer, each, stride});
-    const std::size_t sums = 8, neurons = round_up(
-                                    width_ + 4, sums);  // with the output's bias and three losses
+    // Includes the output's bias and three losses.
+    const std::size_t sums = 8, neurons = round_up(width_ + 4, sums);
     stream.launch(*edges_, {{32, neurons, shards}, {32, sums, 1}},
                   {at.points, bars_.get(), jets_.get(), last * layer / 4, outward_.get(),
                    errors_.get(), at.shards, u32(network_.output()), each, stride});

@@ -9,7 +9,7 @@
 namespace mgpu::pinn {
 namespace {
 
-// Number n of a seeded sequence of normal numbers (Box, Muller 1958).
+// Returns number n of a seeded sequence of normal numbers (Box, Muller 1958).
 double normal(std::uint64_t seed, std::uint64_t n) {
   const auto uniform = [&](std::uint64_t at) {
     return (static_cast<double>(splitmix64(seed, at) >> 11) + 0.5) * 0x1p-53;
@@ -18,14 +18,14 @@ double normal(std::uint64_t seed, std::uint64_t n) {
          std::cos(2 * std::numbers::pi * uniform(2 * n + 1));
 }
 
-// Runs of parameters that lie one after the other in both: where they begin, and how many there
-// are.
+// Calls `run` with each range of parameters that is contiguous in both networks: both offsets and
+// the length.
 template <class Run>
 void for_runs(const Network& network, const Network& wide, const Run& run) {
   for (std::uint64_t row = 0; row < 3; ++row)
     run(row * network.width, row * wide.width, network.width);
   for (std::uint64_t layer = 1; layer < network.layers; ++layer) {
-    for (std::uint64_t k = 0; k <= network.width; ++k)  // the last row: biases
+    for (std::uint64_t k = 0; k <= network.width; ++k)  // the last row has the biases
       run(network.hidden(layer) + k * network.width,
           wide.hidden(layer) + (k < network.width ? k : wide.width) * wide.width, network.width);
   }

@@ -1,6 +1,6 @@
-// Networks as a Workload: what they begin with and end with. Items are the members of an ensemble
-// (ensemble_workload.hpp) or the parts of a domain (domain_workload.hpp), with a network each, or
-// the shards of one training (pinn_workload.hpp).
+// Base of the workloads that train networks: their initial and final states. Items are the members
+// of an ensemble (ensemble_workload.hpp), the parts of a domain (domain_workload.hpp), with a
+// network each, or the shards of one training (pinn_workload.hpp).
 #pragma once
 
 #include <optional>
@@ -25,14 +25,14 @@ class NetworksWorkload : public CheckpointedWorkload<Problem>, public Tunable {
   void restart() override;
   std::string digest() const override;  // SHA-256 of all parameters, moments and losses
 
-  // Are called by programs, on several threads at once.
+  // Called by the programs, possibly from several threads at once.
   const Network& network() const { return network_; }
   Problem training(std::uint64_t number) const {
     return problem_.partition == Partition::domain ? problem_.part(number)
                                                    : problem_.member(number);
   }
   std::span<const float> initial(std::uint64_t number) const;  // parameters, means, squares
-  // Takes what the network of an item ends with; without gradients of its shards.
+  // Takes the final state of an item's network, without the gradients of its shards.
   void add_ending(std::uint64_t number, Ending ending);
   const Ending& ending(std::uint64_t number) const { return endings_[number]; }
 

@@ -1,5 +1,5 @@
-// The fixed tree along which the gradients of shards are added: a node is a power of two of shards
-// that begins at a multiple of it.
+// The fixed tree that adds the gradients of shards. A node covers a power of two of shards and
+// begins at a multiple of that number.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 namespace mgpu::pinn {
 
 struct Node {
-  std::uint32_t first = 0, level = 0;  // 2^level shards
+  std::uint32_t first = 0, level = 0;  // covers 2^level shards
   std::uint32_t shards() const { return 1U << level; }
   bool operator==(const Node&) const = default;
 };
 
-// The largest nodes that make up shards [begin, end), in order; 2 log2(shards) at most.
+// Returns the largest nodes that make up shards [begin, end), in order: at most 2 log2(shards).
 inline std::vector<Node> nodes_of(std::uint64_t begin, std::uint64_t end) {
   std::vector<Node> nodes;
   while (begin < end) {

@@ -1,4 +1,4 @@
-// What is known of a training when it is over.
+// Final state of a training.
 #pragma once
 
 #include <cstdint>
@@ -8,33 +8,33 @@
 
 namespace mgpu::pinn {
 
-// From a device, in the layout of the problem's own network; of devices that are not the first to
-// own shards only `parameters` and `shards`.
+// Final state from a device, in the layout of the problem's own network. Devices other than the
+// owner of the first shards return only `parameters` and `shards`.
 struct Ending {
-  std::vector<float> parameters;    // after the last step
-  std::vector<float> before;        // before it
-  std::vector<float> mean, square;  // Adam's moments
-  std::vector<float> gradient;      // of the last step, of all shards
-  std::vector<float> losses;        // three a step: of the domain, the boundary, the initial points
-  std::vector<std::vector<float>> shards;  // gradients of the device's own, in the last step
+  std::vector<float> parameters;           // parameters after the last step
+  std::vector<float> before;               // parameters before the last step
+  std::vector<float> mean, square;         // Adam's moments
+  std::vector<float> gradient;             // gradient of all shards in the last step
+  std::vector<float> losses;               // per step: domain, boundary, initial points
+  std::vector<std::vector<float>> shards;  // gradients of the device's own shards in the last step
   struct Snapshot {
-    std::uint32_t steps = 0;  // done then
+    std::uint32_t steps = 0;  // steps before the snapshot
     std::vector<float> parameters;
   };
-  std::vector<Snapshot> snapshots;                   // in order, without the last step's
-  std::vector<std::vector<float>> losses_of_shards;  // three each
+  std::vector<Snapshot> snapshots;                   // in order; without the final state
+  std::vector<std::vector<float>> losses_of_shards;  // three per shard
 };
 
-// Its parameters and moments, as a training begins with them.
+// Returns the parameters and moments in the format of an initial state.
 std::vector<float> state_of(const Ending& ending);
 
-// SHA-256 of the parameters, moments and losses of all.
+// Returns the SHA-256 of the parameters, moments and losses of all.
 std::string digest_of(std::span<const Ending> endings);
 
 struct Outcome {
   Ending whole;
-  std::vector<std::vector<float>>
-      parameters;  // of owners whose differ from others', to be found out
+  // Parameters of all owners, to find those that differ.
+  std::vector<std::vector<float>> parameters;
 };
 
 }  // namespace mgpu::pinn

@@ -1,4 +1,4 @@
-// The pinn suite as the tool knows it: name, options, sizes.
+// The pinn suite's registration: name, options and sizes.
 #include <fmt/format.h>
 
 #include "suites/pinn/domain_workload.hpp"
@@ -15,8 +15,8 @@ namespace {
 
 using namespace pinn;
 
-// Parameters and moments, twice, checkpoints, and gradients of all shards, which are looked at.
-// Networks beyond what is accepted do not fit, whatever the memory.
+// Estimates host memory: parameters and moments, twice, checkpoints, and gradients of all shards
+// for verification. Unsupported sizes need more than any host has.
 Bytes host_bytes(const SuiteParams& params) {
   if (params.size > most_points) return ~Bytes{0};
   const Problem problem = problem_of(params);
@@ -31,8 +31,8 @@ Bytes host_bytes(const SuiteParams& params) {
 
 void check(const SuiteParams& params) { problem_of(params); }
 
-// A hundred steps of a large network, or the 15,000 of deepxde, would take seconds for each of a
-// dozen executions.
+// Makes a training short: a hundred steps of a large network, or the 15,000 of deepxde, would take
+// seconds in each of a dozen executions.
 void shorten(SuiteParams& params) {
   params.options["iterations"] = "8";
   params.options["snapshots"] = "0";
@@ -50,10 +50,11 @@ std::unique_ptr<Workload> make(const SuiteParams& params) {
   return std::make_unique<PinnWorkload>(params);
 }
 
-// Of GPUs; a step of a CPU takes longer than an exchange.
+// Warns about GPUs that exchange after too little work; on CPUs a step takes longer than an
+// exchange.
 std::vector<std::string> doubts(const SuiteParams& params) {
   const Problem problem = problem_of(params);
-  constexpr double enough = 2e9;  // of a step: 50 us of an H200
+  constexpr double enough = 2e9;  // FLOP per step: 50 us on an H200
   const double flop = problem.flop_per_point() * problem.points;
   if (params.devices < 2 || params.cpus || problem.partition != Partition::data || flop >= enough)
     return {};

@@ -85,7 +85,7 @@ void PinnWorkload::add_share(const Slice& shards, const Ending& ending) {
   whole().losses_of_shards = std::move(losses);
 }
 
-// Errors take a second or two, and are the same for the same parameters.
+// Returns the findings, and caches them by parameters, since they take a second or two.
 const Findings& PinnWorkload::found() {
   if (!found_ || found_of_ != whole().parameters)
     found_ = findings_of(problem_, whole(), solution(), host_threads_);
@@ -102,7 +102,7 @@ Verdict PinnWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   }
   if (!replayed_) replayed_ = replay(problem_, network_, initial_, host_threads_);
   std::string wrong = wrong_losses(*replayed_, whole());
-  // Of numbers that are none nothing can be compared but where they come from: the first steps.
+  // Non-finite numbers cannot be compared; only the first steps, from which they result, can.
   if (wrong.empty() && first_without_number(whole().losses) == 0)
     wrong = check_.first_wrong({whole(), parameters_}, level == VerifyLevel::full, seed);
   if (!wrong.empty()) return {Status::failed, check_.method(), wrong};

@@ -1,5 +1,5 @@
-// One training as a Workload: who computes which shards, verification. What runs on a device is in
-// training_program.hpp.
+// One training as a Workload: partition of the shards, verification. training_program.hpp has what
+// runs on a device.
 #pragma once
 
 #include <mutex>
@@ -31,17 +31,17 @@ class PinnWorkload final : public NetworksWorkload {
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 
-  // For the programs, which may call from several threads at once.
+  // Called by the programs, possibly from several threads at once.
   struct Checkpoint {
     std::vector<float> state, losses;
   };
   Checkpoint& checkpoint(std::uint32_t steps) { return kept_[place(steps)]; }
-  // Does whoever has these shards bring what all owners have?
+  // Tells whether the owner of these shards returns the state that all owners have.
   bool brings_state(const Slice& shards) const { return shards.begin == 0; }
-  std::span<const Node> nodes() const { return nodes_; }  // of all owners
+  std::span<const Node> nodes() const { return nodes_; }  // nodes of all owners
   const SharedRing& sums() const { return sums_; }
-  // What an owner ends with: gradients of its shards, and parameters; of the first owner all there
-  // is.
+  // Takes an owner's final state: gradients of its shards and parameters; the first owner's is
+  // complete.
   void add_share(const Slice& shards, const Ending& ending);
 
  private:
@@ -57,11 +57,11 @@ class PinnWorkload final : public NetworksWorkload {
   Checkpoint kept_[2];
   SharedRing sums_;
   std::vector<Node> nodes_;
-  std::mutex mutex_;                            // over endings_ and those below
-  std::vector<std::vector<float>> parameters_;  // that owners end with
+  std::mutex mutex_;                            // guards endings_ and the members below
+  std::vector<std::vector<float>> parameters_;  // final parameters of all owners
   std::optional<std::vector<Loss>> replayed_;
   std::optional<Findings> found_;
-  std::vector<float> found_of_;  // of these parameters
+  std::vector<float> found_of_;  // parameters that found_ belongs to
 };
 
 }  // namespace mgpu::pinn

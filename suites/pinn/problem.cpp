@@ -18,18 +18,18 @@
 namespace mgpu::pinn {
 namespace {
 
-// Networks and numbers of points that are known from the literature; what is given beside --preset
-// counts instead.
+// Networks and numbers of points known from the literature. Other options override those of
+// --preset.
 struct Preset {
   const char* name;
   std::uint32_t layers, width, steps;
   double data_weight;
-  std::uint32_t boundary, initial;  // 0: by the number of points
+  std::uint32_t boundary, initial;  // 0: derived from the number of points
 };
 constexpr Preset presets[] = {
     {"large", 4, 256, 100, 10, 0, 0},
     {"small", 3, 20, 20, 10, 0, 0},
-    {"deepxde", 3, 20, 15000, 1, 80, 160},  // its example of Burgers' equation
+    {"deepxde", 3, 20, 15000, 1, 80, 160},  // deepxde's example of Burgers' equation
     {"raissi", 8, 20, 10000, 1, 50, 50},    // Raissi, Perdikaris, Karniadakis 2019
 };
 
@@ -85,7 +85,7 @@ void check_points(const Problem& problem) {
                                         ", which knows no time; accepted with it: 0");
 }
 
-// What one network that is trained from round to round has, and several have not.
+// Refuses options that only apply to one network trained step by step.
 void refuse_of_several(const SuiteParams& params, const std::string& partition) {
   const auto refuse_unless = [&](const char* option, std::initializer_list<const char*> accepted) {
     const std::string& given = params.options.at(option);
@@ -95,7 +95,7 @@ void refuse_of_several(const SuiteParams& params, const std::string& partition) 
                         ", which trains several networks; accepted with it: " + *accepted.begin());
   };
   refuse_unless("checkpoint-rounds", {"none"});
-  refuse_unless("snapshots", {"0", "24"});  // the last is what it is without being given
+  refuse_unless("snapshots", {"0", "24"});  // 24 is the default
   if (params.input)
     throw refused(
         "input",
@@ -227,7 +227,7 @@ Problem problem_of(const SuiteParams& params) {
     throw refused("size", std::to_string(params.size) + " points; expected: 1 to " +
                               std::to_string(most_points));
   problem.points = u32(params.size);
-  // 8192 points with 128 of both kinds are two full waves of the tiled products on a GPU of 132
+  // 8192 points with 128 of both other kinds are two full waves of tiled products on a GPU of 132
   // multiprocessors.
   const std::uint32_t few =
       std::max(problem.shards, std::min(problem.points / 16, std::max(128U, problem.points / 256)));
@@ -252,7 +252,7 @@ Problem problem_of(const SuiteParams& params) {
   problem.rate = number(params, "learning-rate", 100, 1e-3);
   problem.decay = number(params, "decay", 1, 0.9);
   problem.decay_steps = number(params, "decay-steps", 1e9, 2000);
-  const bool with_source = !problem.in_time();  // residuals of which are hundreds of times as large
+  const bool with_source = !problem.in_time();  // their residuals are hundreds of times as large
   problem.data_weight =
       number(params, "data-weight", 1e9, with_source ? 1000 : preset->data_weight);
   problem.seed = params.seed;
@@ -268,10 +268,10 @@ Problem problem_of(const SuiteParams& params) {
 
 namespace {
 
-// As few shards as keep a GPU busy in a step: of small networks, whose shards are a work-group
-// each, all.
+// Returns the fewest shards that keep a GPU busy in a step: all shards of small networks, whose
+// shards are a work-group each.
 Items shards_of_full_step(const Problem& problem, double flop) {
-  constexpr double full = 2e10;  // half a millisecond of an H200
+  constexpr double full = 2e10;  // half a millisecond on an H200
   if (problem.width <= 32 && problem.compute != Compute::layers) return problem.shards;
   Items shards = problem.shards;
   while (shards > 1 && flop / 2 >= full) {
@@ -315,7 +315,7 @@ Shape shape_of(const Problem& problem) {
   shape.checkpoint_rounds = problem.checkpoint_rounds;
   const double flop = problem.flop_per_point() * static_cast<double>(problem.all_points());
   shape.fills_gpu = shards_of_full_step(problem, flop);
-  constexpr double enough = 3e11;  // 10 ms of an H200
+  constexpr double enough = 3e11;  // 10 ms on an H200
   const double each = flop * static_cast<double>(shape.fills_gpu) / problem.shards;
   shape.probe_rounds = static_cast<std::uint32_t>(std::clamp(enough / each, 8.0, 256.0));
   shape.result_on_devices = true;

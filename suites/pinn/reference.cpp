@@ -13,18 +13,19 @@
 namespace mgpu::pinn {
 namespace {
 
-// Across Burgers' shock, tanh(x / 0.0064), residuals by differences of fourth order with steps of
-// 5e-4 are up to 0.0015 off, more than rounding is taken to be, and a third of what a long training
-// leaves of them; with these 4e-5. Smaller ones would lose in rounding.
+// Steps of the finite differences. Across Burgers' shock, tanh(x / 0.0064), residuals by
+// differences of fourth order have errors of up to 0.0015 with steps of 5e-4, which is above the
+// assumed rounding and a third of the residual after a long training. With steps of 2e-4 they are
+// 4e-5. Smaller steps would lose accuracy to rounding.
 constexpr double step_of_inputs = 2e-4, step_of_parameters = 1e-4;
-constexpr double rounding = 1e-5;  // of what a residual is made of, in fp32
-constexpr std::size_t evaluations =
-    9;  // of the network, for all derivatives at a point: of fourth order
-constexpr double most_flop = 4e9;  // of a thread: half a second
-constexpr unsigned most_threads =
-    16;  // that are relied on: of those that there are, a container may only use some
+constexpr double rounding = 1e-5;  // relative fp32 error of a residual's terms
+// Evaluations of the network for all derivatives of fourth order at a point.
+constexpr std::size_t evaluations = 9;
+constexpr double most_flop = 4e9;  // FLOP per thread: half a second
+// Most threads to rely on: a container may use only some of the machine's.
+constexpr unsigned most_threads = 16;
 
-// What an equation wants to be zero, and the sum of the sizes of its terms.
+// Residual of an equation, and the sum of the absolute values of its terms.
 struct Residual {
   double value = 0, size = 0;
 };
@@ -51,7 +52,8 @@ Residual residual(const Problem& problem, const Place& at,
   return {u_xx + u_yy + problem.wave() * u - f, std::abs(u_xx) + std::abs(u_yy) + std::abs(f)};
 }
 
-// Where the network is evaluated for a point: at it, and around it for the derivatives.
+// Adds the places at which the network is evaluated for a point: the point itself, and those around
+// it for the derivatives.
 std::size_t add_places(const Collocation& point, std::vector<Place>& places) {
   const auto [x, y] = point.place;
   places.push_back({x, y});
@@ -62,7 +64,7 @@ std::size_t add_places(const Collocation& point, std::vector<Place>& places) {
   return evaluations;
 }
 
-// Of what the network is at those places.
+// Returns the error of a point, given the network's values at its places.
 Residual error_at(const Problem& problem, const Collocation& point, std::span<const Place> places,
                   std::span<const double> found) {
   if (point.kind != Collocation::Kind::domain) return {found[0] - point.value, std::abs(found[0])};
@@ -72,7 +74,7 @@ Residual error_at(const Problem& problem, const Collocation& point, std::span<co
   return residual(problem, point.place, values);
 }
 
-// Of each of a few points, with all their places at once.
+// Computes the loss of each of a few points, evaluating all their places at once.
 void losses_of(const Problem& problem, const double* parameters,
                std::span<const Collocation> points, Evaluation& evaluation,
                std::span<Loss> losses) {
@@ -144,7 +146,7 @@ std::vector<double> Check::gradient(const std::vector<double>& parameters,
   return gradient;
 }
 
-// The tree against sums in fp64.
+// Compares the sums of the tree with sums in fp64.
 std::string Check::wrong_sums(const Outcome& outcome) const {
   const Ending& whole = outcome.whole;
   const auto differs = [](double sum, double size, float found) {
@@ -171,7 +173,7 @@ std::string Check::wrong_sums(const Outcome& outcome) const {
   return {};
 }
 
-// What Adam makes of the moments in the last step.
+// Checks Adam's update in the last step, given the moments.
 std::string Check::wrong_step(const Ending& whole) const {
   const double done = static_cast<double>(problem_.steps_done) + problem_.steps;
   const double rate = problem_.rate * std::pow(problem_.decay, (done - 1) / problem_.decay_steps);
@@ -206,7 +208,7 @@ Check::Expected Check::expected_at(const Ending& whole, const std::vector<Colloc
   return expected;
 }
 
-// Computed once: samples that end with the same parameters are compared with the same numbers.
+// Cached, since samples that end with the same parameters have the same expected values.
 const Check::Expected& Check::expected(const Ending& whole, std::uint64_t shard,
                                        std::uint64_t seed) {
   if (expected_of_ != whole.before || expected_seed_ != seed) expected_.clear();
@@ -218,8 +220,8 @@ const Check::Expected& Check::expected(const Ending& whole, std::uint64_t shard,
              expected_at(whole, collocation(problem_, shard, shard + 1, problem_.steps - 1), seed);
 }
 
-// A loss, in three parts, and its gradient along a direction in which every parameter goes up or
-// down.
+// Compares a loss, given in three parts, and its gradient along a direction that raises or lowers
+// every parameter.
 std::string Check::differs(const std::string& what, const Expected& known, const float* losses,
                            std::span<const float> gradient, std::uint64_t seed) const {
   const double found = static_cast<double>(losses[0]) + losses[1] + losses[2];
@@ -232,8 +234,9 @@ std::string Check::differs(const std::string& what, const Expected& known, const
     along += sign(seed, i) * g;
     squares += g * g;
   }
-  // What each point adds to the gradient is as uncertain as what it adds to the loss, relatively;
-  // where a training has come far, what points add has both signs, and their sum is small.
+  // A point's contribution to the gradient has the same relative uncertainty as its contribution to
+  // the loss. Late in a training, contributions of both signs nearly cancel out, so the uncertainty
+  // exceeds that of their sum.
   const double uncertain =
       1e-3 * (std::sqrt(squares) + std::abs(known.slope)) +
       known.loss.uncertain / known.loss.value * (std::sqrt(squares) + known.slopes);
@@ -253,7 +256,7 @@ std::string Check::wrong_ending(const Ending& whole, const std::vector<Collocati
                  whole.losses.data() + whole.losses.size() - 3, whole.gradient, seed);
 }
 
-// Compares the loss of parameters that were kept after some steps with what the next step found.
+// Compares the loss of each snapshot's parameters with the loss of the next step.
 std::string Check::wrong_snapshot(const Ending& whole, bool full, std::uint64_t seed) const {
   const std::size_t count = whole.snapshots.size();
   if (count == 0 || flop_of(network_, problem_.all_points()) > affordable_flop(threads_)) return {};

@@ -1,5 +1,5 @@
-// What a training has to be, found without jets, reverse mode or trees: values of the network in
-// fp64, and differences of these for every derivative, by the inputs as well as by the parameters.
+// Reference for a training without jets, reverse mode or trees: values of the network in fp64, and
+// finite differences of them for every derivative by inputs and parameters.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace mgpu::pinn {
 struct Collocation {
   enum class Kind { domain = 1, boundary, initial } kind = Kind::domain;
   Place place;
-  double value = 0;  // that the network has to have there, on the boundary and initially
+  double value = 0;  // required value of boundary and initial points
 };
 
-// The points of shards [begin, end) as they are in step `step`.
+// Returns the points of shards [begin, end) in step `step`.
 std::vector<Collocation> collocation(const Problem& problem, std::uint64_t begin, std::uint64_t end,
                                      std::uint32_t step);
 
-// A weighted sum of squares over points, and how far rounding to fp32 may move it.
+// A weighted sum of squares over points, and its uncertainty by rounding to fp32.
 struct Loss {
   double value = 0, uncertain = 0;
 };
@@ -31,34 +31,33 @@ struct Loss {
 class Check {
  public:
   Check(const Problem& problem, const Network& network, unsigned threads);
-  // The first thing that does not hold, in a line; empty: all does. `full`: all shards, where that
-  // does not take minutes.
+  // Returns the first error in one line, or an empty text. `full`: checks all shards, unless that
+  // takes minutes.
   std::string first_wrong(const Outcome& outcome, bool full, std::uint64_t seed);
-  const std::string& method() const {
-    return method_;
-  }  // what it was compared with, after first_wrong
+  // Returns what the training was compared with; complete after first_wrong().
+  const std::string& method() const { return method_; }
 
-  // What Adam makes of the moments in the last step.
+  // Checks Adam's update in the last step, given the moments.
   std::string wrong_step(const Ending& whole) const;
-  // The last loss and gradient, at all points of a training whose shards are not looked at.
+  // Checks the last loss and gradient at all points, for a training whose shards are not compared.
   std::string wrong_ending(const Ending& whole, const std::vector<Collocation>& points,
                            std::uint64_t seed) const;
 
   std::vector<Loss> losses(const std::vector<double>& parameters,
-                           const std::vector<Collocation>& points) const;  // of each
+                           const std::vector<Collocation>& points) const;  // one per point
   Loss loss(const std::vector<double>& parameters, const std::vector<Collocation>& points) const;
-  // Of the loss by every parameter, by central differences.
+  // Returns the gradient of the loss by every parameter, by central differences.
   std::vector<double> gradient(const std::vector<double>& parameters,
                                const std::vector<Collocation>& points) const;
 
  private:
   std::string wrong_snapshot(const Ending& whole, bool full, std::uint64_t seed) const;
   std::string wrong_sums(const Outcome& outcome) const;
-  // Of a shard in the last step: its loss, and how fast that grows along a direction which `seed`
-  // chooses.
+  // Expected values of a shard in the last step: its loss, and the slope of the loss in a direction
+  // that `seed` chooses.
   struct Expected {
     Loss loss;
-    double slope = 0, slopes = 0;  // along a direction; of all points, whatever their sign
+    double slope = 0, slopes = 0;  // sum over all points; sum of absolute values
   };
   Expected expected_at(const Ending& whole, const std::vector<Collocation>& points,
                        std::uint64_t seed) const;
@@ -71,17 +70,17 @@ class Check {
   const Network network_;
   const unsigned threads_;
   std::string method_ = "fp64 differences on the host";
-  std::map<std::uint64_t, Expected> expected_;  // by shard, with
+  std::map<std::uint64_t, Expected> expected_;  // cached by shard, for
   std::vector<float> expected_of_;              // these parameters
   std::uint64_t expected_seed_ = 0;
 };
 
-// The first steps of a training by gradient(): the loss in each of them, from `state`, parameters
-// and moments. None where that would take long.
+// Computes the first steps of a training by gradient(), starting from `state` (parameters and
+// moments), and returns the loss of each. Returns nothing if that takes long.
 std::vector<Loss> replay(const Problem& problem, const Network& network,
                          std::span<const float> state, unsigned threads);
 
-// The first of these steps whose loss is another, in a line; empty: none is.
+// Returns the first of these steps with a different loss, in one line; empty: none.
 std::string wrong_losses(const std::vector<Loss>& expected, const Ending& whole);
 
 }  // namespace mgpu::pinn

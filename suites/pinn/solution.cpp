@@ -17,9 +17,9 @@ double at(Range range, std::size_t i, std::size_t count) {
          (range.high - range.low) * static_cast<double>(i) / static_cast<double>(count - 1);
 }
 
-// u = -int sin(pi (x - y)) f dy / int f dy with f = exp(-cos(pi (x - y)) / (2 pi nu) - y^2 / (4 nu
-// t)). The integrands are smooth and vanish at both ends, where the trapezoidal rule is exact
-// beyond any power of its step.
+// Computes u = -int sin(pi (x - y)) f dy / int f dy with f = exp(-cos(pi (x - y)) / (2 pi nu) - y^2
+// / (4 nu t)). The integrands are smooth and vanish at both ends, so the trapezoidal rule converges
+// faster than any power of its step.
 double burgers(double nu, double x, double t) {
   if (t <= 0) return -std::sin(pi * x);
   constexpr int half = 500;
@@ -35,7 +35,8 @@ double burgers(double nu, double x, double t) {
   return -above / below;
 }
 
-// Symmetric about 0, where the slope is 0; -1 at 1. The interface is 0.02 wide: 20 cells.
+// Computes half of the range, since u is symmetric about 0; the slope is 0 there, and u is -1 at 1.
+// The interface is 0.02 wide, that is 20 cells.
 void allen_cahn(double diffusion, std::vector<double>& values) {
   constexpr std::size_t cells = 1000, steps_a_row = 50;
   constexpr double dx = 1.0 / cells, dt = 1.0 / ((Solution::rows - 1) * steps_a_row);

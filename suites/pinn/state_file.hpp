@@ -1,6 +1,6 @@
-// What --output writes and --input continues from: a .npy array of float32 with three columns. Row
-// 0: the format's number, layers, width. Row 1: which equation, steps done, points. Then a row for
-// each parameter: its value, Adam's mean and mean square.
+// State that --output writes and --input continues from: a .npy array of float32 with three
+// columns. Row 0: the format's number, layers, width. Row 1: the equation, steps done, points. Then
+// a row per parameter: its value, Adam's mean and mean square.
 #pragma once
 
 #include <cstdint>
@@ -12,28 +12,28 @@
 
 namespace mgpu::pinn {
 
-// How many points the training in the file has. Throws Error(input), naming the file and what is
-// accepted.
+// Returns the number of points of the training in the file. Throws Error(input) that names the file
+// and what is expected.
 std::uint64_t points_in_state_file(const std::filesystem::path& file);
 
-// Is it of this equation and network? How many steps it has done. Throws Error(input).
+// Checks that the file has this equation and network, and returns its number of steps. Throws
+// Error(input).
 std::uint32_t check_state_file(const std::filesystem::path& file, const Problem& problem);
 
-// Parameters, means, squares, each as many as the network has: into `state`, one after the other.
-// Throws Error(input).
+// Reads parameters, means and squares into `state`, one block after another. Throws Error(input).
 void read_state_file(const std::filesystem::path& file, const Problem& problem,
                      std::span<float> state);
 
-// `state` after `problem.steps` more steps. Throws Error(output).
+// Writes `state` after `problem.steps` more steps. Throws Error(output).
 void write_state_file(const std::filesystem::path& file, const Problem& problem,
                       std::span<const float> state);
 
-// Of several networks, one below the other, each as above.
+// Writes several networks, one after another, in the same format.
 void write_state_files(const std::filesystem::path& file, const Problem& problem,
                        std::span<const std::vector<float>> states);
 
-// Beside it, FILE.solution.npy: the network on a grid, the solution, and the difference, `rows`
-// rows each. Throws Error(output).
+// Writes FILE.solution.npy next to it: the network on a grid, the solution, and the difference,
+// `rows` rows each. Throws Error(output).
 void write_solution_file(const std::filesystem::path& state_file, std::size_t rows,
                          std::span<const double> network, std::span<const double> solution);
 

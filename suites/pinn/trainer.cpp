@@ -24,14 +24,14 @@ Trainer::Trainer(const Problem& each, Way way, DeviceResources& device, std::uin
   keep_ = device.kernel("pinn_adam.cl", "keep", "");
   states_ = device.allocate(in_pieces(staged_.size()));
   shards_ = device.allocate(shards * stride_ * kNumber);
-  list_ = device.allocate(8);  // of nodes, of which there are none
+  list_ = device.allocate(8);  // stands for an empty list of nodes
 }
 
 Trained Trainer::make(DeviceResources& device) const {
   Trained made;
   for (auto* const each :
        {&made.parameters[0], &made.parameters[1], &made.mean, &made.square, &made.gradient})
-    *each = device.allocate(std::uint64_t{stride_} * kNumber);  // whole vectors
+    *each = device.allocate(std::uint64_t{stride_} * kNumber);  // rounded up to whole vectors
   made.transposed = device.allocate(
       std::max<Bytes>(std::uint64_t{hidden_} * wide_.width * wide_.width * kNumber, kNumber));
   made.losses = device.allocate(in_pieces(std::uint64_t{problem_.steps} * 3));
@@ -74,8 +74,8 @@ void Trainer::begin(const Trained& trained, Buffer& states, std::uint64_t networ
        counts != nullptr ? counts : list_.get(), counts != nullptr ? u32(counts->size() / 4) : 0U});
 }
 
-// Places behind those of the last of these shards are of the shards that follow: whatever is
-// computed there, nobody adds.
+// Draws the points. Places beyond the last of these shards belong to the next shards; their results
+// are never added.
 void Trainer::draw(const Trained& trained, const Problem& of, const Slice& shards,
                    std::uint32_t step, Stream& stream) {
   const std::uint64_t all = places(shards.size());
@@ -100,7 +100,7 @@ void Trainer::step(const Trained& trained, std::uint32_t round, Stream& stream,
   }
   gradients_->enqueue(at, add ? shards : problem_.shards, stream);
   const Sums sums = add ? add() : Sums{shards_.get(), list_.get()};
-  constexpr std::size_t side = 32, parts = 8;  // of its work-groups
+  constexpr std::size_t side = 32, parts = 8;  // shape of its work-groups
   stream.launch(
       *adam_, {{round_up(count_ + 3, side), parts, 1}, {side, parts, 1}},
       {sums.sums, sums.list, u32(sums.nodes), problem_.shards, &before, &after, trained.mean.get(),

@@ -1,5 +1,5 @@
-// Networks that one device trains: kernels, what networks begin with, and what they take turns
-// with.
+// Training of networks on one device: kernels, initial states, and buffers that networks use in
+// turn.
 #pragma once
 
 #include <functional>
@@ -12,19 +12,17 @@
 namespace mgpu::pinn {
 
 inline constexpr Bytes kNumber = sizeof(float);
-constexpr Bytes in_pieces(std::uint64_t numbers) {  // of 16 bytes, as kernels/copy_part.cl has them
-  return (numbers * kNumber + 15) / 16 * 16;
-}
+// Returns the size of these numbers, rounded up to the 16-byte units of kernels/copy_part.cl.
+constexpr Bytes in_pieces(std::uint64_t numbers) { return (numbers * kNumber + 15) / 16 * 16; }
 
-// Steps that are one command of the timeline, and that many launches. On an H200 a time stamp for
-// each, which the host needs, takes 12 us, as long as a step of a small network.
+// Most steps per command of the timeline. The host needs 12 us per time stamp on an H200, which is
+// as long as a step of a small network.
 inline constexpr std::uint32_t kSeries = 64;
-// Kernels of large networks are worth a look one by one, but not those of ten thousand steps: their
-// twelve time stamps a step are 140 us of the host of an H200, more than a device takes for the few
-// shards of a probe.
+// Most steps of a large network whose kernels are timed individually. Twelve time stamps per step
+// take 140 us on the host of an H200, more than a device takes for the few shards of a probe.
 inline constexpr std::uint32_t kLookedAt = 256;
 
-// Has what a device holds of one network, each of whole units of 16 bytes.
+// Buffers of one network on the device, in whole units of 16 bytes.
 struct Trained {
   std::unique_ptr<Buffer> parameters[2], mean, square, transposed, gradient, losses, points;
   Buffer& parameters_after(std::uint32_t steps) const { return *parameters[steps % 2]; }
@@ -32,41 +30,41 @@ struct Trained {
 
 class Trainer {
  public:
-  // Takes so many networks with as many points and steps as `each`, and gradients of at most so
-  // many of its shards. Throws what DeviceResources does.
+  // Makes room for `networks` networks with the points and steps of `each`, and for gradients of at
+  // most `shards` of its shards. Throws the errors of DeviceResources.
   Trainer(const Problem& each, Way way, DeviceResources& device, std::uint64_t networks,
           std::uint64_t shards);
 
   Trained make(DeviceResources& device) const;
   const std::string& way() const { return way_.name; }
   bool is_by_shard() const { return !way_.by_layer; }
-  const Network& network() const { return wide_; }  // as it is on the device
+  const Network& network() const { return wide_; }  // the device's layout
 
-  // How many numbers a network begins with, and ends with: parameters, those before the last step,
-  // moments, gradient, losses.
+  // Numbers in an initial state (parameters, moments) and in a final one (parameters, those before
+  // the last step, moments, gradient, losses).
   std::uint64_t state_size() const { return 3 * std::uint64_t{count_}; }
   std::uint64_t ending_size() const {
     return 5 * std::uint64_t{count_} + 3 * std::uint64_t{problem_.steps};
   }
-  std::vector<float> own_layout(const float* from) const;  // of a network's numbers on the device
+  std::vector<float> own_layout(const float* from) const;  // converts from the device's layout
   Ending ending(const float* from) const;
 
-  // Brings what these networks begin with, parameters and moments, to the device.
+  // Uploads the initial states of these networks: parameters and moments.
   using States = std::function<std::span<const float>(std::uint64_t network)>;
   void bring_states(const Slice& networks, const States& initial, Stream& stream);
   void begin(const Trained& trained, std::uint64_t network, Stream& stream) {
     begin(trained, *states_, network, 0, stream);
   }
-  // `states` as on the device, of which that one is what it is after so many steps.
+  // Begins with a state in `states`, in the device's layout, that is the one after `steps` steps.
   void begin(const Trained& trained, Buffer& states, std::uint64_t network, std::uint32_t steps,
              Stream& stream);
   void draw(const Trained& trained, const Problem& of, const Slice& shards, std::uint32_t step,
             Stream& stream);
-  struct Sums {  // of nodes of the tree, which are listed; without nodes, of shards
+  struct Sums {  // sums of the listed nodes of the tree, or of shards if there are no nodes
     Buffer *sums = nullptr, *list = nullptr;
     std::size_t nodes = 0;
   };
-  // `add`: of so many shards, where these are not all, whose gradients it adds up.
+  // Makes a step. With `add`, only `shards` shards are computed, and `add` adds up their gradients.
   void step(const Trained& trained, std::uint32_t round, Stream& stream, std::uint64_t shards = 0,
             const std::function<Sums()>& add = {});
   unsigned launches_of_step(bool of_all = true) const {
@@ -77,7 +75,7 @@ class Trainer {
   std::uint64_t places(std::uint64_t shards) const { return all_places(problem_, way_, shards); }
   std::uint32_t places_of_shard() const { return pinn::places_of_shard(problem_); }
   std::size_t local() const { return local_; }
-  std::uint32_t stride() const { return stride_; }  // numbers of a shard's gradient, and losses
+  std::uint32_t stride() const { return stride_; }  // numbers of a shard's gradient and losses
   Buffer& shards() { return *shards_; }
 
  private:
@@ -93,13 +91,13 @@ class Trainer {
   std::vector<float> staged_;
 };
 
-// Device memory that a Trainer takes, its largest piece, and that of each network.
+// Device memory of a Trainer: shared, its largest buffer, and per network.
 struct TrainerMemory {
   Bytes shared = 0, largest = 0, each = 0;
 };
 TrainerMemory memory_of(const Problem& each, const Way& way);
 
-// Does a training draw new points before this step?
+// Tells whether a training draws new points before this step.
 inline bool draws_before(const Problem& problem, std::uint32_t round) {
   return round > 0 && problem.resample > 0 && round % problem.resample == 0;
 }

@@ -12,7 +12,7 @@ TrainingProgram::TrainingProgram(PinnWorkload& workload, DeviceResources& device
       count_(u32(trainer_.network().count())),
       in_series_(!device.traits().cpu && (trainer_.is_by_shard() || problem_.steps > kLookedAt)),
       add_(device.kernel("pinn_adam.cl", "add_shards", "")),
-      // Holds sums of a slice by itself, whose nodes need not make up the whole.
+      // Has room for a slice alone, whose nodes need not make up the whole tree.
       own_sums_(device.allocate(std::uint64_t{problem_.shards} * trainer_.stride() * kNumber)),
       list_(device.allocate(std::uint64_t{problem_.shards} * 8)) {
   if (problem_.snapshots > 0)
@@ -45,7 +45,7 @@ void TrainingProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
   }
   take_share(slice, stream);
   draw(slice, done, stream);
-  meet();  // nobody has sums of the sample before to read any more
+  meet();  // Peers have finished reading the sums of the previous sample
 }
 
 void TrainingProgram::take_share(const Slice& slice, Stream& stream) {
@@ -62,7 +62,7 @@ void TrainingProgram::take_share(const Slice& slice, Stream& stream) {
   if (shared) others_ = other_owners(workload_.owners(), peer_->self());
 }
 
-// Everybody has the parameters: only points are others.
+// All devices have the parameters, so that only points have to be drawn.
 void TrainingProgram::move(const Slice&, const Slice& to, std::uint32_t steps, Stream& stream) {
   take_share(to, stream);
   draw(to, steps, stream);
@@ -70,7 +70,7 @@ void TrainingProgram::move(const Slice&, const Slice& to, std::uint32_t steps, S
 
 std::uint32_t TrainingProgram::enqueue_rounds(const Slice& slice, std::uint32_t first,
                                               std::uint32_t most, Stream& stream) {
-  // What others are sent is no launch.
+  // Sends to others are not launches, so they cannot be part of a series.
   const bool in_series = in_series_ && others_.empty();
   const std::uint32_t steps = in_series ? std::min(most, kSeries) : 1;
   if (steps > 1) {
@@ -97,7 +97,7 @@ bool TrainingProgram::draws_before(std::uint32_t round) const {
 
 void TrainingProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) {
   if (draws_before(round)) draw(slice, round, stream);
-  if (is_alone(slice)) {  // a step adds up all shards itself
+  if (is_alone(slice)) {  // the step adds up all shards itself
     trainer_.step(trained_, round, stream);
   } else {
     trainer_.step(trained_, round, stream, slice.size(),
@@ -120,7 +120,7 @@ std::optional<std::uint32_t> TrainingProgram::snapshot_after(const Slice& slice,
   return number - 1;
 }
 
-// The sums of all nodes.
+// Adds up this device's nodes, exchanges them, and returns the sums of all nodes.
 Trainer::Sums TrainingProgram::exchange(const Slice& slice, std::uint32_t round, Stream& stream) {
   SharedMemory* const shared = others_.empty() ? nullptr : &workload_.sums()[round];
   Buffer& sums = shared != nullptr ? shared->piece(peer_->self()) : *own_sums_;
@@ -133,7 +133,8 @@ Trainer::Sums TrainingProgram::exchange(const Slice& slice, std::uint32_t round,
     for (const DeviceIndex other : others_)
       peer_->put(sums, node.first * size, *shared, other, node.first * size, size);
   }
-  // Sums of even and of odd steps have places of their own, so that one meeting a step is enough.
+  // Sums of even and odd steps are in different buffers, so that one synchronisation per step
+  // suffices.
   meet();
   return {&sums, list_.get(), listed_.size() / 2};
 }
@@ -154,7 +155,7 @@ Completion TrainingProgram::checkpoint(const Slice& slice, std::uint32_t steps, 
   return checkpointed(slice, steps);
 }
 
-// Brings what Trainer::ending reads.
+// Downloads the numbers that Trainer::ending reads.
 void TrainingProgram::bring_result(const Slice&, Stream& stream) {
   Buffer* const from[] = {&trained_.parameters_after(problem_.steps),
                           &trained_.parameters_after(problem_.steps - 1), trained_.mean.get(),
@@ -188,8 +189,7 @@ Ending TrainingProgram::ending(const Slice& slice) const {
   }
   for (std::uint32_t n = 0; n < problem_.snapshots && workload_.brings_state(slice); ++n) {
     const std::uint32_t steps = problem_.steps_of_snapshot(n);
-    // Those from before a checkpoint that a sample began again from may have been lost with a
-    // device.
+    // After a restart from a checkpoint, earlier snapshots may have been lost with a device.
     if (steps > workload_.begun_from())
       ending.snapshots.push_back(
           {steps, trainer_.own_layout(kept_.data() + std::size_t{n} * count_)});

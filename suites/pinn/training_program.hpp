@@ -1,6 +1,6 @@
-// What one device does: it has all parameters, and in each step computes the gradients of its
-// shards, adds them up to nodes of the tree, gives these to the others, and makes the same step as
-// they do.
+// One device's work on a training. It has all parameters. In each step it computes the gradients of
+// its shards, adds them up to nodes of the tree, sends these to the others, and makes the same
+// update as they do.
 #pragma once
 
 #include "suites/pinn/pinn_workload.hpp"
@@ -22,20 +22,22 @@ class TrainingProgram final : public PartitionedProgram<PinnWorkload>, public Mo
                                Stream& stream) override;
   void move(const Slice& from, const Slice& to, std::uint32_t steps, Stream& stream) override;
   Completion checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) override;
-  void finished(const Slice&) override {}  // not before all of it was published
+  void finished(const Slice&) override {}  // publish() reports all shards at once
   Completion publish(Stream& stream) override;
 
  private:
-  void take_share(const Slice& slice, Stream& stream);  // from now on, and who has the others
+  // Sets this device's shards and the other owners.
+  void take_share(const Slice& slice, Stream& stream);
   bool is_alone(const Slice& slice) const {
     return others_.empty() && slice.size() == problem_.shards;
   }
   void draw(const Slice& slice, std::uint32_t step, Stream& stream) {
     trainer_.draw(trained_, problem_, slice, step, stream);
   }
-  unsigned launches_of(const Slice& slice, std::uint32_t round) const;  // nothing is exchanged
+  // Returns the launches of a step without an exchange.
+  unsigned launches_of(const Slice& slice, std::uint32_t round) const;
   bool draws_before(std::uint32_t round) const;
-  // Which snapshot is kept when so many steps are done.
+  // Returns the snapshot to save after `steps` steps.
   std::optional<std::uint32_t> snapshot_after(const Slice& slice, std::uint32_t steps) const;
   Trainer::Sums exchange(const Slice& slice, std::uint32_t round, Stream& stream);
   void bring_result(const Slice& slice, Stream& stream) override;
@@ -43,16 +45,16 @@ class TrainingProgram final : public PartitionedProgram<PinnWorkload>, public Mo
 
   Trainer trainer_;
   const Trained trained_;
-  const std::uint32_t count_;  // of parameters
+  const std::uint32_t count_;  // parameters
   const bool in_series_;
   std::unique_ptr<Kernel> add_, copy_;
   std::unique_ptr<Buffer> own_sums_, list_, snapshots_;
-  std::unique_ptr<Buffer> copies_[4];   // of a checkpoint, while it is brought to the host
-  std::unique_ptr<Buffer> kept_state_;  // of the one that a sample began again from
-  std::vector<Node> nodes_;             // of its own shards
-  std::vector<std::uint32_t> listed_;   // all nodes, as kernels read them
-  std::vector<float> landing_, evidence_,
-      kept_;  // host memory of transfers; evidence: gradients of shards
+  std::unique_ptr<Buffer> copies_[4];   // copies of a checkpoint during its download
+  std::unique_ptr<Buffer> kept_state_;  // checkpoint that a sample restarted from
+  std::vector<Node> nodes_;             // nodes of its own shards
+  std::vector<std::uint32_t> listed_;   // all nodes in the kernels' format
+  // Host memory of transfers; evidence_ has the gradients of shards.
+  std::vector<float> landing_, evidence_, kept_;
 };
 
 }  // namespace mgpu::pinn

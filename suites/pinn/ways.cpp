@@ -10,18 +10,17 @@
 namespace mgpu::pinn {
 namespace {
 
-constexpr std::uint32_t block = 32;  // of kernels/pinn_math.cl
-constexpr Bytes room_for_jets =
-    44 << 10;  // of the 48 KiB of local memory that a work-group has on NVIDIA GPUs
+constexpr std::uint32_t block = 32;  // points per block of kernels/pinn_math.cl
+// NVIDIA GPUs give a work-group 48 KiB of local memory.
+constexpr Bytes room_for_jets = 44 << 10;
 
 Bytes jets_in_local(const Problem& problem, std::uint32_t points) {
-  constexpr Bytes
-      jet = 16,
-      point = 36;  // what a point is beside its jets: itself, the output's adjoint, an error
+  // Sizes of a jet, and of a point besides its jets: coordinates, the output's adjoint, an error.
+  constexpr Bytes jet = 16, point = 36;
   return Bytes{problem.layers} * wide(problem) * (points | 1) * jet + points * point;
 }
 
-// As many points at once as local memory holds, all of a shard or whole blocks.
+// Returns the points per pass that local memory has room for: all of a shard, or whole blocks.
 std::uint32_t tile_of(const Problem& problem, Bytes memory) {
   const std::uint32_t all = places_of_shard(problem);
   if (jets_in_local(problem, all) <= memory) return all;
@@ -37,8 +36,8 @@ void add_shards(const DeviceTraits& device, const Problem& problem, std::vector<
   const bool local_weights =
       !device.cpu && weights < memory && tile_of(problem, memory - weights) > 0;
   const std::uint32_t tile = tile_of(problem, memory - (local_weights ? weights : 0));
-  constexpr std::uint32_t unrolled =
-      64;  // beyond, sums that are unrolled are more code than caches of instructions hold
+  // The code of longer unrolled sums exceeds instruction caches.
+  constexpr std::uint32_t unrolled = 64;
   if (tile == 0 || (!device.cpu && wide(problem) > unrolled)) return;
   for (const unsigned lanes :
        device.cpu ? std::vector<unsigned>{1} : std::vector<unsigned>{256, 512, 128}) {
@@ -65,10 +64,10 @@ struct Tile {
   }
 };
 
-// Of the products of layers, and of the weights' gradients.
+// Tiles of the layers' products and of the weights' gradients.
 struct Tiles {
   Tile product, weights;
-  unsigned weight_registers = 0;  // of a work-item, at most; 0: as many as the compiler likes
+  unsigned weight_registers = 0;  // limit per work-item; 0: the compiler chooses
 };
 
 std::vector<Tiles> tiles_of(const DeviceTraits& device, std::uint32_t width) {
@@ -77,9 +76,9 @@ std::vector<Tiles> tiles_of(const DeviceTraits& device, std::uint32_t width) {
   const auto add = [&](const Tile& both) { all.push_back({both, both}); };
   if (width % 128 == 0) {
     constexpr Tile high{16, 8, 1, 4, 2, 16}, square{8, 8, 2, 4, 2, 16}, low{8, 8, 1, 4, 2, 16};
-    // As in suites/matrix: 16 x 8 sums of a work-item serve more multiply-adds by a value that was
-    // read, where registers allow it. Smaller tiles of the gradients are so many that a half or a
-    // quarter of the shards fills a GPU, too.
+    // 16 x 8 sums per work-item, as in suites/matrix, use each value read for more multiply-adds,
+    // if there are enough registers. Gradients have smaller tiles, so that a half or a quarter of
+    // the shards still fills a GPU.
     if (device.nvidia) all.push_back({high, low, 168});
     if (device.nvidia) add(high);
     all.push_back({square, low});
@@ -91,7 +90,7 @@ std::vector<Tiles> tiles_of(const DeviceTraits& device, std::uint32_t width) {
   return all;
 }
 
-// On CPUs this way is there for comparison only.
+// Adds the variants by layer. On CPUs they are only for comparison.
 void add_layers(const DeviceTraits& device, const Problem& problem, std::vector<Way>& all) {
   const std::uint32_t width = wide(problem);
   if (width % 32 != 0) return;
@@ -125,7 +124,7 @@ std::uint32_t wide(const Problem& problem) {
   const auto up_to = [&](std::uint32_t to) { return round_up(w, to); };
   if (w > 64) return up_to(128);
   if (w > 32) return 64;
-  // What work-groups cannot hold in local memory goes layer by layer, in tiles.
+  // Networks that do not fit local memory are computed layer by layer, in tiles.
   const bool holds =
       Bytes{problem.layers} * w * (std::min(places_of_shard(problem), block) | 1) * 16 <=
       room_for_jets;
@@ -134,7 +133,7 @@ std::uint32_t wide(const Problem& problem) {
 
 std::vector<Way> ways(const DeviceTraits& device, const Problem& problem, std::string* why) {
   std::vector<Way> all;
-  // On GPUs small networks are faster in local memory; on CPUs all are.
+  // Local memory is faster for small networks on GPUs, and for all networks on CPUs.
   const bool small = device.cpu || wide(problem) <= 32;
   if (problem.compute != Compute::layers && small) add_shards(device, problem, all);
   if (problem.compute != Compute::shards) add_layers(device, problem, all);

@@ -10,8 +10,8 @@ ChainProgram::ChainProgram(PipelineWorkload& workload, DeviceResources& device, 
       records_(device.allocate(problem_.in_bytes())),
       results_(device.allocate(problem_.out_bytes())) {}
 
-// Nobody reads or writes what lies here from a sample before: each ends when all have computed
-// their last batch.
+// Needs no synchronisation: a sample ends when all devices have computed their last batch, so
+// nobody still uses the buffers of the previous sample.
 void ChainProgram::enqueue(const Slice& slice, unsigned, Stream&) {
   settle_between_neighbours(slice, false);
   mail_of_after_ = neighbours_.after == nullptr
@@ -19,7 +19,7 @@ void ChainProgram::enqueue(const Slice& slice, unsigned, Stream&) {
                        : workload_.mail()->remote(peer_->self(), neighbours_.after->device);
 }
 
-// A part of the stages that is by itself, to see what it takes, has nothing to read or to write.
+// A slice of stages that runs alone, to measure it, has no neighbours to read from or write to.
 Records ChainProgram::source(const Slice& slice, std::uint32_t batch) {
   if (slice.begin == 0) return {records_.get(), problem_.first(batch) * problem_.width()};
   if (neighbours_.before == nullptr) return {&kernels_.spare(), 0};
@@ -49,8 +49,8 @@ void ChainProgram::enqueue_round(const Slice& slice, std::uint32_t batch, Stream
   }
 }
 
-// Signal n of one device to another ends its wait n, so that there are as many of both: a place is
-// free for batch b from when batch b - 2 was read there.
+// Signal n from one device to another ends wait n of the other, so there must be equally many. The
+// place for batch b is free once batch b - 2 has been read there.
 void ChainProgram::hand_over(const Slice& slice, std::uint32_t batch) {
   const std::uint64_t batches = problem_.batches();
   const auto [before, after] = neighbours_;

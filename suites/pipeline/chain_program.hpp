@@ -1,12 +1,11 @@
-// One device's part of a pipeline: some consecutive stages of every batch. A batch comes from the
-// device before, into one of two places in memory that it may put into, by turns; it goes into one
-// of two places of the device after. Where kernels reach that one's memory, that of the last stage
-// here writes there itself, so that batches move while stages compute; else they are put there
-// afterwards.
+// One device's part of a pipeline: some consecutive stages of every batch. Batches arrive
+// alternately in two places in memory that the previous device may write, and leave for two such
+// places of the next device. If kernels reach that memory, the last stage here writes there itself,
+// so that batches move while stages compute; otherwise they are copied afterwards.
 //
-// After a batch a device signals the next one that it is there, and the one before that its place
-// is free, and waits for the same of the next batch from them. All of it is enqueued ahead: the
-// host is not asked between batches.
+// After a batch, a device signals the next device that the batch is there, and the previous one
+// that its place is free. It waits for the same signals of the next batch. All of this is enqueued
+// ahead; the host does not intervene between batches.
 #pragma once
 
 #include "suites/pipeline/pipeline_workload.hpp"
@@ -16,7 +15,7 @@ namespace mgpu::pipeline {
 
 class ChainProgram final : public PartitionedProgram<PipelineWorkload> {
  public:
-  // `workload` outlives it. Throws what StageKernels does.
+  // `workload` must outlive this object. Throws the errors of StageKernels.
   ChainProgram(PipelineWorkload& workload, DeviceResources& device, Mode mode, std::size_t group);
 
   StageKernels& kernels() { return kernels_; }
@@ -35,8 +34,8 @@ class ChainProgram final : public PartitionedProgram<PipelineWorkload> {
 
   const std::string variant_;
   StageKernels kernels_;
-  std::unique_ptr<Buffer> records_, results_;  // of all batches
-  Buffer* mail_of_after_ = nullptr;            // null: its kernels do not reach it
+  std::unique_ptr<Buffer> records_, results_;  // all batches
+  Buffer* mail_of_after_ = nullptr;            // null: kernels do not reach it
 };
 
 }  // namespace mgpu::pipeline

@@ -1,4 +1,4 @@
-// One device's part where every device does all stages: its batches, resident or brought slice by
+// One device's part if every device does all stages: its batches, either resident or uploaded per
 // slice.
 #pragma once
 
@@ -9,7 +9,8 @@ namespace mgpu::pipeline {
 
 class DataProgram final : public DeviceProgram {
  public:
-  // Takes slices of at most `fits` batches. `workload` outlives it. Throws what StageKernels does.
+  // Takes slices of at most `fits` batches. `workload` must outlive this object. Throws the errors
+  // of StageKernels.
   DataProgram(PipelineWorkload& workload, DeviceResources& device, Mode mode, Items fits,
               std::size_t group);
 
@@ -32,8 +33,8 @@ class DataProgram final : public DeviceProgram {
   const Mode mode_;
   const std::string variant_;
   StageKernels kernels_;
-  std::unique_ptr<Buffer> records_[2], results_[2];  // by slot; resident ones have but the first
-  std::vector<Slice> done_;                          // since prepare, resident
+  std::unique_ptr<Buffer> records_[2], results_[2];  // one per slot; only the first if resident
+  std::vector<Slice> done_;                          // resident: slices since prepare()
   std::uint64_t sample_ = 0;
 };
 

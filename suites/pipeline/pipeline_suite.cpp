@@ -1,4 +1,4 @@
-// The pipeline suite as the tool knows it: name, options, sizes.
+// The pipeline suite's registration: name, options and sizes.
 #include "lib/base/error.hpp"
 #include "suites/pipeline/pipeline_workload.hpp"
 #include "suites/suites.hpp"

@@ -14,7 +14,7 @@
 namespace mgpu::pipeline {
 namespace {
 
-constexpr double usable_part = 0.9;  // of a device's memory
+constexpr double usable_part = 0.9;  // fraction of a device's memory
 
 void fill(std::span<std::byte> to, std::uint64_t seed, unsigned threads) {
   constexpr std::uint64_t at_once = std::uint64_t{1} << 17;
@@ -44,7 +44,7 @@ PipelineWorkload::PipelineWorkload(const Problem& problem, const SuiteParams& pa
 
 Demand PipelineWorkload::demand(const DeviceTraits&) const {
   Demand demand;
-  double words = 0;  // read and written, a record
+  double words = 0;  // words read and written per record
   for (const Stage& stage : problem_.stages) {
     demand.int32 += operations(stage) * static_cast<double>(problem_.records);
     words += stage.width + stage.width_after();
@@ -75,7 +75,7 @@ const StageTimes* PipelineWorkload::times_on(const std::string& device) const {
   return found == times_.end() ? nullptr : &found->second;
 }
 
-// A record is transformed in local memory, from one half of that to the other.
+// Tells whether local memory suffices: transforms go back and forth between two halves of it.
 bool PipelineWorkload::has_local_memory(const DeviceTraits& device, Capacity& capacity) const {
   Bytes most = 0;
   for (const Stage& stage : problem_.stages)
@@ -108,7 +108,7 @@ Capacity PipelineWorkload::capacity_of_all(const DeviceTraits& device) const {
   return capacity;
 }
 
-// "; by what stages take, ..." where all devices that have programs were measured.
+// Returns "; by what stages take, ..." if at least two devices with programs were measured.
 std::string PipelineWorkload::placement_words() const {
   if (times_.size() < 2) return "";
   std::vector<StageTimes> times;
@@ -153,7 +153,7 @@ void PipelineWorkload::write_result(const std::filesystem::path& file) const {
 
 Capacity PipelineWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   if (by_stages() || mode == Mode::resident) return capacity_of_all(device);
-  // As other suites do: slices of 8 MiB at least, sixteen of them, 1 GiB at most.
+  // Sixteen slices of 8 MiB to 1 GiB, as in other suites.
   Capacity capacity;
   if (!has_local_memory(device, capacity)) return capacity;
   const Bytes in = problem_.batch * problem_.width() * 4,

@@ -1,18 +1,17 @@
 // A stream of batches of records that go through a chain of stages, as a Workload: records and
-// results in host memory, what stages were measured to take, verification. Who does what is a
-// choice of two:
+// results in host memory, measured times of the stages, verification. The work is divided in one of
+// two ways:
 //
-// - `data`: items are batches, and every device does all stages of those it is given. Any strategy
-// hands them out (data_program.hpp).
-// - `pipeline`: items are stages, and a round is a batch: a device keeps consecutive stages for a
-//   whole sample, and hands each batch to the device that has the next ones (chain_program.hpp).
-//   Strategies say how many stages each device has: `equal` as many as the others, those that go by
-//   what was measured (`capability`, `latency`, `adaptive`) so that all take least
+// - `data`: items are batches, and every device does all stages of its batches. Any strategy
+//   distributes them (data_program.hpp).
+// - `pipeline`: items are stages, and a round is a batch. A device keeps consecutive stages for a
+//   whole sample, and passes each batch to the device with the next stages (chain_program.hpp).
+//   Strategies choose the number of stages per device: `equal` the same number, those that use
+//   measurements (`capability`, `latency`, `adaptive`) the numbers with the shortest time
 //   (lib/plan/chain.hpp).
 //
-// `--place auto` is settled before a workload is made (placement.hpp); where nothing can be
-// measured, it is `data`. Both run the same kernels on the same batches, so that results have the
-// same bits.
+// `--place auto` is resolved before a workload is made (placement.hpp); if nothing can be measured,
+// it is `data`. Both run the same kernels on the same batches, so their results have the same bits.
 #pragma once
 
 #include <map>
@@ -49,29 +48,30 @@ class PipelineWorkload final : public PartitionedWorkload<Problem>,
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 
-  // Are called by programs, on several threads at once.
+  // Called by the programs, possibly from several threads at once.
   std::span<const std::byte> records() const { return {pages_.data(), problem_.in_bytes()}; }
   std::span<std::byte> results() const { return results_; }
-  // On each device two batches that come from the one before; null: there is no group.
+  // Returns each device's two places for batches from the previous device; null if there is no
+  // group.
   SharedMemory* mail() { return mail_.get(); }
 
  private:
   bool by_stages() const { return problem_.place == Place::stages; }
   void note_times(const std::string& device, const std::optional<StageTimes>& times);
   const StageTimes* times_on(const std::string& device) const;
-  bool has_local_memory(const DeviceTraits& device,
-                        Capacity& capacity) const;  // false: `capacity` says why
-  // Returns the capacity of a device that keeps all records and results, and what lies between
+  // Returns false with a reason in `capacity` if the device has too little.
+  bool has_local_memory(const DeviceTraits& device, Capacity& capacity) const;
+  // Returns the capacity of a device that keeps all records and results, and the buffers between
   // stages.
   Capacity capacity_of_all(const DeviceTraits& device) const;
   void add_findings(Verdict& verdict) const;
   std::string placement_words() const;
 
   std::unique_ptr<SharedMemory> mail_;
-  // Holds what stages take, by device, in the order of the set; noted when programs are made.
+  // Measured times of the stages, by device, in the order of the set; noted when programs are made.
   std::vector<std::pair<std::string, StageTimes>> times_;
-  std::map<std::pair<bool, std::string>, Verdict>
-      verified_;  // by whether it was whole, and the digest
+  // Verdicts by whether the check was full, and by digest.
+  std::map<std::pair<bool, std::string>, Verdict> verified_;
 };
 
 }  // namespace mgpu::pipeline

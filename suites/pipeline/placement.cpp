@@ -9,14 +9,15 @@
 namespace mgpu::pipeline {
 namespace {
 
-// The least time in which devices do so many batches, of which each takes so long: whole ones,
-// whoever is done first takes the next.
+// Returns the shortest time for `batches` whole batches, of which device i takes each[i] seconds: a
+// device that is free takes the next one.
 double seconds_of_shares(std::span<const double> each, std::uint64_t batches) {
-  constexpr std::uint64_t counted = 100'000;  // of more, a batch more or less does not matter
+  constexpr std::uint64_t counted = 100'000;  // beyond, one batch more or less is negligible
   double rate = 0;
   for (const double time : each) rate += 1 / time;
   if (batches > counted) return static_cast<double>(batches) / rate;
-  std::vector<double> ends(each.begin(), each.end());  // of the batch that each would take next
+  // End of the next batch on each device.
+  std::vector<double> ends(each.begin(), each.end());
   double last = 0;
   for (std::uint64_t b = 0; b < batches; ++b) {
     const auto at = std::min_element(ends.begin(), ends.end());
@@ -26,8 +27,8 @@ double seconds_of_shares(std::span<const double> each, std::uint64_t batches) {
   return last;
 }
 
-// Of each device, or nothing: one cannot be tried at set-up, or its kernels do not reach the next
-// one's memory.
+// Returns the times of all devices, or nothing if one cannot be measured at set-up or its kernels
+// do not reach the next one's memory.
 std::vector<StageTimes> times_on(const Problem& problem, std::span<DeviceResources* const> devices,
                                  SharedMemory& memory) {
   std::vector<StageTimes> all;

@@ -1,5 +1,5 @@
-// What both placements would take by what stages were measured to take: every device all stages of
-// a share of the batches, or each device some of the stages of every batch.
+// Estimates of both placements from measured stages: every device does all stages of a share of the
+// batches, or each device some stages of every batch.
 #pragma once
 
 #include <span>
@@ -11,20 +11,20 @@
 namespace mgpu::pipeline {
 
 struct Placements {
-  double data = 0, stages = 0;  // seconds in all
-  std::vector<Items> shares;    // stages by device
+  double data = 0, stages = 0;  // total seconds
+  std::vector<Items> shares;    // stages per device
 };
 
-// `times`: of each device; at least one. Transfers to and from the host are the same for both, and
-// not counted.
+// Estimates both placements from the times of each device, at least one. Transfers to and from the
+// host are the same for both, and are not counted.
 Placements placements_of(const Problem& problem, std::span<const StageTimes> times);
 
-// Bytes that go from each stage to the next, of a batch.
+// Returns the bytes that each stage passes on per batch.
 std::vector<Bytes> handed_over(const Problem& problem);
 
-// Measures the stages on the devices, and puts `pipeline` or `data` for `place` into the options:
-// by stages where that takes less. Without a group whose kernels reach each other's memory, it is
-// by data. As SuiteInfo::optional.resolve_with_devices.
+// Measures the stages on the devices, and sets the option `place` to the faster of `pipeline` and
+// `data`. Without a group whose kernels reach each other's memory, it is `data`. Implements
+// SuiteInfo::optional.resolve_with_devices.
 void settle_place(SuiteParams& params, std::span<DeviceResources* const> devices, PeerGroup* group);
 
 }  // namespace mgpu::pipeline

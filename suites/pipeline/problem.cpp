@@ -17,8 +17,8 @@ namespace mgpu::pipeline {
 namespace {
 
 constexpr std::string_view names[] = {"hash", "transform", "product", "reduction"};
-// So many batches where nobody says how large they are: the first and the last, in which devices
-// wait, are then 3 % of a pipeline's time.
+// Default number of batches: the first and the last, in which devices wait, then take 3 % of a
+// pipeline's time.
 constexpr std::uint64_t batches_of_all = 32, most_by_itself = 65536;
 
 Error refused_stages(const std::string& text, const std::string& why) {
@@ -133,8 +133,8 @@ Shape shape_of(const Problem& problem) {
   shape.bytes_in = problem.in_bytes();
   shape.bytes_out = problem.out_bytes();
   shape.spread_cost();
-  // Rates of stages that do as much are about the same: what one chain was measured at tells of
-  // another.
+  // Stages with the same number of operations have about the same rate, so that rates of one chain
+  // predict another.
   shape.work_unit = "Op/s";
   shape.cost.ops = 0;
   for (const Stage& stage : problem.stages)
@@ -147,8 +147,8 @@ Bytes host_bytes(const Problem& problem) {
 }
 
 // A block of SHA-256 is 64 rounds of 14 operations and 48 words of the schedule of 10 (rotations
-// are one each). A butterfly of the transform is three multiplications, four additions and two
-// minima; a product counts multiply-adds as two.
+// count as one). A butterfly of the transform is three multiplications, four additions and two
+// minima. In a product, a multiply-add counts as two.
 double operations(const Stage& stage) {
   const double width = stage.width, passes = stage.passes;
   switch (stage.kind) {

@@ -40,7 +40,7 @@ void hash(Words& words) {
     words[j] ^= rotated(digest[j % 8], static_cast<std::uint32_t>(j / 8));
 }
 
-// Even and odd words by themselves, then together (Cooley and Tukey).
+// Transforms even and odd words separately, and combines them (Cooley and Tukey).
 std::vector<std::uint64_t> transformed(const std::vector<std::uint64_t>& x, std::uint64_t root) {
   const std::size_t n = x.size();
   if (n == 1) return x;
@@ -60,7 +60,7 @@ std::vector<std::uint64_t> transformed(const std::vector<std::uint64_t>& x, std:
   return out;
 }
 
-// 3 generates the group of the modulus, of which the order is 119 2^23.
+// 3 generates the multiplicative group of the modulus, whose order is 119 2^23.
 void transform(Words& words) {
   std::uint64_t root = 1, left = (modulus - 1) / words.size(), base = 3;
   for (; left > 0; left /= 2, base = base * base % modulus)
@@ -101,13 +101,13 @@ void through(const Problem& problem, const Stage& stage, Words& words) {
   }
 }
 
-// Ascending, each once.
+// Returns distinct records in ascending order.
 std::vector<std::uint64_t> chosen(const Problem& problem, std::uint64_t most, std::uint64_t seed) {
   std::vector<std::uint64_t> records{0, problem.records - 1};
   if (problem.records <= most) {
     for (std::uint64_t i = 0; i < problem.records; ++i) records.push_back(i);
   } else {
-    for (std::uint64_t i = 0; i < most; ++i) {  // one of each of so many parts
+    for (std::uint64_t i = 0; i < most; ++i) {  // one from each of `most` parts
       const std::uint64_t begin = problem.records * i / most,
                           end = problem.records * (i + 1) / most;
       records.push_back(begin + splitmix64(seed, i) % (end - begin));
@@ -132,7 +132,7 @@ Finding check(const Problem& problem, std::span<const std::uint32_t> records,
               unsigned threads) {
   const std::vector<std::uint64_t> which = chosen(problem, whole ? 65536 : 512, seed);
   const std::size_t in = problem.width(), out = problem.width_after();
-  std::atomic<std::uint64_t> wrong{problem.records};  // the first
+  std::atomic<std::uint64_t> wrong{problem.records};  // the first wrong record
   parallel_for(which.size(), threads, [&](std::uint64_t n) {
     const std::uint64_t i = which[n];
     const Words expected = through_all(problem, records.subspan(i * in, in));

@@ -1,6 +1,5 @@
-// The independent reference, on the host. Shares no code with the kernels: SHA-256 is OpenSSL's,
-// the transform is recursive and takes remainders, products and sums are what their definitions
-// say.
+// The independent reference on the host. It shares no code with the kernels: SHA-256 is OpenSSL's,
+// the transform is recursive with remainders, products and sums follow their definitions.
 #pragma once
 
 #include <span>
@@ -11,18 +10,17 @@
 
 namespace mgpu::pipeline {
 
-// A record after all stages. Throws Error(internal) where OpenSSL fails.
+// Computes a record after all stages. Throws Error(internal) if OpenSSL fails.
 std::vector<std::uint32_t> through_all(const Problem& problem,
                                        std::span<const std::uint32_t> record);
 
 struct Finding {
-  std::string method;   // what was compared
-  std::string message;  // what differs; empty: nothing
+  std::string method;   // the comparison made
+  std::string message;  // the difference; empty: none
 };
 
-// Of `records` and what became of them: all where `whole` and there are no more than 65,536, else
-// so many, of every batch as many, and where not `whole` 512. The first and the last are among
-// them.
+// Checks results of records: all if `whole` and there are at most 65,536, else 65,536, or 512 if
+// not `whole`, evenly spread. The first and the last are among them.
 Finding check(const Problem& problem, std::span<const std::uint32_t> records,
               std::span<const std::uint32_t> results, bool whole, std::uint64_t seed,
               unsigned threads);

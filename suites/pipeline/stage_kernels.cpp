@@ -9,7 +9,7 @@ namespace mgpu::pipeline {
 namespace {
 
 constexpr std::uint64_t prime = 998244353, generator = 3;
-constexpr unsigned tries = 5;  // of a stage that is measured
+constexpr unsigned tries = 5;  // timed executions per stage
 
 std::uint64_t power(std::uint64_t base, std::uint64_t exponent) {
   std::uint64_t result = 1;
@@ -18,7 +18,7 @@ std::uint64_t power(std::uint64_t base, std::uint64_t exponent) {
   return result;
 }
 
-// Powers of a root of unity of order `width`, each beside floor(w 2^32 / prime).
+// Returns powers of a root of unity of order `width`, each followed by floor(w 2^32 / prime).
 std::vector<std::uint32_t> roots_of(std::uint32_t width) {
   const std::uint64_t root = power(generator, (prime - 1) / width);
   std::vector<std::uint32_t> roots;
@@ -39,7 +39,7 @@ std::vector<std::uint32_t> table_of(const Problem& problem, const Stage& stage) 
 }  // namespace
 
 std::vector<std::uint32_t> matrix_of(const Problem& problem, std::uint32_t side) {
-  constexpr std::uint64_t apart = 0x9d2c5680;  // from the seed of records
+  constexpr std::uint64_t apart = 0x9d2c5680;  // separates it from the seed of records
   std::vector<std::uint32_t> matrix(std::size_t{side} * side);
   for (std::size_t i = 0; i < matrix.size(); ++i)
     matrix[i] = static_cast<std::uint32_t>(splitmix64(problem.seed ^ apart, i) >> 32) | 1;
@@ -50,8 +50,8 @@ Bytes buffer_bytes(const Problem& problem) {
   return std::min(problem.batch, problem.records) * problem.widest() * 4;
 }
 
-// A work-group of 64 has 4.25 KiB of rows, so that local memory limits nothing; PoCL compiles a
-// loop over the work-items of each.
+// Returns the work-group sizes. A work-group of 64 needs 4.25 KiB for its rows, so that local
+// memory is no limit; PoCL compiles a loop over the work-items of each.
 std::vector<std::size_t> groups_for(const DeviceTraits& device) {
   std::vector<std::size_t> groups;
   for (const std::size_t group :
@@ -138,7 +138,8 @@ std::optional<double> StageKernels::seconds_of(std::size_t stage, Buffer& to) {
   return seconds(*best);
 }
 
-// Words such as stages see, as a GPU that computes with zeros needs less power, and is faster.
+// Fills the buffers with words such as stages see: a GPU that computes with zeros needs less power,
+// and is faster.
 void StageKernels::fill_buffers() {
   std::vector<std::uint64_t> words(buffer_bytes(problem_) / 8);
   for (std::size_t i = 0; i < words.size(); ++i) words[i] = splitmix64(problem_.seed, i);

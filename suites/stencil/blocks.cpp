@@ -16,8 +16,8 @@ std::vector<Patch> extended(const Problem& problem, const Patch& patch, std::uin
   return all;
 }
 
-// Returns what patches need for a step, or for --depth of them: these also need what lies around
-// their corners.
+// Returns what patches need for a step, or for --depth steps, which also need the cells around
+// corners.
 std::vector<Transfer> transfers_among(const Problem& problem, std::span<const Owner> owners) {
   const std::uint64_t halo = problem.halo();
   const auto wanted = [&](const Patch& patch) {
@@ -36,8 +36,9 @@ std::vector<Transfer> transfers_among(const Problem& problem, std::span<const Ow
   });
 }
 
-// A share has at most four edges from layer to layer: of its first column, of its last, and of the
-// whole ones between them. Where layers are periodic, both ends of each may come in one piece.
+// A share has at most four edges between layers: that of its first column, of its last column, and
+// the two of the whole columns between. In periodic grids, both ends of each may arrive in one
+// piece.
 std::uint64_t most_landing(const Problem& problem) {
   return 8 * problem.halo() * (problem.layers() + 2 * problem.halo()) * problem.unit();
 }

@@ -1,5 +1,5 @@
-// Packs what others need. It lands in memory that alternates as states do, and is unpacked before
-// the next round reads it.
+// Packed transfers land in memory that alternates like the states, and are unpacked before the next
+// round reads them.
 #include "suites/stencil/blocks_program.hpp"
 
 #include <algorithm>
@@ -29,8 +29,8 @@ BlocksProgram::BlocksProgram(StencilWorkload& workload, DeviceResources& device,
     exchange_.emplace(device, most_landing(problem_) * problem_.element, problem_.element);
 }
 
-// A patch in host memory and on a device, as rows a fixed distance apart: of planes one rectangle,
-// of boxes one in each plane.
+// Calls `each` with the rectangles of a patch, as rows a fixed distance apart in host memory and on
+// the device: one of a plane, one per plane of a box.
 template <class Each>
 void BlocksProgram::each_rectangle(const Patch& patch, const Each& each) const {
   const Bytes element = problem_.element, host_row = problem_.row_bytes(),
@@ -66,10 +66,11 @@ void BlocksProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
       }
     }
   }
-  meet();  // nobody has cells of this device's states to read any more
+  meet();  // Peers have finished reading the cells of this device's states
 }
 
-// Computes what is sent first, and once more with the rest; but not sums, which would gain twice.
+// Computes the cells to send first; step_share() computes them again with the rest. Not for stars,
+// whose sums would gain twice.
 bool BlocksProgram::step_edges(const Slice&, std::uint32_t round, Stream& stream) {
   if (problem_.kind == Kind::star) return false;
   for (const Transfer& transfer : exchange_->sends()) step(transfer.patch, round, stream);
@@ -103,7 +104,7 @@ void BlocksProgram::step(const Patch& patch, std::uint32_t round, Stream& stream
   }
 }
 
-// Of a state into one piece, or `out` of it.
+// Copies a patch of a state into one packed piece, or, with `out`, back.
 void BlocksProgram::copy(Buffer& from, Buffer& to, const Patch& patch, std::uint64_t landing,
                          bool out, Stream& stream) {
   const std::uint64_t length = (patch.right - patch.left) * problem_.unit(), pitch = place(1, 0),

@@ -1,6 +1,6 @@
-// What one device does where shares are cut along two axes: it computes its patches in states of
-// the whole size, in which every cell has its place on every device. What others need of a few
-// layers is put there; of columns it is packed, put, and unpacked.
+// One device's work on shares that are cut along two axes. Its states have the whole size, so that
+// every cell has the same place on every device. Transfers of a few layers are put directly;
+// columns are packed, put, and unpacked.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,8 @@ class BlocksProgram final : public HaloProgram<StencilWorkload> {
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
 
  private:
-  std::uint64_t place(std::uint64_t layer, std::uint64_t aside) const {  // of a cell in a state
+  // Returns the index of a cell in a state.
+  std::uint64_t place(std::uint64_t layer, std::uint64_t aside) const {
     return layer * problem_.layer_bytes() / problem_.element + aside * problem_.unit();
   }
   template <class Each>

@@ -1,4 +1,4 @@
-// Initial states, and what is known of their results without computing them.
+// Initial states, and their results in closed form.
 #include <fmt/format.h>
 
 #include <atomic>
@@ -18,8 +18,8 @@ namespace {
 using Wide = long double;
 constexpr Wide kPi = std::numbers::pi_v<Wide>;
 
-// What an eigenmode is a product of, cell by cell along an axis: half a wave from one fixed end to
-// the other, or a whole one where the axis is periodic.
+// Returns an eigenmode's factor for each cell along an axis: half a wave between fixed ends, or a
+// whole one if the axis is periodic.
 std::vector<Wide> wave(std::uint64_t n, bool periodic) {
   std::vector<Wide> values(n);
   for (std::uint64_t i = 0; i < n; ++i) {
@@ -48,7 +48,7 @@ struct Eigenmode {
   }
   std::uint64_t n;
   std::vector<Wide> x, layer, row;
-  Wide factor = 1;  // that a step multiplies it by
+  Wide factor = 1;  // factor of each step
 };
 
 template <class Real>
@@ -82,7 +82,7 @@ void fill(const Problem& problem, Real* cells, unsigned threads) {
   });
 }
 
-// The first cell that is further from `expected` than `tolerance`, in words; empty: none is.
+// Describes the first cell that differs from `expected` by more than `tolerance`; empty: none.
 template <class Real, class Expected>
 std::string first_beyond(const Problem& problem, const Real* result, Wide tolerance,
                          unsigned threads, const Expected& expected) {
@@ -103,8 +103,8 @@ std::string first_beyond(const Problem& problem, const Real* result, Wide tolera
                      static_cast<double>(tolerance));
 }
 
-// No step makes the largest error larger, as each cell becomes a mean of cells; and adds, of values
-// up to 1, at most the rounding of its own twelve operations.
+// A step does not increase the largest error, since each cell becomes a mean of cells. For values
+// up to 1 it adds at most the rounding errors of its twelve operations.
 template <class Real>
 ClosedForm compare_eigenmode(const Problem& problem, const Real* result, unsigned threads) {
   const Eigenmode mode(problem);
@@ -116,9 +116,9 @@ ClosedForm compare_eigenmode(const Problem& problem, const Real* result, unsigne
                    [&](std::uint64_t cell) { return left * mode.at(cell); })};
 }
 
-// Two a step, in each cell that is as far from the edges as the star reaches. Exact where weights
-// are powers of two and cells have digits to spare; else as exact as the cells, the largest of
-// which is 2 n + steps.
+// Each step adds two to each cell whose distance from the edges is at least the radius. The result
+// is exact if weights are powers of two and cells have spare digits; otherwise it is as exact as
+// the cells, the largest of which is 2 n + steps.
 template <class Real>
 ClosedForm compare_ramp(const Problem& problem, const Real* result, unsigned threads) {
   const std::uint64_t n = problem.n, r = problem.radius;

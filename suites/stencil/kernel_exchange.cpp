@@ -12,10 +12,10 @@ namespace mgpu::stencil {
 namespace {
 
 constexpr Bytes kFlagBytes = 2 * 128;
-constexpr std::uint64_t kLooks = std::uint64_t{1}
-                                 << 24;  // of a kernel on a CPU, by atomics: half a second
+// Polls of a kernel on a CPU, by atomics: half a second.
+constexpr std::uint64_t kLooks = std::uint64_t{1} << 24;
 constexpr std::uint32_t kBefore = 1, kAfter = 2, kWaits = 4, kSends = 8, kSignals = 16,
-                        kMailed = 32;  // as the kernel has them
+                        kMailed = 32;  // flags of the kernel
 
 }  // namespace
 
@@ -44,8 +44,8 @@ KernelExchange::KernelExchange(const Problem& problem, DeviceResources& device, 
       Peer::FlagWait{status_.get(), device.traits().nvidia ? peer_.wait_limit_ns() : kLooks});
 }
 
-// A share of less than two strips is halved; one that is too small for both halves to have what is
-// sent is one strip.
+// Splits off the outermost strips. A share of less than two strips is halved. If it is too small
+// for both halves to contain what is sent, it is one strip.
 KernelExchange::Ends KernelExchange::ends_of(const Step& step) const {
   const std::uint32_t size = step.end - step.first;
   if (size < 2 * problem_.radius) return {step.end, step.end};

@@ -10,22 +10,21 @@ namespace mgpu::stencil {
 namespace {
 
 constexpr unsigned kMostAcross = 32;      // work-items of a group along x
-constexpr unsigned kCellsOfRow = 4;       // of a work-item
-constexpr std::uint64_t kMostOfUnit = 4;  // groups that may be resident on a compute unit
+constexpr unsigned kCellsOfRow = 4;       // cells per work-item
+constexpr std::uint64_t kMostOfUnit = 4;  // most resident groups per compute unit
 constexpr Bytes kStatusBytes = 2 * sizeof(std::uint32_t);
 
-// How long a group waits for another one: nanoseconds on NVIDIA GPUs, elsewhere looks, each of
-// which takes a GPU most of a microsecond and a CPU two nanoseconds. Less than half of what the
-// host waits for an answer, or who waits counts as hung.
+// Timeout of a group that waits for another one: in nanoseconds on NVIDIA GPUs, elsewhere in polls,
+// each of which takes a GPU most of a microsecond and a CPU two nanoseconds. It has to be below
+// half of the host's timeout, or a waiting device would count as hung.
 struct Patience {
   std::uint64_t nvidia, gpu, cpu;
 };
 constexpr Patience kTrial{10'000'000, std::uint64_t{1} << 14, std::uint64_t{1} << 25};
 constexpr Patience kSteps{5'000'000'000, std::uint64_t{1} << 22, std::uint64_t{1} << 28};
 
-Bytes word_bytes(const Problem& problem) {
-  return problem.wide() ? 16 : 8;
-}  // of a cell, with the number of its step
+// Returns the size of a cell with the number of its step.
+Bytes word_bytes(const Problem& problem) { return problem.wide() ? 16 : 8; }
 
 }  // namespace
 
@@ -53,10 +52,10 @@ Persistent::Persistent(const Problem& problem, DeviceResources& device, std::uin
                           " -DHIGH=" + std::to_string(size.high) +
                           " -DROWS=" + std::to_string(size.rows);
     if (nvidia_)
-      options += " -DNVIDIA -cl-nv-maxrregcount=128";  // of 256 work-items two groups have room
+      options += " -DNVIDIA -cl-nv-maxrregcount=128";  // room for two groups of 256 work-items
     try {
       size.kernel = device.kernel("stencil_persistent.cl", "jacobi2d_persistent", options);
-    } catch (const Error& error) {  // an older compiler, say: nobody asked for it
+    } catch (const Error& error) {  // an older compiler, for example; "auto" does without
       if (problem.launches == Launches::persistent || error.kind() != ErrorKind::device) throw;
       continue;
     }
@@ -68,20 +67,20 @@ Persistent::Persistent(const Problem& problem, DeviceResources& device, std::uin
     if (size.resident == 0) continue;
     boxes = std::max(boxes, size.resident * 2 * box_bytes(size));
     sizes_.push_back(std::move(size));
-    if (most_rows() == problem_.layers()) break;  // nobody would take a larger one
+    if (most_rows() == problem_.layers()) break;  // a larger size would not be used
   }
   if (sizes_.empty()) return;
   boxes_ = device.allocate(boxes);
-  const std::vector<std::byte> nothing(boxes);  // no step has number 0
+  const std::vector<std::byte> nothing(boxes);  // zeros: no step has number 0
   device.try_out([&](Stream& stream) {
     stream.upload(*status_, 0, std::span(nothing).first(kStatusBytes));
     stream.upload(*boxes_, 0, nothing);
   });
 }
 
-// From the one with the most groups for a plane. On NVIDIA GPUs two groups of 256 work-items share
-// a multiprocessor, so that one computes while the other waits; the last is for where only one has
-// room.
+// Returns the sizes, starting with the one with the most groups per plane. On NVIDIA GPUs two
+// groups of 256 work-items share a multiprocessor, so that one computes while the other waits; the
+// last size is for shares that only fit with one group.
 std::vector<Persistent::Size> Persistent::all_sizes() const {
   const auto size = [](unsigned high, unsigned rows) {
     Size made;
@@ -120,8 +119,8 @@ std::uint64_t Persistent::most_rows() const {
   return most;
 }
 
-// They come to one place and wait there until all have come. Where nothing can be run before
-// samples, one for each compute unit is taken to be resident.
+// Tests whether all groups are resident: they meet at one place and wait there for each other. If
+// nothing can be run before samples, one group per compute unit is assumed to be resident.
 bool Persistent::is_resident(const Size& size, std::uint64_t groups, DeviceResources& device) {
   const std::array<std::byte, kStatusBytes> nothing{};
   std::array<std::uint32_t, 2> status{};
@@ -140,7 +139,7 @@ bool Persistent::is_resident(const Size& size, std::uint64_t groups, DeviceResou
 std::vector<KernelArg> Persistent::arguments(const Launch& launch) const {
   const auto or_status = [&](Buffer* buffer) {
     return buffer != nullptr ? buffer : status_.get();
-  };  // an argument has to be some
+  };  // an argument must not be null
   const bool others = launch.mail != nullptr;
   const std::uint64_t patience = nvidia_ ? kSteps.nvidia : cpu_ ? kSteps.cpu : kSteps.gpu;
   return {or_status(launch.from),
@@ -166,7 +165,7 @@ std::vector<KernelArg> Persistent::arguments(const Launch& launch) const {
 }
 
 void Persistent::launch(const Launch& launch, Stream& stream) {
-  // The smallest rows of a work-item make the most groups.
+  // The size with the fewest rows per work-item has the most groups.
   const auto fits = [&](const Size& size) { return tiles(size, launch.rows) <= size.resident; };
   const auto size = std::find_if(sizes_.begin(), sizes_.end(), fits);
   if (size == sizes_.end())

@@ -10,7 +10,7 @@
 namespace mgpu::stencil {
 namespace {
 
-// "auto" is persistent where nothing speaks against it.
+// Resolves --steps: "auto" is persistent if nothing rules it out.
 Launches launches(const SuiteParams& params, const Problem& problem) {
   const std::string& text = params.options.at("steps");
   if (text == "enqueued") return Launches::enqueued;
@@ -24,7 +24,7 @@ Launches launches(const SuiteParams& params, const Problem& problem) {
   return Launches::enqueued;
 }
 
-// "auto" is by kernels where nothing speaks against it.
+// Resolves --exchange: "auto" is by kernels if nothing rules it out.
 HaloWay halo_way(const SuiteParams& params, const Problem& problem) {
   const std::string& text = params.options.at("exchange");
   if (text == "puts") return HaloWay::puts;
@@ -49,8 +49,8 @@ std::uint32_t checkpoint_rounds(const SuiteParams& params) {
 double rate(const SuiteParams& params, bool wide) {
   const std::string& text = params.options.at("rate");
   const std::optional<double> value = number_in(text);
-  constexpr double stable =
-      1.0 / 6;  // beyond, explicit steps in three dimensions grow without bound
+  // Above this, explicit steps in three dimensions diverge.
+  constexpr double stable = 1.0 / 6;
   if (value && *value > least_float && *value <= stable)
     return wide ? *value : static_cast<double>(static_cast<float>(*value));
   throw refused_option(
@@ -58,8 +58,7 @@ double rate(const SuiteParams& params, bool wide) {
       in_quotes(text) + " is no stable step; expected: above 1.2e-38, up to 1/6 (0.166666)");
 }
 
-// Options of one kind are refused with another, where they are given another value than the one
-// they have by default.
+// Refuses options of another kind whose values differ from their defaults.
 void check_kind(const SuiteParams& params, const Problem& problem) {
   const std::string& kind = params.options.at("kind");
   const auto only = [&](Kind of, const char* name, const char* option, const char* unless) {
@@ -78,7 +77,7 @@ void check_kind(const SuiteParams& params, const Problem& problem) {
   }
 }
 
-// Rows, slabs and "auto": layers are not cut.
+// Returns the columns of blocks: 1 for rows, slabs and "auto", which do not cut layers.
 std::uint64_t columns(const SuiteParams& params, Kind kind) {
   const std::string& split = params.options.at("split");
   const char* const layers = kind == Kind::heat3d ? "slabs" : "rows";
@@ -128,7 +127,7 @@ void check_input(const SuiteParams& params, const Problem& problem) {
                   std::to_string(problem.element * 8));
 }
 
-// Their sums of every layer are kept until the end of a sample.
+// Limits the norms, since their sums per layer are kept until the end of a sample.
 void check_norms(const Problem& problem) {
   constexpr Bytes most = Bytes{1} << 28;
   const std::uint64_t fits = most / (problem.layers() * problem.element);

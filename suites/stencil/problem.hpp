@@ -1,4 +1,4 @@
-// What is asked for: which stencil, on how large a grid, for how many steps.
+// The problem: the stencil, the grid, the number of steps.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,12 @@
 namespace mgpu::stencil {
 
 enum class Kind {
-  jacobi2d,  // a plane, periodic from top to bottom, its first and last column fixed: the mean of
-             // four neighbours
-  heat3d,    // a box, its outermost cells fixed: explicit steps of the heat equation, seven points
-  // A plane: sums that gain, in each step, the weighted cells along both axes up to a radius, of
-  // cells that grow by one: the stencil of the Parallel Research Kernels
+  // A plane, periodic from top to bottom, with fixed first and last columns: mean of four
+  // neighbours.
+  jacobi2d,
+  heat3d,  // a box with fixed outermost cells: explicit steps of the heat equation, seven points
+  // A plane of sums. Each step adds the weighted cells along both axes up to a radius, and
+  // increases all cells by one: the stencil of the Parallel Research Kernels
   // (https://github.com/ParRes/Kernels).
   star
 };
@@ -21,43 +22,41 @@ enum class Kind {
 const char* name_of(Kind kind);
 
 enum class Initial {
-  uniform,  // seeded, in (-1, 1)
-  ramp,     // of star: row + column
-  sine,  // of jacobi2d: nothing but in the fixed columns, which have one period of a sine from the
-         // first row to the last
-  eigenmode,  // of jacobi2d and heat3d: a product of waves, which each step makes smaller by the
-              // same factor
+  uniform,    // seeded, in (-1, 1)
+  ramp,       // star: row + column
+  sine,       // jacobi2d: zero except for the fixed columns, which have one period of a sine
+  eigenmode,  // jacobi2d and heat3d: product of waves, which each step reduces by the same factor
   file        // --input
 };
 
-enum class Launches {  // how steps get onto a device
-  chosen,              // persistent on NVIDIA GPUs, where that can be and there is room
-  enqueued,            // one after another
-  persistent           // many by one launch
+enum class Launches {  // how steps are launched
+  chosen,              // persistent on NVIDIA GPUs, if possible and if there is room
+  enqueued,            // one launch per step
+  persistent           // many steps per launch
 };
 
 enum class HaloWay {  // how halos reach the neighbours
-  chosen,             // by kernels on NVIDIA GPUs, where those reach memory of each other
-  kernels,            // of steps, which store them there and wait for those that they need
-  puts                // after steps
+  chosen,             // kernels on NVIDIA GPUs that reach each other's memory, else puts
+  kernels,            // the kernels of steps store halos there and wait for their own
+  puts                // copies after steps
 };
 
 struct Problem {
   Kind kind = Kind::jacobi2d;
   Initial initial = Initial::uniform;
   std::uint64_t n = 0;                  // cells along each side
-  Bytes element = sizeof(float);        // of a cell
+  Bytes element = sizeof(float);        // size of a cell
   std::uint32_t steps = 0;              // rounds
-  std::uint32_t depth = 1;              // steps from one exchange to the next
-  std::uint32_t radius = 1;             // layers on either side that a step needs
-  std::uint64_t columns = 1;            // of blocks, into which layers are cut; 1: they are not
-  std::uint32_t check_every = 0;        // steps from one norm of the change to the next; 0: none
-  std::uint32_t checkpoint_rounds = 0;  // steps from one checkpoint to the next; 0: none
-  bool overlap = true;  // what is exchanged is computed first, and sent while the rest is
+  std::uint32_t depth = 1;              // halo depth: steps per exchange
+  std::uint32_t radius = 1;             // layers on either side that a step reads
+  std::uint64_t columns = 1;            // columns of blocks that layers are cut into; 1: not cut
+  std::uint32_t check_every = 0;        // steps per norm of the change; 0: none
+  std::uint32_t checkpoint_rounds = 0;  // steps per checkpoint; 0: none
+  bool overlap = true;  // compute outgoing layers first, and send them during the rest
   Launches launches = Launches::enqueued;
   HaloWay halo_way = HaloWay::puts;
-  double rate =
-      0.1;  // of heat3d: how much of a difference a step evens out; a value of the precision
+  // heat3d: fraction of a difference that a step evens out, rounded to the precision.
+  double rate = 0.1;
   std::uint64_t seed = 0;
 
   bool wide() const { return element == sizeof(double); }
@@ -68,26 +67,25 @@ struct Problem {
   std::uint64_t rows_of_layer() const { return kind == Kind::heat3d ? n : 1; }
   std::uint64_t cells_of_layer() const { return n * rows_of_layer(); }
   std::uint64_t cells() const { return layers() * cells_of_layer(); }
-  std::uint32_t halo() const {
-    return depth * radius;
-  }  // layers of others that a share keeps, on either side
-  // On a device: rows begin at multiples of 128 bytes.
+  // Returns the neighbours' layers that a share keeps on either side.
+  std::uint32_t halo() const { return depth * radius; }
+  // Returns the cells per row on a device, where rows begin at multiples of 128 bytes.
   std::uint64_t stride() const { return (n + 127 / element) / (128 / element) * (128 / element); }
-  // Cells on a device from one place along the axis that blocks are cut on to the next: of a row,
-  // or rows of a plane.
+  // Returns the distance, in cells on a device, between places along the axis that blocks are cut
+  // on: 1 in a row, a row in a plane.
   std::uint64_t unit() const { return kind == Kind::heat3d ? stride() : 1; }
-  Bytes row_bytes() const { return n * element; }  // of a row in host memory, without gaps
+  Bytes row_bytes() const { return n * element; }  // row in host memory, without gaps
   Bytes layer_bytes() const { return rows_of_layer() * stride() * element; }
-  Bytes host_bytes() const { return cells() * element; }  // of a state in host memory
-  // Kernels of steps exchange halos while they compute what needs none, but for steps whose change
-  // is measured.
+  Bytes host_bytes() const { return cells() * element; }  // state in host memory
+  // Tells whether kernels of steps exchange halos while they compute other cells; not in steps
+  // whose change is measured.
   bool hides_halos() const { return halo_way != HaloWay::puts && overlap && check_every == 0; }
-  // Norms of the change: each is the sum of one number of every layer.
+  // Returns the number of norms of the change. Each is the sum of one number per layer.
   std::uint64_t checks() const { return check_every > 0 ? steps / check_every : 0; }
   bool is_checked(std::uint32_t step) const {
     return check_every > 0 && (step + 1) % check_every == 0;
   }
-  // Not before it: a step is needed by itself whose change is measured.
+  // Returns the next step that has to be launched alone, since its change is measured.
   std::uint32_t next_checked(std::uint32_t step) const {
     return check_every > 0 ? std::min(steps, (step / check_every + 1) * check_every - 1) : steps;
   }
@@ -96,13 +94,13 @@ struct Problem {
 
 inline constexpr std::uint64_t most_cells_2d = 1 << 17, most_cells_3d = 1 << 12;  // along a side
 
-// 1 / (2 d radius), the weight of the cells at distance d of a star.
+// Returns 1 / (2 d radius), the weight of the cells at distance d of a star.
 template <class Real>
 constexpr Real star_weight(std::uint32_t radius, std::uint32_t d) {
   return d <= radius ? Real{1} / static_cast<Real>(2 * d * radius) : Real{0};
 }
 
-// Throws Error(usage), Error(input).
+// Reads the problem. Throws Error(usage), Error(input).
 Problem problem_of(const SuiteParams& params);
 Shape shape_of(const Problem& problem);
 

@@ -43,7 +43,7 @@ void heat_plane(const Problem& problem, const Real* from, Real* to, std::uint64_
   }
 }
 
-// The sums of a row, over x and then over y, of what lies before and of what lies after.
+// Adds up a row, along x and then along y, first the cells before, then those after.
 template <class Real>
 void star_row(const Problem& problem, const Real* from, Real* sums, std::uint64_t row) {
   const std::uint64_t n = problem.n, r = problem.radius;
@@ -61,7 +61,7 @@ void star_row(const Problem& problem, const Real* from, Real* sums, std::uint64_
   }
 }
 
-// The order of kernels/stencil.cl's `change`.
+// Adds in the order of kernels/stencil.cl's `change`.
 template <class Real>
 Real change_of_row(std::uint64_t n, const Real* before, const Real* now) {
   constexpr std::uint64_t lanes = 64;

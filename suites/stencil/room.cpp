@@ -9,7 +9,7 @@
 namespace mgpu::stencil {
 namespace {
 
-// Layers of a share for which a device has room, where nothing but the share comes to it.
+// Returns the layers of a share for which an otherwise empty device has room.
 std::uint64_t layers_held(const Problem& problem, const DeviceMemory& memory) {
   const Bytes layer = problem.layer_bytes(), halos = 2 * problem.halo() * layer,
               most = memory.global / 10 * 9;
@@ -19,8 +19,8 @@ std::uint64_t layers_held(const Problem& problem, const DeviceMemory& memory) {
 }
 
 struct Room {
-  std::uint64_t least,
-      most = 0;  // layers held by the device that holds least, and by the one that holds most
+  // Layers held by the smallest and by the largest device.
+  std::uint64_t least, most = 0;
 };
 
 Room room_of(const Problem& problem, const std::vector<DeviceMemory>& devices) {
@@ -36,7 +36,7 @@ Room room_of(const Problem& problem, const std::vector<DeviceMemory>& devices) {
 
 std::uint64_t layers_of_piece(const Problem& problem, const std::vector<DeviceMemory>& devices) {
   const Room room = room_of(problem, devices);
-  // Blocks have their places in states of the whole size.
+  // States of blocks have the whole size.
   return problem.columns == 1 && room.least * devices.size() >= problem.layers() ? room.least
                                                                                  : problem.layers();
 }

@@ -1,4 +1,4 @@
-// What devices have memory for.
+// Memory that devices need and have.
 #pragma once
 
 #include <vector>
@@ -7,15 +7,15 @@
 
 namespace mgpu::stencil {
 
-// States that a device keeps: the initial one, two by turns, the sums of a star, and a copy of what
-// a checkpoint holds.
+// Returns the number of states that a device keeps: the initial one, two in turn, the sums of a
+// star, and a copy of a checkpoint.
 inline std::uint64_t states(const Problem& problem) {
   const std::uint64_t changing = problem.kind == Kind::star ? 2 : 1;
   return 2 + changing + (problem.checkpoint_rounds > 0 ? changing : 0);
 }
 
-// In host memory: the cells of a result and what norms are made of; a checkpoint; and all that a
-// problem keeps there, the initial state included.
+// Return sizes in host memory: a result with the sums of norms; a checkpoint; all memory of a
+// problem, including the initial state.
 inline Bytes outcome_bytes(const Problem& problem) {
   return problem.host_bytes() + problem.change_bytes();
 }
@@ -27,14 +27,14 @@ inline Bytes host_bytes(const Problem& problem) {
          (problem.checkpoint_rounds > 0 ? 2 * checkpoint_bytes(problem) : 0);
 }
 
-// Layers, besides halos, that a piece of shared memory has room for. It is of one size on all
-// devices and allocated before shares are known: for all layers where every device has memory for
-// them, or where the devices together have none for shares that the one with the least could hold;
-// else for as many as that one holds. `devices` empty: not known.
+// Returns the layers, without halos, that a piece of shared memory has room for. Pieces have the
+// same size on all devices and are allocated before shares are known. They have all layers if every
+// device has memory for that, or if equal pieces as large as the smallest device allows do not
+// cover the problem; otherwise they have as many as the smallest device holds. Empty `devices`:
+// unknown.
 std::uint64_t layers_of_piece(const Problem& problem, const std::vector<DeviceMemory>& devices);
 
-// Throws Error(usage) for a problem that has not the layers for all devices to take part, or that
-// they have no memory for.
+// Throws Error(usage) if there are too few layers for all devices, or too little memory.
 void check_devices(const Problem& problem, const std::vector<DeviceMemory>& devices);
 
 }  // namespace mgpu::stencil

@@ -1,4 +1,4 @@
-// How kernels/stencil.cl is compiled for a device.
+// Build options of kernels/stencil.cl.
 #pragma once
 
 #include <string>
@@ -7,20 +7,20 @@
 
 namespace mgpu::stencil {
 
-// Work-items of a group that add up what rows changed: as kernels/stencil.cl has it.
+// Work-items per group that add up the changes of rows, as in kernels/stencil.cl.
 inline constexpr std::size_t kLanes = 64;
 
-// Work-items of a group share local memory, to add up.
+// Tells whether work-items of a group add up in local memory.
 inline bool is_grouped(const DeviceTraits& device) {
   return !device.cpu && device.max_work_group >= kLanes;
 }
 
-// Cells of a work-item along x.
+// Returns the cells per work-item along x.
 inline unsigned vector_of(const Problem& problem, const DeviceTraits& device) {
   return device.cpu ? static_cast<unsigned>(64 / problem.element) : 4;
 }
 
-// `strip`: layers of a work-item.
+// Returns the build options. `strip` is the number of layers per work-item.
 inline std::string kernel_options(const Problem& problem, const DeviceTraits& device,
                                   unsigned strip) {
   std::string text = std::string("-DREAL=") + (problem.wide() ? "double" : "float") +
@@ -30,7 +30,7 @@ inline std::string kernel_options(const Problem& problem, const DeviceTraits& de
   return text + (problem.checks() > 0 ? is_grouped(device) ? " -DGROUPED=1" : " -DGROUPED=0" : "");
 }
 
-// Arguments in the precision of cells: a value, and the weight of a star at a distance.
+// Return arguments in the precision of cells: a value, and the weight of a star at a distance.
 inline KernelArg real_of(const Problem& problem, double value) {
   return problem.wide() ? KernelArg(value) : KernelArg(static_cast<float>(value));
 }

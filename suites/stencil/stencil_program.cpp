@@ -8,10 +8,10 @@ namespace mgpu::stencil {
 namespace {
 
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
-constexpr std::uint32_t kSeries =
-    8;  // steps of an NVIDIA GPU that are one command of the timeline: time stamps are dear
-constexpr std::uint32_t kMostAtOnce =
-    256;  // steps of a launch: a GPU that also draws a screen must not be kept for long
+// Steps per command of the timeline on NVIDIA GPUs, since time stamps are expensive.
+constexpr std::uint32_t kSeries = 8;
+// Most steps per launch: a GPU that also drives a screen must not be busy for long.
+constexpr std::uint32_t kMostAtOnce = 256;
 
 }  // namespace
 
@@ -49,13 +49,13 @@ StencilProgram::StencilProgram(StencilWorkload& workload, DeviceResources& devic
     if (!persistent_) workload_.has_room(room_of(device.traits()));
   }
   if (!by_kernels_ || !device.traits().cpu) return;
-  // CPUs compile at the first launch, which nobody is to wait for: a step of no layers.
+  // CPUs compile at the first launch; a step of no layers keeps peers from waiting for that.
   const KernelExchange::Step nothing{.first = halo_, .end = halo_};
   device.try_out([&](Stream& stream) { step({}, 1, {halo_, halo_}, stream, &nothing); });
 }
 
-// Among others where kernels of all devices reach each other's memory while they run: GPUs on the
-// direct path, and CPUs.
+// Makes persistent kernels. With several devices, they need kernels of all devices to reach each
+// other's memory while they run: GPUs on the direct path, and CPUs.
 void StencilProgram::make_persistent(DeviceResources& device) {
   const std::size_t devices = peer_ != nullptr ? peer_->count() : 1;
   persistent_ = std::make_unique<Persistent>(
@@ -79,7 +79,7 @@ void StencilProgram::make_persistent(DeviceResources& device) {
   workload_.has_room(room);
 }
 
-// Of a device without persistent kernels.
+// Returns the room without persistent kernels.
 StencilWorkload::Room StencilProgram::room_of(const DeviceTraits& traits) const {
   StencilWorkload::Room room;
   if (peer_ != nullptr) room.device = peer_->self();
@@ -96,7 +96,7 @@ void StencilProgram::upload(std::span<const std::byte> host, std::uint64_t layer
                      {row, count * rows, at * problem_.layer_bytes(), stride, row});
 }
 
-// With the halos on both sides; the state repeats where it is periodic.
+// Uploads a share with its halos on both sides, which wrap around if the grid is periodic.
 void StencilProgram::upload_share(std::span<const std::byte> host, const Slice& slice, Buffer& to,
                                   Stream& stream) {
   const std::uint64_t n = problem_.layers();
@@ -127,7 +127,7 @@ void StencilProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
   } else if (mode_ == Mode::end_to_end) {
     upload_share(workload_.initial(), slice, *initial_, stream);
   }
-  meet();  // nobody has layers of this device's states to read any more
+  meet();  // peers have finished reading this device's states
 }
 
 void StencilProgram::take_share(const Slice& slice) {
@@ -135,7 +135,8 @@ void StencilProgram::take_share(const Slice& slice) {
   settle_between_neighbours(slice, problem_.periodic());
 }
 
-// All layers that the new owners need of this device, halos included, go into their other states.
+// Puts all layers that the new owners need from this device, including halos, into their other
+// state.
 void StencilProgram::move(const Slice& from, const Slice& to, std::uint32_t steps, Stream&) {
   const Bytes layer = problem_.layer_bytes();
   const auto at = [&](std::int64_t number, const Slice& share) {
@@ -147,12 +148,12 @@ void StencilProgram::move(const Slice& from, const Slice& to, std::uint32_t step
       peer_->put(state_after(steps), at(begin, from), workload_.shared()[turn_after(steps + 1)],
                  owner.device, at(begin + shift, owner.items),
                  static_cast<Bytes>(end - begin) * layer);
-  meet_all();  // what comes next may land where somebody's layers are still being read
+  meet_all();  // the next step may overwrite layers that others still read
   ++moves_;
   take_share(to);
 }
 
-// By way of a copy, which the steps to come do not change.
+// Downloads a copy, since the next steps change the original.
 Completion StencilProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) {
   const StencilWorkload::Checkpoint kept = workload_.checkpoint(steps);
   const auto bring = [&](Buffer& from, Buffer& by_way_of, std::span<std::byte> host) {
@@ -162,7 +163,7 @@ Completion StencilProgram::checkpoint(const Slice& slice, std::uint32_t steps, S
   };
   bring(state_after(steps), *copy_, kept.cells);
   if (sums_) bring(*sums_, *copy_of_sums_, kept.sums);
-  // Numbers of steps to come have other places.
+  // Changes of later steps have other places.
   if (changes_)
     stream.download_rows(*changes_, kept.changes.data() + slice.begin * problem_.element,
                          changes_of(slice));
@@ -172,15 +173,16 @@ Completion StencilProgram::checkpoint(const Slice& slice, std::uint32_t steps, S
   };
 }
 
-// With what depends on it: whether persistent kernels came to their end. Who waited in vain for a
-// device that was lost is not to be blamed: what it has is left out, the sample begins again
-// without that one. published() is for samples that lost nobody.
+// Downloads, together with the data, whether the waits of kernels succeeded. A wait for a device
+// that was lost is no error: the data is discarded, and the sample restarts without that device.
+// published() is for samples that lost no device.
 void StencilProgram::download_status(Stream& stream) {
   if (persistent_) persistent_->download_status(stream);
   if (by_kernels_) by_kernels_->download_status(stream);
 }
 
-// Steps by persistent kernels read what lies beside a share's own layers, where only puts bring it.
+// Tells whether steps exchange halos by their kernels. Persistent kernels do not: they read halos
+// next to the share's own layers, where only puts store them.
 bool StencilProgram::goes_by_kernels(const Slice& slice) const {
   return by_kernels_ && !others_.empty() &&
          !(persistent_ && workload_.is_persistent(slice, persistent_->most_rows()));
@@ -246,8 +248,8 @@ std::uint32_t StencilProgram::enqueue_rounds(const Slice& slice, std::uint32_t f
   return steps;
 }
 
-// Steps of one launch each, several of which are one command of the timeline where none of it is
-// looked at step by step.
+// Enqueues steps of one launch each. Several are one command of the timeline, unless they have to
+// be timed step by step.
 std::uint32_t StencilProgram::enqueue_series(const Slice& slice, std::uint32_t first,
                                              std::uint32_t most, Stream& stream) {
   const bool exchanges = goes_by_kernels(slice),
@@ -270,7 +272,7 @@ void StencilProgram::launch_persistent(const Slice& slice, std::uint32_t first, 
   launch.first = halo_;
   launch.rows = u32(slice.size());
   launch.shift = reads_all(first) ? u32(slice.begin) : 0;
-  const bool alone = others_.empty();  // its own neighbour on both sides
+  const bool alone = others_.empty();  // the share is its own neighbour on both sides
   launch.above = launch.first + launch.shift + (alone ? launch.rows : 0) - 1;
   launch.below = launch.first + launch.shift + (alone ? 0 : launch.rows);
   launch.steps = steps;
@@ -291,7 +293,7 @@ void StencilProgram::launch_persistent(const Slice& slice, std::uint32_t first, 
 void StencilProgram::step(const Slice& slice, std::uint32_t round, Layers layers, Stream& stream,
                           const KernelExchange::Step* exchange) {
   Buffer &from = before(round), &to = state_after(round + 1);
-  // All of the initial state may be there, and not only that of the share.
+  // The buffer may have the whole initial state, not only the share.
   const std::uint32_t shift = reads_all(round) ? u32(slice.begin) : 0;
   const std::uint32_t n = u32(problem_.n), stride = u32(problem_.stride());
   std::vector<KernelArg> args{&from, &to};
@@ -299,7 +301,8 @@ void StencilProgram::step(const Slice& slice, std::uint32_t round, Layers layers
   if (problem_.kind == Kind::star) add({sums_.get()});
   add({layers.first, layers.end, shift});
   if (problem_.kind == Kind::jacobi2d) {
-    const bool alone = slice.size() == problem_.layers();  // its own neighbour on both sides
+    // The share is its own neighbour on both sides.
+    const bool alone = slice.size() == problem_.layers();
     if (exchange == nullptr)
       add({alone ? halo_ + n - 1 : layers.first + shift - 1, alone ? halo_ : layers.end + shift});
     add({n, stride});
@@ -312,7 +315,7 @@ void StencilProgram::step(const Slice& slice, std::uint32_t round, Layers layers
     for (std::uint32_t d = 1; d <= 4; ++d) add({weight_of(problem_, d)});
   } else {
     const auto place =
-        [&](std::uint64_t layer) {  // of a fixed plane; none: it is not among those of the share
+        [&](std::uint64_t layer) {  // local number of a fixed plane; kNone if not in the share
           return layer >= slice.begin && layer < slice.end ? u32(halo_ + layer - slice.begin)
                                                            : kNone;
         };
@@ -329,7 +332,7 @@ void StencilProgram::step(const Slice& slice, std::uint32_t round, Layers layers
                 {{across, box ? problem_.n : strips, box ? strips : 1}, {local_, 1, 1}}, args);
 }
 
-// How much this step changed each row of the share.
+// Computes how much this step changed each row of the share.
 void StencilProgram::measure(const Slice& slice, std::uint32_t round, Stream& stream) {
   if (!problem_.is_checked(round)) return;
   const std::uint64_t check = (round + 1) / problem_.check_every - 1;
@@ -340,7 +343,7 @@ void StencilProgram::measure(const Slice& slice, std::uint32_t round, Stream& st
                  u32(problem_.stride())});
 }
 
-// The outermost layers of the share into the halos of its neighbours.
+// Puts the outermost layers of the share into the halos of its neighbours.
 void StencilProgram::send(const Slice& slice, std::uint32_t round, Stream&) {
   const Bytes layer = problem_.layer_bytes(), size = halo_ * layer;
   SharedMemory& into = workload_.shared()[turn_after(round + 1)];

@@ -1,6 +1,6 @@
-// What one device does: it holds its layers and, on both sides, halos that belong to others; steps
-// go from the initial state to one of two others and on, to and fro between these. A star has its
-// sums besides, which nobody else needs.
+// One device's work: it keeps its layers and, on both sides, halos of neighbours. Steps go from the
+// initial state to one of two others, and then alternate between these. A star also has sums, which
+// no other device needs.
 #pragma once
 
 #include "suites/stencil/kernel_exchange.hpp"
@@ -25,25 +25,25 @@ class StencilProgram final : public HaloProgram<StencilWorkload>, public Movable
   Completion publish(Stream& stream) override;
 
  private:
-  struct Layers {  // of a state: local numbers, of which `halo_` is the first of the share
+  struct Layers {  // local numbers in a state; the share begins at `halo_`
     std::uint32_t first = 0, end = 0;
   };
-  // Of a state in host memory, into one on the device: so many layers from `layer` on, to the local
-  // number `at`.
+  // Uploads `count` layers from `layer` on of a state in host memory to the local number `at` on.
   void upload(std::span<const std::byte> host, std::uint64_t layer, std::uint64_t count, Buffer& to,
               std::uint64_t at, Stream& stream);
   void upload_share(std::span<const std::byte> host, const Slice& slice, Buffer& to,
                     Stream& stream);
   void download(Buffer& from, const Slice& slice, std::span<std::byte> host, Stream& stream);
-  Rows changes_of(const Slice& slice)
-      const;  // on the device by norm and layer of the share, on the host by norm and layer
+  // Returns the rows of changes: by norm and layer, of the share on the device and of all layers on
+  // the host.
+  Rows changes_of(const Slice& slice) const;
   void bring_result(const Slice& slice, Stream& stream) override;
   bool step_edges(const Slice& slice, std::uint32_t round, Stream& stream) override;
   void step_share(const Slice& slice, std::uint32_t round, std::int64_t more,
                   Stream& stream) override;
   void send(const Slice& slice, std::uint32_t round, Stream& stream) override;
   void measure(const Slice& slice, std::uint32_t round, Stream& stream) override;
-  // `exchange`: by its kernel; null: the kernel exchanges nothing.
+  // Enqueues a step. `exchange`: uses the kernel that exchanges halos; null: no exchange.
   void step(const Slice& slice, std::uint32_t round, Layers layers, Stream& stream,
             const KernelExchange::Step* exchange = nullptr);
   bool goes_by_kernels(const Slice& slice) const;
@@ -61,13 +61,14 @@ class StencilProgram final : public HaloProgram<StencilWorkload>, public Movable
   }
   bool reads_all(std::uint32_t round) const { return round == 0 && mode_ == Mode::resident; }
   Buffer& before(std::uint32_t round) { return round == 0 ? *initial_ : state_after(round); }
-  void take_share(const Slice& slice);  // from now on, and between these neighbours
-  // Which of the two states is that after so many steps, at least one; and this device's of it.
+  void take_share(const Slice& slice);  // sets the share and its neighbours
+  // Both find the state after `steps` steps, at least one: which of the two it is, and this
+  // device's buffer.
   std::uint32_t turn_after(std::uint32_t steps) const { return steps + 1 + moves_; }
   Buffer& state_after(std::uint32_t steps) { return states_[turn_after(steps)]; }
 
   const std::uint32_t halo_;
-  const bool grouped_;  // work-items of a group share local memory, to add up
+  const bool grouped_;  // work-items of a group add up in local memory
   const unsigned vector_, strip_;
   const std::uint32_t series_;
   const std::size_t local_;
@@ -75,13 +76,13 @@ class StencilProgram final : public HaloProgram<StencilWorkload>, public Movable
   std::unique_ptr<Persistent> persistent_;
   std::unique_ptr<KernelExchange> by_kernels_;
   std::unique_ptr<Buffer> initial_, sums_;
-  std::unique_ptr<Buffer> changes_;  // of each norm, of each layer of the share
-  std::unique_ptr<Buffer> copy_,
-      copy_of_sums_;  // of the last checkpoint, while it is brought to the host
+  std::unique_ptr<Buffer> changes_;  // one number per norm and layer of the share
+  // Copies of the last checkpoint, during its download.
+  std::unique_ptr<Buffer> copy_, copy_of_sums_;
   const Ring states_;
-  std::uint32_t moves_ = 0;  // of the sample, each from one state into the other
-  bool mailed_ = false;      // halos of the state, by kernels
-  bool signalled_ = false;   // and neighbours have signalled that theirs are
+  std::uint32_t moves_ = 0;  // moves in this sample, each from one state into the other
+  bool mailed_ = false;      // neighbours' halos of the current state are in the mail
+  bool signalled_ = false;   // neighbours have signalled that theirs are there
 };
 
 }  // namespace mgpu::stencil

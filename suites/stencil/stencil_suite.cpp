@@ -1,4 +1,4 @@
-// The stencil suite as the tool knows it: name, options, sizes.
+// The stencil suite's registration: name, options and sizes.
 #include "lib/base/error.hpp"
 #include "lib/workload/npy.hpp"
 #include "suites/stencil/room.hpp"
@@ -13,8 +13,8 @@ namespace {
 
 using namespace stencil;
 
-// The initial state, the result, two of the reference, checkpoints. Sizes beyond what is accepted
-// do not fit, whatever the memory.
+// Estimates host memory: the initial state, the result, two states of the reference, checkpoints.
+// Unsupported sizes need more than any host has.
 Bytes host_bytes(const SuiteParams& params) {
   const bool box = params.options.at("kind") == "heat3d";
   if (params.size > (box ? most_cells_3d : most_cells_2d)) return ~Bytes{0};
@@ -25,9 +25,10 @@ Bytes host_bytes(const SuiteParams& params) {
   return (4 + checkpoints) * element * params.size * params.size * (box ? params.size : 1);
 }
 
-// About as many cells in a box as in a plane: one with the side of the plane has 4 GB of them,
-// which a CPU's host fills for nothing. Of CPUs as few as tell the rate of more (1.71 G cells a
-// second with 768 x 768 and with 1024 x 1024): a run without rates begins with that.
+// Returns a size with about as many cells in a box as in a plane, since a box with the plane's side
+// takes 4 GB, which a host would fill in vain. On CPUs it is the smallest size with the rate of
+// larger ones (1.71 G cells per second for 768 x 768 and for 1024 x 1024), since a run without
+// rates begins with it.
 std::uint64_t full_size(const SuiteParams& params) {
   if (params.options.at("kind") == "heat3d") return params.cpus ? 80 : 512;
   return params.cpus ? 768 : 8192;

@@ -32,8 +32,7 @@ StencilWorkload::StencilWorkload(const Problem& problem, const SuiteParams& para
 
 Demand StencilWorkload::demand(const DeviceTraits&) const {
   Demand demand;
-  // In a step each cell is read and written once, and so is the sum of a star; for a norm two
-  // states are read.
+  // A step reads and writes each cell once, and also the sums of a star; a norm reads two states.
   const double steps = problem_.steps * (problem_.kind == Kind::star ? 4.0 : 2.0) +
                        2.0 * static_cast<double>(problem_.checks());
   demand.memory_bytes = steps * static_cast<double>(problem_.host_bytes());
@@ -118,8 +117,8 @@ void StencilWorkload::has_room(const Room& room) {
   rooms_.push_back(room);
 }
 
-// CPU devices that share cores run a part of their work-groups at a time, whatever each of them can
-// by itself.
+// Tells whether all owners have room. CPU devices that share cores run only some of their
+// work-groups at a time, whatever each can run alone.
 bool StencilWorkload::decide_persistent() const {
   if (problem_.launches == Launches::enqueued || owners_.size() < 2 || !shared_) return false;
   for (const Owner& owner : owners_) {
@@ -152,8 +151,8 @@ void StencilWorkload::check_persistent() const {
                                             "device together; expected: auto, enqueued");
 }
 
-// All who exchange layers go the same way. A slice without an owner tells what items of a share
-// cost, of which all is known that some device could have it all.
+// Devices that exchange layers use the same kernels. A slice without an owner measures the cost of
+// items; it is persistent only if its device has room for all layers.
 bool StencilWorkload::is_persistent(const Slice& slice, std::uint64_t alone) const {
   return owners_.size() > 1
              ? persistent_

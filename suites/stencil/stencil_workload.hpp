@@ -1,5 +1,5 @@
-// One problem as a Workload: states in host memory, who owns which layers, verification. What runs
-// on a device is in stencil_program.hpp.
+// One problem as a Workload: states in host memory, partition of the layers, verification.
+// stencil_program.hpp has what runs on a device.
 #pragma once
 
 #include <algorithm>
@@ -33,57 +33,57 @@ class StencilWorkload final : public CheckpointedWorkload<Problem> {
   }
   void connect(PeerGroup& group) override;
   void disconnect() override;
-  // Throws Error(unsupported) where a share has fewer layers than others need of it.
+  // Throws Error(unsupported) if a share has fewer layers than its neighbours need.
   void set_partition(std::span<const Owner> owners) override;
-  // Of blocks, stars, norms, and states that are too large to be shared nothing is moved.
+  // Returns false, since nothing can be moved, for blocks, stars, norms, and states too large to be
+  // shared.
   bool repartition(std::span<const Owner> owners) override;
   void restart() override;
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 
-  // For the programs, which may call from several threads at once.
+  // Called by the programs, possibly from several threads at once.
   std::span<const std::byte> initial() const { return {pages_.data(), problem_.host_bytes()}; }
   std::span<std::byte> result() const { return results_.first(problem_.host_bytes()); }
   std::span<std::byte> changes() const { return results_.subspan(problem_.host_bytes()); }
   struct Checkpoint {
-    std::span<std::byte> cells, sums, changes;  // sums: of a star
+    std::span<std::byte> cells, sums, changes;  // `sums` only of a star
   };
-  Checkpoint checkpoint(std::uint32_t steps) const;  // where it has its place
-  // Of a state on a device: of all layers, and of the largest share.
+  Checkpoint checkpoint(std::uint32_t steps) const;  // place of the checkpoint after `steps` steps
+  // Return the size of a state on a device: of all layers, and of the largest share.
   Bytes whole_bytes() const {
     return (problem_.layers() + 2 * problem_.halo()) * problem_.layer_bytes();
   }
   Bytes state_bytes() const { return (held_ + 2 * problem_.halo()) * problem_.layer_bytes(); }
-  // The two states that devices of the group exchange layers of; empty: there is no group, or halos
-  // are exchanged by kernels and states are too large to be shared.
+  // Returns the two states whose layers devices of the group exchange. They are empty if there is
+  // no group, or if kernels exchange halos and states are too large to be shared.
   const SharedRing& shared() const { return shared_; }
-  // Where kernels of steps exchange halos; null: they do not.
+  // Returns the memory in which kernels of steps exchange halos; null if they do not.
   SharedMemory* halos() { return halos_.get(); }
-  // Whether devices wait for halos inside the kernels of steps, where that is hidden, or by
-  // commands of their own: how long each is busy with its own share does not show then, which
-  // --slow and moving borders go by.
+  // Tells whether devices wait for halos inside the kernels of steps, which hides the wait, instead
+  // of by separate commands. Then the time that each device spends on its own share is unknown,
+  // which --slow and rebalancing rely on.
   bool hides_waiting() const { return hides_waiting_; }
   void goes_by_kernels() { was_by_kernels_ = true; }
-  // Where persistent kernels are asked for, or may be chosen: where those of neighbours write what
-  // they need of each other.
+  // Returns the memory in which persistent kernels exchange rows; null if they cannot be used.
   SharedMemory* mail() { return mail_.get(); }
-  // What persistent kernels of a device have room for, where there may be any: the one that has
-  // this place in the group.
+  // Room for persistent kernels on the device at this place in the group.
   struct Room {
     DeviceIndex device;
-    std::uint64_t among_others = 0,
-                  alone = 0;  // layers of a share that has neighbours, and of a slice by itself
-    unsigned cores = 0;       // of a CPU, which others may compute on as well: they are all taken
-    bool held = false;        // its kernels are held up on purpose
+    // Layers of a share that has neighbours, and of a slice alone.
+    std::uint64_t among_others = 0, alone = 0;
+    unsigned cores = 0;  // cores of a CPU, which other devices may share
+    bool held = false;   // its kernels are throttled on purpose
   };
   void has_room(const Room& room);
-  // Does it in this sample, with this slice? Its device has room for so many by itself.
+  // Tells whether this slice uses persistent kernels in this sample. `alone`: layers that its
+  // device has room for.
   bool is_persistent(const Slice& slice, std::uint64_t alone) const;
-  void goes_persistent() { was_persistent_ = true; }  // it did, for some of its steps
-  // Of the state after so many steps of this sample, for those who wait for it: no other one has
-  // it.
+  void goes_persistent() { was_persistent_ = true; }  // notes that some steps were persistent
+  // Returns the unique number of the state after `steps` steps of this sample, which waiting
+  // kernels look for.
   std::uint32_t number_of(std::uint32_t steps) const { return first_number_ + steps; }
-  // Where shares are blocks: what is sent after a step, and where pieces of it land.
+  // Transfers after a step, and the memory in which packed pieces land; both only of blocks.
   std::span<const Transfer> transfers() const { return transfers_; }
   const SharedRing& landing() const { return landing_; }
 
@@ -91,22 +91,22 @@ class StencilWorkload final : public CheckpointedWorkload<Problem> {
   StencilWorkload(const Problem& problem, const SuiteParams& params);
   std::string first_wrong_cell();
   bool decide_persistent() const;
-  bool have_cores() const;  // the owners, for kernels that wait for each other
-  void check_persistent()
-      const;                 // they are asked for: throws Error(unsupported) where owners cannot
-  std::string told() const;  // of norms, for the record
+  bool have_cores() const;  // enough for kernels of all owners that wait for each other
+  // Throws Error(unsupported) if persistent kernels are required and the owners have no room.
+  void check_persistent() const;
+  std::string told() const;  // norms for the record
 
-  std::uint64_t held_;  // layers that a device has room for, besides halos
+  std::uint64_t held_;  // layers that a device has room for, without halos
   SharedRing shared_, landing_;
   std::unique_ptr<SharedMemory> mail_, halos_;
   std::vector<Room> rooms_;
-  bool persistent_ = false;  // the owners of this sample have room, all of them together
+  bool persistent_ = false;  // all owners of this sample have room together
   bool hides_waiting_ = false;
-  std::atomic<bool> was_persistent_ = false;  // some of its steps
-  std::atomic<bool> was_by_kernels_ = false;  // some of its exchanges
+  std::atomic<bool> was_persistent_ = false;  // true for some steps
+  std::atomic<bool> was_by_kernels_ = false;  // true for some exchanges
   std::uint32_t first_number_ = 1;
   std::vector<Transfer> transfers_;
-  std::mutex mutex_;  // over rooms_
+  std::mutex mutex_;  // guards rooms_
   std::optional<Reference> expected_;
 };
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t longest_line = 1000;
 
-// Words of a file, line by line.
+// Reads a file line by line and splits lines into words.
 class Lines {
  public:
   explicit Lines(const std::filesystem::path& file) : file_(file), in_(file) {
@@ -26,7 +26,7 @@ class Lines {
       throw Error(ErrorKind::input, "--input: " + file.string() +
                                         ": cannot be read; expected: a .gr, .mtx or .npy file");
   }
-  // The words of the next line that has some; false at the end.
+  // Reads the words of the next non-empty line; returns false at the end.
   bool next(std::vector<std::string>& words) {
     for (std::string line; std::getline(in_, line);) {
       ++number_;
@@ -55,13 +55,13 @@ class Lines {
 
 template <class T>
 bool parse(const std::string& word, T& value) {
-  // "+5", as printf writes with %+d; not "+-5".
+  // Accepts "+5", as printf writes with %+d, but not "+-5".
   const std::size_t sign = word.size() > 1 && word[0] == '+' && word[1] != '-' ? 1 : 0;
   const auto [end, error] = std::from_chars(word.data() + sign, word.data() + word.size(), value);
   return error == std::errc() && end == word.data() + word.size();
 }
 
-struct Format {  // and where in a file the edges begin
+struct Format {  // header of a file; the edges follow it
   bool dimacs = false, symmetric = false, pattern = false;
   std::uint64_t vertices = 0, edges = 0;
 };

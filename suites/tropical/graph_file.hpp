@@ -10,13 +10,13 @@
 
 namespace mgpu::tropical {
 
-// How many vertices the file says. Throws Error(input), naming the file, the line and what is
-// accepted.
+// Returns the number of vertices of a file. Throws Error(input) that names the file, the line and
+// what is expected.
 std::uint64_t vertices_of_file(const std::filesystem::path& file, const Problem& problem);
 
-// The weights, row by row: entry (u, v) is that of the edge from u to v, the best of several,
-// nothing<Number>() where there is none. `weights` has n x n. Throws Error(input), also for a
-// weight that Number does not hold.
+// Reads the n x n weights, row by row: entry (u, v) is the best weight of the edges from u to v, or
+// nothing<Number>() if there is none. Throws Error(input), also for a weight that Number cannot
+// represent.
 template <class Number>
 void read_graph(const std::filesystem::path& file, const Problem& problem,
                 std::span<Number> weights);

@@ -1,4 +1,4 @@
-// The table of kernels and tiles. Order is preference where nothing was tuned; `calibrate --tune`
+// The table of kernels and tiles, in order of preference if nothing was tuned; `calibrate --tune`
 // measures all of them.
 #include "suites/tropical/kernels.hpp"
 
@@ -17,18 +17,17 @@ std::string common_options(const Problem& problem, Purpose purpose) {
 
 struct PackedTile {
   RegisterTile tile;
-  unsigned most_registers = 0;  // of a work-item; 0: as the compiler likes
+  unsigned most_registers = 0;  // limit per work-item; 0: the compiler chooses
 };
 
-// kernels/tropical_packed.cl. Two work-groups of 256 share a multiprocessor only if their
-// work-items have no more than 128 registers, of which ptxas takes 106 to 134 if it may, and spills
-// none if it may not (CUDA 13, sm_90). 16 x 8 sums need 247 to 255. Measured (H200, 8192 x 8192 x
-// 8192, fp32, nothing negative; ms): 34.4, 35.5, 37.9 and 40.4 for the first four without paths.
-// With paths a work-item has a place beside each sum in registers, so that 8 x 8 are what they
-// hold.
+// Adds kernels/tropical_packed.cl. Two work-groups of 256 share a multiprocessor only if their
+// work-items have at most 128 registers. Unlimited, ptxas takes 106 to 134; with the limit it
+// spills none (CUDA 13, sm_90). 16 x 8 sums need 247 to 255. Measured on an H200 (8192 x 8192 x
+// 8192, fp32, nothing negative): 34.4, 35.5, 37.9 and 40.4 ms for the first four without paths.
+// With paths, each sum in registers also has an index, so that 8 x 8 is the largest that fits.
 void add_packed(const Problem& problem, const Geometry& geometry, Purpose purpose,
                 std::vector<Variant>& all) {
-  if (problem.columns % 4 != 0) return;  // rows of B and C are moved 16 bytes at a time
+  if (problem.columns % 4 != 0) return;  // rows of B and C are copied in units of 16 bytes
   const std::vector<PackedTile> plain{
       {{128, 128, 16, 8, 1, 4, 4, 8}},      {{64, 128, 8, 8, 1, 4, 4, 8}},
       {{128, 128, 8, 8, 2, 4, 2, 16}, 128}, {{128, 128, 8, 8, 2, 4, 4, 8}, 128},
@@ -52,7 +51,7 @@ void add_packed(const Problem& problem, const Geometry& geometry, Purpose purpos
   }
 }
 
-// kernels/tropical.cl.
+// Adds kernels/tropical.cl.
 void add_portable(const Problem& problem, const Geometry& geometry, Purpose purpose,
                   std::vector<Variant>& all) {
   for (const RegisterTile& tile :
@@ -60,7 +59,7 @@ void add_portable(const Problem& problem, const Geometry& geometry, Purpose purp
     if (!divides(tile.rows, tile.columns, geometry)) continue;
     Variant made = variant_of(tile, "portable");
     made.file = "tropical.cl";
-    if (purpose.update) {  // of what is updated itself, A is a copy
+    if (purpose.update) {  // A is a copy, since the product updates its source
       made.panel_rows = 64;
       made.packs_in_blocks = true;
     }
@@ -71,13 +70,12 @@ void add_portable(const Problem& problem, const Geometry& geometry, Purpose purp
   }
 }
 
-// kernels/tropical_cpu.cl.
+// Adds kernels/tropical_cpu.cl.
 void add_for_cpus(const DeviceTraits& device, const Problem& problem, const Geometry& geometry,
                   Purpose purpose, std::vector<Variant>& all) {
   const unsigned lanes = std::clamp(device.float_width, 4u, 16u);
-  const unsigned rows = device.float_width >= 16 && !problem.paths
-                            ? 8
-                            : 4;  // sums, and places, in 16 or 32 registers
+  // Sums, and indices with paths, fill 16 or 32 registers.
+  const unsigned rows = device.float_width >= 16 && !problem.paths ? 8 : 4;
   for (const CpuTile& blocks : {CpuTile{rows, lanes, 128, 256}, CpuTile{rows, lanes, 64, 256},
                                 CpuTile{12 - rows, lanes, 128, 256}}) {
     Variant made = variant_of(blocks, geometry);
@@ -117,7 +115,8 @@ Capacity no_kernel(const DeviceTraits& device, const Problem& problem) {
 }
 
 bool is_a_variant(const DeviceTraits& device, const Problem& problem, const std::string& name) {
-  constexpr std::uint64_t sizes[] = {256, 1024, 16384};  // of items of 32, 64, and 128 or 256
+  // Sizes with items of 32, 64, and 128 or 256.
+  constexpr std::uint64_t sizes[] = {256, 1024, 16384};
   for (const std::uint64_t size : sizes) {
     for (const Axis axis : {Axis::rows, Axis::cols, Axis::tiles}) {
       Problem other = problem;

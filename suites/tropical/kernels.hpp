@@ -1,4 +1,4 @@
-// Which kernel computes a problem on a device, from best to most portable.
+// The kernels that can compute a problem on a device, from best to most portable.
 #pragma once
 
 #include <memory>
@@ -10,32 +10,32 @@
 
 namespace mgpu::tropical {
 
-// What else decides what a kernel is compiled for.
+// Further inputs of a kernel's build.
 struct Purpose {
-  bool update = false;   // the better of C and A B, for rounds of shortest paths
-  bool ordered = false;  // no number is below zero, so that bits are ordered as integers are
+  bool update = false;   // result is the better of C and A B, for rounds of shortest paths
+  bool ordered = false;  // no number is negative, so that fp32 bits are ordered as integers
 };
 
-// Those that may be asked of a device, best first; the last is plain OpenCL C. `preferred`, a name,
-// comes first if it is among them.
+// Returns the variants that a device supports, best first; the last is plain OpenCL C. `preferred`,
+// a name, comes first if it is among them.
 std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem,
                               const Geometry& geometry, Purpose purpose,
                               const std::string& preferred = {});
 
-// Of a device without any: why.
+// Returns an empty capacity with the reason, for a device without any variant.
 Capacity no_kernel(const DeviceTraits& device, const Problem& problem);
 
-// Whether a device has a variant of this name for this problem's numbers, in whatever size and
+// Tells whether a device has a variant of this name for the problem's numbers, at any size and
 // axis.
 bool is_a_variant(const DeviceTraits& device, const Problem& problem, const std::string& name);
 
-// Of the fp32 roof, in which a multiply-add is two operations and takes as long as an add or a
-// compare does alone: how many of its operations one of these takes. `three_at_once`: of two sums
-// and the best so far the best is one instruction.
+// Returns the operations of the fp32 ceiling (roofline) that one operation here takes. The ceiling
+// counts a multiply-add as two operations, and it takes as long as a single add or compare.
+// `three_at_once`: one instruction selects the best of two sums and the best so far.
 constexpr double fp32_roof_share(bool three_at_once) { return three_at_once ? 1.5 : 2; }
 
-// The first of `candidates` that works on this device. Throws Error(unsupported) when none does,
-// Error(device).
+// Returns the first of `candidates` that works on this device. Throws Error(unsupported) if none
+// does, Error(device).
 Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates,
                        const Problem& problem, Purpose purpose);
 

@@ -25,11 +25,11 @@ PanelOrder::Signals PanelOrder::after_round(std::uint32_t round) const {
   Signals signals;
   if (others_.empty()) return signals;
   const std::uint32_t count = static_cast<std::uint32_t>(owner_.size());
-  // This round's panel is done with: its place is for that of round + panels_at_once.
+  // This round's panel is finished; its place is free for that of round + panels_at_once.
   const std::uint32_t successor = round + panels_at_once;
   if (successor < count && !owns(successor)) signals.give.push_back(owner_[successor]);
-  // In the round to come this device may put a panel, in the place of one that the others were done
-  // with a round ago or so.
+  // In the next round this device may put a panel in a place that the others have used until about
+  // one round ago.
   const std::uint32_t put_next = round + 2;
   if (put_next < count && put_next >= panels_at_once && owns(put_next))
     signals.await_readers = others_;

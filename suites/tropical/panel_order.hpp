@@ -1,5 +1,4 @@
-// Which device waits for which when panels go from one to the others, where several share a sample.
-// Pure.
+// Order of the waits between devices that share a sample and exchange panels. Pure functions.
 #pragma once
 
 #include <optional>
@@ -11,36 +10,36 @@
 
 namespace mgpu::tropical {
 
-// Panels that a device has room for: those of rounds that follow one another take turns. With one
-// more than are read and written at a time, devices need not be in the same round: who closes the
-// next block falls behind by as long as that takes, and catches up when others do.
+// Panels that a device has room for; consecutive rounds use them in turn. There is one more than
+// are read and written at a time, so that devices need not be in the same round: the device that
+// closes the next block falls behind by that time, and catches up when others do the same.
 constexpr std::uint32_t panels_at_once = 3;
 
-// A device signals each other one when it has put a panel there; and, when it is done with a panel,
-// the owner of the one that comes next in its place. Signals of one device to another come in the
-// order of the waits for them: which is what tells them apart.
+// Signals and waits of a device. It signals each other device when it has put a panel there, and,
+// when it has finished with a panel, the owner of the panel that comes next in its place. Signals
+// between two devices have no names: they match the waits by their order.
 class PanelOrder {
  public:
   PanelOrder() = default;
-  // `owners` have all the items. Without `self` among them, or without others, there is nobody to
-  // wait for.
+  // `owners` have all items. If `self` is not among them, or is alone, nothing is awaited.
   PanelOrder(const Blocks& blocks, std::span<const Owner> owners, DeviceIndex self);
 
   std::span<const DeviceIndex> others() const { return others_; }
   bool owns(std::uint32_t block) const { return owner_[block] == self_; }
 
   struct Signals {
-    std::vector<DeviceIndex> give;           // first
-    std::vector<DeviceIndex> await_readers;  // then: they are done with a panel
-    std::optional<DeviceIndex> await_panel;  // then: it put the next one here; it may be among the
-                                             // others too, and signals twice
+    std::vector<DeviceIndex> give;           // signal these first
+    std::vector<DeviceIndex> await_readers;  // then wait until they have finished with a panel
+    // Then wait for the next panel from this device. It may also be in await_readers, and then
+    // signals twice.
+    std::optional<DeviceIndex> await_panel;
   };
-  Signals before_first_round() const;  // the panel of round 0 was put, or is awaited
+  Signals before_first_round() const;  // signals for the panel of round 0
   Signals after_round(std::uint32_t round) const;
 
  private:
   DeviceIndex self_{};
-  std::vector<DeviceIndex> owner_;  // of each block
+  std::vector<DeviceIndex> owner_;  // owner of each block
   std::vector<DeviceIndex> others_;
 };
 

@@ -83,7 +83,7 @@ void PathsProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
                 {mode_ == Mode::resident ? initial_.get() : state_.get(), state_.get(), &paths(),
                  order_.get(), u32(slice.begin * blocks_.edge), u32(blocks_.edge),
                  u32(blocks_.vertices), u32(blocks_.stride())});
-  meet();  // nobody has panels of the sample before to read any more
+  meet();  // peers have finished reading the panels of the previous sample
 }
 
 void PathsProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) {
@@ -101,7 +101,7 @@ void PathsProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream
   pack(slice.begin * blocks_.edge, slice.size() * blocks_.edge, blocks_.first(round),
        blocks_.size(round), *packed_, stream);
   std::vector<std::uint64_t> done;
-  if (owns(round)) done.push_back(round);  // it is closed
+  if (owns(round)) done.push_back(round);  // already closed
   if (owns(next) && !others_.empty()) {
     update(
         {blocks_.row(next), blocks_.edge, blocks_.size(round), blocks_.row(next) + blocks_.edge, 0},
@@ -116,8 +116,8 @@ void PathsProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream
   if (next == blocks_.count() && mode_ == Mode::end_to_end) bring_result(slice, stream);
 }
 
-// All rows of the slice by way of the round's block, but those of two blocks at most. A launch
-// leaves out one.
+// Updates all rows of the slice by paths through the round's block, except for at most two blocks.
+// A launch can skip one block.
 void PathsProgram::update_but(const Slice& slice, std::vector<std::uint64_t> left_out,
                               std::uint64_t round, Buffer& panel, Stream& stream) {
   const std::uint64_t size = blocks_.size(round), end = slice.end * blocks_.edge;
@@ -143,12 +143,12 @@ void PathsProgram::pack(std::uint64_t first, std::uint64_t rows, std::uint64_t b
                  u32(blocks_.stride()), u32(by)});
 }
 
-// Of `size` rows of a panel: as the kernel reads them.
+// Returns `size` rows of a panel in the layout that the kernel reads.
 Buffer& PathsProgram::packed_if_wanted(Buffer& rows, std::uint64_t size, Buffer* packed,
                                        Stream& stream) {
   const unsigned columns = kernels_.variant.panel_columns;
   if (columns == 0) return rows;
-  constexpr std::uint64_t at_once = 64;  // k of a work-group of the kernel
+  constexpr std::uint64_t at_once = 64;  // k per work-group of the kernel
   const std::uint64_t stride = blocks_.stride();
   stream.launch(
       *kernels_.pack_columns,
@@ -176,7 +176,7 @@ void PathsProgram::close(std::uint64_t block, Stream& stream) {
   const std::uint64_t first = blocks_.first(block), end = first + blocks_.size(block),
                       stride = blocks_.stride();
   const std::uint64_t row = blocks_.row(block);
-  const bool at_once = blocks_.inner == blocks_.edge;  // its rows are the panel then
+  const bool at_once = blocks_.inner == blocks_.edge;  // the closed rows are the panel
   Buffer& rows = at_once ? panel_[block] : *inner_panel_;
   Buffer& rows_paths = !problem_.paths ? rows : at_once ? panel_paths(block) : *inner_paths_;
   for (std::uint64_t by = first; by < end; by += blocks_.inner) {

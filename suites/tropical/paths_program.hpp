@@ -1,13 +1,13 @@
-// What one device does for all shortest paths: it has the rows of its blocks, at the places that
-// Blocks gives them.
+// One device's work on all shortest paths. It has the rows of its blocks, at the places that Blocks
+// assigns.
 //
-// A round has a block of vertices. Its owner closes their rows: by no more than 64 vertices at a
-// time, the block between them, then their rows, then those of the rest of the block. These rows
-// are the panel that all devices need: each row of theirs becomes the better of itself and the sum
-// of its way into the block with the panel, a product in the semiring. Where others wait for it,
-// who owns the next block updates that first, closes it and sends it ahead of the rest of the
-// round; they are not held up by that, as they wait for its panel only, and for nobody to be done
-// with a round (panel_order.hpp).
+// Each round has a block of vertices. Its owner closes the block's rows, for at most 64 vertices at
+// a time: first the block between these vertices, then their rows, then the other rows of the
+// block. The closed rows are the panel that all devices need. Each of a device's rows becomes the
+// better of itself and the product, in the semiring, of its part in the block's columns with the
+// panel. If others wait, the owner of the next block updates that block first, closes it and sends
+// it ahead of the rest of the round. The others are not delayed, since they wait only for its panel
+// and not for the end of a round (panel_order.hpp).
 #pragma once
 
 #include <optional>
@@ -26,10 +26,10 @@ class PathsProgram final : public PartitionedProgram<PathsWorkload> {
   void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override;
 
  private:
-  struct Product {  // rows of the state from `first` on become better by way of `size` vertices
+  struct Product {  // improves rows of the state from `first` on by paths through `size` vertices
     std::uint64_t first, rows, size;
-    std::uint64_t gap,
-        gap_size;  // rows that are left out, from a tile's beginning on; gap_size 0: none
+    // Rows that are skipped, beginning at a tile's first row; gap_size 0: none.
+    std::uint64_t gap, gap_size;
   };
   void update(const Product& product, Buffer& packed, Buffer& panel, Buffer& panel_paths,
               Stream& stream);
@@ -47,18 +47,18 @@ class PathsProgram final : public PartitionedProgram<PathsWorkload> {
   Buffer& panel_paths(std::uint64_t block) const {
     return problem_.paths ? (*panel_paths_)[block] : panel_[block];
   }
-  Buffer& paths() { return paths_ ? *paths_ : *state_; }  // of kernels that have none, any
+  Buffer& paths() { return paths_ ? *paths_ : *state_; }  // kernels without paths need some buffer
 
   const Blocks& blocks_;
   const Kernels kernels_;
   std::unique_ptr<Kernel> begin_, copy_rows_, close_block_, close_rows_;
   std::size_t group_;  // work-items of close_block
-  std::size_t parts_;  // of the rows of a block, a work-item each
+  std::size_t parts_;  // parts of a block's rows, with a work-item each
   std::unique_ptr<Buffer> initial_, state_, paths_;
-  std::unique_ptr<Buffer> order_;  // the first vertex of each item
+  std::unique_ptr<Buffer> order_;  // first vertex of each item
   const Ring panel_;
   std::optional<Ring> panel_paths_;
-  std::unique_ptr<Buffer> inner_panel_, inner_paths_;  // rows that were closed at once
+  std::unique_ptr<Buffer> inner_panel_, inner_paths_;  // rows that were closed together
   std::unique_ptr<Buffer> packed_, packed_inner_, packed_panel_, packed_inner_panel_;
   std::vector<std::uint32_t> first_vertices_;
   bool order_is_there_ = false;

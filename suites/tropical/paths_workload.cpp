@@ -65,7 +65,8 @@ Capacity PathsWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   Capacity capacity;
   const unsigned states = (mode == Mode::resident ? 2 : 1) + (problem_.paths ? 1 : 0);
   const unsigned panels =
-      (panels_at_once + 1) * (problem_.paths ? 2 : 1) + 2;  // one closed in parts, and both packed
+      // One more is closed in parts; two are packed.
+      (panels_at_once + 1) * (problem_.paths ? 2 : 1) + 2;
   capacity.resident = states * blocks_.state_bytes() + panels * blocks_.panel_bytes() +
                       2 * blocks_.count() * blocks_.edge * blocks_.edge * 4;
   if (blocks_.state_bytes() > device.max_allocation || capacity.resident > device.usable_memory()) {

@@ -1,5 +1,5 @@
-// All shortest paths of a graph as a Workload that goes in rounds: weights and lengths in host
-// memory, who owns which rows, verification. What runs on a device is in paths_program.hpp.
+// All shortest paths of a graph as an iterative Workload: weights and lengths in host memory,
+// partition of the rows, verification. paths_program.hpp has what runs on a device.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace mgpu::tropical {
 
-Shape shape_of(const Problem& problem);  // of shortest paths
+Shape shape_of(const Problem& problem);  // shape of shortest paths
 Bytes host_bytes_of_paths(const Problem& problem);
 
 class PathsWorkload final : public PartitionedWorkload<Problem>, public Tunable {
@@ -39,13 +39,13 @@ class PathsWorkload final : public PartitionedWorkload<Problem>, public Tunable 
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 
-  // For the programs, which may call from several threads at once.
+  // Called by the programs, possibly from several threads at once.
   const Blocks& blocks() const { return blocks_; }
   std::span<const std::byte> weights() const { return {pages_.data(), one()}; }
   std::span<std::byte> lengths() const { return results_.first(one()); }
   std::span<std::byte> before() const { return results_.subspan(one()); }  // empty without paths
-  // Rows of a block for the round that has it, and with paths what goes with them; empty: there is
-  // no group.
+  // Return the memory for the rows of a round's block and, with paths, for their paths; both are
+  // empty if there is no group.
   const SharedRing& panels() const { return panels_; }
   const SharedRing& panel_paths() const { return panel_paths_; }
 

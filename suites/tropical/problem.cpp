@@ -30,7 +30,7 @@ double density_of(const std::string& text) {
   refuse("density", text, "above 0, at most 1");
 }
 
-// Which names there are depends on the device: one that does not have it says so.
+// Checks the form of a kernel's name. Its existence depends on the device, which reports it.
 std::string kernel_of(const std::string& text) {
   if (text == "auto" || text == "portable") return text;
   for (const char* kind : {"packed ", "portable ", "cpu "})

@@ -12,7 +12,7 @@
 namespace mgpu::tropical {
 namespace {
 
-// Element by element as it is defined: what is nothing takes no part in it.
+// Computes a row from the definition; missing entries are skipped.
 template <class Number>
 class PlainRow {
  public:
@@ -36,7 +36,7 @@ class PlainRow {
     }
   }
 
-  // Empty: it is what came back.
+  // Describes the first difference from the device's result; empty: none.
   std::string what_is_wrong() const {
     const auto c = as_numbers<Number>(memory_.c());
     const auto paths = as_numbers<std::int32_t>(memory_.paths());
@@ -63,7 +63,7 @@ class PlainRow {
 
 std::vector<std::uint64_t> rows_to_check(const Problem& problem, bool whole, std::uint64_t seed,
                                          unsigned threads) {
-  // So many steps of a plain loop take a thread about half a second, and 3 seconds.
+  // Steps of a plain loop that take a thread about 3 seconds, and half a second.
   const double budget = (whole ? 2e9 : 3e8) * threads;
   const double each = static_cast<double>(problem.columns) *
                       static_cast<double>(std::max<std::uint64_t>(problem.inner, 1));

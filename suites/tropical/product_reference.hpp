@@ -10,12 +10,13 @@
 namespace mgpu::tropical {
 
 struct Finding {
-  std::string method;   // what was compared
-  std::string message;  // what differs; empty: nothing
+  std::string method;   // the comparison made
+  std::string message;  // the difference; empty: none
 };
 
-// Rows of C, and of what goes with it, bit for bit: all where that takes each thread half a second,
-// in `whole` 3, else as many as that, the first and the last among them.
+// Compares rows of C and, with paths, of the indices, bit for bit: all if that takes each thread at
+// most half a second (3 seconds if `whole`), else as many as that time allows, including the first
+// and the last.
 Finding check_product(const Problem& problem, const ProductMemory& memory, bool whole,
                       std::uint64_t seed, unsigned threads);
 

@@ -17,7 +17,7 @@ namespace {
 constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t no_vertex = ~std::uint64_t{0};
 
-// As shortest paths see it: the best is the smallest, and what is not there is infinite.
+// Returns a number as a cost: the smallest is best, and missing edges are infinite.
 template <class Number>
 double cost(const Problem& problem, Number number) {
   if (number == nothing<Number>(problem.maximum)) return infinite;
@@ -28,7 +28,7 @@ std::string shown(const Problem& problem, double length) {
   return number_text(problem.maximum ? -length : length);
 }
 
-// Vertices of a cycle of `parent`, in the order of its edges; none: there is no cycle.
+// Returns the vertices of a cycle of `parent` in the order of its edges, or nothing.
 std::vector<std::uint64_t> cycle_of(const std::vector<std::uint64_t>& parent) {
   std::vector<std::uint64_t> seen(parent.size(), no_vertex);
   for (std::uint64_t start = 0; start < parent.size(); ++start) {
@@ -62,8 +62,7 @@ template <class Number>
                                     (problem.maximum ? "most" : "least") + " 0 long");
 }
 
-// Of one vertex: how long the best paths are, by how many edges, and what these add up to without
-// signs.
+// Best paths from a vertex: their lengths, the sums of absolute weights, and the numbers of edges.
 struct Tree {
   std::vector<double> length, magnitude;
   std::vector<std::uint32_t> edges;
@@ -96,7 +95,8 @@ Tree dijkstra(const Problem& problem, std::span<const Number> weights,
   }
 }
 
-// fp32 rounds lengths, in the order that rounds have; integers that it holds it does not.
+// Tells whether device lengths are exact: fp32 rounds them, in the order of the rounds, unless they
+// are integers that it represents.
 template <class Number>
 bool is_exact(const Problem& problem, std::span<const Number> weights) {
   if constexpr (!std::is_same_v<Number, float>) return true;
@@ -120,7 +120,8 @@ class RowCheck {
       const double length = cost(problem_, found_.lengths[source * problem_.rows + v]),
                    expected = tree.length[v];
       if (length == expected) continue;
-      // Twice the edges' roundings: the path that was found may be another one, about as long.
+      // Twice the rounding errors of the edges, since the device may have found another path of
+      // about the same length.
       const double allowed = exact_ ? 0 : 0x1p-23 * (tree.edges[v] + 8.0) * tree.magnitude[v];
       if (std::abs(length - expected) <= allowed) continue;
       return "the length from " + std::to_string(source) + " to " + std::to_string(v) + " is " +
@@ -129,8 +130,8 @@ class RowCheck {
     return "";
   }
 
-  // Each vertex hangs on one before it, by an edge that is as long as the two are apart, and nobody
-  // on himself.
+  // Checks that each vertex follows its predecessor by an edge as long as their distance, and that
+  // no vertex precedes itself.
   std::string paths(std::uint64_t source, const Tree& tree) const {
     const std::uint64_t n = problem_.rows;
     std::vector<std::uint64_t> parent(n, no_vertex);
@@ -180,7 +181,7 @@ std::string first_wrong(const Problem& problem, const Lengths<Number>& found,
   return wrong == messages.end() ? "" : *wrong;
 }
 
-// Bellman-Ford from a vertex with an edge of length 0 to all others.
+// Bellman-Ford from a virtual vertex with an edge of length 0 to every vertex.
 template <class Number>
 std::vector<double> relaxed(const Problem& problem, std::span<const Number> weights) {
   const std::uint64_t n = problem.rows;
@@ -197,7 +198,7 @@ std::vector<double> relaxed(const Problem& problem, std::span<const Number> weig
         changed = true;
       }
     }
-    // A cycle that gains shows among parents long before n passes are over.
+    // A negative cycle shows up among the parents long before n passes are over.
     if (const auto cycle = cycle_of(parent); changed && !cycle.empty())
       refuse_cycle(problem, weights, cycle);
   }
@@ -218,7 +219,7 @@ Finding check_paths(const Problem& problem, const Lengths<Number>& found,
                     std::span<const double> potentials, bool whole, std::uint64_t seed,
                     unsigned threads) {
   const std::uint64_t n = problem.rows;
-  // About a second of each thread, and four.
+  // About four seconds per thread, and one.
   const double most =
       (whole ? 1e9 : 2e8) * threads / (static_cast<double>(n) * static_cast<double>(n));
   std::vector<std::uint64_t> sources(n);

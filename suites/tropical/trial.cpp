@@ -1,5 +1,4 @@
-// The trial of vendor kernels: each computes a small product that the host knows before it is
-// taken.
+// Trial of the vendor kernels: each computes a small product with a known result before it is used.
 #include <cstring>
 
 #include "suites/common/product_program.hpp"
@@ -9,7 +8,8 @@
 namespace mgpu::tropical {
 namespace {
 
-// Ragged on every side, larger than one tile each way, and longer than two stages of any kernel.
+// A small product that is ragged on every side, larger than one tile in each direction, and longer
+// than two stages of any kernel.
 template <class Number>
 class Example {
  public:
@@ -33,7 +33,7 @@ class Example {
       of_b_[i] = static_cast<std::int32_t>(i * 7 % 1001);
   }
 
-  // Whether the device says what the host does; also where the device runs no commands at set-up.
+  // Tells whether the device's result is right, or whether the device runs no commands at set-up.
   bool is_right(DeviceResources& device, const Kernels& kernels) {
     return run(device, kernels) && compare();
   }

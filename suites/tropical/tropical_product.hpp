@@ -28,7 +28,7 @@ class TropicalProduct final : public ProductWorkload {
 
  private:
   bool has_variant(const DeviceTraits& device, const std::string& variant) const override;
-  // A and B, seeded or from the files of --input.
+  // A and B, seeded or read from the files of --input.
   struct Operands : ProductMemory {
     Operands(const Problem& problem, const SuiteParams& params);
     template <class Number>
@@ -45,8 +45,8 @@ class TropicalProduct final : public ProductWorkload {
 
 class TropicalProductProgram final : public ProductProgram {
  public:
-  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory),
-  // Error(device).
+  // Takes slices of at most `fits` items. `workload` must outlive this object. Throws
+  // Error(out_of_memory), Error(device).
   TropicalProductProgram(TropicalProduct& workload, DeviceResources& device, Mode mode, Items fits,
                          Kernels kernels);
 
@@ -62,7 +62,7 @@ class TropicalProductProgram final : public ProductProgram {
   const Kernels kernels_;
 };
 
-// Values and, with paths, beside them NAME.paths.npy. Throws Error(output).
+// Writes the values and, with paths, NAME.paths.npy next to them. Throws Error(output).
 void write_result_files(const std::filesystem::path& file, const Problem& problem,
                         std::span<const std::byte> values, std::span<const std::byte> paths);
 

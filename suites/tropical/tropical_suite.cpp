@@ -1,4 +1,4 @@
-// The tropical suite as the tool knows it: name, options, sizes.
+// The tropical suite's registration: name, options and sizes.
 #include "lib/base/error.hpp"
 #include "suites/suites.hpp"
 #include "suites/tropical/paths_workload.hpp"

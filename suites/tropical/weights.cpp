@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t at_once = std::uint64_t{1} << 18;
 
-// Calls body(begin, end) for parts of 0 .. n.
+// Calls body(begin, end) for parts of [0, n).
 template <class Body>
 void in_parts(std::uint64_t n, unsigned threads, const Body& body) {
   parallel_for(ceil_div(n, at_once), threads, [&](std::uint64_t part) {
@@ -28,7 +28,7 @@ bool is_there(const Problem& problem, std::uint64_t bits) {
   return static_cast<double>(bits >> 40) < problem.density * 0x1p24;
 }
 
-// From the lower 40 bits, as the upper ones say whether it is there.
+// Returns a value from the lower 40 bits; the upper ones decide whether the entry exists.
 template <class Number>
 Number value_of(const Problem& problem, std::uint64_t bits) {
   if (problem.data == Data::uniform)
@@ -61,9 +61,9 @@ void fill_operand(const Problem& problem, std::uint64_t seed, std::span<Number> 
   });
 }
 
-// Negative weights are w + p(u) - p(v) with w above zero, so that around a cycle only the w remain
-// (Johnson, Efficient algorithms for shortest paths in sparse networks, 1977). In max-plus all
-// signs are the other way around.
+// Negative weights are w + p(u) - p(v) with positive w, so that the potentials cancel out in a
+// cycle (Johnson, Efficient algorithms for shortest paths in sparse networks, 1977). In max-plus
+// all signs are reversed.
 template <class Number>
 void fill_graph(const Problem& problem, std::span<Number> to, unsigned threads) {
   const std::uint64_t n = problem.rows, seed = splitmix64(problem.seed, 0),

@@ -1,4 +1,4 @@
-// Numbers of a problem in host memory: seeded, or from files, in the form that kernels take.
+// Numbers of a problem in host memory, seeded or from files, in the form that kernels expect.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace mgpu::tropical {
 
-// As Numbers of `problem`.
+// Views the bytes as Numbers of `problem`.
 template <class Number>
 std::span<Number> as_numbers(std::span<std::byte> bytes) {
   return {reinterpret_cast<Number*>(bytes.data()), bytes.size() / sizeof(Number)};
@@ -18,26 +18,26 @@ std::span<const Number> as_numbers(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const Number*>(bytes.data()), bytes.size() / sizeof(Number)};
 }
 
-// Entry i is a function of `seed` and i alone.
+// Fills in entries that depend only on `seed` and their index.
 template <class Number>
 void fill_operand(const Problem& problem, std::uint64_t seed, std::span<Number> to,
                   unsigned threads);
-// Likewise of a graph: no edge from a vertex to itself, and no cycle that gains. (u, v) is entry u
-// n + v.
+// Fills in a seeded graph without loops at a vertex and without negative cycles. The edge (u, v) is
+// entry u n + v.
 template <class Number>
 void fill_graph(const Problem& problem, std::span<Number> to, unsigned threads);
 
-// What was read from `file`, so that kernels can take it: its own "nothing", +0 for -0. Throws
-// Error(input) for what is not a number, or so large that a sum of `terms` of them may leave the
-// range.
+// Converts numbers read from `file` to the form that kernels expect: their "nothing", and +0 for
+// -0. Throws Error(input) for NaN and for numbers so large that a sum of `terms` of them may
+// overflow.
 template <class Number>
 void take_from_file(const std::filesystem::path& file, const Problem& problem, std::uint64_t terms,
                     std::span<Number> numbers);
-// Back: what a file says.
+// Converts missing entries back to the form of files.
 template <class Number>
 void put_nothing_for_files(const Problem& problem, std::span<Number> numbers);
 
-// Whether none is below zero, but for `nothing`.
+// Tells whether no number other than `nothing` is negative.
 template <class Number>
 bool all_at_least_zero(std::span<const Number> numbers, bool maximum, unsigned threads);
 

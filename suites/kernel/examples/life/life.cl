@@ -1,5 +1,7 @@
-// One generation of Conway's Game of Life on a torus, as it is written for one device: the whole field, by the global indices.
-__kernel void life(__global const uchar* now, __global uchar* next, const uint width, const uint height) {
+// Computes one generation of Conway's Game of Life on a torus. It is written for one device: it has
+// the whole field and uses global indices.
+__kernel void life(__global const uchar* now, __global uchar* next, const uint width,
+                   const uint height) {
   const uint x = (uint)get_global_id(0), y = (uint)get_global_id(1);
   const uint left = (x + width - 1) % width, right = (x + 1) % width;
   uint neighbours = 0;

@@ -1,9 +1,11 @@
-// Accelerations of bodies by all bodies: positions and masses are needed whole, accelerations are made for the slice. The work-items
-// of a work-group that have the same place in its first dimension share a body, and each of these PARTS adds up what every PARTS-th body
-// contributes, so that all read next to each other. By one work-item a body, 2^19 bodies are two waves of an H100, and the end of the
-// last one leaves 5 % of the time to few multiprocessors.
-__kernel void accelerations(__global const float4* bodies, __global float4* result, __local float4* sums, const uint n,
-                            const uint first, const uint count, const float softening) {
+// Computes the accelerations of the slice's bodies by all bodies, whose positions and masses are
+// needed whole. PARTS work-items of a work-group, with the same index in its first dimension, share
+// a body. Each adds up the contributions of every PARTS-th body, so that they read adjacent bodies.
+// With one work-item per body, 2^19 bodies would be two waves on an H100, and in the last 5 % of
+// the time only a few multiprocessors would be busy.
+__kernel void accelerations(__global const float4* bodies, __global float4* result,
+                            __local float4* sums, const uint n, const uint first, const uint count,
+                            const float softening) {
   const uint i = get_global_id(0), place = get_local_id(0), places = get_local_size(0);
   const uint part = get_local_id(1);
   const float4 mine = bodies[first + min(i, count - 1)];

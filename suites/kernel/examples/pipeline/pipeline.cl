@@ -1,4 +1,4 @@
-// Two kernels in a row for one slice: what the first makes never leaves the device.
+// Scales the values of a slice. The second stage reads them, so they never leave the device.
 __kernel void scale(__global const float* in, __global float* scaled, const float factor) {
   const size_t i = get_global_id(0);
   scaled[i] = factor * in[i];
