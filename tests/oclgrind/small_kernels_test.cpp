@@ -50,7 +50,8 @@ void compute(Workload& workload, Mode mode, bool cpu, Items slice = 0) {
   };
   complete(program->collect(stream));
   DeviceMerge* const merge = workload.device_merge();
-  if (merge != nullptr && merge->merge_on_device(resources.traits(), std::chrono::microseconds(1))) {
+  if (merge != nullptr &&
+      merge->merge_on_device(resources.traits(), std::chrono::microseconds(1))) {
     complete(program->interfaces().merging->merge(stream));
   } else {
     workload.merge();
