@@ -190,7 +190,7 @@ void confirm_alarms(const Context& context, const CompareRequest& request, const
   std::vector<Comparison> again;
   for (std::size_t k = 0; k < request.confirm; ++k) {
     if (!request.quiet)
-      print_error(fmt::format("measuring what alarms anew, {} of {}", k + 1, request.confirm));
+      print_error(fmt::format("measuring again what alarms, {} of {}", k + 1, request.confirm));
     const Report report = measure_again(context, sides.fresh.front(), comparison);
     refuse_to_go_on_when_stopped();
     again.push_back(compare_reports(sides.base, std::span(&report, 1), request.options));

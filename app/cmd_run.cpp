@@ -1,13 +1,12 @@
-// `mgpu-bench run`: from options to a session. app/conclude.hpp saves and prints its report.
+// `mgpu-bench run`: from options to a session. app/finish_run.hpp saves and prints its report.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "app/calibrations.hpp"
 #include "app/commands.hpp"
-#include "app/conclude.hpp"
 #include "app/device_set.hpp"
-#include "app/outlook.hpp"
+#include "app/finish_run.hpp"
 #include "app/resume.hpp"
 #include "app/run_observer.hpp"
 #include "app/run_request.hpp"
@@ -15,6 +14,7 @@
 #include "app/signals.hpp"
 #include "app/sizes.hpp"
 #include "app/terminal.hpp"
+#include "app/time_estimate.hpp"
 #include "lib/base/error.hpp"
 #include "lib/exec/wall_clock.hpp"
 #include "lib/report/record_json.hpp"
@@ -42,7 +42,7 @@ void begin_journal(const RunRequest& request, std::optional<Earlier> earlier, Re
   if (!request.outputs.at(result).is_replaced()) return;
   if (std::filesystem::exists(file, error))
     observer.warning(fmt::format(
-        "an unfinished run had left {}, which is begun anew: --resume would have gone on",
+        "an unfinished run had left {}, which is overwritten: --resume would have gone on",
         file.string()));
   begun.id = random_id();
   try {
@@ -252,7 +252,7 @@ ExitCode cmd_run(const Context& context) {
     print_error(fmt::format("{}: run {} goes on: {}", request.result_file->string(),
                             request.session.continued->run, left));
   if (request.verbose && !request.quiet) tell_devices(request.session.devices);
-  observer.announce(outlook(request.session));
+  observer.announce(time_estimate(request.session));
   Report report;
   try {
     report = run_session(*backend, request.session, std::move(begun), observer);
@@ -264,7 +264,7 @@ ExitCode cmd_run(const Context& context) {
   stopped_in_time();
   if (request.verbose && !request.quiet) tell_telemetry(report.telemetry);
   tell_of_cache(report, context.environment);
-  return conclude(report, request, observer, style);
+  return finish_run(report, request, observer, style);
 }
 
 }  // namespace mgpu

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "app/commands.hpp"
-#include "app/conclude.hpp"
 #include "app/device_set.hpp"
+#include "app/finish_run.hpp"
 #include "app/signals.hpp"
 #include "app/simulate_nodes.hpp"
 #include "app/terminal.hpp"
@@ -145,7 +145,7 @@ ExitCode cmd_simulate(const Context& context) {
   begun.defaults[suite.name]["seed"] =
       static_cast<std::int64_t>(session.problems.front().params.seed);  // nothing is random here
   const Report report = simulate_session(scenario, session, std::move(begun), observer);
-  return conclude(report, request, observer, style);
+  return finish_run(report, request, observer, style);
 }
 
 }  // namespace mgpu

@@ -91,7 +91,7 @@ std::vector<OptionSpec> own_run_options() {
        "errors",
        kDevices, in_plan | in_calibrate | in_simulate | in_links, sets_flag(&RunRequest::strict)},
       {"recalibrate", 0, Kind::flag, "",
-       "Measure anew what the devices can do, instead of using cached figures", kDevices,
+       "Measure the devices again instead of using cached figures", kDevices,
        in_calibrate | not_confirmed},
       {"no-cache", 0, Kind::flag, "",
        "Neither use nor cache measurements of what the devices can do", kDevices,
@@ -446,9 +446,10 @@ std::vector<OptionSpec> compare_options() {
        important},
       {"with-resamples", 0, Kind::flag, "", "Keep in it which values every resample drew", kFiles},
       {"columns", 0, Kind::list, "NAME,..",
-       fmt::format("Columns of the tables besides strategy, metric, BASE and NEW, however wide: "
-                   "{}; or all (default: those that fit)",
-                   fmt::join(comparison_column_names(), ", ")),
+       fmt::format(
+           "Columns of the tables in addition to strategy, metric, BASE and NEW, however wide: "
+           "{}; or all (default: those that fit)",
+           fmt::join(comparison_column_names(), ", ")),
        kFiles, 0, chooses_columns(comparison_column_names())},
       {"markdown", 0, Kind::value, "FILE", "Save it as Markdown, for $GITHUB_STEP_SUMMARY", kFiles,
        important},

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "app/exports.hpp"
-#include "app/outlook.hpp"
 #include "app/signals.hpp"
 #include "app/terminal.hpp"
+#include "app/time_estimate.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/report/fault_words.hpp"
@@ -59,12 +59,12 @@ void RunObserver::output_failed(std::string_view text) {
   warning(text);
 }
 
-void RunObserver::announce(std::string outlook) { outlook_ = std::move(outlook); }
+void RunObserver::announce(std::string time_estimate) { time_estimate_ = std::move(time_estimate); }
 
 void RunObserver::progress(const Progress& progress) {
   if (options_.quiet) return;
-  if (const std::string outlook = std::exchange(outlook_, {}); !outlook.empty())
-    print_error(outlook);
+  if (const std::string time_estimate = std::exchange(time_estimate_, {}); !time_estimate.empty())
+    print_error(time_estimate);
   if (!options_.in_place) return;
   std::string line = progress.what;
   if (progress.groups > 1) line += fmt::format(" ({} of {})", progress.group + 1, progress.groups);

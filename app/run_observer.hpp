@@ -47,7 +47,7 @@ class RunObserver : public SessionObserver {
   void keep(std::unique_ptr<JournalWriter> journal, std::size_t rows);
   // Sets the estimate that is printed when the first group begins, after all messages about the
   // input.
-  void announce(std::string outlook);
+  void announce(std::string time_estimate);
   // Saves the report. A failure is printed, not thrown: what was measured must still reach the
   // screen.
   void save(const Report& report);
@@ -69,7 +69,7 @@ class RunObserver : public SessionObserver {
   void tell_rows(const Report& so_far);
 
   Options options_;
-  std::string outlook_;  // not printed yet
+  std::string time_estimate_;  // not printed yet
   StatusLine line_;
   std::size_t rows_seen_ = 0;      // rows already reported on stderr
   std::size_t rows_recorded_ = 0;  // rows of the report at the last call of recorded()

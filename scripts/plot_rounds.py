@@ -1,4 +1,4 @@
-"""The pictures of work that goes in rounds: a step over each path between devices, side by side, and the field that was computed, with the
+"""The pictures of iterative work: a step over each path between devices, side by side, and the field that was computed, with the
 devices' shares. Every function takes what it draws and returns a figure, or None where the figures it needs are not there.
 """
 

@@ -37,7 +37,7 @@ Fingerprint read_fingerprint(Reader& in) {
 struct Cluster::State {
   std::unique_ptr<Backend> local;
   Fingerprint mine;
-  Nanos patience{};
+  Nanos time_limit_of{};
   std::unique_ptr<Post> post;
   std::unique_ptr<GroupParts> parts;
 
@@ -71,11 +71,11 @@ struct Cluster::State {
       return;
     }
     // At once, as this rank may be inside the exchange that the call ends.
-    if (call == Call::lose) {
+    if (call == Call::mark_failed) {
       in.get<std::uint32_t>();
       in.get<std::uint64_t>();
       const auto group = in.get<std::uint64_t>();
-      return parts->lose(group, in.get<DeviceIndex>());
+      return parts->mark_failed(group, in.get<DeviceIndex>());
     }
     const std::lock_guard lock(mutex);
     if (call >= Call::close) {

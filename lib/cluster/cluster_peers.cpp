@@ -197,12 +197,13 @@ void ClusterPeers::connect_part(NodeLink& link, std::optional<PeerPath> path) {
 // Disconnects all ranks. Memory that devices may still be using is kept.
 void ClusterPeers::disconnect() {
   for (const auto& link : links_) {
-    bool in_doubt = false;
+    bool may_be_in_flight = false;
     for (RemoteDevice* device : remotes_)
       if (device != nullptr && device->rank() == link->rank())
-        in_doubt = in_doubt || device->in_doubt();
+        may_be_in_flight = may_be_in_flight || device->may_be_in_flight();
     try {
-      ask(*link, std::move(link->begin_asking(Call::disconnect, 0).put(number_).put(in_doubt)),
+      ask(*link,
+          std::move(link->begin_asking(Call::disconnect, 0).put(number_).put(may_be_in_flight)),
           "disconnecting devices");
     } catch (const Error&) {  // the rank has failed, or it hangs: the group is not used there
     }
@@ -228,10 +229,10 @@ std::unique_ptr<SharedMemory> ClusterPeers::allocate(Bytes size) {
   return std::make_unique<Memory>(*this, next_memory_++, size);
 }
 
-void ClusterPeers::lose(DeviceIndex device) {
-  parts_.lose(number_, device);
+void ClusterPeers::mark_failed(DeviceIndex device) {
+  parts_.mark_failed(number_, device);
   for (const auto& link : links_)
-    link->send(std::move(NodeLink::begin(Call::lose, 0).put(number_).put(device)));
+    link->send(std::move(NodeLink::begin(Call::mark_failed, 0).put(number_).put(device)));
 }
 
 void ClusterPeers::check(DeviceIndex device) {

@@ -28,7 +28,7 @@ class ClusterPeers final : public PeerGroup {
   std::unique_ptr<SharedMemory> allocate(Bytes size) override;
   Bytes most_shared() const override { return most_shared_; }
   std::span<const std::string> notes() const override { return notes_; }
-  void lose(DeviceIndex device) override;
+  void mark_failed(DeviceIndex device) override;
   void check(DeviceIndex device) override;
   DeviceIndex awaited_by(DeviceIndex device) override;
 

@@ -35,7 +35,7 @@ PartOfGroup& GroupParts::connect(std::uint64_t group, Backend& backend,
   return *(parts_[group] = std::move(part)).group;
 }
 
-void GroupParts::disconnect(std::uint64_t group, bool in_doubt) {
+void GroupParts::disconnect(std::uint64_t group, bool may_be_in_flight) {
   Part part;
   {
     const std::lock_guard lock(mutex_);
@@ -45,7 +45,7 @@ void GroupParts::disconnect(std::uint64_t group, bool in_doubt) {
     parts_.erase(at);
   }
   post_.expect(-1, !part.of_cpus);
-  if (!in_doubt) return;
+  if (!may_be_in_flight) return;
   leak(std::move(part.memories));
   leak(std::move(part.group));
 }
@@ -78,9 +78,9 @@ void GroupParts::free(std::uint64_t group, std::uint64_t memory) {
   if (!part.empty()) freed = part.mapped();
 }
 
-void GroupParts::lose(std::uint64_t group, DeviceIndex device) {
+void GroupParts::mark_failed(std::uint64_t group, DeviceIndex device) {
   const std::lock_guard lock(mutex_);
-  if (const auto at = parts_.find(group); at != parts_.end()) at->second.group->lose(device);
+  if (const auto at = parts_.find(group); at != parts_.end()) at->second.group->mark_failed(device);
 }
 
 void GroupParts::check(std::uint64_t group, DeviceIndex device) { of(group)->check(device); }

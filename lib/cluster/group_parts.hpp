@@ -46,13 +46,13 @@ class GroupParts {
   // `devices` has null for those of other ranks. Throws what ConnectsParts::connect_part throws.
   PartOfGroup& connect(std::uint64_t group, Backend& backend, std::span<OpenDevice* const> devices,
                        std::vector<GroupMember> members, std::optional<PeerPath> path);
-  // `in_doubt`: devices may still be using the group's memory, which is leaked then.
-  void disconnect(std::uint64_t group, bool in_doubt);
+  // `may_be_in_flight`: devices may still be using the group's memory, which is leaked then.
+  void disconnect(std::uint64_t group, bool may_be_in_flight);
   // Throws what PeerGroup::allocate throws.
   std::shared_ptr<SharedPart> allocate(std::uint64_t group, std::uint64_t memory, Bytes size);
   std::shared_ptr<SharedPart> memory(std::uint64_t group, std::uint64_t memory);
   void free(std::uint64_t group, std::uint64_t memory);
-  void lose(std::uint64_t group, DeviceIndex device);
+  void mark_failed(std::uint64_t group, DeviceIndex device);
   void check(std::uint64_t group, DeviceIndex device);
   DeviceIndex awaited_by(std::uint64_t group, DeviceIndex device);
 

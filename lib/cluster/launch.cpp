@@ -55,8 +55,9 @@ std::optional<Launch> find_launch(const Variable& variable) {
   std::optional<Launch> launch = by_launcher(variable);
   if (!launch || launch->size < 2) return std::nullopt;
   if (!asked.empty()) launch->mpi = asked == "mpich" ? Launch::Mpi::mpich : Launch::Mpi::open_mpi;
-  if (const auto patience = variable("MGPU_MPI_PATIENCE"))
-    launch->times.silence = launch->times.leaving = parse_duration("MGPU_MPI_PATIENCE", *patience);
+  if (const auto time_limit_of = variable("MGPU_MPI_PATIENCE"))
+    launch->times.silence = launch->times.leaving =
+        parse_duration("MGPU_MPI_PATIENCE", *time_limit_of);
   return launch;
 }
 

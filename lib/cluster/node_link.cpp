@@ -45,25 +45,26 @@ Message NodeLink::ask(Writer call, const std::string& what, Nanos limit, const S
   std::memcpy(&ticket, message.data() + sizeof(Call) + sizeof(std::uint32_t), sizeof ticket);
   post_.send(rank_, std::move(message));
   std::unique_lock lock(mutex_);
-  const auto give_up = [&](const Error& error) {
+  const auto release_failed = [&](const Error& error) {
     answers_.erase(ticket);
     throw Error(error);
   };
   for (Nanos waited{}; !answers_[ticket]; waited += kAskedEvery) {
     if (changed_.wait_for(lock, kAskedEvery, [&] { return answers_[ticket].has_value(); })) break;
     if (const auto why = post_.lost(rank_))
-      give_up(Error(ErrorKind::device, name() + " is lost: " + *why));
+      release_failed(Error(ErrorKind::device, name() + " is lost: " + *why));
     if (post_.is_stuck())
-      give_up(
+      release_failed(
           Error(ErrorKind::device, name() + " cannot be reached: MPI does not return from a call"));
     if (waited >= limit)
-      give_up(Error(ErrorKind::timeout,
-                    what + ": " + name() + " did not answer for " + format_duration(limit)));
+      release_failed(Error(ErrorKind::timeout,
+                           what + ": " + name() + " did not answer for " + format_duration(limit)));
     if (!stop) continue;
     lock.unlock();
     const bool stopped = stop();
     lock.lock();
-    if (stopped) give_up(Error(ErrorKind::interrupted, "stopped while " + name() + " was at work"));
+    if (stopped)
+      release_failed(Error(ErrorKind::interrupted, "stopped while " + name() + " was at work"));
   }
   Message answer = std::move(*answers_[ticket]);
   answers_.erase(ticket);
@@ -114,12 +115,12 @@ void NodeLink::remove_device(std::uint32_t device) {
 void NodeLink::awaits(RemoteArrivals& device) {
   const std::lock_guard lock(device.mutex);
   ++device.awaited;
-  post_.expect(1, device.closely);
+  post_.expect(1, device.imminent);
 }
 
 void NodeLink::awaits_nothing(RemoteArrivals& device) {
   const std::lock_guard lock(device.mutex);
-  post_.expect(-std::exchange(device.awaited, 0), device.closely);
+  post_.expect(-std::exchange(device.awaited, 0), device.imminent);
 }
 
 void NodeLink::looked(const ClockExchange& exchange) {
@@ -175,7 +176,7 @@ void NodeLink::completed(Reader& in) {
     const auto batch = in.get<std::uint64_t>();
     if (device->awaited > 0) {
       --device->awaited;
-      post_.expect(-1, device->closely);
+      post_.expect(-1, device->imminent);
     }
     RemoteArrivals::Completed done;
     if (in.get<bool>()) {

@@ -33,7 +33,7 @@ struct RemoteArrivals {
   std::map<std::uint64_t, Completed> completed;  // batches
   std::uint64_t at_rest = 0;  // number of the latest abandon() whose commands have all ended
   int awaited = 0;            // batches that were sent and are not complete
-  bool closely = false;       // wait by spinning, as for a GPU
+  bool imminent = false;      // wait by spinning, as for a GPU
   std::shared_ptr<Notifier> notifier;
 };
 

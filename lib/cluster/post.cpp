@@ -61,7 +61,7 @@ struct Post::State {
   // Rank 0 exchanges signs of life with all ranks, the others with rank 0.
   bool is_watched(RankNumber other) const { return other != rank && (rank == 0 || other == 0); }
 
-  void lose(RankNumber other, const std::string& why) {
+  void mark_failed(RankNumber other, const std::string& why) {
     {
       const std::lock_guard lock(mutex);
       if (losses[other]) return;
@@ -77,7 +77,7 @@ struct Post::State {
 
   void lose_all(const std::string& why) {
     for (RankNumber other = 0; other < size; ++other)
-      if (is_watched(other)) lose(other, why);
+      if (is_watched(other)) mark_failed(other, why);
   }
 
   void send_all() {
@@ -136,7 +136,7 @@ struct Post::State {
       if (gives) transport->send(other, Writer(Call::sign).take());
       // A rank that was stopped itself has heard nothing from the others either.
       if (at - looked_at < times.silence / 4 && at - heard[other] > times.silence)
-        lose(other, "gave no sign of life for " + format_duration(times.silence));
+        mark_failed(other, "gave no sign of life for " + format_duration(times.silence));
     }
     looked_at = at;
   }
@@ -189,8 +189,8 @@ void Post::start(PostHandlers handlers) {
 }
 
 void Post::send(RankNumber to, Message message) { state_->push(to, std::move(message)); }
-void Post::expect(int more, bool closely) {
-  (closely ? state_->due_closely : state_->due) += more;
+void Post::expect(int more, bool imminent) {
+  (imminent ? state_->due_closely : state_->due) += more;
   state_->changed.notify_all();
 }
 void Post::ask_clock(RankNumber of, std::uint32_t exchanges) {

@@ -51,7 +51,7 @@ class Post {
   void send(RankNumber to, Message message);  // from any thread; drops messages to a failed rank
   // Adds `more` (may be negative) to the number of expected messages. The thread polls more often
   // while any are expected; `closely`: it spins, as one may come at any moment.
-  void expect(int more, bool closely);
+  void expect(int more, bool imminent);
   // Makes N clock exchanges, one after the other, and reports each to handlers.clock.
   void ask_clock(RankNumber of, std::uint32_t exchanges);
   std::optional<std::string> lost(RankNumber rank) const;  // why the rank failed

@@ -59,7 +59,7 @@ RemoteDevice::RemoteDevice(Backend& backend, std::shared_ptr<NodeLink> link, con
     Reader in(answer);
     traits_ = read_traits(in);
     traits_.id = facts.id;
-    arrivals_->closely = !traits_.cpu;
+    arrivals_->imminent = !traits_.cpu;
   } catch (...) {
     link_->remove_device(number_);
     throw;
@@ -175,7 +175,7 @@ bool RemoteDevice::drained() {
   return arrivals_->at_rest == abandons_;
 }
 
-bool RemoteDevice::in_doubt() const {
+bool RemoteDevice::may_be_in_flight() const {
   if (abandons_ == 0 || link_->is_lost()) return false;
   const std::lock_guard lock(arrivals_->mutex);
   return arrivals_->at_rest != abandons_;

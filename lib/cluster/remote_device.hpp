@@ -48,7 +48,7 @@ class RemoteDevice final : public OpenDevice, private DeviceResources, private S
   std::unique_ptr<Buffer> shared_piece(std::uint64_t group, std::uint64_t memory, DeviceIndex by,
                                        DeviceIndex of, Bytes size);
   void check_exchange(std::uint64_t group, DeviceIndex device);  // PeerGroup::check
-  bool in_doubt() const;  // it was abandoned, and may still be running
+  bool may_be_in_flight() const;  // it was abandoned, and may still be running
 
   // Returns the number by which the device's rank knows a buffer.
   std::uint64_t number_of(const Buffer& buffer) const;

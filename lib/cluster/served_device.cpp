@@ -141,9 +141,9 @@ struct ServedDevice::State {
         closing = true;
         return;
       case Call::free_buffer:
-        return objects.free_buffer(in.get<std::uint64_t>(), is_in_doubt());
+        return objects.free_buffer(in.get<std::uint64_t>(), is_possibly_in_flight());
       case Call::free_kernel:
-        return objects.free_kernel(in.get<std::uint64_t>(), is_in_doubt());
+        return objects.free_kernel(in.get<std::uint64_t>(), is_possibly_in_flight());
       case Call::slow_down:
         return slow_down(read_optional<Nanos>(in));
       case Call::abandon:
@@ -225,7 +225,7 @@ struct ServedDevice::State {
       throw Error(ErrorKind::internal, "an exchange of a device that is in no group");
     return *mine;
   }
-  bool is_in_doubt() const { return abandoned != 0 || in_doubt; }
+  bool is_possibly_in_flight() const { return abandoned != 0 || may_be_in_flight; }
 
   void answer(Call call, Reader& in, Writer& out) {
     if (objects.answer(call, device->resources(), in, out)) return;
@@ -307,7 +307,7 @@ struct ServedDevice::State {
         write(out, error);
         post.send(0, out.take());
         doubtful.push_back(std::move(batch));
-        in_doubt = true;
+        may_be_in_flight = true;
       }
       under_way.pop_front();
       any = true;
@@ -321,12 +321,12 @@ struct ServedDevice::State {
     post.send(0, out.take());
     under_way.clear();
     doubtful.clear();
-    in_doubt = false;
+    may_be_in_flight = false;
   }
 
   void close() {
     const bool leaks =
-        (in_doubt || abandoned || !under_way.empty()) && !try_drain(backend, *device);
+        (may_be_in_flight || abandoned || !under_way.empty()) && !try_drain(backend, *device);
     if (leaks) {
       leak(std::move(open));
       leak(std::move(under_way));
@@ -363,7 +363,7 @@ struct ServedDevice::State {
   std::deque<Batch> under_way;
   std::deque<Batch> doubtful;   // failed batches, whose memory the device may still be using
   std::uint64_t abandoned = 0;  // number of the latest abandon while its commands run, else 0
-  bool in_doubt = false, closing = false;
+  bool may_be_in_flight = false, closing = false;
 
  public:
   std::atomic<bool> over = false;

@@ -8,10 +8,10 @@ namespace mgpu {
 namespace {
 
 template <class Objects>
-void let_go(Objects& objects, std::uint64_t number, bool in_doubt) {
+void let_go(Objects& objects, std::uint64_t number, bool may_be_in_flight) {
   const auto at = objects.find(number);
   if (at == objects.end()) return;
-  if (in_doubt) leak(std::move(at->second));
+  if (may_be_in_flight) leak(std::move(at->second));
   objects.erase(at);
 }
 
@@ -75,13 +75,13 @@ Buffer& ServedObjects::buffer(std::uint64_t number) {
   return piece != pieces_.end() ? *piece->second.buffer : *buffers_.at(number);
 }
 
-void ServedObjects::free_buffer(std::uint64_t number, bool in_doubt) {
-  let_go(buffers_, number, in_doubt);
-  let_go(pieces_, number, in_doubt);
+void ServedObjects::free_buffer(std::uint64_t number, bool may_be_in_flight) {
+  let_go(buffers_, number, may_be_in_flight);
+  let_go(pieces_, number, may_be_in_flight);
 }
 
-void ServedObjects::free_kernel(std::uint64_t number, bool in_doubt) {
-  let_go(kernels_, number, in_doubt);
+void ServedObjects::free_kernel(std::uint64_t number, bool may_be_in_flight) {
+  let_go(kernels_, number, may_be_in_flight);
 }
 
 void ServedObjects::leak_all() {

@@ -22,10 +22,10 @@ class ServedObjects {
   bool answer(Call call, DeviceResources& resources, Reader& in, Writer& out);
   Buffer& buffer(std::uint64_t number);
   Kernel& kernel(std::uint64_t number) { return *kernels_.at(number); }
-  // Frees an object; may be called with a number that was never used. `in_doubt`: commands that
-  // will end at an unknown time may be using it, so that it is leaked.
-  void free_buffer(std::uint64_t number, bool in_doubt);
-  void free_kernel(std::uint64_t number, bool in_doubt);
+  // Frees an object; may be called with a number that was never used. `may_be_in_flight`: commands
+  // that will end at an unknown time may be using it, so that it is leaked.
+  void free_buffer(std::uint64_t number, bool may_be_in_flight);
+  void free_kernel(std::uint64_t number, bool may_be_in_flight);
   void leak_all();
   void free_all();
 

@@ -38,9 +38,9 @@ enum class Call : std::uint8_t {
   allocate_shared,
   free_shared,
   awaited_by,
-  lose,    // a device of a group has failed
-  parcel,  // data from a device of one rank to one of another
-  bye,     // shutdown: rank 0 tells a rank to leave
+  mark_failed,  // a device of a group has failed
+  parcel,       // data from a device of one rank to one of another
+  bye,          // shutdown: rank 0 tells a rank to leave
   // Calls to an open device: carried out in order, by its own thread.
   close,
   allocate,

@@ -47,7 +47,7 @@ const char* c_type(Element element) {
 
 }  // namespace
 
-struct Collectives::Member {
+struct Collectives::Participant {
   DeviceResources* device = nullptr;
   std::map<std::pair<Element, Reduction>, std::unique_ptr<Kernel>> combining, exchanging;
   std::uint32_t by_one_kernel = 0;  // calls so far
@@ -62,7 +62,7 @@ Collectives::Collectives(PeerGroup& group, std::vector<DeviceResources*> devices
   const std::size_t n = devices.size();
   for (std::uint32_t i = 0; i < n; ++i) {
     all_.push_back({i});
-    members_.push_back(std::make_unique<Member>());
+    members_.push_back(std::make_unique<Participant>());
     members_.back()->device = devices[i];
   }
   for (const DeviceIndex device : all_) others_.push_back(others_of(all_, device));
@@ -90,7 +90,7 @@ void Collectives::build(const CollectiveCall& call) {
 }
 
 Kernel& Collectives::kernel(DeviceIndex device, const CollectiveCall& call, bool exchanges) {
-  Member& member = *members_[device.value];
+  Participant& member = *members_[device.value];
   auto& made = (exchanges ? member.exchanging : member.combining)[{call.element, call.reduction}];
   if (!made) {
     const std::string kind =
@@ -277,7 +277,7 @@ bool Collectives::by_one_kernel(const CollectiveCall& call) const {
 void Collectives::reduce_by_one_kernel(DeviceIndex device, const CollectiveCall& call,
                                        const InBuffer& in, const InShared& out, Stream& stream) {
   const Bytes size = bytes_of(call.element);
-  Member& member = *members_[device.value];
+  Participant& member = *members_[device.value];
   const auto wait = *group_.peer(device).flag_wait();
   // The number is the same on every device: a work-group waits for those of the same number.
   const std::size_t groups = std::clamp<std::size_t>(

@@ -49,7 +49,7 @@ class Collectives {
                const InShared& out, Stream& stream);
 
  private:
-  struct Member;  // kernels of a device, and the state of its landing memory
+  struct Participant;  // kernels of a device, and the state of its landing memory
 
   void sync_all(DeviceIndex device);
   void enter_landing(DeviceIndex device);
@@ -76,7 +76,7 @@ class Collectives {
   Kernel& kernel(DeviceIndex device, const CollectiveCall& call, bool exchanges);
 
   PeerGroup& group_;
-  std::vector<std::unique_ptr<Member>> members_;
+  std::vector<std::unique_ptr<Participant>> members_;
   std::vector<DeviceIndex> all_;                  // all devices of the group
   std::vector<std::vector<DeviceIndex>> others_;  // by device, in the order of others_of()
   // Size of a slot of the landing memory: the most that one device sends to another.

@@ -108,7 +108,7 @@ class OpenDevice {
   virtual bool drained() = 0;
   // Records that an abandoned thread is inside a call of this device, perhaps for ever: the device
   // will never be drained.
-  virtual void leave_thread_inside() { thread_inside_ = true; }
+  virtual void mark_wedged() { thread_inside_ = true; }
   bool has_thread_inside() const { return thread_inside_; }
   // Returns the bytes that can still be allocated, as far as they are known: another process may
   // take them. Devices that share memory are given equal shares.

@@ -77,7 +77,7 @@ bool DriverWatch::gives_up(Nanos now, Nanos limit, Nanos build) {
   if (now - since_ < limit + (compiles_ ? build : Nanos{})) return false;
   OpenDevice* const device = device_;
   if (!calls_.compare_exchange_strong(call, kGivenUp)) return false;
-  if (device != nullptr) device->leave_thread_inside();
+  if (device != nullptr) device->mark_wedged();
   return true;
 }
 
@@ -120,7 +120,7 @@ void attend(Backend& backend, OpenDevice* device, const std::function<void()>& u
     if (!stopped && limits.stop && limits.stop()) stopped = now;
     const Nanos limit = stopped ? kStopGrace : limits.answer;
     if (!watch.gives_up(now, limit, stopped ? Nanos{} : limits.build)) return;
-    if (device != nullptr) device->leave_thread_inside();
+    if (device != nullptr) device->mark_wedged();
     OpenDevice* const held = device != nullptr ? device : watch.device();
     const std::string whose =
         held == nullptr ? "a driver" : "the driver of device " + held->resources().traits().id;

@@ -36,7 +36,7 @@ void make_sleeps_precise() {
 
 struct Executor::Sample {
   Sample(Backend& backend, const SampleRequest& request) : run(backend, request) {
-    for (std::uint32_t i = 0; i < run.members.size(); ++i)
+    for (std::uint32_t i = 0; i < run.participants.size(); ++i)
       workers.emplace_back(run, DeviceIndex{i});
   }
 
@@ -52,7 +52,7 @@ struct Executor::Sample {
   std::deque<DeviceWorker> workers;
 };
 
-struct Executor::Crew {
+struct Executor::ThreadPool {
   std::mutex mutex;
   std::condition_variable wake, finished;
   std::uint64_t generation = 0;
@@ -68,7 +68,7 @@ struct Executor::Crew {
 };
 
 Executor::Executor(Backend& backend, std::size_t workers, StartThread start)
-    : backend_(backend), start_(std::move(start)), crew_(std::make_shared<Crew>()) {
+    : backend_(backend), start_(std::move(start)), thread_pool_(std::make_shared<ThreadPool>()) {
   if (!start_) start_ = [](std::function<void()> main) { return std::thread(std::move(main)); };
   if (backend_.is_virtual()) return;
   threads_.resize(workers);
@@ -84,9 +84,9 @@ Executor::~Executor() { dismiss(); }
 
 void Executor::start_thread(std::size_t index) {
   const auto watch = std::make_shared<DriverWatch>();
-  threads_[index].thread = start_([crew = crew_, watch, index] {
+  threads_[index].thread = start_([thread_pool = thread_pool_, watch, index] {
     watch->begin();
-    crew->serve(index);
+    thread_pool->serve(index);
   });
   threads_[index].watch = watch;
 }
@@ -107,10 +107,10 @@ void Executor::start_missing_threads() {
 
 void Executor::dismiss() {
   {
-    const std::lock_guard lock(crew_->mutex);
-    crew_->stopping = true;
+    const std::lock_guard lock(thread_pool_->mutex);
+    thread_pool_->stopping = true;
   }
-  crew_->wake.notify_all();
+  thread_pool_->wake.notify_all();
   for (Thread& each : threads_) {
     if (each.thread.joinable()) each.thread.join();
   }
@@ -126,7 +126,7 @@ RawSample Executor::run(const SampleRequest& request) {
     if (IterativeWorkload* const iterative = workload.iterative())
       iterative->set_partition(sample->run.owners_of(request.source->first_shares()));
     if (SizedByDevices* const sized = workload.sized_by_devices())
-      sized->set_device_count(request.members.size());
+      sized->set_device_count(request.participants.size());
     MovableWorkload* const movable = workload.movable();
     if (request.again && movable != nullptr) {
       sample->run.first_round = movable->checkpointed_rounds();
@@ -141,16 +141,16 @@ RawSample Executor::run(const SampleRequest& request) {
     sample->run.sample.failure = Error(ErrorKind::internal, error.what());
     return std::move(sample->run.sample);
   }
-  sample->run.expect_meeting();
+  sample->run.plan_rebalance();
   drive(sample, 0, request);
   if (sample->run.none_left && !sample->run.sample.interrupted && request.reserve) {
-    if (const auto member = request.reserve()) {
+    if (const auto participant = request.reserve()) {
       try {
         start_missing_threads();
       } catch (const Error&) {  // no device is left, so the failure stands
         return std::move(sample->run.sample);
       }
-      sample->workers.emplace_back(sample->run, sample->run.take_over(*member));
+      sample->workers.emplace_back(sample->run, sample->run.take_over(*participant));
       drive(sample, sample->workers.size() - 1, request);
     }
   }
@@ -190,24 +190,24 @@ void Executor::drive_virtually(Sample& sample, std::size_t first, const SampleRe
 
 void Executor::drive_by_threads(const std::shared_ptr<Sample>& sample, std::size_t first,
                                 const SampleRequest& request) {
-  Crew& crew = *crew_;
+  ThreadPool& thread_pool = *thread_pool_;
   const std::size_t workers = sample->workers.size() - first;
   {
-    const std::lock_guard lock(crew.mutex);
-    crew.sample = sample;
-    crew.first = first;
-    crew.asked = crew.running = workers;
-    crew.ready = 0;
-    ++crew.generation;
+    const std::lock_guard lock(thread_pool.mutex);
+    thread_pool.sample = sample;
+    thread_pool.first = first;
+    thread_pool.asked = thread_pool.running = workers;
+    thread_pool.ready = 0;
+    ++thread_pool.generation;
   }
-  crew.wake.notify_all();
-  std::unique_lock lock(crew.mutex);
-  while (!crew.finished.wait_for(lock, kLook, [&] { return crew.running == 0; })) {
+  thread_pool.wake.notify_all();
+  std::unique_lock lock(thread_pool.mutex);
+  while (!thread_pool.finished.wait_for(lock, kLook, [&] { return thread_pool.running == 0; })) {
     lock.unlock();
     watch(*sample, first, request);
     lock.lock();
   }
-  crew.sample.reset();
+  thread_pool.sample.reset();
 }
 
 // Checks the sample from the caller's thread: a worker itself notices commands that do not
@@ -224,12 +224,12 @@ void Executor::watch(Sample& sample, std::size_t first, const SampleRequest& req
     thread.watch = nullptr;
     sample.workers[i].abandon("its driver did not return from a call for " +
                               format_duration(limit));
-    const std::lock_guard lock(crew_->mutex);
-    --crew_->running;
+    const std::lock_guard lock(thread_pool_->mutex);
+    --thread_pool_->running;
   }
 }
 
-void Executor::Crew::serve(std::size_t index) {
+void Executor::ThreadPool::serve(std::size_t index) {
   make_sleeps_precise();
   std::uint64_t seen = 0;  // last generation that this thread served
   for (;;) {

@@ -31,8 +31,8 @@ class Executor {
   RawSample run(const SampleRequest& request);
 
  private:
-  struct Crew;    // state shared by the threads of the pool
-  struct Sample;  // a running sample
+  struct ThreadPool;  // state shared by the threads of the pool
+  struct Sample;      // a running sample
   void drive(const std::shared_ptr<Sample>& sample, std::size_t first,
              const SampleRequest& request);
   void drive_virtually(Sample& sample, std::size_t first, const SampleRequest& request);
@@ -45,7 +45,7 @@ class Executor {
 
   Backend& backend_;
   StartThread start_;
-  std::shared_ptr<Crew> crew_;  // shared with threads, some of which may never end
+  std::shared_ptr<ThreadPool> thread_pool_;  // shared with threads, some of which may never end
   struct Thread {
     std::thread thread;
     std::shared_ptr<DriverWatch> watch;  // shared with the thread; null: to be started

@@ -83,7 +83,7 @@ RawSample joined(RawSample first, RawSample then, std::uint32_t round,
   };
   const Nanos later = then.begin - first.begin;
   for (DeviceFault& fault : first.faults) {
-    if (!fault.begun_again) fault.begun_again = {round, later - fault.at};
+    if (!fault.restarted) fault.restarted = {round, later - fault.at};
   }
   for (RawSlice& slice : first.slices) slice.lost = true;
   std::int32_t next = 0;

@@ -46,13 +46,13 @@ struct DeviceFault {
     std::uint32_t round = 0;  // iterations done in the checkpoint
     Nanos after{};            // time from detection to the restart
   };
-  std::optional<BegunAgain> begun_again{};
+  std::optional<BegunAgain> restarted{};
 
   bool hung() const { return kind == ErrorKind::timeout; }
 };
 
 // A rebalance of iterative work: the iterations done before it, and the shares since.
-struct MovedBorders {
+struct Rebalance {
   std::uint32_t round = 0;
   std::vector<Items> shares;
 };
@@ -68,7 +68,7 @@ struct RawSample {
   // all rebalances.
   std::uint32_t rounds = 0;
   std::vector<Items> first_shares;
-  std::vector<MovedBorders> moves;
+  std::vector<Rebalance> moves;
   Nanos decision{};  // time in all calls of SliceSource::next
   std::vector<DeviceFault> faults;
   std::optional<Error> failure;  // set: the sample has no result

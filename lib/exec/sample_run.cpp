@@ -14,45 +14,46 @@ SampleRun::SampleRun(Backend& backend_, SampleRequest request_)
       request(std::move(request_)),
       workload(*request.workload),
       source(*request.source),
-      members(request.members),
+      participants(request.participants),
       merge_device(request.merge_device),
-      listening(members.size() + 1),
-      seats(members.size()) {
+      listening(participants.size() + 1),
+      participant_states(participants.size()) {
   PeerExchange* const exchange = workload.exchange();
   combines = request.peers != nullptr && exchange != nullptr && exchange->combines();
-  for (std::uint32_t i = 0; i < seats.size(); ++i) seats[i].prepared = !exchanges({i});
+  for (std::uint32_t i = 0; i < participant_states.size(); ++i)
+    participant_states[i].prepared = !exchanges({i});
 }
 
-void SampleRun::expect_meeting() {
-  Borders* const borders = source.borders();
-  const auto next = borders != nullptr ? borders->next_meeting(first_round) : std::nullopt;
-  meets_at = next.value_or(0);
-  if (borders == nullptr) return;
-  meeting.ranges = ranges_of(borders->shares());
-  meeting.busy.assign(members.size(), Nanos{});
-  meeting.missing =
-      static_cast<std::size_t>(std::count_if(meeting.ranges.begin(), meeting.ranges.end(),
-                                             [](const Slice& range) { return range.size() > 0; }));
+void SampleRun::plan_rebalance() {
+  Rebalancer* const rebalancer = source.rebalancer();
+  const auto next = rebalancer != nullptr ? rebalancer->next_rebalance(first_round) : std::nullopt;
+  rebalance_at = next.value_or(0);
+  if (rebalancer == nullptr) return;
+  rebalance_point.ranges = ranges_of(rebalancer->shares());
+  rebalance_point.busy.assign(participants.size(), Nanos{});
+  rebalance_point.missing = static_cast<std::size_t>(
+      std::count_if(rebalance_point.ranges.begin(), rebalance_point.ranges.end(),
+                    [](const Slice& range) { return range.size() > 0; }));
 }
 
-void SampleRun::come_to_meeting(DeviceIndex member, Nanos busy) {
-  meeting.busy[member.value] = busy;
-  if (--meeting.missing > 0) return;
-  Borders& borders = *source.borders();
-  const std::uint32_t rounds = meets_at;
-  if (const auto shares = borders.meet(meeting.busy)) {
+void SampleRun::arrive_at_rebalance(DeviceIndex participant, Nanos busy) {
+  rebalance_point.busy[participant.value] = busy;
+  if (--rebalance_point.missing > 0) return;
+  Rebalancer& rebalancer = *source.rebalancer();
+  const std::uint32_t rounds = rebalance_at;
+  if (const auto shares = rebalancer.meet(rebalance_point.busy)) {
     MovableWorkload* const movable = workload.movable();
     if (movable != nullptr && movable->repartition(owners_of(*shares))) {
-      meeting.moved_at = rounds;
+      rebalance_point.moved_at = rounds;
       if (sample.moves.empty()) sample.first_shares = source.first_shares();
       sample.rounds = workload.shape().rounds;
       sample.moves.push_back({rounds, *shares});
     } else {
-      borders.keep();
+      rebalancer.keep();
     }
   }
-  expect_meeting();
-  met_at = rounds;
+  plan_rebalance();
+  rebalanced_at = rounds;
   ++version;
 }
 
@@ -65,10 +66,10 @@ std::vector<Owner> SampleRun::owners_of(const std::vector<Items>& shares) const 
   return owners;
 }
 
-SampleRun::Ending SampleRun::finish(DeviceIndex member) {
-  seats[member.value].done_at = version;
+SampleRun::Ending SampleRun::finish(DeviceIndex participant) {
+  participant_states[participant.value].done_at = version;
   if (over()) return Ending::others_are_at_work;
-  for (const Seat& each : seats)
+  for (const ParticipantState& each : participant_states)
     if (each.alive && each.done_at != version) return Ending::others_are_at_work;
   // No worker acts any more: all have ended at this version, and only a worker with something left
   // to do changes it.
@@ -84,10 +85,10 @@ SampleRun::Ending SampleRun::finish(DeviceIndex member) {
   return Ending::devices_merge;
 }
 
-bool SampleRun::bring(DeviceIndex member) {
-  seats[member.value].brought = true;
-  return std::all_of(seats.begin(), seats.end(),
-                     [](const Seat& each) { return !each.alive || each.brought; });
+bool SampleRun::bring(DeviceIndex participant) {
+  participant_states[participant.value].brought = true;
+  return std::all_of(participant_states.begin(), participant_states.end(),
+                     [](const ParticipantState& each) { return !each.alive || each.brought; });
 }
 
 void SampleRun::end() {
@@ -105,12 +106,12 @@ std::optional<DeviceIndex> SampleRun::merger() const {
   if (!request.merges || merge == nullptr) return std::nullopt;
   const DeviceIndex best = merge_device;
   const bool on_host = host_can_merge();
-  if (seats[best.value].alive &&
-      (!on_host || merge->merge_on_device(members[best.value].device->resources().traits(),
+  if (participant_states[best.value].alive &&
+      (!on_host || merge->merge_on_device(participants[best.value].device->resources().traits(),
                                           request.merge_per_part)))
     return best;
-  for (std::uint32_t i = 0; i < seats.size() && !on_host; ++i) {
-    if (seats[i].alive) return DeviceIndex{i};
+  for (std::uint32_t i = 0; i < participant_states.size() && !on_host; ++i) {
+    if (participant_states[i].alive) return DeviceIndex{i};
   }
   return std::nullopt;
 }
@@ -121,7 +122,7 @@ void SampleRun::fail(const Error& error) {
   end();
   // Commands under way may wait for data that will never be sent.
   if (request.peers != nullptr && !request.places.empty())
-    request.peers->lose(request.places.front());
+    request.peers->mark_failed(request.places.front());
 }
 
 void SampleRun::interrupt() {
@@ -135,10 +136,10 @@ void SampleRun::interrupt() {
   notify_all();
 }
 
-DeviceIndex SampleRun::take_over(const Member& member) {
-  const DeviceIndex index{static_cast<std::uint32_t>(members.size())};
-  members.push_back(member);
-  seats.emplace_back();
+DeviceIndex SampleRun::take_over(const Participant& participant) {
+  const DeviceIndex index{static_cast<std::uint32_t>(participants.size())};
+  participants.push_back(participant);
+  participant_states.emplace_back();
   merge_device = index;
   sample.failure.reset();
   stage_ = Stage::working;
@@ -151,9 +152,9 @@ DeviceIndex SampleRun::take_over(const Member& member) {
   return index;
 }
 
-bool SampleRun::waits_for_another(DeviceIndex member) {
-  if (request.peers == nullptr || member.value >= request.places.size()) return false;
-  const DeviceIndex own = request.places[member.value];
+bool SampleRun::waits_for_another(DeviceIndex participant) {
+  if (request.peers == nullptr || participant.value >= request.places.size()) return false;
+  const DeviceIndex own = request.places[participant.value];
   DeviceIndex device = own;
   for (std::size_t step = 0; step < request.peers->size(); ++step) {
     const DeviceIndex awaited = request.peers->awaited_by(device);
@@ -163,10 +164,10 @@ bool SampleRun::waits_for_another(DeviceIndex member) {
   return false;  // they wait for each other
 }
 
-bool SampleRun::lose(DeviceFault fault, bool caller_may_merge) {
+bool SampleRun::mark_failed(DeviceFault fault, bool caller_may_merge) {
   const DeviceIndex device = fault.device;
-  Seat& seat = seats[device.value];
-  seat.alive = false;
+  ParticipantState& participant_state = participant_states[device.value];
+  participant_state.alive = false;
   fault.at = backend.now() - sample.begin;
   fault.merging = stage_ == Stage::merging && device == merge_device.load();
   if (fault.merging) stage_ = Stage::working;  // the remaining workers finish again, and merge
@@ -174,10 +175,10 @@ bool SampleRun::lose(DeviceFault fault, bool caller_may_merge) {
     sample.faults.push_back(std::move(fault));  // the partials are on the host
     return true;
   }
-  fault.lost = std::exchange(seat.not_on_host, {});
+  fault.lost = std::exchange(participant_state.not_on_host, {});
   for (const Slice& slice : fault.lost) fault.items_lost += slice.size();
   // Slices that had finished and are lost are computed again, and count only then.
-  for (const std::uint32_t at : seat.records) {
+  for (const std::uint32_t at : participant_state.records) {
     finished -= sample.slices[at].end - sample.slices[at].begin;
     sample.slices[at].lost = true;
   }
@@ -187,15 +188,15 @@ bool SampleRun::lose(DeviceFault fault, bool caller_may_merge) {
     // Must come first: no worker may find that its peer is gone without seeing that a device
     // failed.
     last_loss = backend.now();
-    request.peers->lose(request.places[device.value]);
+    request.peers->mark_failed(request.places[device.value]);
     // The peers may have received only part of its data, and of each other's.
-    const bool under_way =
-        (stage_ == Stage::combining && together) ||
-        std::any_of(seats.begin(), seats.end(), [](const Seat& each) { return !each.prepared; });
+    const bool under_way = (stage_ == Stage::combining && together) ||
+                           std::any_of(participant_states.begin(), participant_states.end(),
+                                       [](const ParticipantState& each) { return !each.prepared; });
     together = false;
     // The remaining devices do its part, and bring the results of that, too.
     if (stage_ == Stage::combining) stage_ = Stage::working;
-    for (Seat& each : seats) each.brought = false;
+    for (ParticipantState& each : participant_states) each.brought = false;
     if (under_way) {
       fail(Error(error.kind(),
                  "a device was lost in the middle of an exchange: " + std::string(error.what())));
@@ -213,14 +214,15 @@ bool SampleRun::lose(DeviceFault fault, bool caller_may_merge) {
     return false;
   }
   ++version;
-  none_left = std::none_of(seats.begin(), seats.end(), [](const Seat& each) { return each.alive; });
+  none_left = std::none_of(participant_states.begin(), participant_states.end(),
+                           [](const ParticipantState& each) { return each.alive; });
   if (none_left) fail(error);
   return false;
 }
 
 void SampleRun::notify_all() {
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (listening[i]) members[i].device->notifier().notify();
+  for (std::size_t i = 0; i < participants.size(); ++i) {
+    if (listening[i]) participants[i].device->notifier().notify();
   }
 }
 

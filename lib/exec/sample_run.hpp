@@ -14,7 +14,7 @@
 namespace mgpu {
 
 // A participant: one device of the sample. Not owned.
-struct Member {
+struct Participant {
   OpenDevice* device = nullptr;
   DeviceProgram* program = nullptr;
 };
@@ -23,8 +23,9 @@ struct Member {
 struct SampleRequest {
   Workload* workload = nullptr;
   SliceSource* source = nullptr;
-  std::vector<Member> members = {};  // by DeviceIndex; at most as many as the executor has workers
-  DeviceIndex merge_device = {};     // the fastest participant
+  std::vector<Participant> participants =
+      {};                         // by DeviceIndex; at most as many as the executor has workers
+  DeviceIndex merge_device = {};  // the fastest participant
   // A device with work in flight that completes nothing for this long counts as hung.
   Nanos timeout = std::chrono::seconds(60);
   bool merges = true;          // false: a probe, whose source gives out only part of the items
@@ -40,7 +41,7 @@ struct SampleRequest {
   // Called repeatedly on the caller's thread; true interrupts the sample.
   std::function<bool()> stop = {};
   // Called on that thread when no participant is left; returns the device that takes over, if any.
-  std::function<std::optional<Member>()> reserve = {};
+  std::function<std::optional<Participant>()> reserve = {};
   Nanos merge_per_part{};  // time that the host takes to merge; 0: not known
 };
 
@@ -65,9 +66,9 @@ class SampleRun {
   const SampleRequest request;
   Workload& workload;
   SliceSource& source;
-  std::vector<Member> members;    // grows only while no worker runs
-  std::uint32_t first_round = 0;  // first iteration to do: those before it are done already
-  bool combines = false;          // partials stay on the devices until all are complete
+  std::vector<Participant> participants;  // grows only while no worker runs
+  std::uint32_t first_round = 0;          // first iteration to do: those before it are done already
+  bool combines = false;                  // partials stay on the devices until all are complete
   // The fastest device: merges, if it has not failed and the workload merges on a device.
   std::atomic<DeviceIndex> merge_device;
   // True while no device failed and every partial is on a device: devices combine partials among
@@ -83,64 +84,64 @@ class SampleRun {
   // Per participant: whether its worker sleeps until `version` or the stage changes.
   std::vector<std::atomic<bool>> listening;
   std::atomic<Items> finished = 0;  // by all participants, without lost items
-  struct Seat {                     // per participant
+  struct ParticipantState {         // per participant
     bool alive = true;
     bool brought = false;  // its part of the combined partials is on the host
     // Its inputs have arrived, or it exchanges none; this ends before its first slice.
     bool prepared = false;
     std::uint64_t done_at = 0;  // version at which it had nothing left to do; 0: it still has
-    // Slices given to it whose results would be lost with it (Brings).
+    // Slices given to it whose results would be lost with it (ResultPolicy).
     std::vector<Slice> not_on_host;
     std::vector<std::uint32_t> records;  // finished ones of these: indices of sample.slices
   };
-  std::vector<Seat> seats;
+  std::vector<ParticipantState> participant_states;
   bool none_left = false;  // every device failed
   // State of the next rebalancing point, at which iterative work may be rebalanced
   // (SliceSource::borders). The last participant to arrive decides.
-  struct Meeting {
+  struct RebalancePoint {
     std::vector<Nanos> busy;     // time per iteration since the last rebalancing point
     std::size_t missing = 0;     // participants with a share that have not arrived
     std::vector<Slice> ranges;   // ranges of all participants since the last rebalance
     std::uint32_t moved_at = 0;  // iterations done at the last rebalance
-  } meeting;
+  } rebalance_point;
   // Iterations done at the next rebalancing point (0: there is none), and at the last one.
-  std::atomic<std::uint32_t> meets_at = 0, met_at = 0;
+  std::atomic<std::uint32_t> rebalance_at = 0, rebalanced_at = 0;
   RawSample sample;
 
   Stage stage() const { return stage_; }
   bool over() const { return stage_ == Stage::over; }
-  bool exchanges(DeviceIndex member) const {
-    return member.value < request.exchanging.size() && request.exchanging[member.value];
+  bool exchanges(DeviceIndex participant) const {
+    return participant.value < request.exchanging.size() && request.exchanging[participant.value];
   }
   // Returns the owners of the shares, by their positions in the group.
   std::vector<Owner> owners_of(const std::vector<Items>& shares) const;
   // Tells whether a participant waits, in an exchange, for a device that waits for no other: then
   // that device is the one that hangs.
-  bool waits_for_another(DeviceIndex member);
+  bool waits_for_another(DeviceIndex participant);
   // Prepares the next rebalancing point, if there is one. Called with the lock, or before workers
   // run.
-  void expect_meeting();
+  void plan_rebalance();
 
   // Functions below are called with the lock, unless they say otherwise.
 
   // Notes that a participant has reached the rebalancing point, with its median time per iteration.
-  void come_to_meeting(DeviceIndex member, Nanos busy);
+  void arrive_at_rebalance(DeviceIndex participant, Nanos busy);
   // Notes that a participant has nothing left to do at this version. If none has, partials are
   // merged next.
-  Ending finish(DeviceIndex member);
+  Ending finish(DeviceIndex participant);
   // Notes that a participant's part is on the host. Returns true for the last one: the caller then
   // merges on the host.
-  bool bring(DeviceIndex member);
+  bool bring(DeviceIndex participant);
   void end();                     // ends the sample as it is
   void fail(const Error& error);  // ends the sample without a result
   // Marks a device failed and gives its work to the others. Returns true if it failed while merging
   // partials that are on the host: the caller then merges there.
-  bool lose(DeviceFault fault, bool caller_may_merge);
+  bool mark_failed(DeviceFault fault, bool caller_may_merge);
   // Ends the sample, as the caller wants no result. Called without the lock.
   void interrupt();
   // Lets a reserve device take over all work left, as every device failed. Called without the lock,
   // while no worker runs.
-  DeviceIndex take_over(const Member& member);
+  DeviceIndex take_over(const Participant& participant);
   // Notifies workers that `version` or the stage has changed; called without the lock.
   void notify_all();
 

@@ -26,14 +26,14 @@ void wait_until(Backend& backend, std::string_view who, Nanos limit, const StopC
                 const std::function<bool()>& done, const std::function<void()>& rest) {
   Nanos asked = backend.now();
   const Nanos deadline = asked + limit;
-  const auto give_up = [&] {
+  const auto release_failed = [&] {
     throw Error(ErrorKind::timeout,
                 std::string(who) + " did not answer for " + format_duration(limit));
   };
   while (!done()) {
     DriverCall::renew();
     const Nanos now = backend.now();
-    if (now >= deadline) give_up();
+    if (now >= deadline) release_failed();
     if (stop && (backend.is_virtual() || now - asked >= kBetweenQuestions)) {
       asked = now;
       if (stop())
@@ -43,20 +43,20 @@ void wait_until(Backend& backend, std::string_view who, Nanos limit, const StopC
       rest();
       continue;
     }
-    if (!backend.advance(deadline)) give_up();
-    if (backend.now() > deadline) give_up();  // the next completion was later
+    if (!backend.advance(deadline)) release_failed();
+    if (backend.now() > deadline) release_failed();  // the next completion was later
   }
 }
 
 void wait_for(Backend& backend, OpenDevice& device, BatchId batch, const WaitLimits& limits,
-              Look look) {
+              WaitPolicy look) {
   std::uint64_t epoch = 0;
   const auto done = [&] {
     epoch = device.notifier().epoch();
     return device.complete(batch);
   };
   const auto rest = [&] {
-    if (look == Look::closely) return std::this_thread::yield();
+    if (look == WaitPolicy::spin) return std::this_thread::yield();
     Nanos longest = device.notifies() ? Notifier::kLongest : kBetweenLooks;
     if (const auto due = device.due())
       longest = std::min(longest, std::max(Nanos{}, *due - backend.now()));
@@ -71,7 +71,7 @@ void wait_for(Backend& backend, OpenDevice& device, BatchId batch, const WaitLim
   }
 }
 
-void wait_for(Backend& backend, OpenDevice& device, BatchId batch, Look look) {
+void wait_for(Backend& backend, OpenDevice& device, BatchId batch, WaitPolicy look) {
   wait_for(backend, device, batch, backend.limits(), look);
 }
 

@@ -32,7 +32,7 @@ struct WaitLimits {
 
 // How to wait: `gently` sleeps until the device notifies, or 50 us if it does not; `closely` spins,
 // where microseconds count.
-enum class Look { gently, closely };
+enum class WaitPolicy { sleep, spin };
 
 // Waits until `done` returns true. Calls `rest` between two checks in real time; moves a virtual
 // clock on instead, never past the limit. Throws Error(timeout) "WHO did not answer for 60 s",
@@ -44,8 +44,9 @@ void wait_until(Backend& backend, std::string_view who, Nanos limit, const StopC
 // has to be drained or leaked (try_drain, lib/exec/leak.hpp). Throws as wait_until and
 // OpenDevice::complete. Without `limits`, those of the backend apply.
 void wait_for(Backend& backend, OpenDevice& device, BatchId batch, const WaitLimits& limits,
-              Look look = Look::gently);
-void wait_for(Backend& backend, OpenDevice& device, BatchId batch, Look look = Look::gently);
+              WaitPolicy look = WaitPolicy::sleep);
+void wait_for(Backend& backend, OpenDevice& device, BatchId batch,
+              WaitPolicy look = WaitPolicy::sleep);
 
 // Waits, after any error, until all commands that the device was ever given have ended, for a tenth
 // of its answer limit and at most a second. True: what its commands used may be freed, and the

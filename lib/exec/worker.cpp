@@ -16,15 +16,15 @@ namespace mgpu {
 DeviceWorker::DeviceWorker(SampleRun& run, DeviceIndex self)
     : run_(run),
       self_(self),
-      notifies_(member().device->notifies()),
-      brings_(member().program->brings()),
-      iterative_(member().program->interfaces().iterative) {}
+      notifies_(participant().device->notifies()),
+      result_policy_(participant().program->result_policy()),
+      iterative_(participant().program->interfaces().iterative) {}
 
 void DeviceWorker::abandon(const std::string& why) {
-  member().device->leave_thread_inside();
+  participant().device->mark_wedged();
   {
     const std::lock_guard lock(run_.mutex);
-    run_.lose(
+    run_.mark_failed(
         {.device = self_, .kind = ErrorKind::timeout, .what = why, .round = round_under_way()},
         false);
   }
@@ -46,12 +46,12 @@ void DeviceWorker::start() {
   state_since_ = run_.backend.now();
   if (state_since_ > run_.sample.begin)
     spans_.push_back({self_, HostState::waking, run_.sample.begin, state_since_});
-  member().device->slow_down().begin_sample(run_.sample.begin);
+  participant().device->slow_down().begin_sample(run_.sample.begin);
 }
 
 bool DeviceWorker::step() {
   if (left()) return false;
-  if (notifies_) epoch_ = member().device->notifier().epoch();
+  if (notifies_) epoch_ = participant().device->notifier().epoch();
   seen_ = run_.version;
   seen_stage_ = run_.stage();
   bool progress = true;
@@ -73,12 +73,12 @@ bool DeviceWorker::advance() {
     leave();
     return true;
   }
-  if (SlowDown& slow_down = member().device->slow_down(); slow_down.waits_for_share())
+  if (SlowDown& slow_down = participant().device->slow_down(); slow_down.waits_for_share())
     slow_down.reached(share_done(), run_.backend.now());
   // All devices that exchange data have to take part, even without a slice.
   if (run_.exchanges(self_) && !prepared_ && !run_.over()) {
     enter(HostState::in_flight);
-    prepare(member().device->stream());
+    prepare(participant().device->stream());
   }
   const bool progress = retire();
   if (run_.over() && in_flight_.empty()) {
@@ -91,7 +91,7 @@ bool DeviceWorker::advance() {
     if (in_flight_.empty()) return false;
     const Nanos waited = run_.backend.now() - waits_since();
     // The timeout is checked first as it is cheaper: this is polled.
-    return waited >= run_.request.timeout && waited >= patience();
+    return waited >= run_.request.timeout && waited >= time_limit_of();
   };
   if (overdue()) {
     if (run_.waits_for_another(self_)) {
@@ -114,12 +114,12 @@ double DeviceWorker::share_done() const {
 
 bool DeviceWorker::would_act_on_others() {
   return in_flight_.empty() || has_rounds_left() || (policy_.would_ask() && !policy_.done()) ||
-         member().device->slow_down().waits_for_share();
+         participant().device->slow_down().waits_for_share();
 }
 
 void DeviceWorker::rest() {
   if (!notifies_) return std::this_thread::yield();
-  OpenDevice& device = *member().device;
+  OpenDevice& device = *participant().device;
   Nanos wait = device.looked_at_every();
   if (const auto limit = gives_up_at()) wait = std::min(wait, *limit - run_.backend.now());
   if (const auto due = device.due()) wait = std::min(wait, *due - run_.backend.now());
@@ -134,7 +134,7 @@ void DeviceWorker::rest() {
 
 std::optional<Nanos> DeviceWorker::gives_up_at() const {
   if (in_flight_.empty()) return std::nullopt;
-  return waits_since() + patience();
+  return waits_since() + time_limit_of();
 }
 
 // Returns since when the first batch in flight has made no progress.
@@ -144,22 +144,22 @@ Nanos DeviceWorker::waits_since() const {
   return std::max({in_flight_.front().enqueued, last_sign_, loss});
 }
 
-Nanos DeviceWorker::patience() const {
+Nanos DeviceWorker::time_limit_of() const {
   return run_.request.timeout + (may_compile() ? run_.backend.limits().build : Nanos{});
 }
 
 bool DeviceWorker::may_compile() const {
-  return run_.members[self_.value].device->may_compile(in_flight_.front().batch);
+  return run_.participants[self_.value].device->may_compile(in_flight_.front().batch);
 }
 
 std::string DeviceWorker::why_overdue() const {
-  return "no answer for " + format_duration(patience()) +
+  return "no answer for " + format_duration(time_limit_of()) +
          (may_compile() ? ", in which its driver may compile a kernel: raise --build-timeout" : "");
 }
 
 bool DeviceWorker::retire() {
   bool progress = false;
-  while (!in_flight_.empty() && member().device->complete(in_flight_.front().batch)) {
+  while (!in_flight_.empty() && participant().device->complete(in_flight_.front().batch)) {
     const InFlight done = std::move(in_flight_.front());
     in_flight_.pop_front();
     progress = true;
@@ -171,8 +171,8 @@ bool DeviceWorker::retire() {
       const std::lock_guard lock(run_.mutex);
       if (run_.combines && run_.exchanges(self_)) continue;  // the partial stays on the device
       run_.together = false;  // combining on devices would miss this partial
-      seat().not_on_host.clear();
-      seat().records.clear();
+      participant_state().not_on_host.clear();
+      participant_state().records.clear();
     } else if (done.number == kMerge && bringing_) {
       brought(done.completion);
     } else if (done.number == kMerge) {
@@ -189,7 +189,7 @@ bool DeviceWorker::retire() {
       policy_.ended();
       if (done.number == kPrepare) {
         const std::lock_guard lock(run_.mutex);
-        seat().prepared = true;
+        participant_state().prepared = true;
       }
       if (done.number != kPrepare && !done.rejected) retire_slice(done);
     }
@@ -199,7 +199,7 @@ bool DeviceWorker::retire() {
 
 // Returns the time that a slice's batch added to the device's busy time.
 Nanos DeviceWorker::busy_with(BatchId batch) {
-  const DeviceSpan span = member().device->span(batch);
+  const DeviceSpan span = participant().device->span(batch);
   const std::uint64_t from = std::max(span.started, previous_end_);
   previous_end_ = std::max(previous_end_, span.ended);
   return Nanos{span.ended > from ? static_cast<std::int64_t>(span.ended - from) : 0};
@@ -208,15 +208,15 @@ Nanos DeviceWorker::busy_with(BatchId batch) {
 void DeviceWorker::retire_slice(const InFlight& done) {
   const Nanos busy = run_.source.uses_times() ? busy_with(done.batch) : Nanos{};
   const Nanos now = run_.backend.now();
-  const bool arrived = brings_ == Brings::slice;
-  if (arrived) member().program->finished(done.slice);
+  const bool arrived = result_policy_ == ResultPolicy::slice;
+  if (arrived) participant().program->finished(done.slice);
   const std::lock_guard lock(run_.mutex);
   ask_source([&] { run_.source.finished(self_, done.slice, busy); });
   run_.finished += done.slice.size();
   if (arrived) {
-    std::erase(seat().not_on_host, done.slice);
+    std::erase(participant_state().not_on_host, done.slice);
   } else {
-    seat().records.push_back(static_cast<std::uint32_t>(run_.sample.slices.size()));
+    participant_state().records.push_back(static_cast<std::uint32_t>(run_.sample.slices.size()));
   }
   run_.sample.slices.push_back(
       {{self_, done.number, done.slice.begin, done.slice.end, done.enqueued, now}});
@@ -267,7 +267,7 @@ bool DeviceWorker::ask() {
       if (const auto* given = std::get_if<Slice>(&answer)) slice = *given;
     });
     run_.sample.decision += run_.backend.now() - begin;
-    if (slice) seat().not_on_host.push_back(*slice);
+    if (slice) participant_state().not_on_host.push_back(*slice);
   }
   if (slice) enqueue(*slice);
   return slice.has_value();
@@ -276,8 +276,8 @@ bool DeviceWorker::ask() {
 void DeviceWorker::prepare(Stream& stream) {
   prepared_ = true;
   const Nanos now = run_.backend.now();
-  member().program->prepare(stream);
-  const BatchId batch = member().device->submit();
+  participant().program->prepare(stream);
+  const BatchId batch = participant().device->submit();
   policy_.enqueued_other();
   in_flight_.push_back({batch, kPrepare, {}, now});
   retire();  // mostly nothing was enqueued, so that it completes at once
@@ -285,39 +285,39 @@ void DeviceWorker::prepare(Stream& stream) {
 
 void DeviceWorker::enqueue(const Slice& slice) {
   enter(HostState::in_flight);
-  Stream& stream = member().device->stream();
+  Stream& stream = participant().device->stream();
   if (!prepared_) prepare(stream);
   InFlight entry{{}, next_number_, slice, run_.backend.now()};
-  member().device->begin_slice();
+  participant().device->begin_slice();
   try {
-    member().program->enqueue(slice, static_cast<unsigned>(next_number_) % DevicePolicy::kDepth,
-                              stream);
+    participant().program->enqueue(
+        slice, static_cast<unsigned>(next_number_) % DevicePolicy::kDepth, stream);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::out_of_memory) throw;
     entry.rejected = true;
   }
-  entry.batch = member().device->submit();
+  entry.batch = participant().device->submit();
   rounds_ = entry.rejected ? 0 : std::min(run_.workload.shape().rounds, run_.request.most_rounds);
   next_round_ = entry.rounds = checkpoint_ = rounds_done_ = run_.first_round;
   entry.goes_on = has_rounds_left();
   in_flight_.push_back(entry);
   last_round_ = entry;
   if (!entry.rejected) {
-    policy_.enqueued_slice(brings_ == Brings::collect);
+    policy_.enqueued_slice(result_policy_ == ResultPolicy::collect);
     ++next_number_;
     return;
   }
   policy_.enqueued_rejected();
   const std::lock_guard lock(run_.mutex);
-  seat().not_on_host.pop_back();
+  participant_state().not_on_host.pop_back();
   ask_source([&] { run_.source.rejected(self_, slice, slice.size() / 2); });
   ++run_.version;
 }
 
 void DeviceWorker::start_collect() {
   const Nanos now = run_.backend.now();
-  Completion completion = member().program->collect(member().device->stream());
-  const BatchId batch = member().device->submit();
+  Completion completion = participant().program->collect(participant().device->stream());
+  const BatchId batch = participant().device->submit();
   policy_.enqueued_collect();
   in_flight_.push_back(
       {.batch = batch, .number = kCollect, .enqueued = now, .completion = std::move(completion)});
@@ -329,17 +329,17 @@ void DeviceWorker::fail(ErrorKind kind, const std::string& what) {
       waited ? std::max(in_flight_.front().enqueued, last_sign_) : run_.backend.now();
   stage_ = Stage::lost;
   in_flight_.clear();
-  member().device->abandon();
+  participant().device->abandon();
   bool host_merges = false;
   {
     const std::lock_guard lock(run_.mutex);
     const Nanos detection = run_.backend.now() - std::max(sign, run_.sample.begin);
-    host_merges = run_.lose({.device = self_,
-                             .kind = kind,
-                             .what = what,
-                             .detection = detection,
-                             .round = round_under_way()},
-                            true);
+    host_merges = run_.mark_failed({.device = self_,
+                                    .kind = kind,
+                                    .what = what,
+                                    .detection = detection,
+                                    .round = round_under_way()},
+                                   true);
   }
   if (host_merges) merge_on_host();
 }
@@ -354,8 +354,8 @@ void DeviceWorker::enter(HostState state) {
 
 void DeviceWorker::read_retired() {
   for (const auto& [batch, number, round] : retired_) {
-    std::vector<RawCommand> commands = member().device->take(batch);
-    if (number >= 0 && run_.meets_at > 0) measure_round(commands);
+    std::vector<RawCommand> commands = participant().device->take(batch);
+    if (number >= 0 && run_.rebalance_at > 0) measure_round(commands);
     for (RawCommand& command : commands) command.round = round;
     // Iterations of the same slice.
     if (number >= 0 && !read_.empty() && read_.back().slice == number) {
@@ -375,7 +375,7 @@ void DeviceWorker::leave() {
     check_exchange();
   }
   std::erase_if(read_, [](const RawBatch& batch) { return batch.commands.empty(); });
-  member().device->slow_down().end_sample();
+  participant().device->slow_down().end_sample();
   const std::lock_guard lock(run_.mutex);
   for (RawBatch& batch : read_) run_.sample.batches.push_back(std::move(batch));
   if (run_.sample.end > state_since_)
@@ -396,7 +396,7 @@ constexpr std::size_t kRoundsAhead = 64;
 bool DeviceWorker::enqueue_rounds() {
   bool progress = false;
   while (has_rounds_left() && in_flight_.size() < kRoundsAhead) {
-    if (is_held_by_meeting()) return progress;
+    if (waits_for_rebalance()) return progress;
     if (is_checkpoint_due()) {
       if (!run_.workload.movable()->may_checkpoint(next_round_)) return progress;
       enqueue_checkpoint();
@@ -405,8 +405,8 @@ bool DeviceWorker::enqueue_rounds() {
     entry.enqueued = run_.backend.now();
     entry.round = next_round_;
     next_round_ += iterative_->enqueue_rounds(entry.slice, next_round_, rounds_at_once(),
-                                              member().device->stream());
-    entry.batch = member().device->submit();
+                                              participant().device->stream());
+    entry.batch = participant().device->submit();
     entry.rounds = next_round_;
     entry.goes_on = has_rounds_left();
     in_flight_.push_back(entry);
@@ -419,7 +419,7 @@ bool DeviceWorker::enqueue_rounds() {
 // Returns the number of iterations in one batch: one if the time of each decides how to rebalance;
 // else up to the next checkpoint, after which the state has to be in memory.
 std::uint32_t DeviceWorker::rounds_at_once() const {
-  if (run_.meets_at > 0) return 1;
+  if (run_.rebalance_at > 0) return 1;
   const std::uint32_t every = run_.request.merges ? run_.workload.shape().checkpoint_rounds : 0;
   return every > 0 ? std::min(rounds_ - next_round_, every - next_round_ % every)
                    : rounds_ - next_round_;
@@ -427,23 +427,23 @@ std::uint32_t DeviceWorker::rounds_at_once() const {
 
 // Tells whether the worker must wait at a rebalancing point. It arrives when its iterations are
 // complete, and continues when all have arrived.
-bool DeviceWorker::is_held_by_meeting() {
-  if (came_to_ < next_round_ && run_.meets_at == next_round_) {
+bool DeviceWorker::waits_for_rebalance() {
+  if (came_to_ < next_round_ && run_.rebalance_at == next_round_) {
     if (!in_flight_.empty()) return true;
     read_retired();
     const std::lock_guard lock(run_.mutex);
-    run_.come_to_meeting(self_, busy_.empty() ? Nanos{} : summarise(busy_).median);
+    run_.arrive_at_rebalance(self_, busy_.empty() ? Nanos{} : summarise(busy_).median);
     came_to_ = next_round_;
     waits_ = true;
     busy_.clear();
   }
   if (!waits_) return false;
-  if (run_.met_at < came_to_) return true;
+  if (run_.rebalanced_at < came_to_) return true;
   waits_ = false;
   std::optional<Slice> to;
   {
     const std::lock_guard lock(run_.mutex);
-    if (run_.meeting.moved_at == came_to_) to = run_.meeting.ranges[self_.value];
+    if (run_.rebalance_point.moved_at == came_to_) to = run_.rebalance_point.ranges[self_.value];
   }
   if (to) move(*to);
   return false;
@@ -455,12 +455,13 @@ void DeviceWorker::move(const Slice& to) {
   entry.slice = to;
   entry.round.reset();
   entry.enqueued = run_.backend.now();
-  member().program->interfaces().movable->move(from, to, next_round_, member().device->stream());
-  entry.batch = member().device->submit();
+  participant().program->interfaces().movable->move(from, to, next_round_,
+                                                    participant().device->stream());
+  entry.batch = participant().device->submit();
   in_flight_.push_back(entry);
   last_round_ = entry;
   const std::lock_guard lock(run_.mutex);
-  seat().not_on_host = {to};
+  participant_state().not_on_host = {to};
 }
 
 // Records the device's own time in an iteration, without exchanges and waits for others.
@@ -484,9 +485,9 @@ void DeviceWorker::enqueue_checkpoint() {
   entry.enqueued = run_.backend.now();
   entry.is_checkpoint = true;
   entry.round.reset();
-  entry.completion = member().program->interfaces().movable->checkpoint(entry.slice, next_round_,
-                                                                        member().device->stream());
-  entry.batch = member().device->submit();
+  entry.completion = participant().program->interfaces().movable->checkpoint(
+      entry.slice, next_round_, participant().device->stream());
+  entry.batch = participant().device->submit();
   in_flight_.push_back(entry);
   checkpoint_ = next_round_;
 }
@@ -513,8 +514,9 @@ bool DeviceWorker::try_finish() {
 
 void DeviceWorker::start_merge() {
   const Nanos now = run_.backend.now();
-  Completion completion = member().program->interfaces().merging->merge(member().device->stream());
-  const BatchId batch = member().device->submit();
+  Completion completion =
+      participant().program->interfaces().merging->merge(participant().device->stream());
+  const BatchId batch = participant().device->submit();
   policy_.enqueued_other();
   in_flight_.push_back(
       {.batch = batch, .number = kMerge, .enqueued = now, .completion = std::move(completion)});
@@ -523,9 +525,9 @@ void DeviceWorker::start_merge() {
 void DeviceWorker::start_bringing() {
   enter(HostState::in_flight);
   const Nanos now = run_.backend.now();
-  Completion completion =
-      member().program->interfaces().combining->bring(run_.together, member().device->stream());
-  const BatchId batch = member().device->submit();
+  Completion completion = participant().program->interfaces().combining->bring(
+      run_.together, participant().device->stream());
+  const BatchId batch = participant().device->submit();
   bringing_ = true;
   policy_.enqueued_other();
   in_flight_.push_back(

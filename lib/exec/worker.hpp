@@ -56,7 +56,7 @@ class DeviceWorker {
   bool advance();
   double share_done() const;
   Nanos waits_since() const;
-  Nanos patience() const;
+  Nanos time_limit_of() const;
   bool may_compile() const;  // applies to the first batch in flight
   std::string why_overdue() const;
   bool retire();
@@ -68,7 +68,7 @@ class DeviceWorker {
   bool has_rounds_left() const { return next_round_ < rounds_; }
   bool enqueue_rounds();
   std::uint32_t rounds_at_once() const;
-  bool is_held_by_meeting();
+  bool waits_for_rebalance();
   void move(const Slice& to);
   void measure_round(std::span<const RawCommand> commands);
   bool is_checkpoint_due() const;
@@ -88,13 +88,13 @@ class DeviceWorker {
   void check_exchange();
   void read_retired();
   void leave();
-  Member& member() { return run_.members[self_.value]; }
-  SampleRun::Seat& seat() { return run_.seats[self_.value]; }
+  Participant& participant() { return run_.participants[self_.value]; }
+  SampleRun::ParticipantState& participant_state() { return run_.participant_states[self_.value]; }
 
   SampleRun& run_;
   DeviceIndex self_;
   const bool notifies_;                // whether the device notifies
-  const Brings brings_;                // when its program's results reach the host
+  const ResultPolicy result_policy_;   // when its program's results reach the host
   IterativeProgram* const iterative_;  // the program's interface for iterative work; null: none
   DevicePolicy policy_;
   Stage stage_ = Stage::working;
@@ -104,8 +104,8 @@ class DeviceWorker {
   InFlight last_round_;
   std::uint32_t checkpoint_ = 0;                // iterations before the last checkpoint enqueued
   std::atomic<std::uint32_t> rounds_done_ = 0;  // complete iterations
-  // The last rebalancing point reached (SampleRun::meets_at), and whether the worker still waits
-  // for others there.
+  // The last rebalancing point reached (SampleRun::rebalance_at), and whether the worker still
+  // waits for others there.
   std::uint32_t came_to_ = 0;
   bool waits_ = false;
   std::vector<Nanos> busy_;  // time of each iteration since then

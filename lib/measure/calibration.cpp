@@ -76,7 +76,7 @@ class DeviceCalibration {
     enqueue();
     const BatchId batch = device_.submit();
     // A CPU device needs the cores for its kernels: do not spin.
-    wait_for(backend_, device_, batch, traits_.cpu ? Look::gently : Look::closely);
+    wait_for(backend_, device_, batch, traits_.cpu ? WaitPolicy::sleep : WaitPolicy::spin);
     const DeviceSpan span = device_.span(batch);
     device_.take(batch);
     return static_cast<double>(span.ended - span.started) * 1e-9;
@@ -86,7 +86,7 @@ class DeviceCalibration {
     const Nanos begin = backend_.now();
     enqueue();
     const BatchId batch = device_.submit();
-    wait_for(backend_, device_, batch, Look::closely);
+    wait_for(backend_, device_, batch, WaitPolicy::spin);
     const Nanos spent = backend_.now() - begin;
     device_.take(batch);
     return spent;

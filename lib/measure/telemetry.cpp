@@ -12,7 +12,7 @@ struct Telemetry::State {
   std::size_t looks = 0;
   std::vector<Nanos> last;  // per thing: time of its last reading, 0: none yet
 
-  std::mutex mutex;  // guards the members below
+  std::mutex mutex;  // guards the participants below
   std::condition_variable changed;
   std::vector<TelemetryTrack> tracks;  // per thing
   bool running = false, stopping = false;

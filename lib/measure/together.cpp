@@ -12,9 +12,9 @@ namespace mgpu {
 
 // A barrier for all threads. A sleeping thread starts up to 50 us late; a spinning one takes a core
 // from a CPU device.
-class Together::Meeting {
+class Together::RebalancePoint {
  public:
-  Meeting(std::size_t members, bool sleeps) : members_(members), sleeps_(sleeps) {}
+  RebalancePoint(std::size_t participants, bool sleeps) : members_(participants), sleeps_(sleeps) {}
 
   // Waits until all have arrived; the last one calls `then` before any continues. Returns false
   // when one has left.
@@ -67,8 +67,11 @@ std::vector<Nanos> whole_times(std::span<const TogetherSample> samples) {
 // Decides how many repetitions there are, between two of them, while no device is working.
 class Together::Series {
  public:
-  Series(Backend& backend, const Repetitions& repetitions, std::size_t members)
-      : current(members), backend_(backend), repetitions_(repetitions), begin_(backend.now()) {}
+  Series(Backend& backend, const Repetitions& repetitions, std::size_t participants)
+      : current(participants),
+        backend_(backend),
+        repetitions_(repetitions),
+        begin_(backend.now()) {}
 
   bool goes_on() const { return goes_on_; }
   void ended() {
@@ -144,7 +147,7 @@ std::vector<TogetherSample> Together::on_one_thread(
     } catch (const Error& error) {
       for (const DeviceIndex device : who) devices_[device.value]->abandon();
       const Blame blame = blame_for(at, error);
-      if (group_ != nullptr) group_->lose(blame.whom);
+      if (group_ != nullptr) group_->mark_failed(blame.whom);
       throw Error(blame.error);
     }
     series.ended();
@@ -153,16 +156,18 @@ std::vector<TogetherSample> Together::on_one_thread(
 }
 
 // State that the threads of one measurement share. A thread stuck in a driver keeps it alive.
-class Together::Crew {
+class Together::ThreadPool {
  public:
-  Crew(Backend& backend, std::span<OpenDevice* const> devices, std::span<const DeviceIndex> who_,
-       const Repetitions& repetitions, std::function<void(DeviceIndex)> enqueue_)
+  ThreadPool(Backend& backend, std::span<OpenDevice* const> devices,
+             std::span<const DeviceIndex> who_, const Repetitions& repetitions,
+             std::function<void(DeviceIndex)> enqueue_)
       : series(backend, repetitions, who_.size()),
         who(who_.begin(), who_.end()),
         enqueue(std::move(enqueue_)),
         limits(backend.limits()),
-        meeting(who_.size(), std::any_of(who_.begin(), who_.end(),
-                                         [&](DeviceIndex d) { return is_cpu(*devices[d.value]); })),
+        rebalance_point(who_.size(),
+                        std::any_of(who_.begin(), who_.end(),
+                                    [&](DeviceIndex d) { return is_cpu(*devices[d.value]); })),
         watches(who_.size()),
         over(who_.size()) {
     // Only one thread asks the caller whether to stop.
@@ -174,7 +179,7 @@ class Together::Crew {
   const std::vector<DeviceIndex> who;
   const std::function<void(DeviceIndex)> enqueue;
   WaitLimits limits;
-  Meeting meeting;
+  RebalancePoint rebalance_point;
   FirstError first;
   std::atomic<bool> stopped = false;
   std::vector<DriverWatch> watches;  // indexed like `who`
@@ -184,23 +189,24 @@ class Together::Crew {
 std::vector<TogetherSample> Together::on_threads(std::span<const DeviceIndex> who,
                                                  const Repetitions& repetitions,
                                                  const std::function<void(DeviceIndex)>& enqueue) {
-  const auto crew = std::make_shared<Crew>(backend_, devices_, who, repetitions, enqueue);
+  const auto thread_pool =
+      std::make_shared<ThreadPool>(backend_, devices_, who, repetitions, enqueue);
   std::vector<std::jthread> threads;
   for (std::size_t i = 0; i < who.size(); ++i)
-    threads.emplace_back([this, crew, i] { serve(*crew, i); });
+    threads.emplace_back([this, thread_pool, i] { serve(*thread_pool, i); });
   for (std::size_t at_work = who.size(); at_work > 0;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     const WaitLimits& limits = backend_.limits();
-    if (limits.stop && limits.stop()) crew->stopped = true;
+    if (limits.stop && limits.stop()) thread_pool->stopped = true;
     at_work = 0;
     for (std::size_t i = 0; i < who.size(); ++i) {
-      if (crew->over[i]) continue;
-      const bool stops = crew->stopped;
-      if (crew->watches[i].gives_up(backend_.now(), stops ? kStopGrace : limits.answer,
-                                    stops ? Nanos{} : limits.build)) {
+      if (thread_pool->over[i]) continue;
+      const bool stops = thread_pool->stopped;
+      if (thread_pool->watches[i].gives_up(backend_.now(), stops ? kStopGrace : limits.answer,
+                                           stops ? Nanos{} : limits.build)) {
         threads[i].detach();
-        crew->over[i] = true;
-        leave_inside(*crew, i);
+        thread_pool->over[i] = true;
+        leave_inside(*thread_pool, i);
       } else {
         ++at_work;
       }
@@ -208,43 +214,43 @@ std::vector<TogetherSample> Together::on_threads(std::span<const DeviceIndex> wh
   }
   for (std::jthread& thread : threads)
     if (thread.joinable()) thread.join();
-  crew->first.rethrow();
-  return std::move(crew->series.samples);
+  thread_pool->first.rethrow();
+  return std::move(thread_pool->series.samples);
 }
 
-void Together::serve(Crew& crew, std::size_t index) {
-  const DeviceIndex self = crew.who[index];
+void Together::serve(ThreadPool& thread_pool, std::size_t index) {
+  const DeviceIndex self = thread_pool.who[index];
   OpenDevice& device = *devices_[self.value];
-  crew.watches[index].begin();
-  const Look look = Crew::is_cpu(device) ? Look::gently : Look::closely;
+  thread_pool.watches[index].begin();
+  const WaitPolicy look = ThreadPool::is_cpu(device) ? WaitPolicy::sleep : WaitPolicy::spin;
   try {
-    while (crew.series.goes_on() && crew.meeting.meet([] {})) {
-      HostInterval& mine = crew.series.current[index];
+    while (thread_pool.series.goes_on() && thread_pool.rebalance_point.meet([] {})) {
+      HostInterval& mine = thread_pool.series.current[index];
       mine.begin = backend_.now();
-      crew.enqueue(self);
+      thread_pool.enqueue(self);
       const BatchId batch = device.submit();
-      wait_for(backend_, device, batch, crew.limits, look);
+      wait_for(backend_, device, batch, thread_pool.limits, look);
       mine.end = backend_.now();
       device.take(batch);
-      if (!crew.meeting.meet([&] { crew.series.ended(); })) break;
+      if (!thread_pool.rebalance_point.meet([&] { thread_pool.series.ended(); })) break;
     }
   } catch (const Error& error) {
-    keep(blame_for(self, error), crew.first);
-    crew.meeting.leave();
+    keep(blame_for(self, error), thread_pool.first);
+    thread_pool.rebalance_point.leave();
   } catch (...) {
-    crew.first.keep();
-    crew.meeting.leave();
+    thread_pool.first.keep();
+    thread_pool.rebalance_point.leave();
   }
-  crew.over[index] = true;
+  thread_pool.over[index] = true;
 }
 
 // Gives up a thread whose driver does not return from a call, and its device.
-void Together::leave_inside(Crew& crew, std::size_t index) {
-  OpenDevice& device = *devices_[crew.who[index].value];
+void Together::leave_inside(ThreadPool& thread_pool, std::size_t index) {
+  OpenDevice& device = *devices_[thread_pool.who[index].value];
   const std::string what =
       "the driver of device " + device.resources().traits().id + " did not return from a call";
-  keep({Error(ErrorKind::timeout, what), crew.who[index]}, crew.first);
-  crew.meeting.leave();
+  keep({Error(ErrorKind::timeout, what), thread_pool.who[index]}, thread_pool.first);
+  thread_pool.rebalance_point.leave();
 }
 
 // Keeps the error before the other threads are released: one of them that times out afterwards must
@@ -255,7 +261,7 @@ void Together::keep(const Blame& blame, FirstError& first) {
   } catch (...) {
     first.keep();
   }
-  if (group_ != nullptr) group_->lose(blame.whom);
+  if (group_ != nullptr) group_->mark_failed(blame.whom);
 }
 
 // Finds the device to blame, which may be another one that did not do its part.

@@ -54,13 +54,13 @@ class Together {
 
  private:
   class Series;
-  class Meeting;
-  class Crew;
+  class RebalancePoint;
+  class ThreadPool;
   std::vector<TogetherSample> on_threads(std::span<const DeviceIndex> who,
                                          const Repetitions& repetitions,
                                          const std::function<void(DeviceIndex)>& enqueue);
-  void serve(Crew& crew, std::size_t index);
-  void leave_inside(Crew& crew, std::size_t index);
+  void serve(ThreadPool& thread_pool, std::size_t index);
+  void leave_inside(ThreadPool& thread_pool, std::size_t index);
   std::vector<TogetherSample> on_one_thread(std::span<const DeviceIndex> who,
                                             const Repetitions& repetitions,
                                             const std::function<void(DeviceIndex)>& enqueue);

@@ -359,7 +359,7 @@ std::vector<ClockProbe> ClDevice::probe_clock(unsigned count) {
       queues_[0].enqueueWriteBuffer(probe_buffer_, CL_FALSE, 0, sizeof value, &value, nullptr,
                                     &event);
       queues_[0].flush();
-      wait_aside(event, backend_.limits().answer, Look::closely);
+      wait_aside(event, backend_.limits().answer, WaitPolicy::spin);
       probe.host_after = host_now();
       probe.device_started = event.getProfilingInfo<CL_PROFILING_COMMAND_START>();
       probe.device_ended = event.getProfilingInfo<CL_PROFILING_COMMAND_END>();

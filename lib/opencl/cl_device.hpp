@@ -9,13 +9,13 @@
 #include "lib/base/embedded.hpp"
 #include "lib/exec/backend.hpp"
 #include "lib/opencl/cl_common.hpp"
-#include "lib/opencl/cl_holds.hpp"
 #include "lib/opencl/cl_memory.hpp"
 #include "lib/opencl/cl_notifier.hpp"
 #include "lib/opencl/cl_objects.hpp"
 #include "lib/opencl/cl_program_cache.hpp"
 #include "lib/opencl/cl_slow_down.hpp"
 #include "lib/opencl/cl_staging.hpp"
+#include "lib/opencl/cl_stalls.hpp"
 
 namespace mgpu {
 
@@ -50,9 +50,9 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   std::vector<ClockProbe> probe_clock(unsigned count) override;
   SetupCost take_setup_cost() override;
   void abandon() override;
-  void leave_thread_inside() override {
-    state_->in_doubt = true;
-    OpenDevice::leave_thread_inside();
+  void mark_wedged() override {
+    state_->may_be_in_flight = true;
+    OpenDevice::mark_wedged();
   }
   bool drained() override;
   Bytes free_memory() override;
@@ -66,7 +66,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   void join(ClPeer* peer) { peer_ = peer; }
   Backend& backend() { return backend_; }
   const cl::CommandQueue& queue(CommandKind kind) const { return queues_[queue_of(kind)]; }
-  bool in_doubt() const { return state_->in_doubt; }
+  bool may_be_in_flight() const { return state_->may_be_in_flight; }
   std::shared_ptr<const ClDeviceState> state() const { return state_; }
   // Throws Error(out_of_memory) if `size` bytes cannot fit.
   void refuse_beyond_memory(Bytes size) const;
@@ -146,7 +146,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   void open(const Handicap& handicap, std::shared_ptr<const PinnedRanges> pinned);
   void close() noexcept;
   // Waits for a command outside of all batches.
-  void wait_aside(const cl::Event& event, Nanos limit, Look look = Look::gently);
+  void wait_aside(const cl::Event& event, Nanos limit, WaitPolicy look = WaitPolicy::sleep);
   const cl::Program& program(std::string_view file, const std::string& options);
   std::string own_options(const std::string& options) const;
   Pending& record(CommandKind kind, cl::Event event, Name label, Bytes bytes, cl::Event since = {});
@@ -192,7 +192,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   unsigned left_of_series_ = 0;  // launches still to come
   cl::Event series_began_;       // first launch of the series; null: still to come, or no series
   ClSlowDown slow_down_;
-  ClHolds holds_;
+  ClStalls holds_;
   ClPeer* peer_ = nullptr;  // null: the device is in no group
   ClPoolMember pool_;
   SetupCost setup_;

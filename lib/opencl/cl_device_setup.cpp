@@ -143,7 +143,7 @@ void ClDevice::close() noexcept {
 }
 
 void ClDevice::abandon() {
-  state_->in_doubt = true;
+  state_->may_be_in_flight = true;
   const DriverCall inside(this);
   holds_.release_all();
   if (peer_ != nullptr) peer_->release_all();
@@ -168,7 +168,7 @@ bool ClDevice::drained() {
                      });
     if (all) {
       aside_.clear();
-      state_->in_doubt = false;
+      state_->may_be_in_flight = false;
     }
     return all;
   } catch (const cl::Error&) {
@@ -176,7 +176,7 @@ bool ClDevice::drained() {
   }
 }
 
-void ClDevice::wait_aside(const cl::Event& event, Nanos limit, Look look) {
+void ClDevice::wait_aside(const cl::Event& event, Nanos limit, WaitPolicy look) {
   aside_.push_back(event);
   try {
     wait_for_event(backend_, event, name(), limit, look);

@@ -25,7 +25,7 @@ namespace mgpu {
 struct ClDeviceState {
   Bytes allocated = 0;
   // True for a device that was abandoned and may still be running: none of its objects is released.
-  std::atomic<bool> in_doubt = false;
+  std::atomic<bool> may_be_in_flight = false;
 };
 
 // Buffer that counts in what its device and its pool have allocated for as long as it lives, except
@@ -43,7 +43,7 @@ class ClBuffer final : public Buffer {
     pool_->allocated += counted_;
   }
   ~ClBuffer() override {
-    if (device_->in_doubt) {
+    if (device_->may_be_in_flight) {
       leak(std::move(memory_));
       return;
     }

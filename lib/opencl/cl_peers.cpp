@@ -72,12 +72,12 @@ ClPeers::ClPeers(Backend& backend, std::vector<ClDevice*> devices, std::optional
 }
 
 ClPeers::~ClPeers() {
-  const bool in_doubt = std::any_of(devices_.begin(), devices_.end(), [](const ClDevice* device) {
-    return device != nullptr && device->in_doubt();
-  });
+  const bool may_be_in_flight = std::any_of(
+      devices_.begin(), devices_.end(),
+      [](const ClDevice* device) { return device != nullptr && device->may_be_in_flight(); });
   dissolve();
   for (const auto& peer : peers_)
-    if (peer && in_doubt) peer->leak();
+    if (peer && may_be_in_flight) peer->leak();
   const DriverCall inside;
   peers_.clear();
 }
@@ -235,7 +235,7 @@ std::unique_ptr<SharedMemory> ClPeers::allocate_reachable(Bytes size) {
   }
 }
 
-void ClPeers::lose(DeviceIndex device) {
+void ClPeers::mark_failed(DeviceIndex device) {
   {
     const std::lock_guard lock(losing_);
     if (loss_.empty()) loss_ = "device " + id_of(device) + " was lost during an exchange";

@@ -163,7 +163,7 @@ class ClPeers final : public PartOfGroup {
   Bytes most_shared() const override;
   std::unique_ptr<SharedMemory> allocate_reachable(Bytes size) override;
   std::span<const std::string> notes() const override { return notes_; }
-  void lose(DeviceIndex device) override;
+  void mark_failed(DeviceIndex device) override;
   void dissolve() override;
   void check(DeviceIndex device) override;
   DeviceIndex awaited_by(DeviceIndex device) override;

@@ -118,8 +118,9 @@ void ClSharedMemory::make_piece(std::span<ClDevice* const> devices, DeviceIndex 
 }
 
 ClSharedMemory::~ClSharedMemory() {
-  if (std::none_of(states_.begin(), states_.end(),
-                   [](const auto& state) { return state != nullptr && state->in_doubt.load(); }))
+  if (std::none_of(states_.begin(), states_.end(), [](const auto& state) {
+        return state != nullptr && state->may_be_in_flight.load();
+      }))
     return;
   leak(std::move(buffers_));
   leak(std::move(pages_));

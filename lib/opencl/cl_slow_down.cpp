@@ -18,7 +18,7 @@ std::optional<Nanos> ClSlowDown::expected(const SlowDown& slow_down) const {
 }
 
 std::optional<ClSlowDown::Added> ClSlowDown::add(const cl::Context& context,
-                                                 const cl::CommandQueue& queue, ClHolds& holds,
+                                                 const cl::CommandQueue& queue, ClStalls& holds,
                                                  const SlowDown& slow_down) {
   if (kernels_.empty()) return {};
   const std::optional<Nanos> extra = expected(slow_down);

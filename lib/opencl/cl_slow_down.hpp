@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "lib/opencl/cl_holds.hpp"
 #include "lib/opencl/cl_spin.hpp"
+#include "lib/opencl/cl_stalls.hpp"
 #include "lib/opencl/kernel_times.hpp"
 
 namespace mgpu {
@@ -30,7 +30,7 @@ class ClSlowDown {
   // were none, or when what they owe is shorter than a spin: the next call makes up for it. Throws
   // cl::Error.
   std::optional<Added> add(const cl::Context& context, const cl::CommandQueue& queue,
-                           ClHolds& holds, const SlowDown& slow_down);
+                           ClStalls& holds, const SlowDown& slow_down);
 
   // Record times that were measured afterwards.
   void took(LaunchKey key, Nanos time) { times_.saw(key, time); }

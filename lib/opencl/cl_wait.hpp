@@ -20,6 +20,6 @@ inline cl_int status_of(const cl::Event& event) {
 // message of wait_until. Throws Error(timeout), Error(interrupted), and cl::Error with the
 // command's status when it failed.
 void wait_for_event(Backend& backend, const cl::Event& event, const std::string& who, Nanos limit,
-                    Look look = Look::gently);
+                    WaitPolicy look = WaitPolicy::sleep);
 
 }  // namespace mgpu

@@ -13,11 +13,11 @@ namespace {
 
 class KeptShares final : public SliceSource {
  public:
-  KeptShares(std::vector<Items> shares, std::optional<Borders> borders)
+  KeptShares(std::vector<Items> shares, std::optional<Rebalancer> rebalancer)
       : shares_(std::move(shares)),
         ranges_(ranges_of(shares_)),
         given_(shares_.size(), false),
-        borders_(std::move(borders)) {
+        rebalancer_(std::move(rebalancer)) {
     for (const Items share : shares_) left_ += share;
   }
 
@@ -46,14 +46,14 @@ class KeptShares final : public SliceSource {
     throw Error(ErrorKind::device, "nobody has the state of the devices that were lost");
   }
   std::vector<Items> first_shares() const override { return shares_; }
-  Borders* borders() override { return borders_ ? &*borders_ : nullptr; }
+  Rebalancer* rebalancer() override { return rebalancer_ ? &*rebalancer_ : nullptr; }
 
  private:
   std::vector<Items> shares_;
   std::vector<Slice> ranges_;
   std::vector<bool> given_;
   Items left_ = 0;  // unfinished items
-  std::optional<Borders> borders_;
+  std::optional<Rebalancer> rebalancer_;
 };
 
 }  // namespace
@@ -69,8 +69,8 @@ std::vector<Slice> ranges_of(const std::vector<Items>& shares) {
 }
 
 std::unique_ptr<SliceSource> make_kept_shares(std::vector<Items> shares,
-                                              std::optional<Borders> borders) {
-  return std::make_unique<KeptShares>(std::move(shares), std::move(borders));
+                                              std::optional<Rebalancer> rebalancer) {
+  return std::make_unique<KeptShares>(std::move(shares), std::move(rebalancer));
 }
 
 std::unique_ptr<SliceSource> begin_strategy(const StrategyInfo& strategy,
@@ -79,9 +79,9 @@ std::unique_ptr<SliceSource> begin_strategy(const StrategyInfo& strategy,
   if (request.rounds > 0 && !strategy.traits.fixed_shares && !strategy.traits.learns) {
     throw Error(
         ErrorKind::unsupported,
-        fmt::format("{} hands out work piece by piece; here it goes in rounds, and each device "
-                    "keeps its share for all of them",
-                    strategy.name));
+        fmt::format(
+            "not applicable: the work iterates over a fixed partition, and {} reassigns work",
+            strategy.name));
   }
   if (request.network != nullptr && !strategy.traits.simulates) {
     std::vector<DeviceEstimate> devices;
@@ -101,7 +101,7 @@ std::unique_ptr<SliceSource> begin_strategy(const StrategyInfo& strategy,
       std::count_if(shares.begin(), shares.end(), [](Items share) { return share > 0; }) > 1;
   if (!strategy.traits.learns || !several || request.chain != nullptr)
     return make_kept_shares(shares);
-  return make_kept_shares(shares, Borders(request, shares));
+  return make_kept_shares(shares, Rebalancer(request, shares));
 }
 
 }  // namespace mgpu

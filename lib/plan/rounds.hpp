@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "lib/plan/borders.hpp"
+#include "lib/plan/rebalancer.hpp"
 #include "lib/plan/strategy.hpp"
 
 namespace mgpu {
@@ -23,7 +23,7 @@ std::unique_ptr<SliceSource> begin_strategy(const StrategyInfo& strategy,
 // slice, whose ends may move between iterations. The sample fails if a device is lost, as no other
 // device has its state.
 std::unique_ptr<SliceSource> make_kept_shares(std::vector<Items> shares,
-                                              std::optional<Borders> borders = {});
+                                              std::optional<Rebalancer> rebalancer = {});
 
 // Returns the slices of those shares; devices without a share have an empty slice.
 std::vector<Slice> ranges_of(const std::vector<Items>& shares);

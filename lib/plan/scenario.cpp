@@ -200,8 +200,8 @@ Items items_for_nodes(const ScenarioWork& work, std::size_t of, std::size_t node
 Scenario on_nodes(const Scenario& scenario, std::size_t count) {
   if (count > 1 && scenario.work.rounds > 0)
     throw Error(ErrorKind::usage,
-                "the work goes in rounds, after which devices exchange data; those of several "
-                "nodes do not");
+                "iterative work exchanges data after each iteration, and devices of several nodes "
+                "exchange none");
   const bool measured = scenario.node_devices.size() > 1;
   const std::vector<std::size_t> known =
       measured ? scenario.node_devices : std::vector<std::size_t>{scenario.devices.size()};

@@ -145,7 +145,7 @@ class Simulator {
     return members;
   }
 
-  bool goes_in_rounds() const { return request_.rounds > 0 && request_.exchange.rounds > 0; }
+  bool is_iterative() const { return request_.rounds > 0 && request_.exchange.rounds > 0; }
   bool transfers() const { return request_.mode.transfers(); }
 
   // Lets devices act until none has anything to do at this moment.
@@ -267,7 +267,7 @@ class Simulator {
     const Nanos launch = first ? device.launch - device.first_slice_discount : device.launch;
     const Nanos time =
         std::max(device.minimum_slice, launch + from_seconds(items / device.items_per_s));
-    if (first && goes_in_rounds() && exchange_.is_member(i)) {
+    if (first && is_iterative() && exchange_.is_member(i)) {
       unit.rounds = {tag | kRounds, time, {}};
       compute(i, tag | kRounds, QueueModel::kForever);
     } else {
@@ -311,7 +311,7 @@ class Simulator {
   // Sets how long each member takes for its rounds, once all have begun the first. Exchanges are
   // spread evenly over all rounds but the last.
   void time_rounds() {
-    if (rounds_timed_ || exchange_.members().empty() || !goes_in_rounds()) return;
+    if (rounds_timed_ || exchange_.members().empty() || !is_iterative()) return;
     std::vector<Nanos> at(units_.size()), ended(units_.size()), exchange(units_.size());
     for (const std::size_t i : exchange_.members()) {
       if (!units_[i].rounds) return;

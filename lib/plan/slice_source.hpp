@@ -157,7 +157,7 @@ struct Done {  // answered once every item is finished
 };
 using Answer = std::variant<Slice, Wait, Done>;
 
-class Borders;
+class Rebalancer;
 
 // Decides what each device does next. Called by one thread at a time; never blocks, reads no clock.
 // A device may be asked again while it still has slices in flight, so that its transfers overlap
@@ -187,8 +187,8 @@ class SliceSource {
   // have moved since; empty if there are no such shares.
   virtual std::vector<Items> first_shares() const { return {}; }
   // Returns the partition of iterative work whose shares change between iterations
-  // (lib/plan/borders.hpp); null: shares do not change.
-  virtual Borders* borders() { return nullptr; }
+  // (lib/plan/rebalancer.hpp); null: shares do not change.
+  virtual Rebalancer* rebalancer() { return nullptr; }
 };
 
 }  // namespace mgpu

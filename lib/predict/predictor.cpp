@@ -104,7 +104,7 @@ void Predictor::set_capacity(std::size_t device, const Capacity& capacity, Bytes
 
 std::vector<DeviceFault> Predictor::probe(Backend& backend, Executor& executor,
                                           std::span<const std::size_t> devices,
-                                          std::span<const Member> members) {
+                                          std::span<const Participant> participants) {
   if (SizedByDevices* const sized = workload_.sized_by_devices())
     sized->set_device_count(devices.size());
   ProbeSize size;
@@ -115,7 +115,7 @@ std::vector<DeviceFault> Predictor::probe(Backend& backend, Executor& executor,
     size.most = std::min(size.most, devices_[i].capacity.pipeline);
     size.known.push_back(known_costs(devices_[i], workload_, mode_, devices.size(), set_));
   }
-  Probe seen = run_probe(backend, executor, workload_, members, size);
+  Probe seen = run_probe(backend, executor, workload_, participants, size);
   std::vector<DeviceFault> faults = std::move(seen.faults);
   if (faults.empty()) probes_[{devices.begin(), devices.end()}] = std::move(seen);
   return faults;

@@ -56,12 +56,12 @@ class Predictor {
   // Sets the number of turns that is enough for a probe (ProbeSize).
   void set_most_turns(std::size_t turns) { most_turns_ = turns; }
 
-  // Lets these devices, whose programs are `members`, execute a short part of the work at once, and
-  // saves the measured times. Returns faults; nothing is saved then. Blocks; a device counts as
-  // hung by the limits of the backend.
+  // Lets these devices, whose programs are `participants`, execute a short part of the work at
+  // once, and saves the measured times. Returns faults; nothing is saved then. Blocks; a device
+  // counts as hung by the limits of the backend.
   std::vector<DeviceFault> probe(Backend& backend, Executor& executor,
                                  std::span<const std::size_t> devices,
-                                 std::span<const Member> members);
+                                 std::span<const Participant> participants);
 
   // Returns the estimates for a case of these devices. Rates are from the probe of exactly this set
   // of devices; a device's own link is as measured alone. The shared link is as probed, which

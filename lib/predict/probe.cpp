@@ -65,15 +65,16 @@ Sizes sizes_of(const Shape& shape, const ProbeSize& size, bool gpus) {
 }
 
 std::uint32_t rounds_of(const Shape& shape, const ProbeSize& size, bool gpus,
-                        std::span<const Member> members) {
+                        std::span<const Participant> participants) {
   if (size.all_rounds) return shape.rounds;
   if (gpus && shape.probe_rounds > 0) return std::min(shape.rounds, shape.probe_rounds);
   // If devices do not keep results, the last round downloads them, so that all rounds are needed.
-  const auto keeps = [](const Member& member) {
-    return member.program->brings() == Brings::publish;
+  const auto keeps = [](const Participant& participant) {
+    return participant.program->result_policy() == ResultPolicy::publish;
   };
-  return std::all_of(members.begin(), members.end(), keeps) ? std::min(shape.rounds, kRounds)
-                                                            : shape.rounds;
+  return std::all_of(participants.begin(), participants.end(), keeps)
+             ? std::min(shape.rounds, kRounds)
+             : shape.rounds;
 }
 
 // Gives each device the same items in slices of a given size, where each device begins one slice
@@ -294,20 +295,22 @@ void merge_after_probe(Backend& backend, OpenDevice& device, Workload& workload,
 }
 
 Probe run_probe(Backend& backend, Executor& executor, Workload& workload,
-                std::span<const Member> members, const ProbeSize& size) {
+                std::span<const Participant> participants, const ProbeSize& size) {
   const Shape& shape = workload.shape();
   Probe probe;
-  const auto is_cpu = [](const Member& member) { return member.device->resources().traits().cpu; };
-  const bool gpus = std::none_of(members.begin(), members.end(), is_cpu);
+  const auto is_cpu = [](const Participant& participant) {
+    return participant.device->resources().traits().cpu;
+  };
+  const bool gpus = std::none_of(participants.begin(), participants.end(), is_cpu);
   const auto [small, large] = sizes_of(shape, size, gpus);
   probe.items = large;
-  if (shape.items == 0 || members.empty()) return probe;
+  if (shape.items == 0 || participants.empty()) return probe;
 
   constexpr std::size_t at_small = 0, at_large = 1, in_pieces = 2;
   std::array<std::vector<Execution>, 3> seen;
-  const bool shared_by_cpus = members.size() > 1 && !gpus;
+  const bool shared_by_cpus = participants.size() > 1 && !gpus;
   const Items pieces = (large + small - 1) / small, places = pieces == 1 ? shape.items / large : 1;
-  const std::uint32_t rounds = rounds_of(shape, size, gpus, members);
+  const std::uint32_t rounds = rounds_of(shape, size, gpus, participants);
   const Nanos begin = backend.now();
   const auto is_enough = [&](std::size_t turns) {
     const Nanos spent = backend.now() - begin;
@@ -323,10 +326,10 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload,
     for (const std::size_t which : {at_small, in_pieces, at_large}) {
       if (which != at_large && small == large) continue;
       ProbeSource source(which == at_small ? small : large, which == at_large ? large : small,
-                         members.size(), places);
+                         participants.size(), places);
       SampleRequest request{&workload,
                             &source,
-                            {members.begin(), members.end()},
+                            {participants.begin(), participants.end()},
                             DeviceIndex{0},
                             backend.limits().answer,
                             false};
@@ -341,7 +344,7 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload,
         probe.refused = true;
         return probe;
       }
-      seen[which].push_back(read_execution(sample, members.size()));
+      seen[which].push_back(read_execution(sample, participants.size()));
       if (rounds < shape.rounds)
         stretch(seen[which].back(), static_cast<double>(shape.rounds) / rounds);
     }
@@ -351,7 +354,7 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload,
   probe.enqueue_delay =
       median_of(seen[at_large], [](const Execution& execution) { return execution.enqueue_delay; });
   const auto& of_small = seen[at_small].empty() ? seen[at_large] : seen[at_small];
-  for (std::size_t i = 0; i < members.size(); ++i) {
+  for (std::size_t i = 0; i < participants.size(); ++i) {
     const auto time_of = [&](const std::vector<Execution>& executions, CommandKind kind) {
       return median_of(executions, [&](const Execution& execution) {
         return execution.stages[i][static_cast<std::size_t>(kind)];
@@ -380,7 +383,7 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload,
         {copy(CommandKind::upload), compute, copy(CommandKind::download),
          small_slices(i, small, of_small, large, seen[at_large], seen[in_pieces])});
   }
-  for (std::size_t i = 0; small < large && i < members.size(); ++i) {
+  for (std::size_t i = 0; small < large && i < participants.size(); ++i) {
     const auto collecting = [&](const Execution& execution) { return execution.collecting[i]; };
     const Nanos longer =
         median_of(seen[at_large], collecting) - median_of(seen[at_small], collecting);
@@ -393,14 +396,14 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload,
     };
     const Nanos afterwards = more([](const Execution& execution) { return execution.afterwards; });
     const auto slices_more = static_cast<std::int64_t>(pieces) - 1;
-    for (std::size_t i = 0; i < members.size(); ++i) {
+    for (std::size_t i = 0; i < participants.size(); ++i) {
       const Nanos until_then =
           more([&](const Execution& execution) { return execution.finished[i]; });
       probe.devices[i].next_slice = std::max(Nanos{}, (until_then + afterwards) / slices_more);
     }
   }
   const auto& apart = seen[in_pieces].empty() ? seen[at_large] : seen[in_pieces];
-  for (std::size_t i = 0; i < members.size(); ++i) {
+  for (std::size_t i = 0; i < participants.size(); ++i) {
     const auto rate = [&](CommandKind kind, Nanos fixed) {
       const auto at = static_cast<std::size_t>(kind);
       const Nanos time = median_of(apart, [&](const Execution& e) { return e.copying[i][at]; });

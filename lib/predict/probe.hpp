@@ -45,7 +45,7 @@ struct ProbedDevice {
 };
 
 struct Probe {
-  std::vector<ProbedDevice> devices;  // in the order of the members; empty if a device failed
+  std::vector<ProbedDevice> devices;  // in the order of the participants; empty if a device failed
   // Time of a sample beyond the queues of its one slice: waking up, first submit, replicated
   // inputs, collect.
   Nanos fixed{};
@@ -82,7 +82,7 @@ struct KnownCosts {
 struct ProbeSize {
   double share = 0.05;                 // fraction of the items
   Items most = 0;                      // upper bound in items
-  std::vector<KnownCosts> known = {};  // by member; empty: nothing is known
+  std::vector<KnownCosts> known = {};  // by participant; empty: nothing is known
   // Number of turns of several devices with a CPU, unless they take more than a second.
   std::size_t turns = 0;
   // Number of turns that is enough; 0: at least three, and as many as there is time for.
@@ -92,16 +92,17 @@ struct ProbeSize {
   bool all_rounds = false;
 };
 
-// Runs a probe. All members execute the same items, 0 .. k - 1 of the workload, at once: as a small
-// slice, as a large one, and as four small ones, with which each member begins at another. If k is
-// one granule, each member has its own. k is what `size` says, but at least one granule, and for
-// GPUs at least enough to fill them (Shape::fills_gpu). The executions are interleaved, at least
-// three times and until 60 ms are spent (240 ms for several devices with a CPU), unless `size`
-// allows fewer; the result has the medians. Of iterative work GPUs execute Shape::probe_rounds
-// iterations, if it has them; otherwise all are executed if the last one brings results, else at
-// most the first 256. Blocks; a device counts as hung by the limits of the backend.
+// Runs a probe. All participants execute the same items, 0 .. k - 1 of the workload, at once: as a
+// small slice, as a large one, and as four small ones, with which each participant begins at
+// another. If k is one granule, each participant has its own. k is what `size` says, but at least
+// one granule, and for GPUs at least enough to fill them (Shape::fills_gpu). The executions are
+// interleaved, at least three times and until 60 ms are spent (240 ms for several devices with a
+// CPU), unless `size` allows fewer; the result has the medians. Of iterative work GPUs execute
+// Shape::probe_rounds iterations, if it has them; otherwise all are executed if the last one brings
+// results, else at most the first 256. Blocks; a device counts as hung by the limits of the
+// backend.
 Probe run_probe(Backend& backend, Executor& executor, Workload& workload,
-                std::span<const Member> members, const ProbeSize& size);
+                std::span<const Participant> participants, const ProbeSize& size);
 
 // Merges the last result of a sample on that device alone, as a probe does not merge: on the host,
 // or on the device if the host cannot. Blocks; not for measured phases. Throws what wait_for
@@ -140,7 +141,7 @@ struct Share {
   Items piece = 0;  // most items of a slice; 0: not known
 };
 
-// Returns the estimate of member `index` of a probe.
+// Returns the estimate of participant `index` of a probe.
 DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost& cost, Mode mode,
                            const Share& share);
 

@@ -35,7 +35,7 @@ class Programs {
     all_.push_back(workload.program(device.resources(), Mode::resident, capacity));
     members_.push_back({&device, all_.back().get()});
   }
-  std::span<const Member> members() const { return members_; }
+  std::span<const Participant> participants() const { return members_; }
   template <class Run>
   void guard(const Run& run) {
     try {
@@ -51,7 +51,7 @@ class Programs {
  private:
   Backend& backend_;
   std::vector<std::unique_ptr<DeviceProgram>> all_;
-  std::vector<Member> members_;
+  std::vector<Participant> members_;
 };
 
 Probe refuse_faults(Probe probe) {
@@ -59,9 +59,9 @@ Probe refuse_faults(Probe probe) {
   return probe;
 }
 
-void load(Backend& backend, const Member& member) {
-  member.program->load(member.device->stream());
-  finish_batch(backend, *member.device, member.device->submit());
+void load(Backend& backend, const Participant& participant) {
+  participant.program->load(participant.device->stream());
+  finish_batch(backend, *participant.device, participant.device->submit());
 }
 
 }  // namespace
@@ -155,13 +155,13 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
   Probe probe;
   bool in_part = false;
   programs.guard([&] {
-    load(backend, programs.members().front());
-    probe = refuse_faults(run_probe(backend, executor, workload, programs.members(), part));
+    load(backend, programs.participants().front());
+    probe = refuse_faults(run_probe(backend, executor, workload, programs.participants(), part));
     in_part = time_of_all(probe, workload.shape()) > kLongest;
     if (in_part) return;
-    probe =
-        refuse_faults(run_probe(backend, executor, workload, programs.members(), whole_problem));
-    if (look && !probe.devices.empty()) look(*programs.members().front().program);
+    probe = refuse_faults(
+        run_probe(backend, executor, workload, programs.participants(), whole_problem));
+    if (look && !probe.devices.empty()) look(*programs.participants().front().program);
   });
   if (probe.devices.empty()) return std::nullopt;
   const double ops =
@@ -283,10 +283,10 @@ void measure_contention(Backend& backend, Executor& executor, Workload& workload
   programs.guard([&] {
     for (std::size_t i = 0; i < who.size(); ++i) {
       failed = who[i];
-      load(backend, programs.members()[i]);
+      load(backend, programs.participants()[i]);
     }
     failed.reset();
-    probe = run_probe(backend, executor, workload, programs.members(),
+    probe = run_probe(backend, executor, workload, programs.participants(),
                       {1, workload.shape().items, {}, 0, turns});
     if (!probe.faults.empty()) failed = who[probe.faults.front().device.value];
     refuse_faults(probe);

@@ -277,7 +277,7 @@ void confirm(Comparison& comparison, std::span<const Comparison> again) {
     row.confirmation = confirmation;
     if (confirmation.agreed == confirmation.runs) continue;
     row.change = Change::inconclusive;
-    row.reason = fmt::format("not confirmed: {} of {} runs made anew show it", confirmation.agreed,
+    row.reason = fmt::format("not confirmed: {} of {} repeated runs show it", confirmation.agreed,
                              confirmation.runs);
   }
 }

@@ -90,7 +90,7 @@ std::vector<TextColumn> columns() {
 // no verdict.
 template <typename F>
 void each_note(const Comparison& comparison, const std::string& title, F f) {
-  RowNotes disturbed, undecided;
+  RowNotes invalidated, undecided;
   std::vector<std::string> cases;
   std::set<std::size_t> counts;
   for (const ComparisonRow& row : comparison.rows) {
@@ -104,13 +104,13 @@ void each_note(const Comparison& comparison, const std::string& title, F f) {
     if (row.title != title) continue;
     const std::string whom =
         row.label + (counts.size() > 1 ? fmt::format(" ({} dev)", row.devices) : "");
-    for (const std::string& warning : row.warnings) disturbed.add(warning, whom);
+    for (const std::string& warning : row.warnings) invalidated.add(warning, whom);
     if (row.reason.empty()) continue;
     undecided.add(row.reason, fmt::format("{} of {}", info(row.metric).name, whom));
     ++inconclusive;
   }
-  disturbed.each(cases.size(),
-                 [&](const std::string& what, const std::string& whom) { f('!', what, whom); });
+  invalidated.each(cases.size(),
+                   [&](const std::string& what, const std::string& whom) { f('!', what, whom); });
   undecided.each(inconclusive, [&](const std::string& what, const std::string& whom) {
     f('?', what, whom == "all" ? std::string("all that are inconclusive") : whom);
   });
@@ -322,11 +322,11 @@ constexpr const char* kShareSchema =
     R"({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})";
 constexpr const char* kProbabilitySchema = R"({"type": "number", "minimum": 0, "maximum": 1})";
 
-template <auto Member>
-constexpr auto method = [](const ComparisonDocument& of) { return of.comparison.*Member; };
-template <auto Member>
+template <auto Participant>
+constexpr auto method = [](const ComparisonDocument& of) { return of.comparison.*Participant; };
+template <auto Participant>
 constexpr auto bootstrap =
-    [](const ComparisonDocument& of) { return of.comparison.options.bootstrap.*Member; };
+    [](const ComparisonDocument& of) { return of.comparison.options.bootstrap.*Participant; };
 
 }  // namespace
 

@@ -142,7 +142,7 @@ const Description<SuiteCalibration>& description<SuiteCalibration>() {
        field<&S::rate, &SuiteRate::fixed>("fixed_ns").null_unless(is_rated),
        field<&S::origin>("from")},
       "The rate of its kernels, its data on the device already. slice_ns is the marginal cost of a "
-      "slice, fixed_ns what a sample costs besides."};
+      "slice, fixed_ns what a sample costs in addition."};
   return kSuite;
 }
 
@@ -359,7 +359,7 @@ const Description<ScaledRow>& description<ScaledRow>() {
            .null_unless(is_placed),
        field<kRow, &ScalingRow::speedup>(
            "speedup",
-           "items per second beside those of the first row of the series that has a time")
+           "items per second relative to those of the first row of the series that has a time")
            .null_unless(is_placed),
        field<kRow, &ScalingRow::efficiency>(
            "efficiency",

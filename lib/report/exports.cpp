@@ -102,7 +102,7 @@ std::vector<CsvColumn> csv_columns(const Report& report) {
            column<[](const R& run) { return to_string(run.verify.status); }>("verified"),
            column<asked_for>("devices_asked"),
            column<[](const R& run) { return run.faults.size(); }>("faults"),
-           column<[](const R& run) { return run.disturbed.size(); }>("disturbed"),
+           column<[](const R& run) { return run.invalidated.size(); }>("disturbed"),
            column<doubts_of>("doubtful")})
     all.push_back(std::move(each));
   return all;
@@ -153,7 +153,8 @@ std::string export_markdown(const Report& report) {
           run.rate > 0 ? format_si(run.rate) : "-", run.rate > 0 ? cell(run.rate_unit) : "",
           number_cell(run.metrics.speedup, 2), mark, number_cell(run.metrics.efficiency, 1, 100),
           mark, number_cell(run.metrics.balance, 1, 100), cell(what_if_word(run.bottleneck.name)),
-          simulated ? "-" : to_string(run.verify.status), run.faults.size(), run.disturbed.size());
+          simulated ? "-" : to_string(run.verify.status), run.faults.size(),
+          run.invalidated.size());
     }
   }
   return report.started.empty() ? out : fmt::format("{}\n{}\n", out, cell(measured_words(report)));

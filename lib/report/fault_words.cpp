@@ -31,18 +31,18 @@ std::string ordinal(std::size_t n) {
   return std::to_string(n) + (last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th");
 }
 
-const DisturbedSample* sample_of(const Fault& fault, const RunRecord* run) {
-  return run != nullptr && fault.sample && *fault.sample < run->disturbed.size()
-             ? &run->disturbed[*fault.sample]
+const InvalidatedSample* sample_of(const Fault& fault, const RunRecord* run) {
+  return run != nullptr && fault.sample && *fault.sample < run->invalidated.size()
+             ? &run->invalidated[*fault.sample]
              : nullptr;
 }
 
 std::string which_sample(const Fault& fault, const RunRecord* run) {
-  const DisturbedSample* sample = sample_of(fault, run);
+  const InvalidatedSample* sample = sample_of(fault, run);
   if (sample == nullptr || !sample->samples_before) return "a sample";
   std::size_t number = *sample->samples_before + 1;  // invalidated samples before it count too
   for (std::size_t k = 0; k < *fault.sample; ++k)
-    number += run->disturbed[k].samples_before <= sample->samples_before;
+    number += run->invalidated[k].samples_before <= sample->samples_before;
   return fmt::format("the {} sample", ordinal(number));
 }
 
@@ -82,8 +82,8 @@ std::string items_words(const Fault& fault) {
 }
 
 std::string rounds_words(const Fault& fault) {
-  if (!fault.begun_again) return "";
-  const auto& [round, after] = *fault.begun_again;
+  if (!fault.restarted) return "";
+  const auto& [round, after] = *fault.restarted;
   const std::string from = round == 0
                                ? "from the beginning"
                                : fmt::format("from the checkpoint after round {}", grouped(round));
@@ -142,7 +142,7 @@ std::string devices_text(const RunRecord& run) {
 std::vector<std::string> fault_notes(const RunRecord& run) {
   std::vector<std::string> notes;
   for (const Fault& fault : run.faults) add_once(notes, what_happened(fault));
-  if (const std::size_t n = run.disturbed.size(); n > 0)
+  if (const std::size_t n = run.invalidated.size(); n > 0)
     notes.push_back(n == 1 ? "1 sample that a fault disturbed is not counted"
                            : fmt::format("{} samples that faults disturbed are not counted", n));
   if (asked_for(run) > run.devices.size())
@@ -161,7 +161,7 @@ std::string fault_sentence(const Fault& fault, const RunRecord* run) {
   if (fault.detection)
     text += fmt::format(", which was found after {}", format_duration(*fault.detection));
   text += items_words(fault) + rounds_words(fault);
-  if (const DisturbedSample* sample = sample_of(fault, run))
+  if (const InvalidatedSample* sample = sample_of(fault, run))
     text += sample->reason.empty() ? "; this sample is not part of the figures"
                                    : fmt::format("; this sample has no result: {}", sample->reason);
   return text + '.' + efficiency_words(fault);

@@ -101,12 +101,13 @@ const Description<JournalSample>& description<JournalSample>() {
 }
 
 template <>
-const Description<JournalDisturbed>& description<JournalDisturbed>() {
-  using Disturbed = JournalDisturbed;
-  static const Description<Disturbed> kDisturbed{
-      {field<&Disturbed::of_case>("case"), field<&Disturbed::devices>("devices"),
-       field_as<Moment, &Disturbed::time>("time_ns"), field<&Disturbed::verify>("verify"),
-       field<&Disturbed::reason>("reason"), field<&Disturbed::samples_before>("samples_before")}};
+const Description<JournalInvalidated>& description<JournalInvalidated>() {
+  using Invalidated = JournalInvalidated;
+  static const Description<Invalidated> kDisturbed{
+      {field<&Invalidated::of_case>("case"), field<&Invalidated::devices>("devices"),
+       field_as<Moment, &Invalidated::time>("time_ns"), field<&Invalidated::verify>("verify"),
+       field<&Invalidated::reason>("reason"),
+       field<&Invalidated::samples_before>("samples_before")}};
   return kDisturbed;
 }
 
@@ -149,7 +150,7 @@ class JournalReading {
     } else if (j.has("sample")) {
       current(j).samples.push_back(entry<JournalSample>(j.at("sample")));
     } else if (j.has("disturbed")) {
-      current(j).disturbed.push_back(entry<JournalDisturbed>(j.at("disturbed")));
+      current(j).invalidated.push_back(entry<JournalInvalidated>(j.at("disturbed")));
     } else if (j.has("fault")) {
       fault(j.at("fault"));
     } else if (j.has("failed")) {
@@ -197,10 +198,10 @@ class JournalReading {
     std::size_t samples = 0;
     if (f.of_case) {
       if (*f.of_case >= current(j).group.cases.size()) j.at("case").fail("no such case");
-      const auto& all = current(j).disturbed;
+      const auto& all = current(j).invalidated;
       samples = static_cast<std::size_t>(
           std::count_if(all.begin(), all.end(),
-                        [&](const JournalDisturbed& d) { return d.of_case == *f.of_case; }));
+                        [&](const JournalInvalidated& d) { return d.of_case == *f.of_case; }));
     }
     check_sample(j.at("what"), f.fault, samples);
     (current_ != nullptr ? current_->faults : early_).push_back(std::move(f));

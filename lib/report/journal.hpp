@@ -73,13 +73,13 @@ struct JournalSample {
   std::string chosen;          // strategy that `auto` chose, and which devices it uses; else empty
   std::vector<bool> uses;
 };
-struct JournalDisturbed {  // a sample that a device failure invalidated
+struct JournalInvalidated {  // a sample that a device failure invalidated
   std::size_t of_case = 0;
   std::vector<std::size_t> devices;
   Nanos time{};
   VerifyStatus verify = VerifyStatus::off;
   std::string reason;
-  std::optional<std::size_t> samples_before{};  // see DisturbedSample
+  std::optional<std::size_t> samples_before{};  // see InvalidatedSample
 };
 struct JournalFault {
   std::optional<std::size_t> of_case;  // none: it belongs to no case
@@ -91,13 +91,13 @@ struct JournalFailure {  // the case has failed and takes no more samples
   VerifyRecord verify;
 };
 using JournalEntry =
-    std::variant<JournalGroup, JournalSample, JournalDisturbed, JournalFault, JournalFailure>;
+    std::variant<JournalGroup, JournalSample, JournalInvalidated, JournalFault, JournalFailure>;
 
 // Entries of one group, in the order of the file.
 struct GroupJournal {
   JournalGroup group;
   std::vector<JournalSample> samples;
-  std::vector<JournalDisturbed> disturbed;
+  std::vector<JournalInvalidated> invalidated;
   std::vector<JournalFault> faults;
   std::vector<JournalFailure> failures;
 };

@@ -75,7 +75,7 @@ class JsonReader {
   double number(double least = -kMostNumber, double most = kMostNumber) const;
   // Reads a number from `least` to `most`, not null. `zero`: whether 0 is allowed if `least` is 0.
   double finite(double least, double most, bool zero = true) const;
-  double number_or_nan() const;  // NaN also if it is no number
+  double number_or_nan() const;  // NaN also if it is not a number
   std::vector<std::string> strings() const;
   // Returns none for null, else read(value).
   template <typename F>

@@ -214,7 +214,7 @@ const Description<LinksReport>& description<LinksReport>() {
        field<&LinksReport::collectives>("collectives"),
        field<&LinksReport::warnings>("warnings", "those printed on standard error")},
       "What moves between the host and devices and among devices. Times are whole nanoseconds, "
-      "rates bytes per second. Medians and rates are made of the samples beside them; rates of "
+      "rates bytes per second. Medians and rates are made of the samples next to them; rates of "
       "what did not arrive as it was sent are null.",
       nullptr,
       [](const JsonReader& json, LinksReport& report) {

@@ -73,7 +73,7 @@ struct WorkRecord {
   double ops = 0;
   Bytes bytes_in = 0, bytes_out = 0;
   // Ceiling of roofline_fraction: "int32", "host link"; none: unknown.
-  std::optional<std::string> roof{};
+  std::optional<std::string> ceiling{};
 };
 
 struct PlanChosen {  // the choice of `auto`
@@ -130,14 +130,14 @@ struct Fault {
     Nanos after{};  // time since detection: devices reconnected, state uploaded
     bool operator==(const BegunAgain&) const = default;
   };
-  std::optional<BegunAgain> begun_again{};  // none: no restart
+  std::optional<BegunAgain> restarted{};  // none: no restart
   // Efficiency of the case with the devices before and with the remaining ones.
   std::optional<double> efficiency_before{}, efficiency_after{};
 };
 
 // A sample that a device failure invalidated: complete and verified, but no measurement of the
 // case.
-struct DisturbedSample {
+struct InvalidatedSample {
   Nanos time{};  // including the recovery
   VerifyStatus verify = VerifyStatus::off;
   std::string reason;                // why it has no result; empty: it has one
@@ -149,7 +149,7 @@ struct DisturbedSample {
 
 // Rebalancing of iterative work in one of `samples`: the first partition, as shares by device, and
 // the shares after each change, with the number of iterations done by then.
-struct MovedBordersRecord {
+struct RebalanceRecord {
   std::size_t sample = 0;
   std::vector<Items> first;
   struct Move {
@@ -174,7 +174,7 @@ struct RunRecord {
   std::vector<Nanos> samples;
   // Number of the run that took each sample of a resumed run; empty: all in the first.
   std::vector<std::uint32_t> sample_runs;
-  std::vector<DisturbedSample> disturbed;  // not among `samples`
+  std::vector<InvalidatedSample> invalidated;  // not among `samples`
   // The sample of the last run nearest the median: timeline and per-device figures are from it.
   std::size_t sample_index = 0;
   Summary time;
@@ -189,7 +189,7 @@ struct RunRecord {
   std::optional<std::uint32_t> worst_round;
   // Phases in sample_index, if items are stages of a pipeline on several devices.
   std::optional<ChainPhases> chain;
-  std::vector<MovedBordersRecord> borders;  // samples of the last run with rebalancing
+  std::vector<RebalanceRecord> rebalancer;  // samples of the last run with rebalancing
   Bottleneck bottleneck;
   VerifyRecord verify;
   std::vector<Fault> faults;

@@ -104,9 +104,9 @@ template <auto... Path>
 Field<PerDevice> part(const char* name, const char* meaning = "") {
   return field<&PerDevice::parts, Path...>(name, meaning).null_unless(parts_known);
 }
-template <auto Member>
+template <auto Participant>
 Field<PerDevice> exchange_part(const char* name, const char* meaning) {
-  return part<&DeviceParts::exchange_times, Member>(name, meaning).when(has_exchange_times);
+  return part<&DeviceParts::exchange_times, Participant>(name, meaning).when(has_exchange_times);
 }
 
 }  // namespace
@@ -213,9 +213,9 @@ const Description<Fault>& description<Fault>() {
                                         "of the case, with the devices it had before"),
        field<&Fault::efficiency_after>("efficiency_after", "with those that were left"),
        field<&Fault::round>("round",
-                            "of work that goes in rounds: how many were done, as far as is known")
+                            "of iterative work: how many iterations were done, as far as is known")
            .if_any(),
-       field<&Fault::begun_again>(
+       field<&Fault::restarted>(
            "begun_again",
            "of the same work: how the others began the sample again; null: they did not")
            .when([](const Fault& fault) { return fault.round.has_value(); })},
@@ -225,8 +225,8 @@ const Description<Fault>& description<Fault>() {
 }
 
 template <>
-const Description<DisturbedSample>& description<DisturbedSample>() {
-  using Sample = DisturbedSample;
+const Description<InvalidatedSample>& description<InvalidatedSample>() {
+  using Sample = InvalidatedSample;
   static const Description<Sample> kSample{
       {field_as<Moment, &Sample::time>("time_ns", "including the recovery"),
        field<&Sample::verify>("verify"),
@@ -249,8 +249,8 @@ const Description<DisturbedSample>& description<DisturbedSample>() {
 }
 
 template <>
-const Description<MovedBordersRecord::Move>& description<MovedBordersRecord::Move>() {
-  using Move = MovedBordersRecord::Move;
+const Description<RebalanceRecord::Move>& description<RebalanceRecord::Move>() {
+  using Move = RebalanceRecord::Move;
   static const Description<Move> kMove{
       {field_as<Whole<std::uint32_t, 1>, &Move::round>("round", "rounds done when borders moved"),
        field<&Move::shares>("shares", "items of each device since")}};
@@ -258,11 +258,11 @@ const Description<MovedBordersRecord::Move>& description<MovedBordersRecord::Mov
 }
 
 template <>
-const Description<MovedBordersRecord>& description<MovedBordersRecord>() {
-  static const Description<MovedBordersRecord> kBorders{
-      {field<&MovedBordersRecord::sample>("sample", "its place in samples_ns"),
-       field<&MovedBordersRecord::first>("first", "items of each device at its beginning"),
-       field<&MovedBordersRecord::moves>("moves").with_schema(R"({"minItems": 1})")}};
+const Description<RebalanceRecord>& description<RebalanceRecord>() {
+  static const Description<RebalanceRecord> kBorders{
+      {field<&RebalanceRecord::sample>("sample", "its place in samples_ns"),
+       field<&RebalanceRecord::first>("first", "items of each device at its beginning"),
+       field<&RebalanceRecord::moves>("moves").with_schema(R"({"minItems": 1})")}};
   return kBorders;
 }
 
@@ -361,7 +361,7 @@ const Description<WorkRecord>& description<WorkRecord>() {
   static const Description<WorkRecord> kWork{
       {field<&WorkRecord::items>("items"), field_as<Real<0>, &WorkRecord::ops>("ops"),
        field<&WorkRecord::bytes_in>("bytes_in"), field<&WorkRecord::bytes_out>("bytes_out"),
-       field<&WorkRecord::roof>(
+       field<&WorkRecord::ceiling>(
            "roof", "what roofline_fraction is a fraction of; absent where no roof is known")
            .if_any()
            .with_schema(R"({"enum": ["fp32", "fp64", "int32", "memory", "host link"]})")}};
@@ -411,17 +411,17 @@ const Description<Metrics>& description<Metrics>() {
   return kMetrics;
 }
 
-void check_sample(const JsonReader& json, const Fault& fault, std::size_t disturbed) {
-  if (fault.sample && *fault.sample >= disturbed)
+void check_sample(const JsonReader& json, const Fault& fault, std::size_t invalidated) {
+  if (fault.sample && *fault.sample >= invalidated)
     json.at("sample").fail("no such disturbed sample");
 }
 
 namespace {
 
 void check_samples(const JsonReader& json, const std::vector<Fault>& faults,
-                   std::size_t disturbed) {
+                   std::size_t invalidated) {
   auto fault = faults.begin();
-  json.elements([&](const JsonReader& element) { check_sample(element, *fault++, disturbed); });
+  json.elements([&](const JsonReader& element) { check_sample(element, *fault++, invalidated); });
 }
 
 const Field<RunRecord> kTimeline{
@@ -477,7 +477,7 @@ void finish_run(const JsonReader& json, RunRecord& run) {
   check_runs(json, "sample_runs", run.samples.size());
   if (!run.samples.empty() && run.sample_index >= run.samples.size())
     json.at("sample_index").fail("no such sample");
-  check_samples(json.at("faults"), run.faults, run.disturbed.size());
+  check_samples(json.at("faults"), run.faults, run.invalidated.size());
   if (run.chain) check_chain(json.at("chain"), run);
   check_case(json, run);
 }
@@ -490,10 +490,10 @@ const RunRecord* case_of(const RunRecord& run) { return &run; }
 const RunRecord* case_of(const Report&) { return nullptr; }
 
 // Writes faults with their sentences, which depend on their case.
-template <auto Member, typename Record>
+template <auto Participant, typename Record>
 void put_faults(const Field<Record>& field, const Record& record, JsonValue& object) {
   JsonValue list = json_list();
-  for (const Fault& fault : record.*Member) {
+  for (const Fault& fault : record.*Participant) {
     JsonValue one = Kind<Fault>::write(fault);
     put(one, "text", fault_sentence(fault, case_of(record)));
     append(list, std::move(one));
@@ -501,10 +501,10 @@ void put_faults(const Field<Record>& field, const Record& record, JsonValue& obj
   put(object, field.name, std::move(list));
 }
 
-template <auto Member>
+template <auto Participant>
 auto faults_of(const char* meaning) {
-  auto row = field<Member>("faults", meaning);
-  row.write = put_faults<Member>;
+  auto row = field<Participant>("faults", meaning);
+  row.write = put_faults<Participant>;
   return row;
 }
 
@@ -538,12 +538,12 @@ const Description<RunRecord>& description<RunRecord>() {
            "absent: all were taken in the first")
            .if_any(),
        computed<[](const RunRecord& run) {
-         std::vector<DisturbedSample> samples = run.disturbed;
-         for (DisturbedSample& sample : samples)
+         std::vector<InvalidatedSample> samples = run.invalidated;
+         for (InvalidatedSample& sample : samples)
            if (sample.devices.empty()) sample.devices = run.devices;
          return samples;
        },
-                &RunRecord::disturbed>("disturbed_samples"),
+                &RunRecord::invalidated>("disturbed_samples"),
        field<&RunRecord::sample_index>("sample_index",
                                        "the sample nearest the median, of those that the last run "
                                        "took: timeline and per-device "
@@ -572,9 +572,9 @@ const Description<RunRecord>& description<RunRecord>() {
                                 "of a chain of stages of which several devices have some, in the "
                                 "sample that is shown; absent: there is none")
            .if_any(),
-       field<&RunRecord::borders>("borders",
-                                  "of work that goes in rounds, the samples of the last run in "
-                                  "which borders between shares moved; absent: in none")
+       field<&RunRecord::rebalancer>("borders",
+                                     "of iterative work, the samples of the last run in "
+                                     "which borders between shares moved; absent: in none")
            .if_any()
            .with_schema(R"({"minItems": 1})"),
        group<RunRecord>(
@@ -694,7 +694,7 @@ const Description<Report>& description<Report>() {
        field<&Report::complete>("complete",
                                 "false while the run goes on, or when it was interrupted"),
        field<&Report::id>("id",
-                          "by which the journal that lies beside the file until the run is "
+                          "by which the journal next to the file until the run is "
                           "complete knows it")
            .if_any(),
        field<&Report::tool>("tool"),

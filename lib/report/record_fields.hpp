@@ -69,7 +69,7 @@ template <>
 const Description<TelemetryFigures>& description<TelemetryFigures>();
 
 // Rejects a fault that refers to a missing invalidated sample.
-void check_sample(const JsonReader& json, const Fault& fault, std::size_t disturbed);
+void check_sample(const JsonReader& json, const Fault& fault, std::size_t invalidated);
 
 // A predicted time, which saturates if nothing can be predicted: see from_seconds().
 using Prediction = Duration<std::numeric_limits<std::int64_t>::max()>;

@@ -76,7 +76,7 @@ Requirement parse_one(std::string_view from, std::string_view text) {
 std::optional<double> figure(const RunRecord& run, const std::string& metric) {
   if (metric == "time") return static_cast<double>(run.time.median.count());
   if (metric == "faults") return static_cast<double>(run.faults.size());
-  if (metric == "disturbed") return static_cast<double>(run.disturbed.size());
+  if (metric == "disturbed") return static_cast<double>(run.invalidated.size());
   if (metric == "rate") return run.rate > 0 ? std::optional(run.rate) : std::nullopt;
   const MetricInfo* info = find_metric(metric);
   return info != nullptr ? run.metrics.*info->value : std::nullopt;

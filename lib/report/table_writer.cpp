@@ -1,5 +1,5 @@
 // Tables of runs. device_table.cpp has those of devices, text_table.cpp the layout of text,
-// closing_words.cpp the summary.
+// summary_sentences.cpp the summary.
 #include "lib/report/table_writer.hpp"
 
 #include <fmt/format.h>

@@ -78,7 +78,7 @@ struct SummaryLine {
 std::vector<SummaryLine> summary_of(const Report& report);
 // Returns the summary as one paragraph per table: what won, by how much, the bottleneck, and faults
 // with their cost.
-std::string closing_words(const Report& report);
+std::string summary_sentences(const Report& report);
 
 // Collects notes on the rows of a table, each once, with the rows it is about. Internal to
 // lib/report.

@@ -211,7 +211,7 @@ JsonValue tables_schema(const Field<Timeline>&, JsonValue&) {
        "(its number on the device; -1 prepare, -2 collect, -3 merge), label, bytes, queued_ns, "
        "submitted_ns, started_ns, ended_ns; where devices exchange data also peer (the other "
        "device), path (direct, staged, host), arrives (false: to the peer), null for other kinds; "
-       "where work goes in rounds also round (from 0; null before the first and after the last)"},
+       "of iterative work also round (from 0; null before the first and after the last)"},
       {"spans",
        "what a device's worker was doing, by the host clock: device, state (in_flight, sync, idle, "
        "waking), begin_ns, end_ns"},

@@ -116,15 +116,15 @@ class TraceText {
       gauges(run);
       next();
     }
-    for (std::size_t k = 0; k < run.disturbed.size(); ++k) disturbed(r, k);
+    for (std::size_t k = 0; k < run.invalidated.size(); ++k) invalidated(r, k);
   }
 
   // Draws an invalidated sample after the sample shown, in a process of its own, and its faults
   // also on the device's own tracks.
-  void disturbed(std::size_t r, std::size_t k) {
+  void invalidated(std::size_t r, std::size_t k) {
     const RunRecord& run = report_.runs[r];
-    const DisturbedSample& lost = run.disturbed[k];
-    const TracedSample& sample = layout_.disturbed[r][k];
+    const InvalidatedSample& lost = run.invalidated[k];
+    const TracedSample& sample = layout_.invalidated[r][k];
     const std::string name = traced_name(run) + ", disturbed";
     const std::string args =
         fmt::format(R"("verify":"{}","reason":{},"makespan_ns":{})", to_string(lost.verify),
@@ -518,7 +518,7 @@ void add_disturbed_process(const RunRecord& run, std::size_t k, TraceLayout& lay
   for (const Fault& fault : run.faults)
     if (fault.sample == k) what += (what.empty() ? "" : ", ") + what_happened(fault);
   const std::vector<std::string>& ids =
-      run.disturbed[k].devices.empty() ? run.devices : run.disturbed[k].devices;
+      run.invalidated[k].devices.empty() ? run.devices : run.invalidated[k].devices;
   for (const std::string& id : ids) {
     sample.device_of.push_back(layout.devices.size());
     TraceDevice& device = layout.devices.emplace_back();
@@ -580,14 +580,14 @@ TraceLayout lay_out_trace(const Report& report) {
     add_lanes(run.timeline, layout, sample);
   }
   for (const RunRecord& run : report.runs) {
-    std::vector<TracedSample>& samples = layout.disturbed.emplace_back();
-    for (std::size_t k = 0; k < run.disturbed.size(); ++k) {
+    std::vector<TracedSample>& samples = layout.invalidated.emplace_back();
+    for (std::size_t k = 0; k < run.invalidated.size(); ++k) {
       TracedSample& sample = samples.emplace_back();
-      if (run.disturbed[k].timeline.devices == 0) continue;
+      if (run.invalidated[k].timeline.devices == 0) continue;
       add_disturbed_process(run, k, layout, sample);
-      if (run.disturbed[k].timeline.devices > sample.device_of.size())
+      if (run.invalidated[k].timeline.devices > sample.device_of.size())
         continue;  // the file does not name all of its devices
-      add_lanes(run.disturbed[k].timeline, layout, sample);
+      add_lanes(run.invalidated[k].timeline, layout, sample);
     }
   }
   std::uint32_t pid = TraceLayout::kRunPid, tid = TraceLayout::kRunTid;

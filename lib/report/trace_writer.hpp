@@ -73,7 +73,7 @@ struct TraceLayout {
   std::vector<TraceDevice> devices;
   std::map<std::string, std::size_t> by_id;  // without those of invalidated samples
   std::vector<TracedSample> shown;           // samples by run; empty for cases that are not ok
-  std::vector<std::vector<TracedSample>> disturbed;  // samples by run and invalidated sample
+  std::vector<std::vector<TracedSample>> invalidated;  // samples by run and invalidated sample
 };
 
 // Returns the layout, which points into `report`.

@@ -67,7 +67,7 @@ std::size_t in_set(std::span<const SessionDevice> devices) {
       devices.begin(), devices.end(), [](const SessionDevice& device) { return !device.reserve; }));
 }
 
-void say_lost(const SessionDevice& device, SessionObserver& observer) {
+void report_failed(const SessionDevice& device, SessionObserver& observer) {
   observer.warning("device " + device.facts.id + " " + device.facts.name +
                    " disabled: " + device.lost_why);
 }

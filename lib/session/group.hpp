@@ -43,7 +43,7 @@ const char* kind_of(ErrorKind kind);  // returns the kind of a fault
 std::vector<std::string> ids_of(std::span<const SessionDevice> devices,
                                 std::span<const std::size_t> which);
 
-void say_lost(const SessionDevice& device, SessionObserver& observer);
+void report_failed(const SessionDevice& device, SessionObserver& observer);
 
 // One case: a strategy on some of the devices, or one device alone (the single-device baseline of
 // speed-ups).
@@ -61,7 +61,7 @@ struct Case {
   // Runs that took the first of `times`; the later times are this run's.
   std::vector<std::uint32_t> earlier_runs;
   // A disturbed sample, in which a device failed. It does not count for the case.
-  struct Disturbed {
+  struct Invalidated {
     RawSample sample;
     std::vector<std::size_t> devices;  // the case's devices at that time, then those that took over
     VerifyStatus verify = VerifyStatus::off;
@@ -70,9 +70,9 @@ struct Case {
     std::optional<std::size_t> samples_before = {};
     bool earlier = false;  // of an earlier run: the times of its commands are not known
   };
-  std::vector<Disturbed> disturbed;
+  std::vector<Invalidated> invalidated;
   // Samples discarded because devices failed after them.
-  std::size_t set_aside = 0;
+  std::size_t discarded = 0;
   // Measurements with devices that have failed since; not part of `samples`.
   struct Before {
     std::vector<std::size_t> devices;

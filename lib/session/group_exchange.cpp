@@ -91,7 +91,7 @@ void GroupExchange::add_to(SampleRequest& request, std::vector<bool> exchanging,
   request.peers = peers_.get();
 }
 
-void GroupExchange::break_up() {
+void GroupExchange::disband() {
   if (!peers_) return;
   const bool at_rest =
       std::all_of(given_.devices.begin(), given_.devices.end(), [&](const SessionDevice& device) {
@@ -103,7 +103,7 @@ void GroupExchange::break_up() {
 void GroupExchange::disconnect() {
   const bool connected = std::exchange(connected_, false);
   if (connected && !release_shared([&] { given_.workload.exchange()->disconnect(); })) leave();
-  break_up();
+  disband();
 }
 
 // Calls `release`. Returns false if a driver did not return; objects not released by then stay

@@ -34,7 +34,7 @@ class GroupExchange {
               std::span<const std::size_t> devices) const;
   // Stops all exchanging after a device failed: each device then uploads all it needs. Memory of
   // the workload in the group stays until the programs are gone.
-  void break_up();
+  void disband();
   void disconnect();
 
   const std::vector<std::string>& notes() const { return notes_; }

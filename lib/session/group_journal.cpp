@@ -54,10 +54,10 @@ void CaseJournal::note_losses() {
     note(JournalFault{std::nullopt, result_.faults[journaled_faults_]});
   for (std::size_t k = 0; k < result_.cases.size(); ++k) {
     const Case& the_case = result_.cases[k];
-    for (std::size_t& n = journaled_[k].disturbed; n < the_case.disturbed.size(); ++n) {
-      const Case::Disturbed& one = the_case.disturbed[n];
-      note(JournalDisturbed{k, one.devices, one.sample.makespan(), one.verify, one.reason,
-                            one.samples_before});
+    for (std::size_t& n = journaled_[k].invalidated; n < the_case.invalidated.size(); ++n) {
+      const Case::Invalidated& one = the_case.invalidated[n];
+      note(JournalInvalidated{k, one.devices, one.sample.makespan(), one.verify, one.reason,
+                              one.samples_before});
     }
     for (std::size_t& n = journaled_[k].faults; n < the_case.faults.size(); ++n)
       note(JournalFault{k, the_case.faults[n]});
@@ -109,11 +109,11 @@ bool CaseJournal::has_samples_of_earlier_runs_only() const {
 
 // Puts the failures of earlier runs first, as in the journal: faults name samples by their index.
 void CaseJournal::restore_losses(const GroupJournal& earlier) {
-  std::vector<std::vector<Case::Disturbed>> disturbed(result_.cases.size());
-  for (const JournalDisturbed& one : earlier.disturbed) {
+  std::vector<std::vector<Case::Invalidated>> invalidated(result_.cases.size());
+  for (const JournalInvalidated& one : earlier.invalidated) {
     RawSample sample;
     sample.end = one.time;
-    disturbed[one.of_case].push_back(
+    invalidated[one.of_case].push_back(
         {std::move(sample), one.devices, one.verify, one.reason, one.samples_before, true});
   }
   std::vector<std::vector<Fault>> faults(result_.cases.size());
@@ -124,20 +124,20 @@ void CaseJournal::restore_losses(const GroupJournal& earlier) {
   result_.faults.insert(result_.faults.begin(), of_no_case.begin(), of_no_case.end());
   for (std::size_t k = 0; k < result_.cases.size(); ++k) {
     Case& the_case = result_.cases[k];
-    journaled_[k] = {disturbed[k].size(), faults[k].size(), the_case.verify.recomputed};
+    journaled_[k] = {invalidated[k].size(), faults[k].size(), the_case.verify.recomputed};
     for (Fault& mine : the_case.faults)
-      if (mine.sample) *mine.sample += disturbed[k].size();
+      if (mine.sample) *mine.sample += invalidated[k].size();
     the_case.faults.insert(the_case.faults.begin(), faults[k].begin(), faults[k].end());
-    std::move(the_case.disturbed.begin(), the_case.disturbed.end(),
-              std::back_inserter(disturbed[k]));
-    the_case.disturbed = std::move(disturbed[k]);
+    std::move(the_case.invalidated.begin(), the_case.invalidated.end(),
+              std::back_inserter(invalidated[k]));
+    the_case.invalidated = std::move(invalidated[k]);
   }
 }
 
 bool CaseJournal::restore(const JournalSample& sample, const Predictor& predictor) {
   Case& the_case = result_.cases[sample.of_case];
   if (sample.devices != the_case.devices) {
-    ++the_case.set_aside;
+    ++the_case.discarded;
     return false;
   }
   if (the_case.closed) return true;  // failed or unsupported: it has no samples

@@ -40,7 +40,7 @@ class CaseJournal {
   const GroupRequest& given_;
   GroupResult& result_;
   struct Journaled {
-    std::size_t disturbed = 0, faults = 0, recomputed = 0;
+    std::size_t invalidated = 0, faults = 0, recomputed = 0;
   };
   JournalGroup group_;                // the group as the journal has it
   std::vector<Journaled> journaled_;  // by case: numbers already in the journal

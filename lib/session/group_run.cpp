@@ -95,9 +95,9 @@ void Group::prepare_device(std::size_t index) {
     const bool refused =
         error.kind() == ErrorKind::out_of_memory || error.kind() == ErrorKind::unsupported;
     if (error.kind() == ErrorKind::interrupted) {
-      give_up(index);
+      release_failed(index);
     } else if (!refused) {
-      lose(index, error.kind(), error.what());
+      mark_failed(index, error.kind(), error.what());
       result_.faults.push_back(
           {given_.devices[index].facts.id, kind_of(error.kind()), "set_up", error.what()});
     } else if (enqueued && error.kind() == ErrorKind::out_of_memory) {
@@ -157,19 +157,19 @@ void Group::probe() {
 // Probes the devices first .. first + count - 1 that have not failed.
 void Group::probe_together(std::size_t first, std::size_t count) {
   connect_those_left();
-  std::vector<Member> members;
+  std::vector<Participant> participants;
   std::vector<std::size_t> devices;
   for (std::size_t i = first; i < first + count; ++i) {
     if (!is_usable(i)) continue;
-    members.push_back(member(i));
+    participants.push_back(participant(i));
     devices.push_back(i);
   }
   if (devices.empty() || stopped()) return;
   const std::vector<DeviceFault> faults =
-      predictor_.probe(given_.backend, given_.executor, devices, members);
+      predictor_.probe(given_.backend, given_.executor, devices, participants);
   for (const DeviceFault& fault : faults) {
     const std::size_t index = devices[fault.device.value];
-    lose(index, fault.kind, fault.what);
+    mark_failed(index, fault.kind, fault.what);
     if (fault.kind == ErrorKind::interrupted) continue;
     Fault& noted = result_.faults.emplace_back(
         Fault{given_.devices[index].facts.id, kind_of(fault.kind), to_string(phase_), fault.what});
@@ -239,11 +239,11 @@ std::size_t Group::fewest_samples() const {
   return fewest;
 }
 
-Member Group::member(std::size_t index) {
+Participant Group::participant(std::size_t index) {
   return {given_.devices[index].open.get(), result_.prepared[index].program.get()};
 }
 
-Nanos Group::patience(const Case& the_case) const {
+Nanos Group::time_limit_of(const Case& the_case) const {
   const Nanos least = given_.backend.limits().answer;
   const auto& expected = the_case.prediction.expected;
   if (given_.options.case_timeout || !expected) return least;
@@ -257,23 +257,23 @@ void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) 
   if (the_case.closed) return;
   std::vector<std::size_t> devices = the_case.devices;
   SampleRequest request;
-  for (const std::size_t i : devices) request.members.push_back(member(i));
+  for (const std::size_t i : devices) request.participants.push_back(participant(i));
   SetEstimates& estimates = the_case.prediction.estimates;
   if (estimates.devices.empty())
     estimates = predictor_.estimate(the_case.devices);  // the warm-up comes before the probes
   request.merge_device = fastest_of(estimates.devices);
   request.merge_per_part = estimates.merge.per_slice;
   request.workload = &given_.workload;
-  request.timeout = patience(the_case);
+  request.timeout = time_limit_of(the_case);
   request.most_rounds = most_rounds;
   request.merges = given_.workload.shape().rounds <= most_rounds;
   request.stop = [&] { return given_.observer.stop_requested(); };
-  if (!the_case.alone() && !goes_in_rounds()) {
-    request.reserve = [&]() -> std::optional<Member> {
-      const auto other = stand_in(the_case);
+  if (!the_case.alone() && !is_iterative()) {
+    request.reserve = [&]() -> std::optional<Participant> {
+      const auto other = fail_over(the_case);
       if (!other) return std::nullopt;
       devices.push_back(*other);
-      return member(*other);
+      return participant(*other);
     };
   }
   std::unique_ptr<SliceSource> source;
@@ -285,16 +285,17 @@ void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) 
   }
   const Nanos begun = given_.backend.now() - begin;
   request.source = source.get();
-  if (goes_in_rounds() && devices.size() > 1 && !exchange_.any())
+  if (is_iterative() && devices.size() > 1 && !exchange_.any())
     return refuse(the_case,
                   "these devices cannot exchange data, which they have to after each round");
   exchange(request, the_case.prediction, the_case.devices);
   RawSample sample = execute(request);
-  if (goes_in_rounds()) sample = begin_again(the_case, request, std::move(sample), devices);
+  if (is_iterative())
+    sample = restart_from_checkpoint(the_case, request, std::move(sample), devices);
   if (sample.interrupted) return;  // the caller checks stopped() next
   idle_tracker_.used(sample, devices);
   if (!sample.faults.empty())
-    return take_disturbed(the_case, std::move(sample), std::move(devices));
+    return take_invalidated(the_case, std::move(sample), std::move(devices));
   if (sample.failure && sample.failure->kind() == ErrorKind::unsupported)
     return refuse(the_case, sample.failure->what());
   if (sample.failure) return fail(the_case, sample.failure->what());
@@ -369,7 +370,7 @@ void Group::probe_clock_again(std::size_t index) {
     attend(given_.backend, device,
            [&] { result_.prepared[index].after = device->probe_clock(kClockProbes); });
   } catch (const Error& error) {
-    lose(index, error.kind(), error.what());
+    mark_failed(index, error.kind(), error.what());
     if (error.kind() != ErrorKind::interrupted)
       result_.faults.push_back(
           {given_.devices[index].facts.id, kind_of(error.kind()), "clock", error.what()});
@@ -395,20 +396,20 @@ void Group::open_again() {
   }
 }
 
-void Group::lose(std::size_t index, ErrorKind kind, const std::string& what) {
+void Group::mark_failed(std::size_t index, ErrorKind kind, const std::string& what) {
   SessionDevice& device = given_.devices[index];
   if (device.lost) return;
-  if (kind == ErrorKind::interrupted) return give_up(index);  // nothing is wrong with it
+  if (kind == ErrorKind::interrupted) return release_failed(index);  // nothing is wrong with it
   device.hung = kind == ErrorKind::timeout;
   ++device.failures;
   device.lost_why = what;
-  say_lost(device, given_.observer);
-  give_up(index);
+  report_failed(device, given_.observer);
+  release_failed(index);
 }
 
 // Stops using a device. After any error it is unknown what it still executes: unless it is known to
 // be idle, memory that it may touch is never freed.
-void Group::give_up(std::size_t index) {
+void Group::release_failed(std::size_t index) {
   SessionDevice& device = given_.devices[index];
   device.lost = true;
   stop_exchanging();
@@ -444,7 +445,7 @@ void Group::refuse(std::size_t index, const std::string& why) {
 
 // Returns a device for a case whose devices all failed: another one of the set, or else the
 // reserve.
-std::optional<std::size_t> Group::stand_in(const Case& the_case) {
+std::optional<std::size_t> Group::fail_over(const Case& the_case) {
   for (std::size_t i = 0; i < in_set_; ++i) {
     const bool has_it =
         std::find(the_case.devices.begin(), the_case.devices.end(), i) != the_case.devices.end();
@@ -462,7 +463,7 @@ std::optional<std::size_t> Group::stand_in(const Case& the_case) {
     } catch (const Error& error) {
       device.lost = true;
       device.lost_why = error.what();
-      say_lost(device, given_.observer);
+      report_failed(device, given_.observer);
       return std::nullopt;
     }
   }
@@ -504,7 +505,7 @@ void Group::shrink_cases() {
 
 void Group::shrink(Case& the_case) {
   std::string why;
-  the_case.set_aside += the_case.times.size();
+  the_case.discarded += the_case.times.size();
   if (!the_case.times.empty()) the_case.before = {the_case.devices, std::move(the_case.times)};
   the_case.times.clear();
   the_case.samples.clear();
@@ -526,12 +527,12 @@ void Group::shrink(Case& the_case) {
       estimates.devices.erase(estimates.devices.begin() + static_cast<std::ptrdiff_t>(n));
   }
   if (the_case.devices.empty()) {
-    const auto other = the_case.alone() ? std::nullopt : stand_in(the_case);
+    const auto other = the_case.alone() ? std::nullopt : fail_over(the_case);
     if (!other) {
       the_case.devices = before;
       the_case.closed = true;
       the_case.status =
-          the_case.before || !the_case.disturbed.empty() ? Status::failed : Status::skipped;
+          the_case.before || !the_case.invalidated.empty() ? Status::failed : Status::skipped;
       the_case.reason = why;
       return;
     }
@@ -544,27 +545,27 @@ void Group::shrink(Case& the_case) {
 
 // Stores a sample in which a device failed separately, and verifies its result as thoroughly as
 // that of a first sample.
-void Group::take_disturbed(Case& the_case, RawSample sample, std::vector<std::size_t> devices) {
+void Group::take_invalidated(Case& the_case, RawSample sample, std::vector<std::size_t> devices) {
   note_faults(the_case, sample, devices);
-  Case::Disturbed disturbed{std::move(sample), std::move(devices), VerifyStatus::off, {}};
+  Case::Invalidated invalidated{std::move(sample), std::move(devices), VerifyStatus::off, {}};
   if (phase_ == Phase::sample)
-    disturbed.samples_before = the_case.set_aside + the_case.times.size();
-  if (disturbed.sample.failure) {
-    disturbed.reason = disturbed.sample.failure->what();
+    invalidated.samples_before = the_case.discarded + the_case.times.size();
+  if (invalidated.sample.failure) {
+    invalidated.reason = invalidated.sample.failure->what();
   } else {
     const VerifyRecord before = the_case.verify;
-    const Verification::Outcome outcome = check(the_case, true, disturbed.devices);
-    disturbed.reason = outcome.why;
-    disturbed.verify = outcome.status == Verification::Outcome::Status::unknown
-                           ? VerifyStatus::off
-                           : the_case.verify.status;
-    if (disturbed.verify == VerifyStatus::failed) {
-      the_case.disturbed.push_back(std::move(disturbed));
+    const Verification::Outcome outcome = check(the_case, true, invalidated.devices);
+    invalidated.reason = outcome.why;
+    invalidated.verify = outcome.status == Verification::Outcome::Status::unknown
+                             ? VerifyStatus::off
+                             : the_case.verify.status;
+    if (invalidated.verify == VerifyStatus::failed) {
+      the_case.invalidated.push_back(std::move(invalidated));
       return fail_wrong(the_case, outcome.why);
     }
     if (outcome.status == Verification::Outcome::Status::unknown) the_case.verify = before;
   }
-  the_case.disturbed.push_back(std::move(disturbed));
+  the_case.invalidated.push_back(std::move(invalidated));
   shrink_cases();
 }
 
@@ -580,9 +581,9 @@ void Group::note_faults(Case& the_case, const RawSample& sample,
     noted.recovery = recovery.time;
     noted.items_lost = fault.items_lost;
     noted.items_redone = recovery.items;
-    if (!the_case.alone()) noted.sample = the_case.disturbed.size();
+    if (!the_case.alone()) noted.sample = the_case.invalidated.size();
     noted.round = fault.round;
-    if (fault.begun_again) noted.begun_again = {fault.begun_again->round, fault.begun_again->after};
+    if (fault.restarted) noted.restarted = {fault.restarted->round, fault.restarted->after};
     (the_case.alone() ? result_.faults : the_case.faults).push_back(std::move(noted));
     note_loss(index, fault);
   }
@@ -590,7 +591,7 @@ void Group::note_faults(Case& the_case, const RawSample& sample,
 
 // Marks the device; repeated calls make no difference.
 void Group::note_loss(std::size_t index, const DeviceFault& fault) {
-  if (fault.kind != ErrorKind::out_of_memory) return lose(index, fault.kind, fault.what);
+  if (fault.kind != ErrorKind::out_of_memory) return mark_failed(index, fault.kind, fault.what);
   if (is_usable(index)) refuse(index, fault.what);
 }
 
@@ -614,7 +615,7 @@ bool Group::publish(std::span<const std::size_t> devices) {
         complete(given_.backend, device, result_.prepared[i].program->publish(device.stream()));
       });
     } catch (const Error& error) {
-      lose(i, error.kind(), error.what());
+      mark_failed(i, error.kind(), error.what());
       if (error.kind() != ErrorKind::interrupted)
         result_.faults.push_back(
             {given_.devices[i].facts.id, kind_of(error.kind()), "publish", error.what()});
@@ -629,11 +630,11 @@ bool Group::publish(std::span<const std::size_t> devices) {
 // that failed meanwhile.
 bool Group::check_integrity(Case& the_case, const RawSample& sample) {
   // In iterative work a slice depends on its neighbours, so that it cannot be computed by itself.
-  if (goes_in_rounds()) return true;
+  if (is_iterative()) return true;
   if (given_.options.integrity == IntegrityLevel::off || !all_alike(the_case.devices)) return true;
   const std::size_t count = the_case.devices.size();
   const bool full = given_.options.integrity == IntegrityLevel::full, has_third = count > 2;
-  const Opinion original{the_case.verify.digest, true};
+  const Recomputation original{the_case.verify.digest, true};
   const std::vector<std::string> ids = ids_of(given_.devices, the_case.devices);
   const auto lost_one = [&] {
     return the_case.devices.size() != count ||
@@ -642,7 +643,7 @@ bool Group::check_integrity(Case& the_case, const RawSample& sample) {
   };
   for (std::size_t n = 0; n < (full ? count : 1); ++n) {
     const std::size_t from = full ? n : the_case.times.size() % count, to = (from + 1) % count;
-    const Opinion elsewhere = execute_again(the_case, sample, from, to);
+    const Recomputation elsewhere = execute_again(the_case, sample, from, to);
     if (the_case.closed || lost_one()) return false;
     if (elsewhere.digest.empty())
       // The part may not fit the other device: the sample stands, without the comparison.
@@ -651,7 +652,7 @@ bool Group::check_integrity(Case& the_case, const RawSample& sample) {
       ++the_case.verify.recomputed;
       continue;
     }
-    const Opinion again =
+    const Recomputation again =
         execute_again(the_case, sample, from, has_third ? (from + 2) % count : from);
     std::string what =
         "devices " + ids[from] + " and " + ids[to] + " compute other bits of the same items";
@@ -675,18 +676,18 @@ bool Group::check_integrity(Case& the_case, const RawSample& sample) {
 
 // Returns the result if `to` computes the items of device `from` of the case; none if a device
 // failed or the session stops.
-Opinion Group::execute_again(Case& the_case, const RawSample& sample, std::size_t from,
-                             std::size_t to) {
+Recomputation Group::execute_again(Case& the_case, const RawSample& sample, std::size_t from,
+                                   std::size_t to) {
   ReplaySource source(slices_with(sample, the_case.devices.size(), from, to));
   SampleRequest request{&given_.workload, &source};
-  for (const std::size_t i : the_case.devices) request.members.push_back(member(i));
+  for (const std::size_t i : the_case.devices) request.participants.push_back(participant(i));
   request.merge_device = {static_cast<std::uint32_t>(to)};
-  request.timeout = patience(the_case);
+  request.timeout = time_limit_of(the_case);
   request.stop = [&] { return given_.observer.stop_requested(); };
   RawSample again = given_.executor.run(request);
   if (again.interrupted) return {};
   if (!again.faults.empty()) {
-    take_disturbed(the_case, std::move(again), the_case.devices);
+    take_invalidated(the_case, std::move(again), the_case.devices);
     return {};
   }
   if (again.failure) {
@@ -696,16 +697,17 @@ Opinion Group::execute_again(Case& the_case, const RawSample& sample, std::size_
     return {};
   }
   if (given_.workload.shape().result_on_devices && !publish(the_case.devices)) return {};
-  Opinion opinion{given_.workload.digest(), true};
-  if (opinion.digest == the_case.verify.digest && the_case.devices.size() != 2) return opinion;
+  Recomputation recomputation{given_.workload.digest(), true};
+  if (recomputation.digest == the_case.verify.digest && the_case.devices.size() != 2)
+    return recomputation;
   try {
-    opinion.right = given_.workload.verify(VerifyLevel::full, given_.options.seed).status !=
-                    Verdict::Status::failed;
+    recomputation.right = given_.workload.verify(VerifyLevel::full, given_.options.seed).status !=
+                          Verdict::Status::failed;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::interrupted) throw;
     return {};
   }
-  return opinion;
+  return recomputation;
 }
 
 bool Group::all_alike(std::span<const std::size_t> devices) const {
@@ -782,7 +784,7 @@ void Group::exchange(SampleRequest& request, const Prediction& prediction,
 
 void Group::stop_exchanging() {
   if (exchange_.any()) predictor_.set_exchange({});
-  exchange_.break_up();
+  exchange_.disband();
 }
 
 // Runs a sample. After a failed exchange the group cannot be used: what its devices still hold of
@@ -793,12 +795,12 @@ RawSample Group::execute(const SampleRequest& request) {
   return sample;
 }
 
-bool Group::goes_in_rounds() const { return given_.workload.iterative() != nullptr; }
+bool Group::is_iterative() const { return given_.workload.iterative() != nullptr; }
 
 // Connects the remaining devices again: states of iterative work are in memory of the group, so
 // that programs are useless once it is broken up.
 void Group::connect_those_left() {
-  while (goes_in_rounds() && exchange_.is_lost()) connect_anew();  // may find another failure
+  while (is_iterative() && exchange_.is_lost()) connect_anew();  // may find another failure
 }
 
 void Group::connect_anew() {
@@ -821,8 +823,8 @@ void Group::connect_anew() {
 // Restarts a failed iterative sample from the last checkpoint, as the state of the failed device is
 // gone; on the remaining devices, or else on another; repeats this while devices fail. `devices`:
 // those of the sample; a device that takes over is added.
-RawSample Group::begin_again(const Case& the_case, const SampleRequest& first, RawSample sample,
-                             std::vector<std::size_t>& devices) {
+RawSample Group::restart_from_checkpoint(const Case& the_case, const SampleRequest& first,
+                                         RawSample sample, std::vector<std::size_t>& devices) {
   for (std::size_t known = 0;
        sample.failure && !sample.interrupted && known < sample.faults.size();) {
     for (; known < sample.faults.size(); ++known) {
@@ -838,7 +840,7 @@ RawSample Group::begin_again(const Case& the_case, const SampleRequest& first, R
       places.push_back({i});
     }
     if (left.empty()) {
-      const auto other = the_case.alone() ? std::nullopt : stand_in(the_case);
+      const auto other = the_case.alone() ? std::nullopt : fail_over(the_case);
       if (!other) return sample;
       places.push_back({static_cast<std::uint32_t>(devices.size())});
       devices.push_back(*other);
@@ -848,12 +850,12 @@ RawSample Group::begin_again(const Case& the_case, const SampleRequest& first, R
     Prediction prediction;
     prediction.estimates = predictor_.estimate(left);
     SampleRequest request = first;
-    request.members.clear();
+    request.participants.clear();
     request.places.clear();
     request.exchanging.clear();
     request.peers = nullptr;
     request.reserve = {};
-    for (const std::size_t i : left) request.members.push_back(member(i));
+    for (const std::size_t i : left) request.participants.push_back(participant(i));
     request.merge_device = fastest_of(prediction.estimates.devices);
     std::unique_ptr<SliceSource> source;
     try {

@@ -56,14 +56,14 @@ class Group {
   void exchange(SampleRequest& request, const Prediction& prediction,
                 std::span<const std::size_t> devices);
   void release();
-  bool goes_in_rounds() const;
+  bool is_iterative() const;
   void connect_those_left();
   void connect_anew();
-  RawSample begin_again(const Case& the_case, const SampleRequest& first, RawSample sample,
-                        std::vector<std::size_t>& devices);
+  RawSample restart_from_checkpoint(const Case& the_case, const SampleRequest& first,
+                                    RawSample sample, std::vector<std::size_t>& devices);
   void prepare_device(std::size_t index);
-  void lose(std::size_t index, ErrorKind kind, const std::string& what);
-  void give_up(std::size_t index);
+  void mark_failed(std::size_t index, ErrorKind kind, const std::string& what);
+  void release_failed(std::size_t index);
   // Frees a device's program, or leaks it and returns false unless the device is known to be idle.
   bool release_program(std::size_t index);
   void refuse(std::size_t index, const std::string& why);
@@ -71,7 +71,7 @@ class Group {
   bool is_usable(std::size_t index) const {
     return !given_.devices[index].lost && result_.prepared[index].program != nullptr;
   }
-  std::optional<std::size_t> stand_in(const Case& the_case);
+  std::optional<std::size_t> fail_over(const Case& the_case);
   void close_unsupported_cases();
   void shrink_cases();
   void shrink(Case& the_case);
@@ -86,17 +86,18 @@ class Group {
     given_.observer.progress(
         progress_of(result_.cases, given_.problem, given_.mode, given_.options.stop));
   }
-  Member member(std::size_t index);
-  Nanos patience(const Case& the_case) const;
+  Participant participant(std::size_t index);
+  Nanos time_limit_of(const Case& the_case) const;
   void execute_uncounted(Case& the_case);
   void take_sample(Case& the_case, bool counts, std::uint32_t most_rounds = ~std::uint32_t{0});
-  void take_disturbed(Case& the_case, RawSample sample, std::vector<std::size_t> devices);
+  void take_invalidated(Case& the_case, RawSample sample, std::vector<std::size_t> devices);
   void note_loss(std::size_t index, const DeviceFault& fault);
   void note_faults(Case& the_case, const RawSample& sample, std::span<const std::size_t> devices);
   Verification::Outcome check(Case& the_case, bool thorough, std::span<const std::size_t> devices);
   bool publish(std::span<const std::size_t> devices);
   bool check_integrity(Case& the_case, const RawSample& sample);
-  Opinion execute_again(Case& the_case, const RawSample& sample, std::size_t from, std::size_t to);
+  Recomputation execute_again(Case& the_case, const RawSample& sample, std::size_t from,
+                              std::size_t to);
   void fail(Case& the_case, const std::string& reason);
   void fail_wrong(Case& the_case, const std::string& reason);
   bool all_alike(std::span<const std::size_t> devices) const;

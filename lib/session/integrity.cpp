@@ -44,8 +44,8 @@ std::vector<std::vector<Slice>> slices_with(const RawSample& sample, std::size_t
   return slices;
 }
 
-std::optional<std::size_t> outvoted(const Opinion& original, const Opinion& elsewhere,
-                                    const Opinion& again, bool by_third, std::size_t from,
+std::optional<std::size_t> outvoted(const Recomputation& original, const Recomputation& elsewhere,
+                                    const Recomputation& again, bool by_third, std::size_t from,
                                     std::size_t to) {
   if (!again.digest.empty() && again.digest == elsewhere.digest) return from;
   if (by_third && again.digest == original.digest) return to;

@@ -37,7 +37,7 @@ std::vector<std::vector<Slice>> slices_with(const RawSample& sample, std::size_t
                                             std::size_t from, std::size_t to);
 
 // A result, and whether it is within the reference's bound.
-struct Opinion {
+struct Recomputation {
   std::string digest;  // empty: there is no result
   bool right = false;
 };
@@ -47,8 +47,8 @@ struct Opinion {
 // computed the slices of `from`, in `again` a third device did, or `from` once more. A third device
 // outvotes the one that disagrees with it. A repetition by `from` decides only if it differs from
 // `original`: then `from` was wrong. Otherwise the reference decides, if it can.
-std::optional<std::size_t> outvoted(const Opinion& original, const Opinion& elsewhere,
-                                    const Opinion& again, bool by_third, std::size_t from,
+std::optional<std::size_t> outvoted(const Recomputation& original, const Recomputation& elsewhere,
+                                    const Recomputation& again, bool by_third, std::size_t from,
                                     std::size_t to);
 
 }  // namespace mgpu

@@ -99,18 +99,18 @@ class Recorder {
       (shrunk ? fault.efficiency_after : fault.efficiency_before) =
           efficiency(the_case.times, the_case.devices);
     }
-    for (const Case::Disturbed& disturbed : the_case.disturbed) {
+    for (const Case::Invalidated& invalidated : the_case.invalidated) {
       // A device alone has no row: its faults are the session's.
       if (the_case.alone()) break;
-      DisturbedSample& sample = run.disturbed.emplace_back();
-      sample.time = disturbed.sample.makespan();
-      sample.verify = disturbed.verify;
-      sample.reason = disturbed.reason;
-      sample.samples_before = disturbed.samples_before;
-      for (const std::size_t i : disturbed.devices)
+      InvalidatedSample& sample = run.invalidated.emplace_back();
+      sample.time = invalidated.sample.makespan();
+      sample.verify = invalidated.verify;
+      sample.reason = invalidated.reason;
+      sample.samples_before = invalidated.samples_before;
+      for (const std::size_t i : invalidated.devices)
         sample.devices.push_back(given_.devices[i].facts.id);
-      if (!disturbed.sample.failure && !disturbed.earlier)
-        sample.timeline = to_timeline(disturbed.sample, clocks_of(disturbed.devices));
+      if (!invalidated.sample.failure && !invalidated.earlier)
+        sample.timeline = to_timeline(invalidated.sample, clocks_of(invalidated.devices));
     }
   }
 
@@ -179,9 +179,9 @@ class Recorder {
     input.time = run.time.median;
     input.predicted = run.plan.predicted;
     for (const std::size_t i : set) input.alone.push_back(alone(i));
-    if (const auto roof = roof_of_case(the_case); roof && time > 0) {
-      run.work.roof = roof->kind;
-      input.roofline_fraction = roof->seconds / time;
+    if (const auto ceiling = roof_of_case(the_case); ceiling && time > 0) {
+      run.work.ceiling = ceiling->kind;
+      input.roofline_fraction = ceiling->seconds / time;
     }
     run.metrics = compute_metrics(run.timeline, parts, input);
     if (run.metrics.worst_round_imbalance_percent)
@@ -189,7 +189,7 @@ class Recorder {
     if (the_case.prediction.estimates.chain) add_chain(run);
     for (std::size_t k = 0; k < the_case.samples.size(); ++k)
       if (!the_case.samples[k].moves.empty())
-        run.borders.push_back(borders(the_case, earlier + k, the_case.samples[k], set));
+        run.rebalancer.push_back(rebalancer(the_case, earlier + k, the_case.samples[k], set));
     run.bottleneck = find_bottleneck(run.timeline);
     for (std::size_t n = 0; n < set.size(); ++n)
       run.per_device.push_back(per_device(run, the_case, parts[n], set[n]));
@@ -217,19 +217,19 @@ class Recorder {
 
   // Returns the rebalances of a sample, whose shares are by participant, with shares by device of
   // the set.
-  static MovedBordersRecord borders(const Case& the_case, std::size_t number,
+  static RebalanceRecord rebalancer(const Case& the_case, std::size_t number,
                                     const RawSample& sample, std::span<const std::size_t> set) {
     const auto by_device = [&](const std::vector<Items>& shares) {
       std::vector<Items> all(set.size());
-      for (std::size_t member = 0; member < std::min(shares.size(), the_case.devices.size());
-           ++member) {
-        const auto at = std::find(set.begin(), set.end(), the_case.devices[member]);
-        if (at != set.end()) all[static_cast<std::size_t>(at - set.begin())] = shares[member];
+      for (std::size_t participant = 0;
+           participant < std::min(shares.size(), the_case.devices.size()); ++participant) {
+        const auto at = std::find(set.begin(), set.end(), the_case.devices[participant]);
+        if (at != set.end()) all[static_cast<std::size_t>(at - set.begin())] = shares[participant];
       }
       return all;
     };
-    MovedBordersRecord record{number, by_device(sample.first_shares), {}};
-    for (const MovedBorders& move : sample.moves)
+    RebalanceRecord record{number, by_device(sample.first_shares), {}};
+    for (const Rebalance& move : sample.moves)
       record.moves.push_back({move.round, by_device(move.shares)});
     return record;
   }
@@ -256,17 +256,17 @@ class Recorder {
 
   // Returns the ceiling of the devices that share the case's work. None if one was not calibrated,
   // or is gone.
-  std::optional<Roof> roof_of_case(const Case& the_case) const {
+  std::optional<Ceiling> roof_of_case(const Case& the_case) const {
     const Calibration& known = given_.options.calibration;
-    std::vector<DeviceRoof> devices;
-    LinkRoof link;
+    std::vector<DeviceCeiling> devices;
+    LinkCeiling link;
     bool cpu = false;  // a CPU copies with its cores, not over a link
     const std::size_t count = the_case.devices.size();
     for (const std::size_t i : the_case.devices) {
       if (i >= given_.roofs.size() || !given_.roofs[i]) return std::nullopt;
-      const DeviceRoof& roof = devices.emplace_back(*given_.roofs[i]);
-      link.up += roof.capability.pinned_up;
-      link.down += roof.capability.pinned_down;
+      const DeviceCeiling& ceiling = devices.emplace_back(*given_.roofs[i]);
+      link.up += ceiling.capability.pinned_up;
+      link.down += ceiling.capability.pinned_down;
       cpu |= given_.devices[i].facts.is_cpu();
     }
     if (known.link && known.link->knows(count)) {
@@ -279,7 +279,7 @@ class Recorder {
       link.bytes_up = cost.in_bytes * items + static_cast<double>(cost.replicated * count);
       link.bytes_down = given_.mode.outputs_resident ? 0 : cost.out_bytes * items;
     }
-    return roof_of(devices, link);
+    return ceiling_of(devices, link);
   }
 
   bool cpus_only(const Case& the_case) const {
@@ -383,10 +383,10 @@ RecordedGroup recorded(const GroupRequest& request) {
                       {}};
   const auto& known = request.options.calibration.devices;
   for (std::size_t i = 0; i < request.devices.size(); ++i) {
-    std::optional<DeviceRoof>& roof = group.roofs.emplace_back();
+    std::optional<DeviceCeiling>& ceiling = group.roofs.emplace_back();
     if (OpenDevice* const open = request.devices[i].open.get();
         open != nullptr && i < known.size() && known[i])
-      roof = {*known[i], request.workload.demand(open->resources().traits())};
+      ceiling = {*known[i], request.workload.demand(open->resources().traits())};
   }
   return group;
 }

@@ -4,14 +4,14 @@ namespace mgpu {
 namespace {
 
 // Returns the ceiling of one device that does the whole problem.
-std::optional<Roof> alone(const DeviceRoof& device) {
+std::optional<Ceiling> alone(const DeviceCeiling& device) {
   struct Kind {
     const char* name;
     double demand, rate;
   };
   const Capability& can = device.capability;
   const Demand& asks = device.demand;
-  Roof slowest;
+  Ceiling slowest;
   for (const Kind& kind :
        {Kind{"fp32", asks.fp32, can.fp32_flops}, Kind{"fp64", asks.fp64, can.fp64_flops},
         Kind{"int32", asks.int32, can.int32_ops},
@@ -26,22 +26,23 @@ std::optional<Roof> alone(const DeviceRoof& device) {
 
 }  // namespace
 
-std::optional<Roof> roof_of(std::span<const DeviceRoof> devices, const LinkRoof& link) {
+std::optional<Ceiling> ceiling_of(std::span<const DeviceCeiling> devices, const LinkCeiling& link) {
   double problems_per_s = 0;
-  Roof fastest;
-  for (const DeviceRoof& device : devices) {
-    const std::optional<Roof> mine = alone(device);
+  Ceiling fastest;
+  for (const DeviceCeiling& device : devices) {
+    const std::optional<Ceiling> mine = alone(device);
     if (!mine) return std::nullopt;
     problems_per_s += 1 / mine->seconds;
     if (fastest.kind.empty() || mine->seconds < fastest.seconds) fastest = *mine;
   }
   if (devices.empty()) return std::nullopt;
-  Roof roof{1 / problems_per_s, fastest.kind};
+  Ceiling ceiling{1 / problems_per_s, fastest.kind};
   for (const auto& [bytes, rate] :
        {std::pair{link.bytes_up, link.up}, std::pair{link.bytes_down, link.down}}) {
-    if (bytes > 0 && rate > 0 && bytes / rate > roof.seconds) roof = {bytes / rate, "host link"};
+    if (bytes > 0 && rate > 0 && bytes / rate > ceiling.seconds)
+      ceiling = {bytes / rate, "host link"};
   }
-  return roof;
+  return ceiling;
 }
 
 }  // namespace mgpu

@@ -36,7 +36,7 @@ std::vector<SessionDevice> open_devices(Backend& backend, const SessionOptions& 
       device.lost = true;
       device.hung = error.kind() == ErrorKind::timeout;
       device.lost_why = why = error.what();
-      say_lost(device, observer);
+      report_failed(device, observer);
       report.faults.push_back({facts.id, kind_of(error.kind()), "set_up", why});
     }
     devices.push_back(std::move(device));
@@ -205,7 +205,7 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     if (!options.given_estimates) {
       const auto failed = [&](const SessionDevice& device, const Error& error) {
         if (device.lost) {
-          say_lost(device, observer);
+          report_failed(device, observer);
         } else {
           observer.warning("device " + device.facts.id +
                            " failed while its rate was measured: " + error.what());

@@ -102,7 +102,7 @@ class PeerGroup {
 
   // Marks a device failed and ends all waits, so that the others complete, with meaningless data.
   // The group cannot be used any more. May be called from any thread.
-  virtual void lose(DeviceIndex device) = 0;
+  virtual void mark_failed(DeviceIndex device) = 0;
   // Makes all devices leave the group, as its destructor does: for a group that is never
   // destroyed because one of its devices may still be using it.
   virtual void dissolve() {}

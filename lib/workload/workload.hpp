@@ -83,7 +83,7 @@ struct Capacity {
 
 // How the result of a slice gets to the host. Until then it is lost with the device, and other
 // devices compute the slice again.
-enum class Brings {
+enum class ResultPolicy {
   collect,  // slices add to an accumulation on the device, which collect() downloads
   slice,    // each slice downloads its own result
   publish   // results of a whole sample stay on the device until publish()
@@ -107,12 +107,12 @@ class DeviceProgram {
   virtual void prepare(Stream& stream) = 0;
   // Enqueues the commands of a slice; for an iterative workload, those of its initial state.
   virtual void enqueue(const Slice& slice, unsigned slot, Stream& stream) = 0;
-  virtual Brings brings() const { return Brings::collect; }
-  // Handles that the commands of this slice are complete; called with Brings::slice.
+  virtual ResultPolicy result_policy() const { return ResultPolicy::collect; }
+  // Handles that the commands of this slice are complete; called with ResultPolicy::slice.
   virtual void finished(const Slice&) {}
   // Reduces what the device accumulated and downloads it; the completion hands the partials to
-  // the workload. Called with Brings::collect after the device's last slice, perhaps more than
-  // once.
+  // the workload. Called with ResultPolicy::collect after the device's last slice, perhaps more
+  // than once.
   virtual Completion collect(Stream&) { return {}; }
   // Downloads what verify() needs in addition to the partials; called outside the sample.
   virtual Completion publish(Stream&) { return {}; }

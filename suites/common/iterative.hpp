@@ -1,6 +1,6 @@
 // Shared parts of suites that iterate over a fixed partition: each device keeps a share of the
 // items for a whole sample and after an iteration ("round") sends other devices what they need of
-// it. Contains neighbours, memory used in turns, the order of an iteration, and checkpoints. A
+// it. Contains neighbours, alternating memory, the order of an iteration, and checkpoints. A
 // suite adds the size of a layer, how much of it others need, and its kernels.
 #pragma once
 
@@ -172,8 +172,8 @@ class PartitionedProgram : public DeviceProgram, public IterativeProgram {
  public:
   ProgramInterfaces interfaces() override { return {.iterative = this}; }
   void prepare(Stream&) override {}
-  Brings brings() const override {
-    return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
+  ResultPolicy result_policy() const override {
+    return mode_ == Mode::end_to_end ? ResultPolicy::slice : ResultPolicy::publish;
   }
   void finished(const Slice& slice) override { workload_.arrived(slice); }
   Completion publish(Stream& stream) override {

@@ -41,8 +41,8 @@ Capacity fitted(const DeviceTraits& device, const ProductSizes& sizes, const Geo
   if (plan.fits(device)) return capacity;
   capacity.fits = 0;
   const char* what = plan.waves()        ? "the rows, the columns and the tiles of two single items"
-                     : plan.slot_rows    ? "all of B beside the rows of two slices"
-                     : plan.slot_columns ? "all of A beside the columns of two slices"
+                     : plan.slot_rows    ? "all of B and the rows of two slices"
+                     : plan.slot_columns ? "all of A and the columns of two slices"
                                          : "A, B and C";
   const char* hint = mode == Mode::resident ? "; --mode end-to-end works in waves"
                      : plan.waves()         ? ""

@@ -94,8 +94,8 @@ void ProductProgram::load(Stream& stream) {
   upload_c(whole(sizes_), 0, stream);
 }
 
-// Brings and packs what every slice needs. Packing is part of the product, as in every library, and
-// therefore inside the sample, resident or not.
+// ResultPolicy and packs what every slice needs. Packing is part of the product, as in every
+// library, and therefore inside the sample, resident or not.
 void ProductProgram::prepare(Stream& stream) {
   done_.clear();
   sample_ = workload_.sample();

@@ -17,8 +17,8 @@ class GeometricProgram final : public DeviceProgram {
   void load(Stream& stream) override;
   void prepare(Stream& stream) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
-  Brings brings() const override {
-    return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
+  ResultPolicy result_policy() const override {
+    return mode_ == Mode::end_to_end ? ResultPolicy::slice : ResultPolicy::publish;
   }
   void finished(const Slice& slice) override { workload_.arrivals().arrived({&slice, 1}); }
   Completion publish(Stream& stream) override;

@@ -279,7 +279,7 @@ Completion KernelProgram::publish(Stream& stream) {
       const bool whole =
           std::all_of(zones_[a].begin(), zones_[a].end(), [](std::byte b) { return b == kCanary; });
       if (!whole)
-        workload_.damaged(fmt::format("argument {} was written beside its array on device {}",
+        workload_.damaged(fmt::format("argument {} was written outside its array on device {}",
                                       in_quotes(problem_.args[a].name), id_));
     }
   };

@@ -26,10 +26,10 @@ class KernelProgram final : public DeviceProgram, public IterativeProgram, publi
   void prepare(Stream& stream) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override;
-  Brings brings() const override {
-    return combines_                   ? Brings::collect
-           : mode_ == Mode::end_to_end ? Brings::slice
-                                       : Brings::publish;
+  ResultPolicy result_policy() const override {
+    return combines_                   ? ResultPolicy::collect
+           : mode_ == Mode::end_to_end ? ResultPolicy::slice
+                                       : ResultPolicy::publish;
   }
   void finished(const Slice& slice) override { workload_.arrived(slice, id_); }
   Completion collect(Stream& stream) override;

@@ -212,7 +212,7 @@ class Reader {
                                    [&](const auto& pair) { return pair.first == one.name; });
     if (one.address == Address::whole && one.edge != Edge::none && !wraps)
       refuse(one.where + ".map.edge",
-             "puts items beside the array, which an index from its beginning does not reach; "
+             "puts items outside the array, which an index from its beginning does not reach; "
              "expected: none");
     return one;
   }

@@ -376,7 +376,7 @@ void Trial::compare_runs(const Results& with_ones, const Results& with_zeros) {
         ErrorKind::input,
         fmt::format("{}: argument {}: element {}{} is {} and {} when device {} computes all items "
                     "twice: the kernel reads what "
-                    "nobody gave it (beside a map, or what it only writes), or its result depends "
+                    "nobody gave it (next to a map, or what it only writes), or its result depends "
                     "on the order of its "
                     "work-items (check.tolerance states how far)",
                     problem_.descriptor.file, in_quotes(one.name), e,

@@ -320,7 +320,7 @@ Completion LbmProgram::checkpoint(const Slice& slice, std::uint32_t steps, Strea
   return checkpointed(slice, steps);
 }
 
-// Brings velocities and densities of the share to the host.
+// ResultPolicy velocities and densities of the share to the host.
 void LbmProgram::bring_result(const Slice& slice, Stream& stream) {
   const std::uint32_t n = u32(problem_.n), steps = problem_.steps, from = lattice_after(steps);
   const std::vector<Patch> patches =

@@ -102,8 +102,10 @@ void PacProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   }
 }
 
-Brings PacProgram::brings() const {
-  return by_permutation() ? Brings::collect : slices() ? Brings::slice : Brings::publish;
+ResultPolicy PacProgram::result_policy() const {
+  return by_permutation() ? ResultPolicy::collect
+         : slices()       ? ResultPolicy::slice
+                          : ResultPolicy::publish;
 }
 
 void PacProgram::finished(const Slice& slice) {

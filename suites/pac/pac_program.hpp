@@ -17,7 +17,7 @@ class PacProgram : public DeviceProgram {
   void load(Stream& stream) override;
   void prepare(Stream& stream) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
-  Brings brings() const override;
+  ResultPolicy result_policy() const override;
   void finished(const Slice& slice) override;
   Completion collect(Stream& stream) override;  // --axis permutation: the device's partial sums
   // Resident, --axis batch or channel: the device's results.

@@ -73,7 +73,7 @@ SuiteInfo pac_suite() {
        {"2:20:10"},
        Kind::text},
       {"amp",
-       "amplitude bands, likewise; an eighth of a centre away half is passed",
+       "amplitude bands, like the phase bands; an eighth of a centre away half is passed",
        {"60:110:10"},
        Kind::text},
       {"perm",

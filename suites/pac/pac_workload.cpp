@@ -70,7 +70,7 @@ void PacWorkload::look_at_series() {
   shape_.caveats.push_back(found.front());
   if (found.size() > 1)
     shape_.caveats.front() +=
-        fmt::format("; likewise in {} of {} series looked at", found.size(), count);
+        fmt::format("; the same in {} of {} series examined", found.size(), count);
 }
 
 std::optional<Method> PacWorkload::method(const DeviceTraits& device) const {

@@ -16,7 +16,7 @@ class EnsembleProgram final : public DeviceProgram {
   void load(Stream& stream) override { bring_states({0, problem_.members}, stream); }
   void prepare(Stream&) override {}
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
-  Brings brings() const override { return Brings::slice; }
+  ResultPolicy result_policy() const override { return ResultPolicy::slice; }
   void finished(const Slice& slice) override;
 
  private:

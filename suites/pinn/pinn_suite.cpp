@@ -117,7 +117,7 @@ SuiteInfo pinn_suite() {
        {"auto"},
        Option::count},
       {"initial-points",
-       "points of the initial state; auto: likewise, where there is one",
+       "points of the initial state; auto: like the points of the boundary, if there are any",
        {"auto"},
        Option::count},
       {"learning-rate", "of Adam", {"0.001"}, Option::number},

@@ -141,7 +141,7 @@ std::vector<KernelArg> Persistent::arguments(const Launch& launch) const {
     return buffer != nullptr ? buffer : status_.get();
   };  // an argument must not be null
   const bool others = launch.mail != nullptr;
-  const std::uint64_t patience = nvidia_ ? kSteps.nvidia : cpu_ ? kSteps.cpu : kSteps.gpu;
+  const std::uint64_t time_limit_of = nvidia_ ? kSteps.nvidia : cpu_ ? kSteps.cpu : kSteps.gpu;
   return {or_status(launch.from),
           or_status(launch.to),
           or_status(boxes_.get()),
@@ -149,7 +149,7 @@ std::vector<KernelArg> Persistent::arguments(const Launch& launch) const {
           or_status(launch.before.mail),
           or_status(launch.after.mail),
           or_status(launch.wait.status),
-          nvidia_ && launch.wait.status != nullptr ? launch.wait.limit_ns : patience,
+          nvidia_ && launch.wait.status != nullptr ? launch.wait.limit_ns : time_limit_of,
           launch.first,
           launch.rows,
           launch.shift,

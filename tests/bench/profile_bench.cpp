@@ -39,7 +39,7 @@ RawSample sample_of(std::size_t devices) {
     programs.push_back(workload->program(open.back()->resources(), Mode::end_to_end, capacity));
     estimates.push_back(scenario.devices[open.size() - 1].estimate);
     estimates.back().fits = estimates.back().pipeline = capacity.fits;
-    request.members.push_back({open.back().get(), programs.back().get()});
+    request.participants.push_back({open.back().get(), programs.back().get()});
   }
   const Shape& shape = workload->shape();
   const PlanRequest plan{shape.items, shape.granularity, Mode::end_to_end, shape.cost, estimates};

@@ -34,7 +34,7 @@ class Resident {
     SampleRequest request;
     request.workload = workload_.get();
     request.source = source.get();
-    request.members = {{open_.get(), program_.get()}};
+    request.participants = {{open_.get(), program_.get()}};
     const RawSample raw = executor_.run(request);
     if (raw.failure) throw *raw.failure;
     return raw.makespan();

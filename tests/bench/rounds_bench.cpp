@@ -113,7 +113,7 @@ class EmptyProgram final : public DeviceProgram, public IterativeProgram {
 
   void load(Stream&) override {}
   void prepare(Stream&) override {}
-  Brings brings() const override { return Brings::publish; }
+  ResultPolicy result_policy() const override { return ResultPolicy::publish; }
   void enqueue(const Slice&, unsigned, Stream&) override { meet(); }
   void enqueue_round(const Slice&, std::uint32_t round, Stream& stream) override {
     if (workload_.given().way != Way::puts) return launch(round, 1, stream);
@@ -190,7 +190,7 @@ struct Ring {
     request.peers = group.get();
     for (std::uint32_t i = 0; i < open.size(); ++i) {
       programs.push_back(workload.program(open[i]->resources(), Mode::resident, {}));
-      request.members.push_back({open[i], programs.back().get()});
+      request.participants.push_back({open[i], programs.back().get()});
       if (!group) continue;
       request.places.push_back({i});
       request.exchanging.push_back(true);

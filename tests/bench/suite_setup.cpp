@@ -102,16 +102,16 @@ void SuiteSetup::finish_on(std::size_t index) {
   finish_batch(machine_.backend(), device, device.submit());
 }
 
-std::vector<Member> SuiteSetup::members(std::span<const std::size_t> devices) {
-  std::vector<Member> members;
+std::vector<Participant> SuiteSetup::participants(std::span<const std::size_t> devices) {
+  std::vector<Participant> participants;
   for (const std::size_t i : devices)
-    members.push_back({machine_.devices()[i].open.get(), prepared_[i].program.get()});
-  return members;
+    participants.push_back({machine_.devices()[i].open.get(), prepared_[i].program.get()});
+  return participants;
 }
 
 void SuiteSetup::probe(std::span<const std::size_t> devices) {
   const auto faults =
-      predictor_->probe(machine_.backend(), machine_.executor(), devices, members(devices));
+      predictor_->probe(machine_.backend(), machine_.executor(), devices, participants(devices));
   if (!faults.empty()) throw Error(ErrorKind::device, faults.front().what);
 }
 
@@ -127,7 +127,7 @@ Nanos SuiteSetup::sample() {
   request.source = source.get();
   request.merge_device = fastest_of(case_.prediction.estimates.devices);
   request.timeout = kTimeout;
-  request.members = members(case_.devices);
+  request.participants = participants(case_.devices);
   const RawSample raw = machine_.executor().run(request);
   if (raw.failure) throw *raw.failure;
   if (!raw.faults.empty()) throw Error(ErrorKind::device, raw.faults.front().what);

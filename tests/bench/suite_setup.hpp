@@ -44,7 +44,7 @@ class SuiteSetup {
 
  private:
   void probe(std::span<const std::size_t> devices);
-  std::vector<Member> members(std::span<const std::size_t> devices);
+  std::vector<Participant> participants(std::span<const std::size_t> devices);
   void finish_on(std::size_t index);
 
   Machine& machine_;

@@ -75,7 +75,7 @@ enum class Action {
   flip,
   stamps,
   vanish,
-  lose,
+  mark_failed,
   die,
   note
 };

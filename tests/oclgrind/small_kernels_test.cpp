@@ -42,7 +42,7 @@ void compute(Workload& workload, Mode mode, bool cpu, Items slice = 0) {
           part, round, workload.shape().rounds - round, stream);
       finish(device);
     }
-    if (program->brings() == Brings::slice) program->finished(part);
+    if (program->result_policy() == ResultPolicy::slice) program->finished(part);
   }
   const auto complete = [&](const Completion& completion) {
     finish(device);

@@ -113,7 +113,7 @@ TEST_CASE("exchange: a lost device ends what the others wait for, and the check 
   } while (connected.group().awaited_by({0}) != other &&
            std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));
   CHECK(connected.group().awaited_by({0}) == other);
-  connected.group().lose(other);
+  connected.group().mark_failed(other);
   finish_batch(*machine().backend, device, batch);
   CHECK_THROWS_AS(connected.group().check({0}), Error);
 }

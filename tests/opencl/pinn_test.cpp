@@ -268,7 +268,7 @@ TEST_CASE("pinn: a training that is stopped ends, though a device waits for what
       programs.push_back(std::make_unique<TrainingProgram>(
           workload, resources, Mode::end_to_end, ways(resources.traits(), problem).front(),
           problem.shards));
-      request.members.push_back({devices[i], programs.back().get()});
+      request.participants.push_back({devices[i], programs.back().get()});
       request.places.push_back({i});
       request.exchanging.push_back(true);
     }

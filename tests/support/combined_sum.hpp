@@ -24,8 +24,8 @@ class CombinedSum : public SquaresSum, public PeerExchange {
   }
   void disconnect() override { sums_.reset(); }
   bool combines() const override { return sums_ != nullptr; }
-  void exchange_among(std::span<const DeviceIndex> members) override {
-    members_.assign(members.begin(), members.end());
+  void exchange_among(std::span<const DeviceIndex> participants) override {
+    members_.assign(participants.begin(), participants.end());
   }
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode, const Capacity&) override {
     return std::make_unique<Program>(*this, device);
@@ -90,8 +90,9 @@ class CombinedSum : public SquaresSum, public PeerExchange {
 
    private:
     bool combines() const {
-      const auto& members = workload_.members_;
-      return place_ && std::find(members.begin(), members.end(), *place_) != members.end();
+      const auto& participants = workload_.members_;
+      return place_ &&
+             std::find(participants.begin(), participants.end(), *place_) != participants.end();
     }
     void bring_own(Stream& stream) {
       arriving_.reserve(4 * kMostSlices);  // what is under way must not move

@@ -88,7 +88,7 @@ struct FakeBackend::Machine {
     changed.notify_all();
   }
 
-  void lose(std::span<FakeSignals> of_group, Nanos now) {
+  void mark_failed(std::span<FakeSignals> of_group, Nanos now) {
     const std::lock_guard lock(mutex);
     advance(now);
     for (FakeSignals& signals : of_group) signals.lost = true;

@@ -153,7 +153,7 @@ void FakePeers::go_on(DeviceIndex device) {
     if (to != device) go_on(to);
 }
 
-void FakePeers::lose(DeviceIndex device) {
+void FakePeers::mark_failed(DeviceIndex device) {
   {
     const std::lock_guard lock(mutex_);
     if (lost_.empty())
@@ -161,7 +161,7 @@ void FakePeers::lose(DeviceIndex device) {
                               : elsewhere_.ids[device.value];
     for (std::uint32_t i = 0; i < size(); ++i) go_on({i});
   }
-  machine_->lose(signals_, backend_.now());
+  machine_->mark_failed(signals_, backend_.now());
 }
 
 void FakePeers::check(DeviceIndex) {

@@ -34,7 +34,7 @@ class FakePeers final : public PartOfGroup {
   std::unique_ptr<SharedMemory> allocate(Bytes size) override;
   Bytes most_shared() const override;
   std::span<const std::string> notes() const override { return notes_; }
-  void lose(DeviceIndex device) override;
+  void mark_failed(DeviceIndex device) override;
   void dissolve() override;
   void check(DeviceIndex device) override;
   DeviceIndex awaited_by(DeviceIndex device) override;

@@ -65,7 +65,7 @@ class SmallPieces final : public PeerGroup {
     return group_.allocate(size);
   }
   std::span<const std::string> notes() const override { return group_.notes(); }
-  void lose(DeviceIndex device) override { group_.lose(device); }
+  void mark_failed(DeviceIndex device) override { group_.mark_failed(device); }
   void check(DeviceIndex device) override { group_.check(device); }
   DeviceIndex awaited_by(DeviceIndex device) override { return group_.awaited_by(device); }
 
@@ -84,13 +84,13 @@ struct Planted {
 };
 
 struct FakeSample {
-  // Of work that goes in rounds: a device per share.
+  // Of iterative work: a device per share.
   FakeSample(Workload& workload, FakeKernels kernels, const std::vector<Items>& shares, Mode mode,
              PeerPath path, const Planted& planted = {})
       : FakeSample(std::move(kernels), devices(shares.size(), planted)) {
-    std::vector<OpenDevice*> members;
-    for (const auto& device : open) members.push_back(device.get());
-    group = backend.connect(members, path);
+    std::vector<OpenDevice*> participants;
+    for (const auto& device : open) participants.push_back(device.get());
+    group = backend.connect(participants, path);
     SmallPieces small(*group, planted.most_shared);
     workload.exchange()->connect(small);
     SampleRequest request;
@@ -105,7 +105,7 @@ struct FakeSample {
       request.places.push_back({i});
       request.exchanging.push_back(shares[i] > 0);
     }
-    std::optional<Borders> borders;
+    std::optional<Rebalancer> rebalancer;
     if (planted.moves) {
       std::vector<DeviceEstimate> estimates(shares.size());
       for (DeviceEstimate& device : estimates) device.fits = workload.shape().items;
@@ -113,10 +113,10 @@ struct FakeSample {
       plan.items = workload.shape().items;
       plan.devices = estimates;
       plan.rounds = workload.shape().rounds;
-      borders.emplace(plan, shares);
+      rebalancer.emplace(plan, shares);
     }
     request.peers = group.get();
-    run(workload, request, make_kept_shares(shares, borders));
+    run(workload, request, make_kept_shares(shares, rebalancer));
     workload.exchange()->disconnect();
   }
 
@@ -186,7 +186,7 @@ struct FakeSample {
   // Publishes where devices are left.
   void run(Workload& workload, SampleRequest request, std::unique_ptr<SliceSource> source) {
     for (std::size_t i = 0; i < open.size(); ++i)
-      request.members.push_back({open[i].get(), programs[i].get()});
+      request.participants.push_back({open[i].get(), programs[i].get()});
     request.workload = &workload;
     request.source = source.get();
     raw = Executor(backend, open.size()).run(request);

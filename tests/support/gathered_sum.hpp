@@ -17,8 +17,8 @@ class GatheredSum final : public SquaresSum, public PeerExchange {
   Exchanged exchanged(Mode mode) const override { return {mode == Mode::end_to_end, 0}; }
   void connect(PeerGroup& group) override { replicated_.emplace(group, shape_.bytes_in); }
   void disconnect() override { replicated_.reset(); }
-  void exchange_among(std::span<const DeviceIndex> members) override {
-    if (replicated_) replicated_->among(members);
+  void exchange_among(std::span<const DeviceIndex> participants) override {
+    if (replicated_) replicated_->among(participants);
   }
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
                                          const Capacity&) override {
@@ -45,7 +45,7 @@ class GatheredSum final : public SquaresSum, public PeerExchange {
       if (!place_) return load(stream);
       workload_.replicated_->bring(*place_, workload_.transfer_memory(), stream);
     }
-    Brings brings() const override { return Brings::slice; }
+    ResultPolicy result_policy() const override { return ResultPolicy::slice; }
     void enqueue(const Slice& slice, unsigned slot, Stream& stream) override {
       stream.launch(*kernel_, Grid{}, {in_, slice.begin, slice.size(), out_.get(), slot});
       stream.download(*out_, slot * 8, std::as_writable_bytes(std::span(&sums_[slot], 1)));

@@ -131,7 +131,7 @@ struct Programs {
     Machine& here = machine();
     SampleRequest request;
     for (std::size_t i = 0; i < programs.size(); ++i)
-      request.members.push_back({here.open[i].get(), programs[i].get()});
+      request.participants.push_back({here.open[i].get(), programs[i].get()});
     const Shape& shape = workload.shape();
     PlanRequest plan;
     plan.items = shape.items;

@@ -1,4 +1,4 @@
-// Whole sessions of a suite that goes in rounds, on devices of the fake backend that may be lost.
+// Whole sessions of an iterative suite, on devices of the fake backend that may be lost.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -68,12 +68,12 @@ inline std::optional<Fault> fault_of(const Report& report) {
   CHECK(run.status == Status::ok);
   CHECK(run.verify.status == VerifyStatus::passed);
   CHECK(run.samples.size() == 4);
-  for (const DisturbedSample& sample : run.disturbed) {
+  for (const InvalidatedSample& sample : run.invalidated) {
     CHECK(sample.reason == "");
     CHECK(sample.verify == VerifyStatus::passed);
     CHECK(sample.timeline.makespan == sample.time);
   }
-  CHECK(run.faults.size() == run.disturbed.size());
+  CHECK(run.faults.size() == run.invalidated.size());
   if (run.faults.empty()) return std::nullopt;
   CHECK(run.devices.size() == 2);
   return run.faults.front();

@@ -138,7 +138,7 @@ inline RunRecord sample_run(const std::string& strategy, std::int64_t first, std
 inline void lose_second_device(RunRecord& run) {
   run.devices_asked = 3;
   run.verify.checked = 11;
-  DisturbedSample& sample = run.disturbed.emplace_back();
+  InvalidatedSample& sample = run.invalidated.emplace_back();
   sample.timeline = sample_run("dynamic", 1'440'000, 640'000, 90'000).timeline;
   sample.time = sample.timeline.makespan;
   sample.verify = VerifyStatus::passed;

@@ -156,8 +156,8 @@ class ScenarioWorkload final : public Workload, public IterativeWorkload, public
   void connect(PeerGroup& group) override { group_ = &group; }
   void disconnect() override { group_ = nullptr; }
   bool combines() const override { return group_ != nullptr && scenario_.exchange.combines > 0; }
-  void exchange_among(std::span<const DeviceIndex> members) override {
-    members_.assign(members.begin(), members.end());
+  void exchange_among(std::span<const DeviceIndex> participants) override {
+    members_.assign(participants.begin(), participants.end());
   }
   void set_partition(std::span<const Owner> owners) override {
     owners_.assign(owners.begin(), owners.end());
@@ -270,14 +270,15 @@ class ScenarioWorkload final : public Workload, public IterativeWorkload, public
     // Puts the others' elements of each part to them, as devices do that combine their parts.
     Completion bring(bool together, Stream&) override {
       if (!together || !exchanges()) return {};
-      const std::vector<DeviceIndex>& members = workload_.members_;
+      const std::vector<DeviceIndex>& participants = workload_.members_;
       const ScenarioWork& work = workload_.scenario_.work;
       const std::size_t parts = parts_of(joined(workload_.taken_[index_]), work.items, work.merge);
-      for (std::size_t k = 0; k < members.size(); ++k) {
-        if (members[k] == peer_->self()) continue;
+      for (std::size_t k = 0; k < participants.size(); ++k) {
+        if (participants[k] == peer_->self()) continue;
         const Bytes size =
-            part_of_bytes({0, workload_.scenario_.exchange.combines}, members.size(), k).size();
-        for (std::size_t part = 0; part < parts; ++part) fake_put(*peer_, members[k], size);
+            part_of_bytes({0, workload_.scenario_.exchange.combines}, participants.size(), k)
+                .size();
+        for (std::size_t part = 0; part < parts; ++part) fake_put(*peer_, participants[k], size);
       }
       meet();
       workload_.combined_ = true;
@@ -286,9 +287,9 @@ class ScenarioWorkload final : public Workload, public IterativeWorkload, public
 
    private:
     bool exchanges() const {
-      const auto& members = workload_.members_;
-      return peer_ != nullptr &&
-             std::find(members.begin(), members.end(), peer_->self()) != members.end();
+      const auto& participants = workload_.members_;
+      return peer_ != nullptr && std::find(participants.begin(), participants.end(),
+                                           peer_->self()) != participants.end();
     }
     std::vector<DeviceIndex> others() const { return others_of(workload_.members_, peer_->self()); }
     bool gathers() const {
@@ -317,10 +318,11 @@ class ScenarioWorkload final : public Workload, public IterativeWorkload, public
     // As ReplicatedInput does it, without data.
     bool gather(Stream& stream) {
       if (!gathers()) return false;
-      const std::vector<DeviceIndex>& members = workload_.members_;
+      const std::vector<DeviceIndex>& participants = workload_.members_;
       const auto at = static_cast<std::size_t>(
-          std::find(members.begin(), members.end(), peer_->self()) - members.begin());
-      const ByteRange part = part_of_bytes({0, cost().replicated}, members.size(), at);
+          std::find(participants.begin(), participants.end(), peer_->self()) -
+          participants.begin());
+      const ByteRange part = part_of_bytes({0, cost().replicated}, participants.size(), at);
       for (std::size_t i = 0; i < kGatherPieces; ++i) {
         const Bytes size = part_of_bytes(part, kGatherPieces, i).size();
         if (size == 0) continue;
@@ -363,7 +365,7 @@ class ScenarioWorkload final : public Workload, public IterativeWorkload, public
   std::vector<std::vector<Slice>> taken_;     // by each device
   PeerGroup* group_ = nullptr;
   std::vector<DeviceIndex> members_;    // of it, in this sample
-  std::vector<Owner> owners_;           // of the items, in a sample that goes in rounds
+  std::vector<Owner> owners_;           // of the items, in an iterative sample
   std::atomic<bool> combined_ = false;  // by them
 };
 

@@ -80,13 +80,13 @@ struct SumSample {
     sample.source = source.get();
     sample.timeout = timeout;
     for (std::size_t i = 0; i < open.size(); ++i) {
-      if (reserve != i) sample.members.push_back({open[i].get(), programs[i].get()});
+      if (reserve != i) sample.participants.push_back({open[i].get(), programs[i].get()});
     }
     sample.stop = stop;
     if (reserve) {
-      sample.reserve = [&]() -> std::optional<Member> {
+      sample.reserve = [&]() -> std::optional<Participant> {
         ++asked_reserve;
-        return Member{open[*reserve].get(), programs[*reserve].get()};
+        return Participant{open[*reserve].get(), programs[*reserve].get()};
       };
     }
     if (executor != nullptr) return executor->run(sample);

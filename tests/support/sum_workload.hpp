@@ -182,8 +182,8 @@ class SumWorkload : public Workload, public SizedByDevices, public DeviceMerge, 
       enqueued_ = collected_ = 0;
       arriving_.clear();
     }
-    Brings brings() const override {
-      return workload_.faults_.each_slice ? Brings::slice : Brings::collect;
+    ResultPolicy result_policy() const override {
+      return workload_.faults_.each_slice ? ResultPolicy::slice : ResultPolicy::collect;
     }
 
     void enqueue(const Slice& slice, unsigned slot, Stream& stream) override {

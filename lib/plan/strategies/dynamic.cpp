@@ -208,7 +208,7 @@ class Dynamic final : public Strategy {
 
 StrategyInfo dynamic_strategy() {
   return {"dynamic",
-          "one queue of chunks, taken by whoever is free",
+          "one queue of chunks, taken by the next free device",
           {{"chunks", 0, 0, 4096,
             "chunks per device; 0: 16, or fewer if launches would cost over 2 to 5 %, or if fewer "
             "finish more evenly",

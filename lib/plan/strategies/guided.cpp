@@ -63,29 +63,29 @@ class GuidedSource final : public SliceSource {
     observed_.issuing(ledger_, device);
     const auto slice = ledger_.issue_shared(device, piece);
     if (!slice) return ledger_.nothing_now();
-    outlook_.reset();
+    time_estimate_.reset();
     sizes_.taken(granules_left());
     return *slice;
   }
   void finished(DeviceIndex device, const Slice& slice, Nanos busy) override {
     ledger_.finished(device, slice);
     observed_.finished(device, slice, busy);
-    outlook_.reset();
+    time_estimate_.reset();
   }
   void rejected(DeviceIndex device, const Slice& slice, Items at_most) override {
     ledger_.rejected(device, slice, at_most);
-    outlook_.reset();
+    time_estimate_.reset();
     sizes_.restart(granules_left(), ledger_.able());
   }
   void lost(DeviceIndex device, std::span<const Slice> not_on_host) override {
     ledger_.lost(device, not_on_host);
-    outlook_.reset();
+    time_estimate_.reset();
     sizes_.restart(granules_left(), ledger_.able());
   }
   void joined(DeviceIndex device) override {
     ledger_.joined(device);
     observed_.joined(device);
-    outlook_.reset();
+    time_estimate_.reset();
     least_.resize(ledger_.size(), least_.front());
     sizes_.restart(granules_left(), ledger_.able());
   }
@@ -101,24 +101,25 @@ class GuidedSource final : public SliceSource {
 
   // Values that apply to all devices until something changes: of 1,024 devices most ask and are
   // refused.
-  struct Outlook {
+  struct TimeEstimate {
     double rates = 0;  // total items/s of the able devices
     WaterLevel level;  // level for the remaining work
   };
-  const Outlook& outlook() {
-    if (outlook_) return *outlook_;
-    outlook_ = Outlook{0, observed_.common_end(ledger_, static_cast<double>(ledger_.shared()))};
+  const TimeEstimate& time_estimate() {
+    if (time_estimate_) return *time_estimate_;
+    time_estimate_ =
+        TimeEstimate{0, observed_.common_end(ledger_, static_cast<double>(ledger_.shared()))};
     for (std::uint32_t i = 0; i < ledger_.size(); ++i) {
-      if (ledger_.is_able({i})) outlook_->rates += observed_.rate({i});
+      if (ledger_.is_able({i})) time_estimate_->rates += observed_.rate({i});
     }
-    return *outlook_;
+    return *time_estimate_;
   }
 
   // Returns granules; 0: other devices should take the rest. A device is refused only while
   // something is in flight, whose end makes all devices ask again, so that none waits forever.
   Items chunk_for(DeviceIndex device) {
     const Items left = granules_left(), least = least_[device.value];
-    const auto& [rates, level] = outlook();
+    const auto& [rates, level] = time_estimate();
     const Items size = sizes_.next(left, observed_.rate(device) / rates, least);
     const double items = static_cast<double>(at_once(device, size));
     if (!launch_matters_) {
@@ -164,7 +165,7 @@ class GuidedSource final : public SliceSource {
   ObservedRates observed_;
   std::vector<Items> least_;
   ChunkSizes sizes_;
-  std::optional<Outlook> outlook_;
+  std::optional<TimeEstimate> time_estimate_;
   bool launch_matters_ = false;
 };
 

@@ -91,7 +91,7 @@ TEST_CASE("who waits for a device of a rank that is lost goes on, and says which
     CHECK_THROWS_WITH_AS(wait_for(*ranks.backend, *ranks.devices[2], lost),
                          doctest::Contains("rank 2 on host2"), Error);
     ranks.devices[2]->abandon();
-    group->lose(third);
+    group->mark_failed(third);
     wait_for(*ranks.backend, *ranks.devices[0], first);
     wait_for(*ranks.backend, *ranks.devices[1], second);
     for (const std::uint32_t waiting : {0, 1})

@@ -181,7 +181,7 @@ TEST_CASE("a peer that fails in the middle: the others end when it is given up, 
       CHECK(awaited == DeviceIndex{bad});
     }
     CHECK(hung == (kind == FakeFault::Kind::hang));
-    connected.group().lose({bad});
+    connected.group().mark_failed({bad});
     for (std::uint32_t i = 0; i < bad; ++i) {
       CHECK_NOTHROW(ends(i));
       CHECK(has(thrown_by([&] { connected.group().check({i}); }).what(),

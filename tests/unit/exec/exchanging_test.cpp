@@ -49,7 +49,7 @@ ExecutedSum run_sum(Mode mode, const std::vector<bool>& exchanging) {
       programs.back()->load(devices[i]->stream());
       finish_batch(backend, *devices[i], devices[i]->submit());
     }
-    request.members.push_back({devices[i], programs.back().get()});
+    request.participants.push_back({devices[i], programs.back().get()});
     request.places.push_back({i});
   }
   PlanRequest plan;

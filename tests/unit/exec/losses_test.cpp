@@ -115,7 +115,7 @@ TEST_CASE("what one device rejects is offered at once to another that waits") {
   request.workload = &setup.workload;
   request.source = &source;
   for (std::size_t i : {0, 1})
-    request.members.push_back({setup.open[i].get(), setup.programs[i].get()});
+    request.participants.push_back({setup.open[i].get(), setup.programs[i].get()});
   const RawSample sample = Executor(setup.backend, 2).run(request);
   setup.check_right(sample);
   REQUIRE(sample.slices.size() == 4);
@@ -269,9 +269,9 @@ TEST_CASE("a sample whose source has nothing for who steps in fails, and says wh
   SampleRequest request;
   request.workload = &setup.workload;
   request.source = &source;
-  request.members = {{setup.open[0].get(), setup.programs[0].get()}};
-  request.reserve = [&]() -> std::optional<Member> {
-    return Member{setup.open[1].get(), setup.programs[1].get()};
+  request.participants = {{setup.open[0].get(), setup.programs[0].get()}};
+  request.reserve = [&]() -> std::optional<Participant> {
+    return Participant{setup.open[1].get(), setup.programs[1].get()};
   };
   const RawSample sample = Executor(setup.backend, 2).run(request);
   REQUIRE(sample.failure);

@@ -44,7 +44,7 @@ struct BusyDevice {
 
 TEST_CASE("a batch is waited for to its end, on either clock and however closely one looks") {
   for (const FakeTime time : {FakeTime::is_virtual, FakeTime::is_real}) {
-    for (const Look look : {Look::gently, Look::closely}) {
+    for (const WaitPolicy look : {WaitPolicy::sleep, WaitPolicy::spin}) {
       BusyDevice busy(time, false);
       const Nanos begin = busy.backend.now();
       wait_for(busy.backend, *busy.open, busy.batch, look);

@@ -1,4 +1,4 @@
-// Shares of work that goes in rounds.
+// Shares of iterative work.
 #include "lib/plan/rounds.hpp"
 
 #include <doctest/doctest.h>
@@ -79,24 +79,24 @@ TEST_CASE("borders move to where all are busy for as long, if that gains more th
   RoundsRequest request(2);
   request.plan.rounds = 100;
   request.plan.cost.in_bytes = request.plan.cost.out_bytes = 1;
-  Borders borders(request.plan, {300, 300});
-  CHECK(borders.next_meeting(0) == 4U);
+  Rebalancer rebalancer(request.plan, {300, 300});
+  CHECK(rebalancer.next_rebalance(0) == 4U);
   using namespace std::chrono_literals;
   // 300 items in 1 ms and in 2 ms: a third of all to the slower one.
-  const auto shares = borders.meet(std::vector<Nanos>{1ms, 2ms});
+  const auto shares = rebalancer.meet(std::vector<Nanos>{1ms, 2ms});
   REQUIRE(shares);
   CHECK(*shares == std::vector<Items>{400, 200});
-  CHECK(borders.next_meeting(0) == 8U);
-  CHECK_FALSE(borders.meet(std::vector<Nanos>{1333us, 1333us}));  // even
-  CHECK_FALSE(borders.meet(std::vector<Nanos>{1333us, 1340us}));  // noise
-  CHECK(borders.shares() == *shares);
-  CHECK(borders.next_meeting(40) == 64U);
-  CHECK_FALSE(borders.next_meeting(64));
+  CHECK(rebalancer.next_rebalance(0) == 8U);
+  CHECK_FALSE(rebalancer.meet(std::vector<Nanos>{1333us, 1333us}));  // even
+  CHECK_FALSE(rebalancer.meet(std::vector<Nanos>{1333us, 1340us}));  // noise
+  CHECK(rebalancer.shares() == *shares);
+  CHECK(rebalancer.next_rebalance(40) == 64U);
+  CHECK_FALSE(rebalancer.next_rebalance(64));
 
   request.plan.cost.in_bytes = request.plan.cost.out_bytes =
       1e9;  // 100 items of that would take minutes
-  Borders heavy(request.plan, {300, 300});
-  CHECK(heavy.next_meeting(0) == 4U);
+  Rebalancer heavy(request.plan, {300, 300});
+  CHECK(heavy.next_rebalance(0) == 4U);
   CHECK_FALSE(heavy.meet(std::vector<Nanos>{1ms, 2ms}));
 }
 
@@ -110,9 +110,9 @@ TEST_CASE("what moving borders costs goes by the links between the devices") {
   for (DeviceEstimate& device : request.devices) device.fits = 8192;
   using namespace std::chrono_literals;
   const auto meet = [&] {
-    Borders borders(request.plan, {4096, 4096});
-    CHECK(borders.next_meeting(0) == 4U);
-    return borders.meet(std::vector<Nanos>{75us, 150us});
+    Rebalancer rebalancer(request.plan, {4096, 4096});
+    CHECK(rebalancer.next_rebalance(0) == 4U);
+    return rebalancer.meet(std::vector<Nanos>{75us, 150us});
   };
   CHECK_FALSE(meet());
   request.plan.exchange.links = PeerLinks(2, {PeerPath::direct, 380e9, 17us});
@@ -124,18 +124,18 @@ TEST_CASE("what moving borders costs goes by the links between the devices") {
 TEST_CASE("borders leave a share to all that had one and to no other, and no more than fits") {
   RoundsRequest request(3);
   request.plan.rounds = 100;
-  Borders all(request.plan, {300, 0, 300});
+  Rebalancer all(request.plan, {300, 0, 300});
   using namespace std::chrono_literals;
-  CHECK(all.next_meeting(0) == 4U);
+  CHECK(all.next_rebalance(0) == 4U);
   CHECK_FALSE(all.meet(std::vector<Nanos>{1ms, 0ms, 1000s}));
 
   request.devices[0].fits = 350;
-  Borders borders(request.plan, {300, 0, 300});
-  CHECK(borders.next_meeting(0) == 4U);
-  const auto shares = borders.meet(std::vector<Nanos>{1ms, 0ms, 3ms});
+  Rebalancer rebalancer(request.plan, {300, 0, 300});
+  CHECK(rebalancer.next_rebalance(0) == 4U);
+  const auto shares = rebalancer.meet(std::vector<Nanos>{1ms, 0ms, 3ms});
   REQUIRE(shares);
   CHECK(*shares == std::vector<Items>{350, 0, 250});
-  borders.keep();
-  CHECK(borders.shares() == std::vector<Items>{300, 0, 300});
-  CHECK_FALSE(borders.next_meeting(0));
+  rebalancer.keep();
+  CHECK(rebalancer.shares() == std::vector<Items>{300, 0, 300});
+  CHECK_FALSE(rebalancer.next_rebalance(0));
 }

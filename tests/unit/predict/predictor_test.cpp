@@ -37,9 +37,9 @@ struct TwoGpus {
     return {workload, Mode::resident, known, known.size(), nullptr, nullptr};
   }
   void probe(Predictor& predictor, const std::vector<std::size_t>& devices) {
-    std::vector<Member> members;
-    for (const std::size_t i : devices) members.push_back({open[i].get(), programs[i].get()});
-    REQUIRE(predictor.probe(backend, executor, devices, members).empty());
+    std::vector<Participant> participants;
+    for (const std::size_t i : devices) participants.push_back({open[i].get(), programs[i].get()});
+    REQUIRE(predictor.probe(backend, executor, devices, participants).empty());
   }
 
   // One with every set of devices probed.

@@ -32,11 +32,11 @@ struct OpenedPrograms {
       programs.push_back(workload.program(open.back()->resources(), mode, capacity));
       if (loads && mode == Mode::resident) programs.back()->load(open.back()->stream());
       finish_batch(backend, *open.back(), open.back()->submit());
-      members.push_back({open.back().get(), programs.back().get()});
+      participants.push_back({open.back().get(), programs.back().get()});
     }
   }
   Probe probe(double share, Items fits, std::vector<KnownCosts> known = {}) {
-    return run_probe(backend, executor, of, members, {share, fits, std::move(known)});
+    return run_probe(backend, executor, of, participants, {share, fits, std::move(known)});
   }
 
   FakeBackend& backend;
@@ -44,7 +44,7 @@ struct OpenedPrograms {
   Workload& of;
   std::vector<std::unique_ptr<OpenDevice>> open;
   std::vector<std::unique_ptr<DeviceProgram>> programs;
-  std::vector<Member> members;
+  std::vector<Participant> participants;
 };
 
 // 128 items in a thousand rounds, each of which is the same sum.
@@ -52,7 +52,8 @@ class InRounds final : public Workload, public IterativeWorkload {
  public:
   WorkloadInterfaces interfaces() override { return {.iterative = this}; }
   void set_partition(std::span<const Owner>) override {}
-  InRounds(Items fills, std::uint32_t rounds_of_probe, Brings brings) : brings_(brings) {
+  InRounds(Items fills, std::uint32_t rounds_of_probe, ResultPolicy result_policy)
+      : result_policy_(result_policy) {
     shape_.items = 128;
     shape_.rounds = 1000;
     shape_.fills_gpu = fills;
@@ -61,7 +62,7 @@ class InRounds final : public Workload, public IterativeWorkload {
   const Shape& shape() const override { return shape_; }
   Capacity capacity(const DeviceTraits&, Mode) const override { return {128, 128, 0, ""}; }
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode, const Capacity&) override {
-    return std::make_unique<Program>(device, brings_);
+    return std::make_unique<Program>(device, result_policy_);
   }
   std::span<const std::byte> transfer_memory() const override { return {}; }
   void begin_sample() override {}
@@ -74,8 +75,8 @@ class InRounds final : public Workload, public IterativeWorkload {
   class Program final : public DeviceProgram, public IterativeProgram {
    public:
     ProgramInterfaces interfaces() override { return {.iterative = this}; }
-    Program(DeviceResources& device, Brings brings)
-        : brings_(brings),
+    Program(DeviceResources& device, ResultPolicy result_policy)
+        : result_policy_(result_policy),
           kernel_(device.kernel("sum.cl", "sum_slice", "")),
           in_(device.allocate(1024)),
           out_(device.allocate(8)) {}
@@ -88,15 +89,15 @@ class InRounds final : public Workload, public IterativeWorkload {
       stream.launch(*kernel_, {{1, 1, 1}, {1, 1, 1}},
                     {in_.get(), slice.begin, slice.size(), out_.get(), 0U});
     }
-    Brings brings() const override { return brings_; }
+    ResultPolicy result_policy() const override { return result_policy_; }
 
    private:
-    Brings brings_;
+    ResultPolicy result_policy_;
     std::unique_ptr<Kernel> kernel_;
     std::unique_ptr<Buffer> in_, out_;
   };
   Shape shape_;
-  Brings brings_;
+  ResultPolicy result_policy_;
 };
 
 }  // namespace
@@ -132,24 +133,24 @@ TEST_CASE("a probe of a GPU is of as many items as fill it, and as many rounds, 
     DeviceType type;
     Items fills;
     std::uint32_t rounds;
-    Brings brings;
+    ResultPolicy result_policy;
     Items items;
     std::size_t launches;  // of these: of rounds, and one before
   };
   const auto gpu = DeviceType::gpu, cpu = DeviceType::cpu;
-  for (const Expected& expected : {Expected{gpu, 0, 0, Brings::publish, 4, 257},
-                                   {gpu, 0, 0, Brings::slice, 4, 1001},
-                                   {gpu, 128, 20, Brings::publish, 128, 21},
-                                   {gpu, 128, 20, Brings::slice, 128, 21},
-                                   {gpu, 1000, 5000, Brings::publish, 128, 1001},
-                                   {cpu, 128, 20, Brings::publish, 4, 257}}) {
+  for (const Expected& expected : {Expected{gpu, 0, 0, ResultPolicy::publish, 4, 257},
+                                   {gpu, 0, 0, ResultPolicy::slice, 4, 1001},
+                                   {gpu, 128, 20, ResultPolicy::publish, 128, 21},
+                                   {gpu, 128, 20, ResultPolicy::slice, 128, 21},
+                                   {gpu, 1000, 5000, ResultPolicy::publish, 128, 1001},
+                                   {cpu, 128, 20, ResultPolicy::publish, 4, 257}}) {
     CAPTURE(expected.items);
     CAPTURE(expected.launches);
     launched.clear();
     FakeDevice device = plain_device("0:0", 1e6);
     device.facts.type = expected.type;
     FakeBackend backend({device}, kernels);
-    InRounds workload(expected.fills, expected.rounds, expected.brings);
+    InRounds workload(expected.fills, expected.rounds, expected.result_policy);
     const Probe probe = OpenedPrograms(backend, workload, Mode::resident)
                             .probe(0.05, 128, {{.full_per_item_s = 1000 * 1e-6}});
     CHECK(probe.items == expected.items);

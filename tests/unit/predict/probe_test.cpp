@@ -94,10 +94,10 @@ TEST_CASE("an estimate end to end knows the links; a CPU's folds its copies into
   CHECK(resident.first_slice_discount == Nanos{});
   probe.devices.front().next_slice =
       microseconds(50);  // more than the only one took besides its items: 42 us
-  const DeviceEstimate meeting = estimate_of(probe, 0, cost, Mode::resident, {});
-  CHECK(meeting.launch == microseconds(50));
-  CHECK(meeting.first_slice_discount == microseconds(8));
-  CHECK(meeting.fixed == Nanos{});
+  const DeviceEstimate rebalance_point = estimate_of(probe, 0, cost, Mode::resident, {});
+  CHECK(rebalance_point.launch == microseconds(50));
+  CHECK(rebalance_point.first_slice_discount == microseconds(8));
+  CHECK(rebalance_point.fixed == Nanos{});
   CHECK(estimate_of({}, 0, cost, Mode::resident, {}).items_per_s == 0);
 }
 

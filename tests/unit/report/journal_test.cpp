@@ -69,7 +69,7 @@ TEST_CASE("a journal is written as the golden one is, and comes back in each of 
   const std::string text =
       journal_line(header()) + journal_run_line(4) + journal_line(group()) +
       journal_line(sample()) +
-      journal_line(JournalDisturbed{2, {0, 1}, Nanos{99}, VerifyStatus::passed, "why"}) +
+      journal_line(JournalInvalidated{2, {0, 1}, Nanos{99}, VerifyStatus::passed, "why"}) +
       journal_line(JournalFault{2, fault}) +
       journal_line(JournalFault{std::nullopt, {"0:0", "error", "probe", "it broke"}}) +
       journal_line(JournalFailure{1, "wrong", {VerifyStatus::failed, "a loop", "d", 0, 4}});
@@ -82,7 +82,7 @@ TEST_CASE("a journal is written as the golden one is, and comes back in each of 
   const GroupJournal& mine = read.groups.at(2);
   std::string again = journal_line(read.header) + journal_run_line(4) + journal_line(mine.group);
   for (const JournalSample& one : mine.samples) again += journal_line(one);
-  for (const JournalDisturbed& one : mine.disturbed) again += journal_line(one);
+  for (const JournalInvalidated& one : mine.invalidated) again += journal_line(one);
   for (const JournalFault& one : mine.faults) again += journal_line(one);
   for (const JournalFailure& one : mine.failures) again += journal_line(one);
   CHECK(again == text);

@@ -46,7 +46,7 @@ void add_rounds_and_chain(RunRecord& run) {
   run.metrics.efficiency = made.efficiency;
   run.bottleneck.free_exchange = Nanos{5};
   run.worst_round = 7;
-  run.borders = {{2, {10, 10}, {{4, {12, 8}}, {8, {13, 7}}}}, {3, {13, 7}, {{16, {14, 6}}}}};
+  run.rebalancer = {{2, {10, 10}, {{4, {12, 8}}, {8, {13, 7}}}}, {3, {13, 7}, {{16, {14, 6}}}}};
   run.chain = ChainPhases{
       Nanos{10}, Nanos{20}, {1},
       Nanos{30}, Nanos{33}, {{{0}, Name("hash"), Nanos{25}}, {{1}, Name("reduce"), Nanos{30}}}};
@@ -84,7 +84,7 @@ Report everything() {
   add_plan(run);
   run.strategy_params = {{"variant", std::string("factoring")}, {"K", 2.5}};
   run.params["precision"] = std::numeric_limits<double>::quiet_NaN();
-  run.work.roof = "host link";
+  run.work.ceiling = "host link";
   run.noise_floor = 0.03;
   run.sample_runs.assign(11, 2);
   run.per_device[0].alone_sample_runs.assign(11, 1);
@@ -97,9 +97,9 @@ Report everything() {
   found.curves = {{"loss", {1, 50, 1000}, {0.5, 0.25, kInfinite}}};
   run.rate = kNaN;
   run.faults[0].round = 3;
-  run.faults[0].begun_again = Fault::BegunAgain{2, Nanos{9}};
-  run.disturbed[0].devices = {"0:0", "0:2"};
-  run.disturbed.emplace_back().reason = "no device was left";
+  run.faults[0].restarted = Fault::BegunAgain{2, Nanos{9}};
+  run.invalidated[0].devices = {"0:0", "0:2"};
+  run.invalidated.emplace_back().reason = "no device was left";
   report.id = "0123456789abcdef";
   report.options = {{"warmup", std::int64_t{0}}, {"verify", "off"}, {"share", 0.5}};
   report.exchange_notes = {"staged between all devices: libcuda.so.1 cannot be loaded"};
@@ -149,7 +149,7 @@ TEST_CASE("what the reader makes of values that stand for others") {
   CHECK(back.devices[1].clock.offset_ns() == 71'000);
   CHECK(back.devices[1].clock.to_host(1'790'000'000'000'005'000ull) ==
         everything().devices[1].clock.to_host(1'790'000'000'000'005'000ull));
-  CHECK(back.runs[0].disturbed[1].timeline.devices == 0);
+  CHECK(back.runs[0].invalidated[1].timeline.devices == 0);
   CHECK(report_from_text(to_json_text(sample_report())).runs[0].devices_asked == 2);
 }
 
@@ -216,7 +216,7 @@ TEST_CASE("a case that is not ok is written without figures, whatever its record
       /runs/3/reason "device 0:1 was lost")");
     CHECK(to_json_text(report_from_text(json)) == json);
     CHECK(report_from_text(json).runs[3].faults.size() == 1);  // those it keeps
-    CHECK(report_from_text(json).runs[3].disturbed.size() == 1);
+    CHECK(report_from_text(json).runs[3].invalidated.size() == 1);
   }
 }
 

@@ -37,7 +37,7 @@ Fault fault_of_first(const char* kind, const char* phase, Items lost) {
 }
 
 void disturb_no_longer(RunRecord& run) {
-  run.disturbed.clear(), run.faults.clear(), run.devices_asked = 2;
+  run.invalidated.clear(), run.faults.clear(), run.devices_asked = 2;
 }
 
 // Makes a tie of a run and another one.
@@ -190,13 +190,13 @@ const Variant kVariants[] = {
     {"borders that moved in one sample of two devices",
      {2},
      [](Report&, RunRecord& run) {
-       run.borders = {{0, {500, 500}, {{4, {400, 600}}, {8, {333, 667}}}}};
+       run.rebalancer = {{0, {500, 500}, {{4, {400, 600}}, {8, {333, 667}}}}};
      }},
     {"borders that moved in two samples of many devices",
      {2},
      [](Report&, RunRecord& run) {
-       run.borders = {{0, {1, 1, 1, 1, 1}, {{1024, {2, 1, 1, 1, 0}}}},
-                      {1, {2, 1, 1, 1, 0}, {{4, {1, 1, 1, 1, 1}}}}};
+       run.rebalancer = {{0, {1, 1, 1, 1, 1}, {{1024, {2, 1, 1, 1, 0}}}},
+                         {1, {2, 1, 1, 1, 0}, {{4, {1, 1, 1, 1, 1}}}}};
      }},
     {"what auto chose",
      {2},
@@ -214,8 +214,8 @@ const Variant kVariants[] = {
     {"many faults in a sample without a result",
      {3},
      [](Report&, RunRecord& run) {
-       run.disturbed[0].reason = "no device was left";
-       run.disturbed[0].samples_before.reset();
+       run.invalidated[0].reason = "no device was left";
+       run.invalidated[0].samples_before.reset();
        run.faults.assign(6, fault_of_first("out_of_memory", "merge", 5000));
        for (Fault& fault : run.faults) fault.sample = 0, fault.items_redone = 2048;
      }},
@@ -280,7 +280,7 @@ TEST_CASE("tables and closing words of the sample report are the golden ones at 
     const TableStyle style{width, false};
     text += device_table(devices_in(report), style) + '\n' + run_tables(report, style) + '\n';
   }
-  text += closing_words(report);
+  text += summary_sentences(report);
   CHECK(golden("report.txt", text) == text);
 }
 
@@ -293,7 +293,7 @@ TEST_CASE("tables and closing words of its variants are the golden ones") {
     if (!variant.faults) report.faults.clear();
     if (variant.change) variant.change(report, report.runs.back());
     text += "== " + std::string(variant.title) + "\n" + run_tables(report, {variant.width, false}) +
-            closing_words(report) + "\n";
+            summary_sentences(report) + "\n";
   }
   CHECK(golden("report_variants.txt", text) == text);
 }
@@ -320,7 +320,7 @@ TEST_CASE("calibrations are shown as in the golden file, one unit a column") {
 
 TEST_CASE("of no runs nothing is said") {
   CHECK(run_tables(Report{}, {100, false}).empty());
-  CHECK(closing_words(Report{}).empty());
+  CHECK(summary_sentences(Report{}).empty());
 }
 
 TEST_CASE("no line of a table is wider than asked") {
@@ -365,7 +365,7 @@ TEST_CASE("prose is broken between words on a terminal, goes on indented, and is
   CHECK(wrapped_prose(text, {12, false, true}, 2) ==
         "alpha beta\n  gamma\n  delta\nshort\n" + std::string(30, 'x') + "\n  y\n");
   CHECK(wrapped_prose(text, {12, false, false}, 2) == text);
-  CHECK(widest_line(wrapped_prose(closing_words(sample_report()), {60, false, true}, 2)) <= 60);
+  CHECK(widest_line(wrapped_prose(summary_sentences(sample_report()), {60, false, true}, 2)) <= 60);
   // A list of words longer than a line is broken behind a bar, and no other is.
   const TableStyle style{40, false, true};
   CHECK(wrapped_prose("    --family normal|gamma|beta|dirichlet|categorical|poisson: of all\n",

@@ -75,7 +75,7 @@ TEST_CASE("traces of random pipelines obey every rule, also with errors of clock
     Report report = sample_report();
     for (RunRecord& run : report.runs) {
       run.timeline = random_pipeline(random);
-      run.disturbed.clear();
+      run.invalidated.clear();
       run.devices.clear();
       for (std::size_t d = 0; d < run.timeline.devices; ++d)
         run.devices.push_back("0:" + std::to_string(d));  // 0:2 is not in the list
@@ -239,12 +239,12 @@ TEST_CASE("a fault is an instant on its device, its sample follows in a process 
   CHECK(instants[1]["cat"] == "fault");
   CHECK(instants[1]["args"]["items_lost"] == 1250);
   CHECK(instants[1]["ts"] == instants[2]["ts"]);
-  const double disturbed = events(report, "X", "disturbed").at(0)["ts"];
+  const double invalidated = events(report, "X", "disturbed").at(0)["ts"];
   double shown = -1;
   for (const double ts : each<double>(events(report, "X", "case"), "/ts"))
-    if (ts < disturbed) shown = std::max(shown, ts);  // the last before it
+    if (ts < invalidated) shown = std::max(shown, ts);  // the last before it
   CHECK(shown >= 0);
-  CHECK(instants[1]["ts"].get<double>() == doctest::Approx(disturbed + 900));
+  CHECK(instants[1]["ts"].get<double>() == doctest::Approx(invalidated + 900));
   std::map<std::uint32_t, std::string> processes;
   for (const auto& [name, pid] : names_of(report, "process_name")) processes[pid] = name;
   const std::uint32_t of_sample = instants[2]["pid"];
@@ -270,10 +270,10 @@ TEST_CASE("faults outside samples, samples without a result and unknown devices 
   last.sample = 1;
   last.at = Nanos{-5};
   run.faults.insert(run.faults.end(), {early, last});
-  run.disturbed.emplace_back().reason = "no device was left";
-  run.disturbed[0].devices = {"0:1", "9:9"};
-  run.disturbed[0].timeline.commands[0].started = Nanos{-(std::int64_t{1} << 62)};
-  report.runs[4].disturbed = run.disturbed;  // a case that failed
+  run.invalidated.emplace_back().reason = "no device was left";
+  run.invalidated[0].devices = {"0:1", "9:9"};
+  run.invalidated[0].timeline.commands[0].started = Nanos{-(std::int64_t{1} << 62)};
+  report.runs[4].invalidated = run.invalidated;  // a case that failed
   CHECK(breaches_of(report) == "");
   CHECK(events(report, "i").size() == 5);
 }

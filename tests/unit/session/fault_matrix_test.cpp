@@ -168,7 +168,7 @@ void check_outcome(const WatchedOutcome& outcome, const Trouble& trouble,
       CHECK(run.verify.digest == kWatchedSum);
       CHECK(run.samples.size() == 3);
       CHECK(run.per_device.size() == run.devices.size());
-      for (const DisturbedSample& sample : run.disturbed)
+      for (const InvalidatedSample& sample : run.invalidated)
         CHECK(sample.verify != VerifyStatus::failed);
     } else {
       CHECK(run.samples.empty());

@@ -10,7 +10,7 @@ using namespace mgpu;
 namespace {
 
 constexpr DeviceIndex d0{0}, d1{1};
-const Opinion sound{"a1", true}, other{"b2", true}, bad{"c3", false}, none_given{};
+const Recomputation sound{"a1", true}, other{"b2", true}, bad{"c3", false}, none_given{};
 
 }  // namespace
 

@@ -260,7 +260,7 @@ TEST_CASE("what a loss cost is in the record, though the run that had it was kil
     CHECK(run.devices.size() == 2);
     faults += run.faults.size();
     for (const Fault& fault : run.faults)
-      if (fault.sample) CHECK(*fault.sample < run.disturbed.size());
+      if (fault.sample) CHECK(*fault.sample < run.invalidated.size());
   }
   CHECK(faults == 1);
 }

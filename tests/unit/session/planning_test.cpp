@@ -64,7 +64,7 @@ TEST_CASE("a plan gathers over direct links, over the host's if asked to, and ne
   CHECK(seconds_of(slow) == doctest::Approx(whole + 2 * computing).epsilon(0.01));
 }
 
-TEST_CASE("a plan of work that goes in rounds waits after each but the last, over any path") {
+TEST_CASE("a plan of iterative work waits after each but the last, over any path") {
   Scenario scenario;
   scenario.work.items = 1'000'000;
   scenario.work.rounds = 11;

@@ -71,7 +71,7 @@ struct OpenedScenario {
     sample.workload = workload.get();
     sample.source = &source;
     for (std::size_t i = 0; i < open.size(); ++i)
-      sample.members.push_back({open[i].get(), programs[i].get()});
+      sample.participants.push_back({open[i].get(), programs[i].get()});
     if (group) {
       sample.exchanging = exchanging(request, source);
       if (std::count(sample.exchanging.begin(), sample.exchanging.end(), true) > 0)
@@ -293,7 +293,7 @@ Report run_scenario(const Scenario& scenario, const std::string& strategies = "e
 
 }  // namespace
 
-TEST_CASE("work that goes in rounds waits for all, and is for strategies of fixed shares") {
+TEST_CASE("iterative work waits for all, and is for strategies of fixed shares") {
   Scenario scenario = scenario_of(3, 3'000'001);
   scenario.work.rounds = 10;
   scenario.exchange.links = PeerLinks(3, {PeerPath::direct, 1e9, Nanos{700}});

@@ -67,8 +67,8 @@ TEST_CASE("a lost device costs its case a sample; it is opened again after, unle
       CHECK(run.verify.status == VerifyStatus::passed);
       CHECK(run.samples.size() == 200);
       CHECK(run.devices_asked == 2);
-      CHECK(run.disturbed.size() == run.faults.size());
-      for (const DisturbedSample& sample : run.disturbed)
+      CHECK(run.invalidated.size() == run.faults.size());
+      for (const InvalidatedSample& sample : run.invalidated)
         CHECK(sample.verify == VerifyStatus::passed);
       for (const Fault& fault : run.faults) CHECK(fault.device == "0:1");
       lost += run.faults.size();
@@ -98,7 +98,7 @@ TEST_CASE("when the only device is lost the one in reserve finishes, and the rec
     CHECK(run.status == Status::ok);
     CHECK(run.devices == std::vector<std::string>{"1:0"});
     CHECK(run.samples.size() == 300);
-    for (const DisturbedSample& sample : run.disturbed) {
+    for (const InvalidatedSample& sample : run.invalidated) {
       CHECK(sample.verify == VerifyStatus::passed);
       CHECK(sample.devices == std::vector<std::string>{"0:0", "1:0"});
       ++recovered;

@@ -50,7 +50,7 @@ TEST_CASE("the roof is that of the devices that did the work, if all of them are
   const Report known = run(fake_devices(2, 1e8), options);
   for (const RunRecord& run : known.runs) {
     CAPTURE(run.strategy);
-    CHECK(run.work.roof == "int32");
+    CHECK(run.work.ceiling == "int32");
     REQUIRE(run.metrics.roofline_fraction);
     CHECK(*run.metrics.roofline_fraction > 0.9);
     CHECK(*run.metrics.roofline_fraction <= 1.0);
@@ -59,7 +59,7 @@ TEST_CASE("the roof is that of the devices that did the work, if all of them are
   const Report half = run(fake_devices(2, 1e8), options);
   CHECK(find(half, "single").metrics.roofline_fraction);
   CHECK_FALSE(find(half, "equal").metrics.roofline_fraction);
-  CHECK_FALSE(find(half, "equal").work.roof);
+  CHECK_FALSE(find(half, "equal").work.ceiling);
 }
 
 TEST_CASE("single is the faster device and says so though it is not the first") {

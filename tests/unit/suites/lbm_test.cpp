@@ -273,7 +273,7 @@ TEST_CASE("lbm: a probe does 256 of a thousand rounds, and infers how long all t
     const Capacity capacity = workload.capacity(open->resources().traits(), Mode::resident);
     const auto program = workload.program(open->resources(), Mode::resident, capacity);
     program->load(open->stream());
-    const Member member{open.get(), program.get()};
+    const Participant member{open.get(), program.get()};
     finish_batch(backend, *open, open->submit());
     Executor executor(backend, 1);
     const Nanos begin = backend.now();

@@ -314,17 +314,17 @@ TEST_CASE("pipeline: whenever a device is lost, the others begin its sample agai
   params.seed = 3;  // of the session
   asked.kernels = host_stages(problem_of(params));
   asked.size = 21;
-  std::size_t begun_again = 0;
+  std::size_t restarted = 0;
   for (std::uint64_t launch = 5; launch < 330; launch += 13) {
     CAPTURE(launch);
     asked.scripts = {{}, fails_at_launch(launch)};
     const auto fault = fault_of(run_rounds(asked));
     if (!fault) continue;
-    REQUIRE(fault->begun_again);
-    CHECK(fault->begun_again->round == 0);
-    ++begun_again;
+    REQUIRE(fault->restarted);
+    CHECK(fault->restarted->round == 0);
+    ++restarted;
   }
-  CHECK(begun_again > 2);
+  CHECK(restarted > 2);
 }
 
 TEST_CASE("pipeline: auto measures every stage on every device, and takes what is faster") {

@@ -22,23 +22,23 @@ FakeKernels kernels_of_rounds(const RoundsAsked& asked) {
 void lose_at_any_launch(RoundsAsked asked, const std::string& every, std::uint64_t from) {
   asked.kernels = kernels_of_rounds(asked);
   asked.options["checkpoint-rounds"] = every;
-  std::size_t begun_again = 0, from_a_checkpoint = 0;
+  std::size_t restarted = 0, from_a_checkpoint = 0;
   for (std::uint64_t launch = from; launch < 900; launch += 97) {
     INFO(asked.suite, " ", asked.options.begin()->second, " ", every, " launch ", launch);
     asked.scripts = {{}, fails_at_launch(launch)};
     const auto fault = fault_of(run_rounds(asked));
     if (!fault) continue;
-    REQUIRE((fault->round && fault->begun_again));
-    ++begun_again;
-    const std::uint32_t round = fault->begun_again->round;
+    REQUIRE((fault->round && fault->restarted));
+    ++restarted;
+    const std::uint32_t round = fault->restarted->round;
     CHECK((round <= *fault->round && *fault->round <= kRounds));
     CHECK((every == "none" ? round == 0 : round % 7 == 0));
-    CHECK(fault->begun_again->after >= Nanos{});
+    CHECK(fault->restarted->after >= Nanos{});
     CHECK(fault->items_redone == fault->items_lost);
-    CHECK(fault->recovery.value_or(Nanos{}) >= fault->begun_again->after);
+    CHECK(fault->recovery.value_or(Nanos{}) >= fault->restarted->after);
     from_a_checkpoint += round > 0;
   }
-  CHECK(begun_again > 2);
+  CHECK(restarted > 2);
   CHECK((from_a_checkpoint > 0) == (every != "none"));
 }
 
@@ -84,9 +84,9 @@ TEST_CASE("rounds: two devices lost in one sample, the last begins it again; all
     REQUIRE(report.runs.size() == 1);
     const RunRecord& record = report.runs.front();
     CHECK(record.status == Status::ok);
-    for (const DisturbedSample& sample : record.disturbed)
+    for (const InvalidatedSample& sample : record.invalidated)
       CHECK(sample.verify == VerifyStatus::passed);
-    both += record.disturbed.size() == 1 && record.faults.size() == 2;
+    both += record.invalidated.size() == 1 && record.faults.size() == 2;
   }
   CHECK(both > 0);
   const Report none =
@@ -154,14 +154,14 @@ TEST_CASE("rounds: a slow-down from a fraction on begins at that fraction of the
 
 TEST_CASE("rounds: adaptive finds within 20 rounds the shares of devices that are not alike") {
   const RunRecord run = run_slowed("adaptive:start=equal", 0);
-  REQUIRE(run.borders.size() >= 1);
-  const MovedBordersRecord& moved = run.borders.front();
+  REQUIRE(run.rebalancer.size() >= 1);
+  const RebalanceRecord& moved = run.rebalancer.front();
   CHECK(moved.sample == 0);
   CHECK(moved.first == std::vector<Items>(3, kSlowedSide / 3));
   // A row takes 1 us and the three launches of a round 15, the slowed device twice as long: 51
   // rows, 51 and 18 end together.
   std::vector<Items> found;
-  for (const MovedBordersRecord::Move& move : moved.moves)
+  for (const RebalanceRecord::Move& move : moved.moves)
     if (move.round <= 20) found = move.shares;
   REQUIRE(found.size() == 3);
   CHECK(std::abs(static_cast<double>(found[2]) - 18) <= 1);

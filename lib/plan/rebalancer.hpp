@@ -11,14 +11,14 @@
 
 namespace mgpu {
 
-class Borders {
+class Rebalancer {
  public:
   // `shares`: the shares that the sample begins with. A device without a share is never given one.
-  Borders(const PlanRequest& request, std::vector<Items> shares);
+  Rebalancer(const PlanRequest& request, std::vector<Items> shares);
 
   // Returns the number of completed iterations at the next rebalancing point after `after`: 4, 8,
   // 16 and so on. None: there are no further ones.
-  std::optional<std::uint32_t> next_meeting(std::uint32_t after);
+  std::optional<std::uint32_t> next_rebalance(std::uint32_t after);
   // Rebalances. `busy`: each device's median busy time of an iteration since the last rebalancing
   // point; zero if it has no share. Returns the new shares; none: they stay as they are.
   std::optional<std::vector<Items>> meet(std::span<const Nanos> busy);
@@ -31,7 +31,7 @@ class Borders {
   std::uint32_t rounds_;
   std::vector<Items> fits_, shares_, before_;
   std::vector<double> seconds_per_item_;  // time to move an item to the device
-  std::uint32_t meeting_ = 4;
+  std::uint32_t rebalance_ = 4;
 };
 
 }  // namespace mgpu

@@ -10,7 +10,7 @@ namespace mgpu {
 
 // Saves and prints what the request asks for. Returns the worst of all exit codes: unwritable file,
 // failed case, signal.
-ExitCode conclude(const Report& report, const RunRequest& request, RunObserver& observer,
-                  const TableStyle& style);
+ExitCode finish_run(const Report& report, const RunRequest& request, RunObserver& observer,
+                    const TableStyle& style);
 
 }  // namespace mgpu

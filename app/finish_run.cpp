@@ -1,5 +1,5 @@
 // Files are written first: what was measured must be safe before anything is printed.
-#include "app/conclude.hpp"
+#include "app/finish_run.hpp"
 
 #include <fmt/format.h>
 
@@ -48,7 +48,7 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
       print_styled("\n" + sweeps, style);
     // A sweep has a summary of its own: a paragraph for every size would be too much.
     if (!is_sweep(report) || size_sweeps(report).empty())
-      print("\n" + wrapped_prose(closing_words(report), style, 2));
+      print("\n" + wrapped_prose(summary_sentences(report), style, 2));
   }
   if (written && !request.quiet) {
     if (observer.result_is_kept()) {
@@ -104,8 +104,8 @@ void tell_faults(const Report& report, bool strict) {
 
 }  // namespace
 
-ExitCode conclude(const Report& report, const RunRequest& request, RunObserver& observer,
-                  const TableStyle& style) {
+ExitCode finish_run(const Report& report, const RunRequest& request, RunObserver& observer,
+                    const TableStyle& style) {
   const std::vector<Miss> missed = misses(report, request.requirements);
   std::vector<ExitCode> codes{
       deliver(report, request, failures_of(report, missed, request.strict), observer, style),

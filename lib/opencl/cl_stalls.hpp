@@ -30,12 +30,12 @@ class ClSeenClock {
   Nanos at_{};
 };
 
-class ClHolds {
+class ClStalls {
  public:
-  ClHolds() = default;
-  ClHolds(const ClHolds&) = delete;
-  ClHolds& operator=(const ClHolds&) = delete;
-  ~ClHolds() { release_all(); }
+  ClStalls() = default;
+  ClStalls(const ClStalls&) = delete;
+  ClStalls& operator=(const ClStalls&) = delete;
+  ~ClStalls() { release_all(); }
 
   // Stops `queue` behind the commands in it, until `delay` after the end of `since`, its last
   // command (a kernel or a bare marker, which all drivers stamp), and for as much longer as

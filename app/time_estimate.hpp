@@ -23,6 +23,6 @@ std::optional<Nanos> expected_time(const SessionOptions& session);
 
 // Returns "measuring merkle, msm, resident and end to end, under 11 strategies: 44 cases, about 4
 // min", and a line with the devices.
-std::string outlook(const SessionOptions& session);
+std::string time_estimate(const SessionOptions& session);
 
 }  // namespace mgpu

@@ -85,7 +85,7 @@ std::string against_single(const RunGroup& group, const RunRecord& best,
       fmt::format("device {} alone ({})", single->device, format_duration(*single->alone));
   if (!exact && !impossible_speedup(best, true).empty())
     return ", and cannot be compared with " + whom + ", as its speed-up cannot be";
-  if (!exact && !apart_from(best, *single)) return ", not told apart from " + whom;
+  if (!exact && !apart_from(best, *single)) return ", within the noise of " + whom;
   if (*best.metrics.speedup <= 1) return ", no faster than " + whom;
   return fmt::format(", {} times as fast as the best device alone ({}, {})",
                      speedups_of(group, best, first), single->device,
@@ -205,10 +205,10 @@ std::string moved_borders(const RunGroup& group) {
   std::string words;
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
     const RunRecord& run = *group.runs[k];
-    if (run.borders.empty()) continue;
-    const MovedBordersRecord& first = run.borders.front();
+    if (run.rebalancer.empty()) continue;
+    const RebalanceRecord& first = run.rebalancer.front();
     words += fmt::format(" {} moved borders in {} of {} samples, the first time after round {}",
-                         group.labels[k], run.borders.size(), run.samples.size(),
+                         group.labels[k], run.rebalancer.size(), run.samples.size(),
                          grouped(std::uint64_t{first.moves.front().round}));
     if (first.first.size() <= kToldDevices)
       words += fmt::format(": from {} to {}", percentages(first.first),
@@ -252,10 +252,10 @@ std::string who_is_first(const RunGroup& group, const std::vector<std::size_t>& 
   const std::string fastest = format_duration(best.time.median);
   if (first.size() > 1) {
     const std::string slowest = format_duration(group.runs[first.back()]->time.median);
-    const char* how =
-        exact           ? "equally fast"
-        : group.doubted ? "fastest of the rows that can be ranked and not told apart by their noise"
-                        : "fastest and not told apart by their noise";
+    const char* how = exact ? "equally fast"
+                      : group.doubted
+                          ? "fastest of the rows that can be ranked, and a tie within the noise"
+                          : "fastest, and a tie within the noise";
     return fmt::format("{} are {}, with {}{}", names_of(group, first), how, fastest,
                        slowest == fastest ? "" : " to " + slowest);
   }
@@ -372,7 +372,7 @@ std::vector<SummaryLine> summary_of(const Report& report) {
   return lines;
 }
 
-std::string closing_words(const Report& report) {
+std::string summary_sentences(const Report& report) {
   std::string out;
   for (const RunGroup& group : group_runs(report))
     out += printable(group.title + ": " + words_for(group, is_exact(report)) + faults_of(group)) +

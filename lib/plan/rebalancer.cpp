@@ -1,4 +1,4 @@
-#include "lib/plan/borders.hpp"
+#include "lib/plan/rebalancer.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +35,7 @@ double seconds_to_move(double bytes, const PlanRequest& request, const std::vect
 
 }  // namespace
 
-Borders::Borders(const PlanRequest& request, std::vector<Items> shares)
+Rebalancer::Rebalancer(const PlanRequest& request, std::vector<Items> shares)
     : items_(request.items),
       granularity_(request.granularity),
       rounds_(request.rounds),
@@ -48,15 +48,15 @@ Borders::Borders(const PlanRequest& request, std::vector<Items> shares)
   }
 }
 
-std::optional<std::uint32_t> Borders::next_meeting(std::uint32_t after) {
-  while (meeting_ <= after && meeting_ < rounds_) meeting_ *= 2;
-  if (meeting_ >= rounds_) return std::nullopt;
-  return meeting_;
+std::optional<std::uint32_t> Rebalancer::next_rebalance(std::uint32_t after) {
+  while (rebalance_ <= after && rebalance_ < rounds_) rebalance_ *= 2;
+  if (rebalance_ >= rounds_) return std::nullopt;
+  return rebalance_;
 }
 
-std::optional<std::vector<Items>> Borders::meet(std::span<const Nanos> busy) {
-  const std::uint32_t left = rounds_ - meeting_;
-  meeting_ *= 2;
+std::optional<std::vector<Items>> Rebalancer::meet(std::span<const Nanos> busy) {
+  const std::uint32_t left = rounds_ - rebalance_;
+  rebalance_ *= 2;
   std::vector<double> rates(shares_.size(), 0);
   double now = 0;
   for (std::size_t i = 0; i < shares_.size(); ++i) {
@@ -89,9 +89,9 @@ std::optional<std::vector<Items>> Borders::meet(std::span<const Nanos> busy) {
   return shares_;
 }
 
-void Borders::keep() {
+void Rebalancer::keep() {
   shares_ = before_;
-  meeting_ = rounds_;
+  rebalance_ = rounds_;
 }
 
 }  // namespace mgpu

@@ -1,4 +1,4 @@
-#include "app/outlook.hpp"
+#include "app/time_estimate.hpp"
 
 #include <fmt/format.h>
 
@@ -121,7 +121,7 @@ std::optional<Nanos> expected_time(const SessionOptions& session) {
                             : from_seconds(time);
 }
 
-std::string outlook(const SessionOptions& session) {
+std::string time_estimate(const SessionOptions& session) {
   const std::size_t strategies = session.strategies.size(),
                     cases = groups_to_measure(session) * rows(session);
   const auto time = expected_time(session);

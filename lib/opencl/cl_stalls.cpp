@@ -1,4 +1,4 @@
-#include "lib/opencl/cl_holds.hpp"
+#include "lib/opencl/cl_stalls.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -13,8 +13,8 @@ void ClSeenClock::saw(Nanos now, std::uint64_t ended) {
   at_ = now;
 }
 
-cl::Event ClHolds::add(const cl::Context& context, const cl::CommandQueue& queue, cl::Event since,
-                       std::vector<cl::Event> kernels, Nanos delay) {
+cl::Event ClStalls::add(const cl::Context& context, const cl::CommandQueue& queue, cl::Event since,
+                        std::vector<cl::Event> kernels, Nanos delay) {
   cl::UserEvent gate(context);
   const std::vector<cl::Event> gates{gate};
   queue.enqueueBarrierWithWaitList(&gates, nullptr);
@@ -26,7 +26,7 @@ cl::Event ClHolds::add(const cl::Context& context, const cl::CommandQueue& queue
   return end;
 }
 
-Nanos ClHolds::release_time(const Hold& hold, Nanos now, const SlowDown& slow_down) {
+Nanos ClStalls::release_time(const Hold& hold, Nanos now, const SlowDown& slow_down) {
   const auto since = hold.since.getProfilingInfo<CL_PROFILING_COMMAND_END>();
   clock_.saw(now, since);
   Nanos at = clock_.to_host(since) + hold.delay;
@@ -37,7 +37,7 @@ Nanos ClHolds::release_time(const Hold& hold, Nanos now, const SlowDown& slow_do
   return at;
 }
 
-bool ClHolds::poll(const SlowDown& slow_down) {
+bool ClStalls::poll(const SlowDown& slow_down) {
   if (holds_.empty()) return false;
   Hold& hold = holds_.front();
   if (!hold.release_at) {
@@ -55,7 +55,7 @@ bool ClHolds::poll(const SlowDown& slow_down) {
   return true;
 }
 
-bool ClHolds::release_all() noexcept {
+bool ClStalls::release_all() noexcept {
   const bool any = !holds_.empty();
   for (const Hold& hold : holds_) clSetUserEventStatus(hold.gate(), CL_COMPLETE);
   holds_.clear();
