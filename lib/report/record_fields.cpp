@@ -574,7 +574,7 @@ const Description<RunRecord>& description<RunRecord>() {
            .if_any(),
        field<&RunRecord::rebalancer>("borders",
                                      "of iterative work, the samples of the last run in "
-                                     "which borders between shares moved; absent: in none")
+                                     "which shares were rebalanced; absent: in none")
            .if_any()
            .with_schema(R"({"minItems": 1})"),
        group<RunRecord>(
