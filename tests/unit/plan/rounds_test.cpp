@@ -41,7 +41,7 @@ TEST_CASE("every strategy with rounds gives each device one slice, or is refused
       source = begin_rounds(info.name, request.plan);
     } catch (const Error& error) {
       CHECK(error.kind() == ErrorKind::unsupported);
-      CHECK(std::string(error.what()).rfind(info.name, 0) == 0);
+      CHECK(std::string(error.what()).find(info.name) != std::string::npos);
       CHECK_FALSE(info.traits.fixed_shares);
       continue;
     }
