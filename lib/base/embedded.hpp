@@ -14,7 +14,6 @@ struct EmbeddedText {
 };
 
 std::span<const EmbeddedText> embedded_kernels();  // kernels/*.cl
-std::span<const EmbeddedText> embedded_schemas();  // lib/report/scenario.schema.json
 // The files of app/texts: the manual page and the completions, without the lists that they contain.
 std::span<const EmbeddedText> embedded_texts();
 

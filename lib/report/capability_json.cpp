@@ -79,13 +79,7 @@ namespace {
 // Reads a link; omitted members are those of `standard`.
 PeerLink read_link(const JsonReader& object, const PeerLink& standard) {
   PeerLink link = standard;
-  if (object.has("path")) {
-    const auto path = from_string<PeerPath>(object.at("path").string());
-    if (!path)
-      object.at("path").fail(in_quotes(object.at("path").string()) +
-                             " is unknown; expected: direct, staged, host");
-    link.path = *path;
-  }
+  if (object.has("path")) link.path = Kind<PeerPath>::read(object.at("path"));
   if (object.has("bytes_per_s"))
     link.bytes_per_s = object.at("bytes_per_s").finite(0, kMostGivenRate);
   if (object.has("latency_ns")) link.latency = object.at("latency_ns").duration(kMostGivenTime);
@@ -114,9 +108,11 @@ JsonValue peer_links_json(const PeerLinks& links) {
   return json;
 }
 
-JsonValue peer_links_schema() {
+JsonValue peer_links_schema(bool by_hand) {
   JsonValue none = json_object();
-  const auto& fields = description<PeerLink>().fields;
+  auto fields = description<PeerLink>().fields;
+  if (by_hand)
+    for (auto& field : fields) field = field.if_any();
   JsonValue pair = object_schema("");
   add_property(pair, "from", true, described(whole_schema(0), "position in devices", nullptr));
   add_property(pair, "to", true, whole_schema(0));

@@ -39,7 +39,7 @@ class JsonReader;
 // Writes the values common to all pairs, and in "pairs" the pairs that differ, with their positions
 // "from" and "to". Null if there are no devices.
 JsonValue peer_links_json(const PeerLinks& links);
-JsonValue peer_links_schema();
+JsonValue peer_links_schema(bool by_hand = false);
 // Reads the links of `devices` devices, two or more. A pair inherits omitted values from all pairs;
 // by default it is direct, without limit or latency. Throws Error(input) for an impossible figure,
 // an unknown path, an invalid pair or a duplicate. Ignores unknown keys.

@@ -62,6 +62,7 @@ struct Description {
   // Rejects impossible values and completes the record.
   void (*finish)(const JsonReader& json, Record& record) = nullptr;
   const char* also = nullptr;
+  Keys keys = Keys::any;  // named: reading rejects other keys
 };
 
 // Specialised in the file that describes the record.
@@ -102,8 +103,21 @@ JsonValue schema_of_fields(const std::vector<Field<Record>>& fields, const char*
 }
 
 template <typename Record>
+void refuse_unnamed(const std::vector<Field<Record>>& fields, const JsonReader& object) {
+  object.expect(object.is_object(), "an object");
+  std::vector<std::string> names;
+  for (const Field<Record>& field : fields) {
+    names.emplace_back(field.name);
+    if (!field.inner.empty() && object.has(field.name))
+      refuse_unnamed(field.inner, object.at(field.name));
+  }
+  object.refuse_other_keys(names);
+}
+
+template <typename Record>
 void read_record(const JsonReader& json, Record& record) {
   const Description<Record>& of = description<Record>();
+  if (of.keys == Keys::named) refuse_unnamed(of.fields, json);
   read_fields(of.fields, json, record);
   if (of.finish) of.finish(json, record);
 }

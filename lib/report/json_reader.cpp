@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "lib/base/quote.hpp"
@@ -126,6 +127,19 @@ void JsonReader::refuse(const std::string& accepted) const {
                                 ? "the text " + in_quotes(json_->get_ref<const std::string&>())
                                 : in_quotes(json_->dump());
   fail(value + "; expected: " + accepted);
+}
+
+void JsonReader::refuse_word(const std::string& word, const std::vector<std::string>& known) const {
+  fail(fmt::format("{} is unknown; expected: {}{}", in_quotes(word), fmt::join(known, ", "),
+                   did_you_mean(word, known)));
+}
+
+void JsonReader::refuse_other_keys(const std::vector<std::string>& known) const {
+  members([&](const std::string& key, const JsonReader&) {
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      fail(fmt::format("unknown key {}; expected: {}{}", in_quotes(key), fmt::join(known, ", "),
+                       did_you_mean(key, known)));
+  });
 }
 
 void JsonReader::refuse_whole(std::int64_t least, std::int64_t most) const {

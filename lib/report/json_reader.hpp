@@ -3,11 +3,7 @@
 // instantiate, is included by json_reader.cpp alone.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -18,7 +14,6 @@
 #include <vector>
 
 #include "lib/base/error.hpp"
-#include "lib/base/quote.hpp"
 #include "lib/base/units.hpp"
 #include "lib/report/given_limits.hpp"
 
@@ -87,6 +82,10 @@ class JsonReader {
   [[noreturn]] void refuse(const std::string& accepted) const;
   [[noreturn]] void refuse_whole(std::int64_t least, std::int64_t most) const;
   [[noreturn]] void refuse_whole(std::uint64_t least, std::uint64_t most) const;
+  [[noreturn]] void refuse_word(const std::string& word,
+                                const std::vector<std::string>& known) const;
+  // Refuses members of an object that are not `known`: a misspelt key would change the question.
+  void refuse_other_keys(const std::vector<std::string>& known) const;
   [[noreturn]] void fail(const std::string& what) const;
   void expect(bool ok, const char* what) const {
     if (!ok) fail_expected(what);
@@ -121,45 +120,5 @@ struct Report;
 struct Scenario;
 Report read_report_value(const JsonReader& json);
 Scenario read_scenario_value(const JsonReader& json);
-
-// An object in a file that people write: every key is known, every number in its range. Internal to
-// lib/report.
-
-// Reads an object. Throws Error(input), as JsonReader does, also for unknown keys: a misspelt key
-// would change the question.
-class StrictObject {
- public:
-  StrictObject(JsonReader json, std::initializer_list<const char*> known) : json_(std::move(json)) {
-    json_.expect(json_.is_object(), "an object");
-    json_.members([&](const std::string& key, const JsonReader&) {
-      if (std::find(known.begin(), known.end(), key) != known.end()) return;
-      const std::vector<std::string> words(known.begin(), known.end());
-      json_.fail(fmt::format("unknown key {}; expected: {}{}", in_quotes(key),
-                             fmt::join(known, ", "), did_you_mean(key, words)));
-    });
-  }
-
-  bool has(const char* key) const { return json_.has(key); }
-  JsonReader at(const char* key) const { return json_.at(key); }
-
-  template <typename T>
-  T whole(const char* key, T least, T most, std::optional<T> standard = {}) const {
-    return standard && !has(key) ? *standard : at(key).integer<T>(least, most);
-  }
-  Nanos nanos(const char* key) const {
-    return Nanos{whole<std::int64_t>(key, 0, kMostGivenTime, 0)};
-  }
-  // Reads a number from `least`, or above 0 if `least` is 0 and `zero` is false.
-  double number(const char* key, double least, double most, std::optional<double> standard = {},
-                bool zero = true) const {
-    return standard && !has(key) ? *standard : at(key).finite(least, most, zero);
-  }
-  std::string text(const char* key, std::string standard) const {
-    return has(key) ? at(key).string() : standard;
-  }
-
- private:
-  JsonReader json_;
-};
 
 }  // namespace mgpu

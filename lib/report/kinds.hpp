@@ -127,6 +127,14 @@ struct Whole {
 template <std::integral T>
 struct Kind<T> : Whole<T> {};
 
+// A whole number with both limits in its schema, for files that people write.
+template <std::integral T, T Least, T Most>
+struct Between : Whole<T, Least, Most> {
+  static JsonValue schema(JsonValue&) {
+    return whole_schema(static_cast<std::int64_t>(Least), static_cast<std::int64_t>(Most));
+  }
+};
+
 template <>
 struct Kind<DeviceIndex> {
   static JsonItem write(DeviceIndex index) { return index.value; }
@@ -157,6 +165,17 @@ struct Finite : Real<Least, Most> {
   }
   static JsonValue schema(JsonValue& definitions) {
     return described(Real<Least, Most>::schema(definitions), "", R"({"type": "number"})");
+  }
+};
+
+// A number above 0.
+template <std::int64_t Most>
+struct Positive : Real<0, Most> {
+  static double read(const JsonReader& json) {
+    return json.finite(0, static_cast<double>(Most), false);
+  }
+  static JsonValue schema(JsonValue&) {
+    return json_object({{"type", "number"}, {"exclusiveMinimum", 0}, {"maximum", Most}});
   }
 };
 
@@ -196,7 +215,11 @@ struct Kind<Enum> {
   static Enum read(const JsonReader& json) {
     const std::string word = json.string();
     const std::optional<Enum> value = from_string<Enum>(word);
-    if (!value) json.fail("unknown word " + in_quotes(word));
+    if (!value) {
+      std::vector<std::string> words;
+      for (const Enum each : kAllOf<Enum>) words.emplace_back(to_string(each));
+      json.refuse_word(word, words);
+    }
     return *value;
   }
   static JsonValue schema(JsonValue&) {

@@ -17,16 +17,6 @@ using GivenBytes = Real<0, static_cast<std::int64_t>(kMostGivenBytes)>;
 
 }  // namespace
 
-template <>
-struct Kind<LinkRate> {
-  static JsonValue write(const LinkRate& rate) { return link_rate_json(rate); }
-  static LinkRate read(const JsonReader& json) { return read_link_rate(json); }
-  static JsonValue schema(JsonValue&) {
-    return json_of_text(R"({"oneOf": [{"type": ["number", "null"]}, {"type": "array",
-                            "minItems": 1, "items": {"type": "number", "exclusiveMinimum": 0}}]})");
-  }
-};
-
 // Only writes: reading needs the number of devices, see PlanRecord.
 template <>
 struct Kind<PeerLinks> {

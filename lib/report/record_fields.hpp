@@ -26,6 +26,16 @@ struct Kind<Mode> {
   static JsonValue schema(JsonValue&) { return type_schema("string"); }
 };
 
+template <>
+struct Kind<LinkRate> {
+  static JsonValue write(const LinkRate& rate) { return link_rate_json(rate); }
+  static LinkRate read(const JsonReader& json) { return read_link_rate(json); }
+  static JsonValue schema(JsonValue&) {
+    return json_of_text(R"({"oneOf": [{"type": ["number", "null"]}, {"type": "array",
+                            "minItems": 1, "items": {"type": "number", "exclusiveMinimum": 0}}]})");
+  }
+};
+
 // A capability, written as an empty object if the device was not calibrated.
 struct KnownCapability {
   static JsonValue write(const std::optional<Capability>& capability) {

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "lib/base/embedded.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/report/comparison_text.hpp"
@@ -18,6 +17,7 @@
 #include "lib/report/links_json.hpp"
 #include "lib/report/record_fields.hpp"
 #include "lib/report/scaling_json.hpp"
+#include "lib/report/scenario_json.hpp"
 
 namespace mgpu {
 
@@ -59,7 +59,7 @@ Report read_report_value(const JsonReader& json) {
 
 std::string result_schema() { return schema_document<Report>(kResultId, "mgpu-bench result file"); }
 
-// The published schemas: those of described records, and embedded files.
+// The published schemas.
 
 namespace {
 
@@ -67,31 +67,22 @@ struct DescribedSchema {
   std::string_view name;
   std::string (*text)();
 };
-// The schemas that follow from tables of fields.
 constexpr DescribedSchema kDescribed[] = {
     {"calibrate", calibrate_schema}, {"compare", comparison_schema}, {"devices", devices_schema},
     {"links", links_schema},         {"list", list_schema},          {"plan", plan_schema},
-    {"result", result_schema},       {"scaling", scaling_schema}};
-
-std::string_view name_of(const EmbeddedText& schema) {
-  return schema.file.substr(0, schema.file.find('.'));
-}
+    {"result", result_schema},       {"scaling", scaling_schema},    {"scenario", scenario_schema}};
 
 }  // namespace
 
 std::vector<std::string> schema_names() {
   std::vector<std::string> names;
-  for (const EmbeddedText& schema : embedded_schemas()) names.emplace_back(name_of(schema));
   for (const DescribedSchema& schema : kDescribed) names.emplace_back(schema.name);
-  std::sort(names.begin(), names.end());
   return names;
 }
 
 std::string schema_text(std::string_view name) {
   for (const DescribedSchema& schema : kDescribed)
     if (schema.name == name) return schema.text();
-  for (const EmbeddedText& schema : embedded_schemas())
-    if (name_of(schema) == name) return std::string(schema.text);
   const std::vector<std::string> known = schema_names();
   throw Error(ErrorKind::usage, fmt::format("no schema \"{}\": there are {}{}", name,
                                             fmt::join(known, ", "), did_you_mean(name, known)));

@@ -22,136 +22,343 @@ constexpr double kMostSeconds =
 constexpr double kMostSlices =
     2e5;  // of all devices alone together, and of a case: each takes microseconds to simulate
 
-void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) {
-  const StrictObject object(json, {"name",
-                                   "count",
-                                   "type",
-                                   "items_per_s",
-                                   "launch_ns",
-                                   "minimum_slice_ns",
-                                   "first_slice_discount_ns",
-                                   "fixed_ns",
-                                   "per_peer_contention_ns",
-                                   "fixed_shared_ns",
-                                   "transfer_ns",
-                                   "up",
-                                   "down",
-                                   "memory",
-                                   "free_memory",
-                                   "fits",
-                                   "pipeline",
-                                   "score",
-                                   "slow",
-                                   "reserve"});
+constexpr std::int64_t kWholeRate = static_cast<std::int64_t>(kMostGivenRate),
+                       kWholeBytes = static_cast<std::int64_t>(kMostGivenBytes);
+using StatedCount = Between<Items, 1, kMostGivenItems>;
+using StatedBytes = Between<Bytes, 0, kMostGivenItems>;
+using StatedRate = Finite<0, kWholeRate>;
+struct StatedTime : Duration<kMostGivenTime> {
+  static JsonValue schema(JsonValue&) { return whole_schema(0, kMostGivenTime); }
+};
+
+// A device of the file, which stands for `count` of them.
+struct GivenDevice {
+  GivenDevice() { device.name = "device"; }
+
   ScenarioDevice device;
-  device.name = object.text("name", "device");
-  const std::string type = object.text("type", "gpu");
-  const auto known = from_string<DeviceType>(type);
-  if (!known)
-    object.at("type").fail(in_quotes(type) +
-                           " is unknown; expected: gpu, cpu, accelerator, custom");
-  device.type = *known;
-  device.slow = object.number("slow", 1, 1e6, 1.0);
-  device.memory = object.whole<Bytes>("memory", 1, kMostGivenItems, Bytes{0});
-  DeviceEstimate& estimate = device.estimate;
-  estimate.items_per_s = object.number("items_per_s", 0, kMostGivenRate, {}, false);
-  estimate.score = object.number("score", 0, 100, 100.0);
-  estimate.fixed = object.nanos("fixed_ns");
-  estimate.per_peer_contention = object.nanos("per_peer_contention_ns");
-  estimate.fixed_shared =
-      Nanos{object.whole<std::int64_t>("fixed_shared_ns", 0, estimate.fixed.count(), 0)};
-  estimate.launch = object.nanos("launch_ns");
-  estimate.minimum_slice = object.nanos("minimum_slice_ns");
-  estimate.first_slice_discount =
-      Nanos{object.whole<std::int64_t>("first_slice_discount_ns", 0, estimate.launch.count(), 0)};
-  estimate.transfer = object.nanos("transfer_ns");
-  estimate.up = object.number("up", 0, kMostGivenRate, 0.0);
-  estimate.down = object.number("down", 0, kMostGivenRate, 0.0);
-  estimate.fits = object.whole<Items>("fits", 1, kMostGivenItems, Items{0});
-  estimate.pipeline = object.whole<Items>("pipeline", 1, kMostGivenItems, Items{0});
-  estimate.free_memory = object.whole<Bytes>("free_memory", 0, kMostGivenItems, device.memory);
-  if (object.has("reserve")) estimate.reserve = object.at("reserve").boolean();
-  const auto count = object.whole<std::size_t>("count", 1, kMostScenarioDevices, std::size_t{1});
-  if (devices.size() + count > kMostScenarioDevices) {
-    object.at("count").fail(fmt::format("makes {} devices in all; expected: up to {}",
-                                        devices.size() + count, kMostScenarioDevices));
-  }
-  devices.insert(devices.end(), count, device);
+  std::size_t count = 1;
+};
+
+struct GivenWork {
+  ScenarioWork work;
+  Bytes combines = 0, halo = 0;  // of ExchangeEstimate
+};
+
+struct GivenScenario {
+  std::string schema = "mgpu-bench/scenario";
+  std::vector<GivenDevice> devices;
+  GivenWork work;
+  Scenario scenario;
+};
+
+// Restricts a value that is read already: it is not above another one.
+void at_most(const JsonReader& json, const char* name, Nanos value, Nanos most) {
+  if (value > most) json.at(name).refuse_whole(std::int64_t{0}, most.count());
 }
 
-ScenarioWork read_work(const JsonReader& json, ExchangeEstimate& exchange, std::size_t devices) {
-  const StrictObject object(
-      json, {"name", "unit", "items", "granularity", "ops", "in_bytes", "out_bytes", "replicated",
-             "pipeline", "merge_fixed_ns", "merge_per_slice_ns", "merge_tree", "merge_bytes",
-             "rounds", "halo_bytes"});
-  ScenarioWork work;
-  work.name = object.text("name", work.name);
-  work.rate_unit = object.text("unit", work.rate_unit);
-  work.items = object.whole<Items>("items", 1, kMostGivenItems);
-  work.granularity = object.whole<Items>("granularity", 1, kMostGivenItems, Items{1});
-  work.cost.ops = object.number("ops", 0, kMostGivenRate, 1.0, false);
-  work.cost.in_bytes = object.number("in_bytes", 0, kMostGivenBytes, 0.0);
-  work.cost.out_bytes = object.number("out_bytes", 0, kMostGivenBytes, 0.0);
-  work.cost.replicated = object.whole<Bytes>("replicated", 0, kMostGivenItems, Bytes{0});
-  work.pipeline = object.whole<Items>("pipeline", 1, kMostGivenItems, Items{0});
-  work.merge = {object.nanos("merge_fixed_ns"), object.nanos("merge_per_slice_ns")};
-  if (object.has("merge_tree")) work.merge.tree = object.at("merge_tree").boolean();
-  exchange.combines = object.whole<Bytes>("merge_bytes", 0, kMostGivenItems, Bytes{0});
-  work.rounds =
-      object.whole<std::uint32_t>("rounds", 2, static_cast<std::uint32_t>(kMostSlices), 0u);
-  exchange.halo = object.whole<Bytes>("halo_bytes", 0, kMostGivenItems, Bytes{0});
-  if (work.rounds == 0 && object.has("halo_bytes"))
-    object.at("halo_bytes").fail("only with rounds, after which it is sent");
-  if (work.rounds == 0) return work;
-  if (devices > 1 && exchange.links.empty())
-    object.at("rounds").fail("links between the devices expected, over which they exchange");
-  if (exchange.combines > 0) object.at("merge_bytes").fail("not with rounds");
-  exchange.rounds = work.rounds - 1;
-  return work;
+void finish_device(const JsonReader& json, GivenDevice& given) {
+  DeviceEstimate& estimate = given.device.estimate;
+  if (!json.has("score")) estimate.score = 100;
+  if (!json.has("free_memory")) estimate.free_memory = given.device.memory;
+  at_most(json, "fixed_shared_ns", estimate.fixed_shared, estimate.fixed);
+  at_most(json, "first_slice_discount_ns", estimate.first_slice_discount, estimate.launch);
 }
 
 ExchangeEstimate read_exchange(const JsonReader& json, std::size_t devices) {
   if (devices < 2) json.fail("links are between devices: at least two expected");
   if (devices > kMostLinkedDevices)
     json.fail(fmt::format("between {} devices; expected: up to {}", devices, kMostLinkedDevices));
-  const StrictObject links(json, {"path", "bytes_per_s", "latency_ns", "pairs"});
-  if (links.has("pairs")) {
-    links.at("pairs").elements([](const JsonReader& pair) {
-      StrictObject(pair, {"from", "to", "path", "bytes_per_s", "latency_ns"});
+  json.refuse_other_keys({"path", "bytes_per_s", "latency_ns", "pairs"});
+  if (json.has("pairs")) {
+    json.at("pairs").elements([](const JsonReader& pair) {
+      pair.refuse_other_keys({"from", "to", "path", "bytes_per_s", "latency_ns"});
     });
   }
   return {read_peer_links(json, devices), true, 0};
 }
 
-ScenarioNodes read_nodes(const JsonReader& json, const Scenario& scenario) {
-  const StrictObject object(
-      json, {"count", "latency_ns", "bytes_per_s", "root_bytes_per_s", "hand_out_ns", "different"});
-  ScenarioNodes nodes;
-  nodes.count = object.whole<std::size_t>("count", 1, kMostNodes);
-  if (nodes.count * scenario.devices.size() > kMostNodeDevices) {
-    object.at("count").fail(fmt::format("nodes of {} devices make {}; expected: up to {}",
-                                        scenario.devices.size(),
-                                        nodes.count * scenario.devices.size(), kMostNodeDevices));
-  }
-  nodes.latency = object.nanos("latency_ns");
-  nodes.hand_out = object.nanos("hand_out_ns");
-  nodes.bytes_per_s = object.number("bytes_per_s", 0, kMostGivenRate, 0.0);
-  if (object.has("root_bytes_per_s"))
-    nodes.root_bytes_per_s = object.number("root_bytes_per_s", 0, kMostGivenRate);
-  if (object.has("different")) {
-    object.at("different").elements([&](const JsonReader& each) {
-      const StrictObject one(each, {"node", "rate", "bytes_per_s"});
-      ScenarioNodes::Different& different = nodes.different.emplace_back();
-      different.node = one.whole<std::size_t>("node", 0, kMostNodes - 1);
-      different.rate = one.number("rate", 0, 1e6, 1.0, false);
-      if (one.has("bytes_per_s"))
-        different.bytes_per_s = one.number("bytes_per_s", 0, kMostGivenRate);
-    });
-  }
+void add_exchange(const JsonReader& work, const GivenWork& given, Scenario& scenario) {
+  ExchangeEstimate& exchange = scenario.exchange;
+  exchange.combines = given.combines;
+  exchange.halo = given.halo;
+  const std::uint32_t rounds = given.work.rounds;
+  if (rounds == 0 && work.has("halo_bytes"))
+    work.at("halo_bytes").fail("only with rounds, after which it is sent");
+  if (rounds == 0) return;
+  if (scenario.devices.size() > 1 && exchange.links.empty())
+    work.at("rounds").fail("links between the devices expected, over which they exchange");
+  if (exchange.combines > 0) work.at("merge_bytes").fail("not with rounds");
+  exchange.rounds = rounds - 1;
+}
+
+void check_nodes(const JsonReader& json, const Scenario& scenario) {
+  const std::size_t all = scenario.nodes->count * scenario.devices.size();
+  if (all > kMostNodeDevices)
+    json.at("count").fail(fmt::format("nodes of {} devices make {}; expected: up to {}",
+                                      scenario.devices.size(), all, kMostNodeDevices));
   if (scenario.work.rounds > 0)
     json.fail("not with work.rounds: devices of several nodes exchange nothing");
-  return nodes;
 }
+
+void finish_scenario(const JsonReader& json, GivenScenario& given) {
+  Scenario& scenario = given.scenario;
+  if (given.schema != GivenScenario{}.schema)
+    json.at("schema").fail("expected: " + GivenScenario{}.schema);
+  json.at("devices").elements([&, next = std::size_t{0}](const JsonReader& device) mutable {
+    const auto& [made, count] = given.devices[next++];
+    if (scenario.devices.size() + count > kMostScenarioDevices)
+      device.at("count").fail(fmt::format("makes {} devices in all; expected: up to {}",
+                                          scenario.devices.size() + count, kMostScenarioDevices));
+    scenario.devices.insert(scenario.devices.end(), count, made);
+  });
+  if (scenario.devices.empty()) json.at("devices").fail("at least one device expected");
+  if (json.has("links"))
+    scenario.exchange = read_exchange(json.at("links"), scenario.devices.size());
+  scenario.work = given.work.work;
+  add_exchange(json.at("work"), given.work, scenario);
+  if (scenario.nodes) check_nodes(json.at("nodes"), scenario);
+  check_extent(scenario);
+}
+
+// The row of the links, which are read when the number of devices is known.
+Field<GivenScenario> links_field(const char* meaning) {
+  return Field<GivenScenario>{
+      "links", meaning, [](const Field<GivenScenario>&, const GivenScenario&, JsonValue&) {},
+      [](const Field<GivenScenario>&, const JsonReader&, GivenScenario&) {},
+      [](const Field<GivenScenario>&, JsonValue&) { return peer_links_schema(true); }}
+      .if_any();
+}
+
+}  // namespace
+
+template <>
+const Description<GivenDevice>& description<GivenDevice>() {
+  using G = GivenDevice;
+  using D = ScenarioDevice;
+  using E = DeviceEstimate;
+  static constexpr auto kDevice = &G::device;
+  static constexpr auto kEstimate = &D::estimate;
+  static const Description<G> kGiven{
+      {field<kDevice, &D::name>("name", "for tables").if_any(),
+       field_as<Between<std::size_t, 1, kMostScenarioDevices>, &G::count>(
+           "count", "number of such devices, at most 4096 in all; default 1")
+           .if_any(),
+       field<kDevice, &D::type>("type", "default gpu").if_any(),
+       field_as<Positive<kWholeRate>, kDevice, kEstimate, &E::items_per_s>("items_per_s",
+                                                                           "of its kernels"),
+       field_as<StatedTime, kDevice, kEstimate, &E::launch>("launch_ns",
+                                                            "per slice, whatever its size")
+           .if_any(),
+       field_as<StatedTime, kDevice, kEstimate, &E::minimum_slice>(
+           "minimum_slice_ns", "a slice's kernels take no less, whatever its size")
+           .if_any(),
+       field_as<StatedTime, kDevice, kEstimate, &E::first_slice_discount>(
+           "first_slice_discount_ns",
+           "of launch_ns, which it may not exceed, in a sample's first slice")
+           .if_any(),
+       field_as<StatedTime, kDevice, kEstimate, &E::fixed>(
+           "fixed_ns", "per sample, to collect its part of the result")
+           .if_any(),
+       field_as<StatedTime, kDevice, kEstimate, &E::per_peer_contention>(
+           "per_peer_contention_ns", "reduction of fixed_ns per device that takes no part")
+           .if_any(),
+       field_as<StatedTime, kDevice, kEstimate, &E::fixed_shared>(
+           "fixed_shared_ns",
+           "part of fixed_ns that m devices that exchange data share, each doing one m-th")
+           .if_any(),
+       field_as<StatedTime, kDevice, kEstimate, &E::transfer>(
+           "transfer_ns", "per upload and download, whatever its size")
+           .if_any(),
+       field_as<StatedRate, kDevice, kEstimate, &E::up>(
+           "up", "bytes per second of its own link; absent or 0: no limit")
+           .if_any(),
+       field_as<StatedRate, kDevice, kEstimate, &E::down>("down").if_any(),
+       field_as<StatedCount, kDevice, &D::memory>("memory", "bytes; absent: enough").if_any(),
+       field_as<StatedBytes, kDevice, kEstimate, &E::free_memory>(
+           "free_memory", "free bytes, as given to strategies; default: its memory")
+           .if_any(),
+       field_as<StatedCount, kDevice, kEstimate, &E::fits>(
+           "fits", "the largest slice it takes; default: what its memory allows")
+           .if_any(),
+       field_as<StatedCount, kDevice, kEstimate, &E::pipeline>(
+           "pipeline", "the piece a static share is handed out in; default: the work's")
+           .if_any(),
+       field_as<Finite<0, 100>, kDevice, kEstimate, &E::score>("score", "static score; default 100")
+           .if_any(),
+       field_as<Finite<1, 1'000'000>, kDevice, &D::slow>(
+           "slow",
+           "its kernels take this many times as long, which strategies do not know; default 1")
+           .if_any(),
+       field<kDevice, kEstimate, &E::reserve>("reserve",
+                                              "given work only when no other device is left")
+           .if_any()},
+      "",
+      "device",
+      finish_device,
+      nullptr,
+      Keys::named};
+  return kGiven;
+}
+
+template <>
+const Description<GivenWork>& description<GivenWork>() {
+  using G = GivenWork;
+  using W = ScenarioWork;
+  static constexpr auto kWork = &G::work;
+  static constexpr auto kCost = &W::cost;
+  static constexpr auto kMerging = &W::merge;
+  static const Description<G> kGiven{
+      {field<kWork, &W::name>("name",
+                              "the suite it stands for: tables and results call it simulated NAME")
+           .if_any(),
+       field<kWork, &W::rate_unit>("unit", "of rates; default items/s").if_any(),
+       field_as<StatedCount, kWork, &W::items>("items"),
+       field_as<StatedCount, kWork, &W::granularity>("granularity",
+                                                     "slices are multiples of it; default 1")
+           .if_any(),
+       field_as<Positive<kWholeRate>, kWork, kCost, &ItemCost::ops>(
+           "ops", "per item, in the unit of rates; default 1")
+           .if_any(),
+       field_as<Finite<0, kWholeBytes>, kWork, kCost, &ItemCost::in_bytes>("in_bytes",
+                                                                           "per item, end to end")
+           .if_any(),
+       field_as<Finite<0, kWholeBytes>, kWork, kCost, &ItemCost::out_bytes>("out_bytes",
+                                                                            "per item, end to end")
+           .if_any(),
+       field_as<StatedBytes, kWork, kCost, &ItemCost::replicated>(
+           "replicated",
+           "bytes that every participating device needs: sent whole to each, or gathered over "
+           "links")
+           .if_any(),
+       field_as<StatedCount, kWork, &W::pipeline>(
+           "pipeline",
+           "the piece a static share is handed out in; default: everything at once when resident, "
+           "else an eighth of an equal share, but at most 128 pieces in all")
+           .if_any(),
+       field_as<StatedTime, kWork, kMerging, &MergeEstimate::fixed>("merge_fixed_ns").if_any(),
+       field_as<StatedTime, kWork, kMerging, &MergeEstimate::per_slice>(
+           "merge_per_slice_ns",
+           "once for consecutive slices of one device; nothing if one device has all")
+           .if_any(),
+       field<kWork, kMerging, &MergeEstimate::tree>(
+           "merge_tree",
+           "results are combined along the binary tree over the items: consecutive slices of one "
+           "device count once per node that covers them; default false")
+           .if_any(),
+       field_as<Between<std::uint32_t, 2, static_cast<std::uint32_t>(kMostSlices)>, kWork,
+                &W::rounds>(
+           "rounds",
+           "number of iterations, in all of which together an item costs what is stated: each "
+           "device keeps its share, and after each iteration but the last waits for its "
+           "neighbours, over links; default: it is not iterative")
+           .if_any(),
+       field_as<StatedBytes, &G::halo>(
+           "halo_bytes",
+           "that each device sends to each of its neighbours after an iteration; default 0")
+           .if_any(),
+       field_as<StatedBytes, &G::combines>(
+           "merge_bytes",
+           "size of a part of the result: with links, parts are combined among the devices instead "
+           "of on the host; default 0: they are not")
+           .if_any()},
+      "",
+      "work",
+      nullptr,
+      nullptr,
+      Keys::named};
+  return kGiven;
+}
+
+template <>
+const Description<ScenarioNodes::Different>& description<ScenarioNodes::Different>() {
+  using D = ScenarioNodes::Different;
+  static const Description<D> kDifferent{
+      {field_as<Between<std::size_t, 0, kMostNodes - 1>, &D::node>("node", "its number, from 0"),
+       field_as<Positive<1'000'000>, &D::rate>(
+           "rate", "how many times as fast its devices compute, as strategies know; default 1")
+           .if_any(),
+       field_as<StatedRate, &D::bytes_per_s>("bytes_per_s", "of its link").if_any()},
+      "",
+      nullptr,
+      nullptr,
+      nullptr,
+      Keys::named};
+  return kDifferent;
+}
+
+template <>
+const Description<ScenarioNodes>& description<ScenarioNodes>() {
+  using N = ScenarioNodes;
+  static const Description<N> kNodes{
+      {field_as<Between<std::size_t, 1, kMostNodes>, &N::count>(
+           "count", "with 32768 devices at most in all"),
+       field_as<StatedTime, &N::latency>("latency_ns", "of a message, one way").if_any(),
+       field_as<StatedRate, &N::bytes_per_s>(
+           "bytes_per_s", "of each node's link to the network, each way; absent or 0: no limit")
+           .if_any(),
+       field_as<StatedRate, &N::root_bytes_per_s>(
+           "root_bytes_per_s",
+           "of the link of node 0, which carries all bytes for other nodes; default: bytes_per_s")
+           .if_any(),
+       field_as<StatedTime, &N::hand_out>(
+           "hand_out_ns",
+           "that node 0 takes for each slice and each collection elsewhere, one after the other")
+           .if_any(),
+       field<&N::different>("different", "nodes that differ").if_any()},
+      "Number of nodes, each with these devices and a link of its own like `link`. Node 0 plans "
+      "for "
+      "all and has inputs and results: messages carry work and its bytes to devices elsewhere, and "
+      "results back. Devices of several nodes exchange nothing: rounds are refused, links unused",
+      nullptr,
+      nullptr,
+      nullptr,
+      Keys::named};
+  return kNodes;
+}
+
+template <>
+const Description<GivenScenario>& description<GivenScenario>() {
+  using G = GivenScenario;
+  using S = Scenario;
+  static constexpr auto kScenario = &G::scenario;
+  static const Description<G> kGiven{
+      {field<&G::schema>("schema").with_schema(R"({"const": "mgpu-bench/scenario"})").if_any(),
+       field<&G::devices>("devices").with_schema(R"({"minItems": 1})"),
+       group<G>("link",
+                "bytes per second that devices move together: all of them, or a list of what one, "
+                "two and so on move that copy at once, the last for more; absent or 0: no limit",
+                {field<kScenario, &S::link_up>("up").if_any(),
+                 field<kScenario, &S::link_down>("down").if_any()})
+           .if_any(),
+       links_field(
+           "between devices, of which there are 2 to 128 then: replicated is uploaded once, a part "
+           "by each device, which puts it to the others, and with merge_bytes parts of the result "
+           "are combined among the devices. Like a run in which all paths are direct, or all are "
+           "the one that --peer names. pairs: those that differ, one way each. Defaults: direct, "
+           "no limit, 0"),
+       field<kScenario, &S::nodes>("nodes").if_any(), field<&G::work>("work")},
+      "Devices and a piece of work that need not exist. A slice of k items takes transfer_ns + k * "
+      "in_bytes / up in the device's upload queue, launch_ns + k / items_per_s but at least "
+      "minimum_slice_ns in its compute queue, first_slice_discount_ns less if it is the sample's "
+      "first, and transfer_ns + k * out_bytes / down in its download queue; resident samples only "
+      "compute. Nothing is transferred if there are no bytes. Unknown keys are refused.",
+      nullptr,
+      finish_scenario,
+      nullptr,
+      Keys::named};
+  return kGiven;
+}
+
+std::string scenario_schema() {
+  return schema_document<GivenScenario>({"mgpu-bench/scenario", 1},
+                                        "mgpu-bench scenario, what simulate reads", Keys::named);
+}
+
+Scenario read_scenario_value(const JsonReader& json) {
+  return std::move(Kind<GivenScenario>::read(json).scenario);
+}
+
+namespace {
 
 // What a device would take and make of the work, all alone.
 struct Extent {
@@ -349,28 +556,6 @@ void correct(Scenario& scenario, const RunRecord& run) {
 }
 
 }  // namespace
-
-Scenario read_scenario_value(const JsonReader& json) {
-  const StrictObject object(json, {"schema", "devices", "link", "links", "nodes", "work"});
-  constexpr const char* kName = "mgpu-bench/scenario";
-  if (object.text("schema", kName) != kName)
-    object.at("schema").fail(std::string("expected: ") + kName);
-  Scenario scenario;
-  object.at("devices").elements(
-      [&](const JsonReader& device) { read_devices(device, scenario.devices); });
-  if (scenario.devices.empty()) object.at("devices").fail("at least one device expected");
-  if (object.has("link")) {
-    const StrictObject link(object.at("link"), {"up", "down"});
-    if (link.has("up")) scenario.link_up = read_link_rate(link.at("up"));
-    if (link.has("down")) scenario.link_down = read_link_rate(link.at("down"));
-  }
-  if (object.has("links"))
-    scenario.exchange = read_exchange(object.at("links"), scenario.devices.size());
-  scenario.work = read_work(object.at("work"), scenario.exchange, scenario.devices.size());
-  if (object.has("nodes")) scenario.nodes = read_nodes(object.at("nodes"), scenario);
-  check_extent(scenario);
-  return scenario;
-}
 
 std::size_t largest_estimated_run(const Report& report) {
   std::optional<std::size_t> best;

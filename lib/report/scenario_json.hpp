@@ -17,6 +17,8 @@ Scenario read_scenario(const std::filesystem::path& file);
 // Throws like read_scenario, without the file's name.
 Scenario scenario_from_json(nlohmann::ordered_json json);
 
+std::string scenario_schema();  // JSON Schema, as text
+
 // Rejects scenarios whose well-formed numbers give a session that never ends. Each device alone is
 // one of its cases, so that their times and results are added up. Throws Error(input).
 void check_extent(const Scenario& scenario);
