@@ -23,8 +23,8 @@ struct Handicap {
   bool slows() const { return slow > 1; }
   // Returns whether it slows in samples and outside, from the begin.
   bool slows_always() const { return slows() && slow_from_fraction <= 0 && !slow_from_time; }
-  bool holds() const { return slows() || delay > Nanos{}; }  // it stops between kernels
-  bool any() const { return holds() || memory_cap.has_value(); }
+  bool stalls() const { return slows() || delay > Nanos{}; }  // it stops between kernels
+  bool any() const { return stalls() || memory_cap.has_value(); }
 };
 
 // Returns what the device reports under a handicap: at most the capped memory.

@@ -70,13 +70,13 @@ void ClDevice::delay_slice() {
     queues_[1].enqueueBarrierWithWaitList(uploads, nullptr);
   cl::Event ready;  // when its kernels could have begun
   queues_[1].enqueueMarkerWithWaitList(nullptr, &ready);
-  cl::Event end = holds_.add(context_, queues_[1], ready, {}, slow_down().handicap().delay);
+  cl::Event end = stalls_.add(context_, queues_[1], ready, {}, slow_down().handicap().delay);
   ring_after(ready);
   record(CommandKind::compute, std::move(end), kHandicapDelay, 0, std::move(ready));
 }
 
 void ClDevice::slow_kernels() {
-  auto added = slow_down_.add(context_, queues_[1], holds_, slow_down());
+  auto added = slow_down_.add(context_, queues_[1], stalls_, slow_down());
   if (!added) return;
   if (!added->counted) ring_after(added->since);
   record(CommandKind::compute, std::move(added->end), kHandicapSlowDown, 0, std::move(added->since))
@@ -103,7 +103,7 @@ void ClDevice::upload(Buffer& to, Bytes offset, std::span<const std::byte> from)
 
 void ClDevice::begin_series(unsigned count) {
   // A slow-down needs the time of each kernel, so that a handicapped device has no series.
-  if (!slow_down().handicap().holds()) left_of_series_ = count;
+  if (!slow_down().handicap().stalls()) left_of_series_ = count;
 }
 
 void ClDevice::launch(Kernel& kernel, const Grid& asked, std::span<const KernelArg> args) {
@@ -213,8 +213,8 @@ BatchId ClDevice::submit() {
     slow_kernels();
     const auto& last = batches_.back().last;
     // Flushing the two queues that a resident slice leaves empty takes an H100's driver 5 us.
-    // Exchanges and holds have commands outside of any batch.
-    const bool only_these = peer_ == nullptr && !slow_down().handicap().holds();
+    // Exchanges and stalls have commands outside of any batch.
+    const bool only_these = peer_ == nullptr && !slow_down().handicap().stalls();
     for (std::size_t queue = 0; queue < queues_.size(); ++queue) {
       if (!only_these || last[queue]() != nullptr) queues_[queue].flush();
     }
@@ -250,7 +250,7 @@ std::deque<ClDevice::Batch>::iterator ClDevice::place_of(BatchId batch) {
 bool ClDevice::complete(BatchId batch) {
   const DriverCall inside(this);
   try {
-    if (holds_.poll(slow_down())) flush();
+    if (stalls_.poll(slow_down())) flush();
     if (peer_ != nullptr) peer_->go_on();
     const auto& last = find(batch).last;
     for (const cl::Event& event : last) {
@@ -328,7 +328,7 @@ std::vector<RawCommand> ClDevice::take(BatchId batch) {
   try {
     for (Pending& pending : taken.commands) {
       RawCommand& command = pending.command;
-      command.started = started(pending);  // NVIDIA stamps a hold as queued after its start
+      command.started = started(pending);  // NVIDIA stamps a stall as queued after its start
       const cl::Event& first = first_of(pending);
       command.queued = std::min<std::uint64_t>(
           first.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>(), command.started);

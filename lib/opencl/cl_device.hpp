@@ -44,7 +44,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   bool complete(BatchId batch) override;
   bool may_compile(BatchId batch) override { return find(batch).first_launch; }
   bool notifies() const override { return facts_.is_cpu(); }
-  std::optional<Nanos> due() const override { return holds_.due(); }
+  std::optional<Nanos> due() const override { return stalls_.due(); }
   DeviceSpan span(BatchId batch) override;
   std::vector<RawCommand> take(BatchId batch) override;
   std::vector<ClockProbe> probe_clock(unsigned count) override;
@@ -94,7 +94,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   cl::Kernel make_kernel(std::string_view file, const char* entry, const std::string& options);
   std::shared_ptr<Notifier> notified() const { return shared_notifier(); }
   void flush_queues() { flush(); }
-  void end_holds() { holds_.release_all(); }
+  void end_stalls() { stalls_.release_all(); }
 
  private:
   static constexpr std::size_t queue_of(CommandKind kind) {
@@ -103,7 +103,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   struct Pending {
     std::size_t queue = 0;
     cl::Event event;
-    cl::Event since;  // event at whose end a hold began; null for a command that runs
+    cl::Event since;  // event at whose end a stall began; null for a command that runs
     cl::Event first;  // first launch of a series whose last is `event`; null for a single one
     RawCommand command;
     LaunchKey key;                 // key of a kernel's launch
@@ -192,7 +192,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   unsigned left_of_series_ = 0;  // launches still to come
   cl::Event series_began_;       // first launch of the series; null: still to come, or no series
   ClSlowDown slow_down_;
-  ClStalls holds_;
+  ClStalls stalls_;
   ClPeer* peer_ = nullptr;  // null: the device is in no group
   ClPoolMember pool_;
   SetupCost setup_;

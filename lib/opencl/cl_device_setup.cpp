@@ -84,7 +84,7 @@ ClDevice::ClDevice(Backend& backend, const Device& facts, const Handicap& handic
       cache_(cache),
       pool_(std::move(pool)) {
   try {
-    traits_.held = handicap.holds();
+    traits_.held = handicap.stalls();
     open(handicap, std::move(pinned));
   } catch (const cl::Error& error) {
     close();
@@ -112,7 +112,7 @@ void ClDevice::open(const Handicap& handicap, std::shared_ptr<const PinnedRanges
       });
   probe_buffer_ = cl::Buffer(context_, CL_MEM_READ_WRITE, sizeof(cl_uint));
   const auto wait = [&](const cl::Event& event) { wait_aside(event, limits.build); };
-  // A CPU is not spun: other work may need its cores meanwhile, and a hold of PoCL is only
+  // A CPU is not spun: other work may need its cores meanwhile, and a stall of PoCL is only
   // microseconds late.
   if (!facts_.is_cpu() && handicap.slows_always())
     slow_down_.may_spin(context_, queues_[1], program(ClSpin::kFile, {}), wait);
@@ -145,7 +145,7 @@ void ClDevice::close() noexcept {
 void ClDevice::abandon() {
   state_->may_be_in_flight = true;
   const DriverCall inside(this);
-  holds_.release_all();
+  stalls_.release_all();
   if (peer_ != nullptr) peer_->release_all();
 }
 
@@ -159,7 +159,7 @@ bool ClDevice::drained() {
   };
   const DriverCall inside(this);
   try {
-    holds_.release_all();
+    stalls_.release_all();
     if (peer_ != nullptr) peer_->release_all();
     flush();
     const bool all = std::all_of(aside_.begin(), aside_.end(), over) &&
@@ -206,7 +206,7 @@ std::unique_ptr<Buffer> ClDevice::allocate(Bytes size) {
   refuse_beyond_memory(size);
   const DriverCall inside(this);
   try {
-    holds_.release_all();  // what follows would wait for them, and nothing polls meanwhile
+    stalls_.release_all();  // what follows would wait for them, and nothing polls meanwhile
     cl::Buffer memory(context_, CL_MEM_READ_WRITE, size);
     // Owns the memory from here on, and leaks it if the device hangs.
     auto buffer = std::make_unique<ClBuffer>(memory, size, state_, pool_.pool());

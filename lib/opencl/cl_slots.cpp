@@ -43,7 +43,7 @@ void ClSlots::make(ClDevice& device) {
     made->pages.emplace(kCount * kSize, "exchanges of device " + device.facts().id);
     made->begin = made->pages->data();
   } else {
-    device.end_holds();
+    device.end_stalls();
     made->queue = device.queue(CommandKind::upload);
     made->buffer =
         cl::Buffer(device.context(), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, kCount * kSize);

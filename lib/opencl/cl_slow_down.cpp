@@ -18,7 +18,7 @@ std::optional<Nanos> ClSlowDown::expected(const SlowDown& slow_down) const {
 }
 
 std::optional<ClSlowDown::Added> ClSlowDown::add(const cl::Context& context,
-                                                 const cl::CommandQueue& queue, ClStalls& holds,
+                                                 const cl::CommandQueue& queue, ClStalls& stalls,
                                                  const SlowDown& slow_down) {
   if (kernels_.empty()) return {};
   const std::optional<Nanos> extra = expected(slow_down);
@@ -27,7 +27,7 @@ std::optional<ClSlowDown::Added> ClSlowDown::add(const cl::Context& context,
   if (!extra) {
     std::vector<cl::Event> events;
     for (Launched& kernel : kernels) events.push_back(std::move(kernel.event));
-    added.end = holds.add(context, queue, added.since, std::move(events), {});
+    added.end = stalls.add(context, queue, added.since, std::move(events), {});
     return added;
   }
   owed_ += *extra;

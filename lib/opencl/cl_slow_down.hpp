@@ -30,7 +30,7 @@ class ClSlowDown {
   // were none, or when what they owe is shorter than a spin: the next call makes up for it. Throws
   // cl::Error.
   std::optional<Added> add(const cl::Context& context, const cl::CommandQueue& queue,
-                           ClStalls& holds, const SlowDown& slow_down);
+                           ClStalls& stalls, const SlowDown& slow_down);
 
   // Record times that were measured afterwards.
   void took(LaunchKey key, Nanos time) { times_.saw(key, time); }

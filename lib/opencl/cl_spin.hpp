@@ -1,6 +1,6 @@
-// Delay kernel: keeps a device's compute queue busy for a given time by counting. Unlike a hold it
+// Delay kernel: keeps a device's compute queue busy for a given time by counting. Unlike a stall it
 // needs no host while it runs: a queue goes on a microsecond after it, whereas commands behind a
-// hold came 60 to 100 us late on an H200. But its length must be known when it is enqueued.
+// stall came 60 to 100 us late on an H200. But its length must be known when it is enqueued.
 #pragma once
 
 #include <algorithm>

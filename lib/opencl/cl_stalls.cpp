@@ -18,7 +18,7 @@ cl::Event ClStalls::add(const cl::Context& context, const cl::CommandQueue& queu
   cl::UserEvent gate(context);
   const std::vector<cl::Event> gates{gate};
   queue.enqueueBarrierWithWaitList(&gates, nullptr);
-  holds_.push_back({std::move(gate), std::move(since), std::move(kernels), delay, {}});
+  stalls_.push_back({std::move(gate), std::move(since), std::move(kernels), delay, {}});
   // NVIDIA stamps barriers and markers that wait for a list of events with zeros, but stamps a bare
   // marker behind them correctly.
   cl::Event end;
@@ -26,11 +26,11 @@ cl::Event ClStalls::add(const cl::Context& context, const cl::CommandQueue& queu
   return end;
 }
 
-Nanos ClStalls::release_time(const Hold& hold, Nanos now, const SlowDown& slow_down) {
-  const auto since = hold.since.getProfilingInfo<CL_PROFILING_COMMAND_END>();
+Nanos ClStalls::release_time(const Stall& stall, Nanos now, const SlowDown& slow_down) {
+  const auto since = stall.since.getProfilingInfo<CL_PROFILING_COMMAND_END>();
   clock_.saw(now, since);
-  Nanos at = clock_.to_host(since) + hold.delay;
-  for (const cl::Event& kernel : hold.kernels) {
+  Nanos at = clock_.to_host(since) + stall.delay;
+  for (const cl::Event& kernel : stall.kernels) {
     at += slow_down.extra(clock_.to_host(kernel.getProfilingInfo<CL_PROFILING_COMMAND_START>()),
                           clock_.to_host(kernel.getProfilingInfo<CL_PROFILING_COMMAND_END>()));
   }
@@ -38,27 +38,27 @@ Nanos ClStalls::release_time(const Hold& hold, Nanos now, const SlowDown& slow_d
 }
 
 bool ClStalls::poll(const SlowDown& slow_down) {
-  if (holds_.empty()) return false;
-  Hold& hold = holds_.front();
-  if (!hold.release_at) {
-    const cl_int status = hold.since.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>();
+  if (stalls_.empty()) return false;
+  Stall& stall = stalls_.front();
+  if (!stall.release_at) {
+    const cl_int status = stall.since.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>();
     if (status > CL_COMPLETE) return false;
-    // Read after the status: with an earlier time the clock would lag, and holds would end too
+    // Read after the status: with an earlier time the clock would lag, and stalls would end too
     // soon.
     const Nanos now = host_now();
     // A failure is found by the code that waits for the command.
-    hold.release_at = status < 0 ? now : release_time(hold, now, slow_down);
+    stall.release_at = status < 0 ? now : release_time(stall, now, slow_down);
   }
-  if (host_now() < *hold.release_at) return false;
-  hold.gate.setStatus(CL_COMPLETE);
-  holds_.pop_front();
+  if (host_now() < *stall.release_at) return false;
+  stall.gate.setStatus(CL_COMPLETE);
+  stalls_.pop_front();
   return true;
 }
 
 bool ClStalls::release_all() noexcept {
-  const bool any = !holds_.empty();
-  for (const Hold& hold : holds_) clSetUserEventStatus(hold.gate(), CL_COMPLETE);
-  holds_.clear();
+  const bool any = !stalls_.empty();
+  for (const Stall& stall : stalls_) clSetUserEventStatus(stall.gate(), CL_COMPLETE);
+  stalls_.clear();
   return any;
 }
 

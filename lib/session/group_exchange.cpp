@@ -43,7 +43,7 @@ std::optional<ExchangeEstimate> GroupExchange::connect() {
                                  : given_.options.calibration.peers;
     const auto is_in_use = [&](PeerPath path) { return path == paths.front(); };
     const bool held = std::any_of(given_.devices.begin(), given_.devices.end(),
-                                  [](const SessionDevice& one) { return one.handicap.holds(); });
+                                  [](const SessionDevice& one) { return one.handicap.stalls(); });
     if (const auto calibrated = paths_of(known);
         std::all_of(calibrated.begin(), calibrated.end(), is_in_use))
       return exchange_estimate(exchanged, known, held);

@@ -58,7 +58,7 @@ std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& op
       predictor.set_exchange(
           exchange_estimate(exchanged, links,
                             std::any_of(options.handicaps.begin(), options.handicaps.end(),
-                                        [](const Handicap& h) { return h.holds(); })));
+                                        [](const Handicap& h) { return h.stalls(); })));
     const SetEstimates estimates = predictor.estimate_from_calibration();
     planned.push_back({mode, estimates.devices, choose_plan(predictor.request(estimates))});
   }

@@ -81,7 +81,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
         allocated_(std::make_shared<Bytes>(0)) {
     spec_.facts = limited(spec.facts, handicap);
     traits_.id = spec_.facts.id;
-    traits_.held = handicap.holds();
+    traits_.held = handicap.stalls();
     traits_.cpu = spec_.facts.is_cpu();
     traits_.compute_units = spec_.facts.compute_units;
     traits_.float_width = spec_.facts.native_float_width;
