@@ -6,7 +6,7 @@ usage: limits_table.py BINARY [--out DIR] [--devices SEL] [--sub-devices N] [--b
 
 Each line is a run of BINARY, kept as DIR/NAME.json.gz, and perhaps a peer: cuBLAS through PyTorch where PYTHON has it, else OpenBLAS; OpenSSL
 on all cores. What is not there is left out, and said. Figures of sppark are those that were recorded on an H200 (results/msm.md). The limit is that of
-the roof which the tool has measured (roofline_fraction), else the figure that was estimated for an H200, where this is one; both are marked.
+the ceiling which the tool has measured (roofline_fraction), else the figure that was estimated for an H200, where this is one; both are marked.
 DIR/limits.md is written after every line: what was finished stays when it is interrupted, and is not measured again without --again.
 --only: lines whose file names match. --quick: tiny sizes, to see that it works.
 """

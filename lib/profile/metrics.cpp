@@ -228,7 +228,7 @@ std::span<const MetricInfo> all_metrics() {
       {"prediction_error", "1", false, "abs(predicted - measured time) / measured time",
        &Metrics::prediction_error},
       {"roofline_fraction", "1", true,
-       "achieved rate / measured roof of the same devices for that kind of operation",
+       "achieved rate / measured ceiling of the same devices for that kind of operation",
        &Metrics::roofline_fraction},
   };
   static_assert(std::size(table) * sizeof(std::optional<double>) == sizeof(Metrics),

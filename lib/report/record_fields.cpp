@@ -362,7 +362,7 @@ const Description<WorkRecord>& description<WorkRecord>() {
       {field<&WorkRecord::items>("items"), field_as<Real<0>, &WorkRecord::ops>("ops"),
        field<&WorkRecord::bytes_in>("bytes_in"), field<&WorkRecord::bytes_out>("bytes_out"),
        field<&WorkRecord::ceiling>(
-           "roof", "what roofline_fraction is a fraction of; absent where no roof is known")
+           "roof", "what roofline_fraction is a fraction of; absent where no ceiling is known")
            .if_any()
            .with_schema(R"({"enum": ["fp32", "fp64", "int32", "memory", "host link"]})")}};
   return kWork;
