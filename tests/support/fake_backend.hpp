@@ -78,14 +78,14 @@ struct FakeDevice {
   Nanos launch = std::chrono::microseconds(5);  // added to every kernel
   Nanos minimum_kernel{};                       // lower bound of a kernel's time
   double peer_bytes_per_s = 1e11;               // for puts into other devices' memory
-  Nanos peer_latency =
-      // per put, and per batch of signals regardless of the number of receivers
-      std::chrono::microseconds(2);
+  // Latency per put, and per batch of signals regardless of the number of receivers.
+  Nanos peer_latency = std::chrono::microseconds(2);
   Nanos build{};                     // reported time of building programs
   bool compiles_at_launch = false;   // a kernel is compiled at its first launch
   std::int64_t clock_offset_ns = 0;  // device clock = host clock * (1 + drift) + offset
   double clock_drift_ppb = 0;
-  // none: nothing fails. In real time it is called by the thread that drives the device
+  // Chooses failures; none: nothing fails. In real time it is called by the thread that drives the
+  // device.
   FakeScript script{};
   Bytes most_shared = ~Bytes{0};  // largest piece of memory that it shares with other devices
 };
@@ -93,11 +93,11 @@ struct FakeDevice {
 // Links that carry the traffic of all devices together, shared fairly at every moment.
 struct FakeLink {
   LinkRate up{}, down{};
-  // between the nodes of the devices, in virtual time; with it `up` and `down` are those of each
-  // node
+  // Between the nodes of the devices, in virtual time; with it `up` and `down` are those of each
+  // node.
   NodeNetwork network{};
-  // between the devices of the backend, in their order; none: each pair has every path, as
-  // FakeDevice says
+  // Between the devices of the backend, in their order; none: each pair has every path, as
+  // FakeDevice says.
   PeerLinks peers{};
 };
 
@@ -151,17 +151,16 @@ class FakeBackend final : public Backend, public ConnectsParts {
   std::shared_ptr<Machine> machine_;
   std::string no_direct_;  // why there is no direct path; empty: there is one
   std::mutex calls_mutex_;
-  // calls so far, by device id and kind
+  // Calls so far, by device id and kind.
   std::map<std::pair<std::string, FakeCall>, std::uint64_t> calls_;
 };
 
 // Operations that only fake devices have, for work of which only the sizes are known.
-void fake_transfer(Stream& stream, CommandKind kind,
-                   // enqueues an upload or download that takes its time and moves no data
-                   Bytes bytes);
-// enqueues a put that takes its time and moves no data
+// Enqueues an upload or download that takes its time and moves no data.
+void fake_transfer(Stream& stream, CommandKind kind, Bytes bytes);
+// Enqueues a put that takes its time and moves no data.
 void fake_put(Peer& peer, DeviceIndex to, Bytes bytes);
-// returns the data on the device, without a transfer
+// Returns the data on the device, without a transfer.
 std::span<std::byte> fake_data(Buffer& buffer);
 
 }  // namespace mgpu

@@ -212,7 +212,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     std::uint64_t id = 0;
     std::vector<RawCommand> commands;
     bool compiles = false;
-    // of its commands in the machine; the others have the next numbers
+    // Tag of its first command in the machine; the others have the next numbers.
     std::uint64_t first_tag = 0;
     std::size_t ended = 0;      // number of its first commands that are known to have ended
     Nanos slowed{};             // time of a slow-down that begins at that command

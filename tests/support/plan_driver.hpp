@@ -29,14 +29,12 @@ struct DrivenDevice {
 // Probabilities of faults, which are drawn from `seed`; all are off by default.
 struct Trouble {
   std::uint64_t seed = 0;
-  double loss =
-      // probability, after each finished slice, that some device fails, unless it is the last one
-      // left
-      0;
+  // Probability, after each finished slice, that some device fails, unless it is the last one left.
+  double loss = 0;
   double rejoin = 0;  // probability, after each finished slice, that a failed device returns
   double newcomer =
       0;  // probability, after each finished slice, that an unknown device is added (at most two)
-  // probability that a device fails after everything is finished, with results not yet on the host
+  // Probability that a device fails after everything is finished, with results not yet on the host.
   double late_loss = 0;
 };
 

@@ -62,11 +62,10 @@ struct SumFaults {
   bool each_slice = false;           // downloads the result of each slice separately
   std::chrono::milliseconds verifying{};  // time of a verification
   std::size_t* samples = nullptr;         // if set: counts samples
-  std::size_t slightly_wrong =
-      // number, counted from 1, of the sample whose result is off by one, which verification allows
-      0;
+  // Number, counted from 1, of the sample whose result is off by one, which verification allows.
+  std::size_t slightly_wrong = 0;
   std::size_t* written = nullptr;  // if set: counts results that were written to a file
-  // if set: receives the number of devices of each sample
+  // If set: receives the number of devices of each sample.
   std::vector<std::size_t>* sharing = nullptr;
   std::vector<Slice>* given = nullptr;  // if set: receives the enqueued slices, on a virtual clock
 };
