@@ -88,20 +88,21 @@ struct Site {
   std::size_t bytes = 0;
 };
 
-// What shall happen to it.
+// What happens to a call.
 struct Fault {
   Action action = Action::none;
   long value = 0;      // an OpenCL code, or milliseconds
   std::string stamps;  // zero, backwards, huge
   std::optional<unsigned> arg;
-  std::uint64_t bit = 0;  // of a flip: to be taken modulo what there is
+  std::uint64_t bit = 0;  // of a flip: taken modulo the number of bits
 };
 
 class Script {
  public:
-  // Replaces all rules and counts. Throws std::invalid_argument that quotes the word.
+  // Replaces all rules and counts. Throws std::invalid_argument that quotes the word it cannot
+  // read.
   void read(std::string_view text, const std::string& log_file);
-  // Counts the call. For several threads.
+  // Counts the call and returns its fault. Thread-safe.
   Fault at(const Site& site);
 
  private:
@@ -115,7 +116,7 @@ class Script {
     Fault fault;
     std::optional<std::size_t> after;
     std::map<std::string, std::uint64_t> counts;  // by device
-    std::set<std::string> worked_on;              // devices
+    std::set<std::string> worked_on;              // device names
   };
   static Rule read_rule(std::string_view text, std::size_t above);
   static void read_word(Rule& rule, const std::string& key, const std::string& value);
@@ -130,7 +131,7 @@ class Script {
   int log_ = -1;
 };
 
-// Whether `call` belongs to `group`, a group's or a function's own name.
+// Returns true if `call` belongs to `group`, which is a group's name or that of a single function.
 bool in_group(std::string_view call, std::string_view group);
 
 }  // namespace fault
