@@ -1,5 +1,5 @@
-// Data that is known everywhere: collectives give what is expected of them, and whatever else they
-// gave would be counted.
+// Data that is known everywhere: collectives return the expected data, and every other result is
+// counted.
 #include "lib/exchange/verifiable.hpp"
 
 #include <doctest/doctest.h>
@@ -14,7 +14,7 @@ using namespace mgpu::test;
 
 namespace {
 
-// What the devices hold after a call on such inputs, by plain loops.
+// Returns the contents of the devices after a call on such inputs, by plain loops.
 std::vector<Bytestring> outputs_of(const CollectiveCall& call, std::size_t devices,
                                    std::uint64_t seed) {
   std::vector<Bytestring> inputs, outputs;
@@ -64,7 +64,7 @@ TEST_CASE("outputs that nobody wrote, and those of an earlier call, are wrong") 
   CHECK(count_wrong(call, 4, {0}, 0, 1, poison) == 4096);
   const auto earlier = outputs_of(call, 4, 1);
   CHECK(count_wrong(call, 4, {0}, 0, 1, earlier[0]) == 0);
-  CHECK(count_wrong(call, 4, {0}, 0, 2, earlier[0]) > 4000);  // few sums are the same by chance
+  CHECK(count_wrong(call, 4, {0}, 0, 2, earlier[0]) > 4000);  // few sums are equal by chance
 }
 
 TEST_CASE("words tell their source and their place") {

@@ -1,4 +1,4 @@
-// The management library's place taken by tests/support/fake_nvml.cpp: who is found by what, and
+// The management library, for which tests/support/fake_nvml.cpp stands in: how GPUs are found, and
 // what happens without it.
 #include "lib/opencl/nvml.hpp"
 
