@@ -12,8 +12,7 @@
 //   npy FILE TYPE SHAPE V ...     a NumPy file: npy a.npy <f4 (2,3) 1 2 3 4 5 6; the last value is
 //                                 repeated if there are fewer than SHAPE has
 //   bytes FILE COUNT              a file of that many zeros
-//   edit FROM TO OLD NEW ...      a copy of a file with OLD replaced by NEW; \
-//  is a line end
+//   edit FROM TO OLD NEW ...      a copy of a file with OLD replaced by NEW; \n is a line end
 //   check FILE                    the rules of traces that it breaks
 //   cat FILE                      its text, decompressed if it is not plain
 //   devices N                     the machine has N CPU devices from here on (none at first)

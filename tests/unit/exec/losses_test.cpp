@@ -254,9 +254,8 @@ TEST_CASE("what is on the host when a device is lost is not computed again") {
   CHECK(sample.faults[1].items_lost > 0);
   CHECK(sample.faults[1].items_lost <=
         8'000);  // of the second device's items; its own share is on the host
-  std::vector<HostState>
-      // Of the third device, which waits between its own share and the lost items of the second.
-      states;
+  // States of the third device, which waits between its own share and the lost items of the second.
+  std::vector<HostState> states;
   for (const auto& span : sample.spans)
     if (span.device == DeviceIndex{2}) states.push_back(span.state);
   CHECK(states ==
