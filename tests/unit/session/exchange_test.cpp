@@ -281,7 +281,7 @@ TEST_CASE("latency and auto take one device over slow links, which gathers nothi
 }
 
 TEST_CASE("a device that is given nothing exchanges nothing") {
-  // Device 2 of three: items that fit on one device go to one, then to the next.
+  // The last of three devices gets none: the items fill one device, then the next.
   Given given{.strategies = "sequential"};
   given.options = [](SessionOptions& options) {
     DeviceEstimate estimate;

@@ -89,7 +89,7 @@ Ended begin_session(const KilledSetting& setting, SumFaults faults = {}) {
   Ended ended;
   ended.report = run_session(backend, options_of(setting, backend), {}, disk);
   ended.states = std::move(disk.states);
-  g_faults = {};  // earlier faults would not be repeated
+  g_faults = {};  // faults end with this session
   return ended;
 }
 

@@ -150,7 +150,7 @@ TEST_CASE("tropical: a cycle that gains is named, one of length 0 is not refused
     CHECK((has(what, "1 -> 2 -> 3") || has(what, "2 -> 3 -> 1") || has(what, "3 -> 1 -> 2")));
     weights[3 * 4 + 1] = 2 * sign;
     weights[2 * 4 + 2] = -1 * sign;
-    CHECK_THROWS_AS(potentials_of<std::int32_t>(problem, weights), Error);  // an isolated vertex
+    CHECK_THROWS_AS(potentials_of<std::int32_t>(problem, weights), Error);  // a loop at one vertex
   }
 }
 
