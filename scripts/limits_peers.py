@@ -24,7 +24,7 @@ class Missing(Exception):
 
 
 def cublas(precision, rows):
-    os.environ["NVIDIA_TF32_OVERRIDE"] = "0"  # whatever the environment says; cuBLAS reads it once
+    os.environ["NVIDIA_TF32_OVERRIDE"] = "0"  # overrides the environment; cuBLAS reads it once
     try:
         import torch
     except ImportError as error:

@@ -30,7 +30,7 @@ def bands(text):
 
 
 def analytic(x, fs, centre, half_width):
-    """All up to 0.75 of the half width from the centre, nothing from 1.25 on, a cosine between."""
+    """Filters: keeps everything up to 0.75 of the half width from the centre and nothing beyond 1.25, with a cosine between."""
     n = len(x)
     hz = numpy.arange(n) * fs / n
     away = numpy.abs(hz - centre) / (centre * half_width)
@@ -48,7 +48,7 @@ def tort(phase, amplitude):
 
 
 def doubtful(phase):
-    """Is a sample at the border of two bins?"""
+    """Returns true if a sample is at the boundary of two bins."""
     place = (phase + numpy.pi) / (2 * numpy.pi) * BINS
     return bool((numpy.abs(place - numpy.round(place)) < 1e-5).any())
 
