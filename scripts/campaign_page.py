@@ -4,8 +4,8 @@
 usage: campaign_page.py DIR -o PAGE.html        of the parts in DIR, however many there are; names the page
        campaign_page.py --case-to-grow RESULT   the number of the case of the fewest several devices, for simulate --grow-to
 
-Exit 0, or 2 and one line for bad input. Pictures need matplotlib (package python3-matplotlib); without it the page has tables alone.
-The page opens without a network: its pictures are in it.
+Exit 0, or 2 and one line for bad input. Pictures need matplotlib (package python3-matplotlib); without it the page has only tables.
+The page opens without a network: it contains its pictures.
 """
 
 import argparse

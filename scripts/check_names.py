@@ -49,7 +49,7 @@ def type_name(head):
 
 def definitions(text):
     """Returns the types that a file defines for other files, with their namespaces."""
-    found, scopes, head = [], [], []  # scopes: (the namespace's name or "", is it one that others see)
+    found, scopes, head = [], [], []  # scopes: (the namespace's name or "", whether other files see it)
     for token in TOKEN.findall(NOT_CODE.sub(" ", text)):
         if token.isspace():
             continue

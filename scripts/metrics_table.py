@@ -3,7 +3,7 @@
 
 usage: metrics_table.py BINARY [--check] [--page FILE]     exit 0; exit 1 with --check when one differs; exit 2 for bad input
 
-The table stands between two HTML comments, which stay. With --check nothing is written, and the lines that differ are printed.
+The table is between two HTML comments, which stay. With --check nothing is written, and the lines that differ are printed.
 """
 
 import argparse

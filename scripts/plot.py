@@ -3,21 +3,21 @@
 
 usage: plot.py RESULT... -o DIR [--kind all|scaling,timeline,...] [--format png,svg] [--strategy NAME,...] [--mode MODE] [--devices N]
 
-Without --kind at most a dozen files: the most telling pictures of each kind, of the problems with the most work. --kind all draws every
-kind of every problem, --kind NAME,... these kinds of every problem.
+Without --kind it draws at most a dozen files: the most telling pictures of each kind, of the problems with the most work. --kind all draws
+every kind of every problem, --kind NAME,... these kinds of every problem.
 
-With --field FILE.npy: the field that `run stencil` or `run lbm --output FILE.npy` wrote beside that result, and which device had which
-part of it; the comodulogram of what `run pac --output FILE.npy` wrote; or the network, the solution and the difference, which `run pinn
---output FILE.npy` wrote to FILE.solution.npy.
+--field FILE.npy draws the field that `run stencil` or `run lbm --output FILE.npy` wrote next to that result, with the devices' parts of
+it; the comodulogram of a file of `run pac --output FILE.npy`; or the network, the solution and the difference, which `run pinn --output
+FILE.npy` wrote to FILE.solution.npy.
 
-Of a file of `mgpu-bench links`: its matrices as heat maps, and the bandwidth of each collective against size (--kind matrices,bandwidth).
+A file of `mgpu-bench links` gives its matrices as heat maps, and the bandwidth of each collective against size (--kind matrices,bandwidth).
 
-Of a file of `mgpu-bench simulate --nodes`: strong and weak scaling over nodes, a picture a mode (--kind nodes).
+A file of `mgpu-bench simulate --nodes` gives strong and weak scaling over nodes, one picture per mode (--kind nodes).
 
 Exit 0 and the names of the files on standard output; a kind for which the files hold no figures is named on standard error and left out.
-Exit 2 and one line for bad input, or when there is nothing to draw at all. What the pictures look like is in plot_kinds.py and
-plot_overviews.py, of work in rounds in plot_rounds.py, of pac in plot_pac.py, of trainings in plot_training.py, those of links in
-plot_links.py, of nodes in plot_nodes.py. Needs matplotlib (package python3-matplotlib).
+Exit 2 and one line for bad input, or if there is nothing to draw. The drawing is in plot_kinds.py and plot_overviews.py, for iterative
+work in plot_rounds.py, for pac in plot_pac.py, for trainings in plot_training.py, for links in plot_links.py, for nodes in plot_nodes.py.
+Needs matplotlib (package python3-matplotlib).
 """
 
 import argparse

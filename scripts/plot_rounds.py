@@ -162,8 +162,8 @@ def patches(begin, end, layers, width, columns):
 
 
 def edges(mine):
-    """([x, x], [y, y]) of lines above and to the left of these patches, where others begin. What is below and to the right is drawn with
-    those."""
+    """Returns ([x, x], [y, y]) of lines above and to the left of these patches if others begin there. The lines below and to the right are
+    drawn with those others."""
     found = []
     for k, (first, last, left, right) in enumerate(mine):
         if first > 0:

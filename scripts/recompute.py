@@ -3,8 +3,8 @@
 
 usage: recompute.py RESULT [--trace TRACE]     exit 0 and one line, exit 1 and a line per difference, or exit 2 and one line for bad input
 
-Shares no code with the tool and takes another way: times are cut at every begin and end of a command, and each piece is asked what ran
-in it. With a trace the busy time of every device is also taken from there. Needs nothing but Python.
+Shares no code with the tool and uses another method: time is cut at every begin and end of a command, and each piece is classified by what
+ran in it. With a trace the busy time of every device is also taken from there. Needs nothing but Python.
 """
 
 import argparse

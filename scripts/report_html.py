@@ -4,8 +4,8 @@
 usage: report_html.py RESULT -o PAGE.html     exit 0 and the page's name, or exit 2 and one line for bad input
 
 Words, table and environment are written here and need no script in the browser; the charts are drawn by report_page/page.js with
-plotly.js, which Debian's plotly (package python3-plotly) holds and which goes into the page, packed. The page forbids itself every
-connection (Content-Security-Policy), so that nothing of a result can leave the machine that shows it.
+plotly.js, which Debian's plotly (package python3-plotly) contains and which is embedded in the page, compressed. The page forbids every
+connection (Content-Security-Policy), so that no part of a result can leave the machine that shows it.
 """
 
 import argparse

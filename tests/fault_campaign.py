@@ -7,13 +7,13 @@ usage: fault_campaign.py BINARY LAYER FILE [--faults N] [--seed N] [--jobs N] [-
 Each trial runs the program once with the fault layer (tests/layer) between it and OpenCL, on two
 sub-devices or on three devices of one CPU, and makes one call go wrong: it returns an error, its
 command hangs, the call itself never returns, a bit is flipped, each command is slow, or a device
-vanishes. Where, is drawn from the calls of a run without a fault. FILE gets one line of JSON per
-trial; a trial that FILE has already is not repeated, and trials go on until N faults have happened.
-A run must end within its limit and not by a signal, with an exit code that the table of
+vanishes. The call is drawn from those of a run without a fault. FILE gets one line of JSON per
+trial; a trial that FILE already has is not repeated, and trials continue until N faults have
+happened. A run must end within its limit and not by a signal, with an exit code that the table of
 lib/report/README.md has for it, and leave a file that obeys its schema or none. No row may pass
-with a digest that the run without a fault does not have, and no device may be named at fault but
-those that the fault hit. --summary only prints what FILE holds; exit code 1 if something was not as
-it should be. Takes about 8 s of a core per trial.
+with a digest that the run without a fault does not have, and no device may be blamed except those
+that the fault hit. --summary only prints the contents of FILE; exit code 1 if a trial failed. Takes
+about 8 s of a core per trial.
 """
 
 import argparse

@@ -4,15 +4,15 @@
 usage: gate.py BINARY [-o RESULT.json] [--with OPTIONS] [--slow FACTOR] [--rounds N] [--windows N] [--minutes M]
                [--again RESULT.json..] [--join K] [--where KEY=VALUE,..] [--resample TRIALS] [--draw N] [--slower FACTOR]
 
-Runs settings of one build interleaved, N rounds a window: A, B (the same), and in every third window S (every device FACTOR as slow). In each
-window every case is compared by itself, A with B and A with S, by the tool's own gate on the time: it is run with a program that replays
-what was measured. A with B must not end in exit code 3, A with S must. Rates come with Wilson's 95 % intervals. The result keeps the least
-and the median time of every round; --again RESULT.json.. judges them anew with another build: those of several, recorded with the same
-options, together.
+Runs settings of one build interleaved, N rounds per window: A, B (the same), and in every third window S (every device FACTOR times slower).
+In each window every case is compared by itself, A with B and A with S, by the tool's own gate on the time, which runs a program that replays
+the measurements. A with B must not end in exit code 3, A with S must. Rates have Wilson's 95 % intervals. The result stores the least and the
+median time of every round; --again RESULT.json.. judges them again with another build; several results, recorded with the same options, are
+judged together.
 
---resample TRIALS judges that many draws of N rounds (--draw) from all windows instead, each round of one side with the one beside it, and all
-cases in one comparison, as a gate does: an alarm is one of any case. With --slower FACTOR, B with its times FACTOR as long takes the place of
-S: there are as many rounds of it as of B, and it is exact.
+--resample TRIALS instead judges TRIALS draws of N rounds (--draw) from all windows, each round of one side paired with the adjacent one, and
+all cases in one comparison, as a gate does: any case raises the alarm. With --slower FACTOR, B with its times multiplied by FACTOR replaces S:
+it has as many rounds as B, and it is exact.
 """
 
 import argparse

@@ -131,7 +131,7 @@ class EmptyProgram final : public DeviceProgram, public IterativeProgram {
       launch(first, most, stream);
       return most;
     }
-    constexpr std::uint32_t series = 8;  // as in suites/stencil
+    constexpr std::uint32_t series = 8;  // the value that suites/stencil uses
     const std::uint32_t rounds = std::min(most, series);
     stream.begin_series(rounds);
     for (std::uint32_t i = 0; i < rounds; ++i) launch(first + i, 1, stream);

@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
   const long cores = sysconf(_SC_NPROCESSORS_CONF);
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) == cores)
     setenv("POCL_AFFINITY", "1",
-           0);  // as mgpu-bench does; otherwise its threads share a core now and then
+           0);  // like mgpu-bench; otherwise its threads share a core now and then
   constexpr int kNothingMatched = 2, kCaseFailed = 5;
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return kNothingMatched;

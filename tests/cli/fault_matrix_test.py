@@ -7,12 +7,12 @@ usage: fault_matrix_test.py BINARY [--layer FILE] [--problem NAME,..] [--only N,
            [--timeout T] [--limit S] [--work DIR] [--report FILE] [--list]
 
 Each run must end within --limit seconds, not by a signal, leave a result file that obeys its
-schema, and give no result that is wrong. What the run says of the fault (exit code, warnings,
-`faults` of the file) is held to what the kind of fault asks for. One line per run; exit code 1 when
-one of them was not as it should be. A first run of each problem without a fault, kept in the folder
-of --work, counts calls and learns the digest: faults are placed by these counts. The layer is
-MGPU_FAULT_LAYER unless --layer names one. The quick tier has a few of one problem; all take an hour
-of two cores. """
+schema, and give no wrong result. The run's report of the fault (exit code, warnings, `faults` of
+the file) is compared with what the kind of fault requires. Prints one line per run; exit code 1 if
+one of them failed. A first run of each problem without a fault, saved in the folder of --work,
+counts calls and learns the digest: faults are placed by these counts. The layer is MGPU_FAULT_LAYER
+unless --layer names one. The quick tier has a few runs of one problem; all runs take an hour of two
+cores. """
 
 import argparse
 import itertools

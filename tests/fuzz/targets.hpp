@@ -30,8 +30,9 @@ void host(std::string_view input);         // files of /proc and /sys
 void config(std::string_view input);  // a --config file, to the request of a run
 // A command line, one argument per line, to the request of a run.
 void command(std::string_view input);
-void terms(std::string_view input);       // --input of every suite
-void descriptor(std::string_view input);  // of suite kernel, to the arrays' parts in slices
+void terms(std::string_view input);  // --input of every suite
+// A descriptor of suite kernel, up to the arrays' parts in slices.
+void descriptor(std::string_view input);
 
 // Runs f and accepts refusals of bad input.
 template <typename F>

@@ -52,7 +52,7 @@ struct MemoryState {
 struct KernelState {
   Place place;
   std::string name;
-  std::map<cl_uint, cl_mem> buffers;  // by index of the argument
+  std::map<cl_uint, cl_mem> buffers;  // key: index of the argument
 };
 
 struct EventState {

@@ -88,13 +88,13 @@ struct Site {
   std::size_t bytes = 0;
 };
 
-// What happens to a call.
+// The fault of a call.
 struct Fault {
   Action action = Action::none;
   long value = 0;      // an OpenCL code, or milliseconds
   std::string stamps;  // zero, backwards, huge
   std::optional<unsigned> arg;
-  std::uint64_t bit = 0;  // of a flip: taken modulo the number of bits
+  std::uint64_t bit = 0;  // number of the flipped bit, modulo the number of bits
 };
 
 class Script {

@@ -3,11 +3,12 @@
 
 usage: mutate.py [--jobs N] [--build FOLDER] [--seconds S] [--report FILE] [--after FILE] [--list] [SOURCE...]
 
-A mutant is a source with one operator, one constant or one statement other than it was. It is compiled, linked with the unit tests
-in place of the original, and tested: caught when a test fails, or does not end in three times its usual time. Those that survive are
-printed, unless tests/mutation/argued.txt says why nothing that matters can tell them apart. Exit code 1 when one survives without
-an argument, or an argument is about nothing. --seconds: begins no mutant after that time. The order is shuffled, always the same
-way, so that what was reached in the time is of all sources. --after: leaves out what an earlier report calls caught. Everything takes about 20 minutes of 16 cores.
+A mutant is a source with one operator, one constant or one statement changed. It is compiled, linked with the unit tests in place of
+the original, and tested: it is caught if a test fails, or does not end in three times its usual time. Survivors are printed, unless
+tests/mutation/argued.txt says why the difference does not matter. Exit code 1 if one survives without an argument, or an argument
+belongs to no mutant. --seconds: begins no mutant after that time. The order is shuffled, always in the same way, so that the mutants
+reached in the time are from all sources. --after: leaves out mutants that an earlier report calls caught. All mutants take about 20
+minutes of 16 cores.
 """
 
 import argparse

@@ -4,7 +4,8 @@ written, then for data races, and prints each finding once.
 
 usage: check.py PROGRAM DRIVER LAYER [--only NAME|..] [--pass WHAT]
 
-PROGRAM is oclgrind_tests, DRIVER Oclgrind's liboclgrind-rt-icd.so, LAYER libfault_layer.so. Exit code 1: there were findings, or a result was wrong.
+PROGRAM is oclgrind_tests, DRIVER Oclgrind's liboclgrind-rt-icd.so, LAYER libfault_layer.so. Exit code 1: there were findings,
+or a result was wrong.
 """
 
 import argparse

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMost = 8;        // most devices that kernels have arguments for
 constexpr std::size_t kFlagWords = 32;  // distance of flags
 constexpr Bytes kGuard = 64;            // bytes after the memory that a kernel may write
-constexpr std::byte kPoison{0xa5};      // what Disguised fills memory with
+constexpr std::byte kPoison{0xa5};      // value with which Disguised fills memory
 
 Bytestring fetched(Buffer& buffer) {
   Bytestring bytes(buffer.size());

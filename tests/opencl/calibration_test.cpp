@@ -136,8 +136,7 @@ TEST_CASE("calibration: free memory shrinks with what is allocated, and parts of
   devices.open.resize(
       1);  // the others release their share; allocated memory stays until it is freed
   CHECK(first.free_memory() >= before * count - taken);
-  CHECK(first.free_memory() <
-        before * count - taken + count);  // for a total that does not divide evenly
+  CHECK(first.free_memory() < before * count - taken + count);  // the total may not divide evenly
 }
 
 }  // namespace mgpu::testing

@@ -230,7 +230,7 @@ TEST_CASE("pinn: parts of a domain are right, one whose neighbour was another is
     CountedSeries counted(stream);
     for (std::uint32_t round = 0; round < 3; ++round) {
       program.enqueue_round(all, round, counted);
-      CHECK(counted.announced == 2 * 2);  // as many per step as its neighbour has
+      CHECK(counted.announced == 2 * 2);  // what the neighbour is, a step
       CHECK(counted.launches == counted.announced);
     }
   }));

@@ -31,7 +31,7 @@ struct FakeKernelCode {
   std::function<Nanos(std::span<const FakeArg>)>
       time{};  // if set: its time on any device, regardless of launch time and ops
 };
-using FakeKernels = std::map<std::string, FakeKernelCode>;  // by entry name
+using FakeKernels = std::map<std::string, FakeKernelCode>;  // key: entry name
 
 // Calls of a device that a script may make fail. `take` takes time stamps; `exchange` is a put or a
 // signal.
@@ -53,11 +53,11 @@ struct FakeFault {
   enum class Kind {
     none,
     refused,  // the call throws Error(device)
-    error,    // of a command: it ends, and its batch is reported as failed; otherwise as refused
+    error,    // the command ends, and its batch is reported as failed; other calls are refused
     out_of_memory,  // the call throws Error(out_of_memory)
-    hang,     // of a command: it never ends; of another call: Error(timeout), as after a time limit
-    slow,     // of a command: it takes `factor` times as long
-    corrupt,  // of a transfer or a put: one bit of the data that arrives is flipped
+    hang,     // the command never ends; other calls throw Error(timeout), as after a time limit
+    slow,     // the command takes `factor` times as long
+    corrupt,  // one bit of the data of a transfer or a put arrives flipped
   } kind = Kind::none;
   double factor = 10;
 };
@@ -77,7 +77,7 @@ struct FakeDevice {
   Nanos transfer{};                             // added to every upload and download
   Nanos launch = std::chrono::microseconds(5);  // added to every kernel
   Nanos minimum_kernel{};                       // lower bound of a kernel's time
-  double peer_bytes_per_s = 1e11;               // for puts into other devices' memory
+  double peer_bytes_per_s = 1e11;               // rate of puts into other devices' memory
   // Latency per put, and per batch of signals regardless of the number of receivers.
   Nanos peer_latency = std::chrono::microseconds(2);
   Nanos build{};                     // reported time of building programs

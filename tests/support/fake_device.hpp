@@ -386,16 +386,16 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   FakeBackend& backend_;
   std::shared_ptr<FakeBackend::Machine> machine_;
   const bool notifies_;
-  DeviceIndex index_;  // in the machine
+  DeviceIndex index_;  // index in the machine
   std::shared_ptr<Bytes> allocated_;
-  Peer* peer_ = nullptr;  // none: it is in no group
+  Peer* peer_ = nullptr;  // null: it is in no group
   Order order_;
   DeviceTraits traits_;
   Batch open_;
   bool in_slice_ = false, delayed_ = false, slow_down_due_ = false;
   std::set<std::string> launched_;  // names of kernels
   std::uint64_t next_batch_ = 0, next_tag_ = 0;
-  // In the order of their numbers; iterative work leaves many until the sample is over.
+  // Batches in the order of their numbers; iterative work leaves many until the sample is over.
   std::deque<Batch> closed_;
   std::size_t over_ = 0;  // number of the first batches in closed_ that are known to have ended
 };

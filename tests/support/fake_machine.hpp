@@ -198,7 +198,7 @@ struct FakeBackend::Machine {
   QueueModel model;
   std::vector<std::unordered_map<std::uint64_t, Times>>
       known;                                         // ended and not yet taken, by device and tag
-  std::vector<std::shared_ptr<Notifier>> notifiers;  // by device; null: it does not notify
+  std::vector<std::shared_ptr<Notifier>> notifiers;  // one per device; null: it does not notify
   std::map<std::pair<DeviceIndex, std::uint64_t>, FakeSignals*>
       gives;                             // signals that a command will give, by device and tag
   std::vector<FakeSignals*> awaited;     // signals that some device waits for

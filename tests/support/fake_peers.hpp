@@ -69,7 +69,7 @@ class FakePeers final : public PartOfGroup {
   PeerLinks links_;
   std::vector<std::string> notes_;
   DevicesElsewhere elsewhere_;
-  std::vector<FakeSignals> signals_;  // by sender and receiver
+  std::vector<FakeSignals> signals_;  // indexed by sender and receiver
   std::vector<std::unique_ptr<Peer>> peers_;
   std::mutex mutex_;
   std::vector<Order> orders_;

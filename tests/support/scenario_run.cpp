@@ -363,10 +363,10 @@ class ScenarioWorkload final : public Workload, public IterativeWorkload, public
   std::mutex mutex_;
   Sums sums_;
   std::atomic<std::size_t> taking_part_ = 0;  // number of devices in this sample
-  std::vector<std::vector<Slice>> taken_;     // by device
+  std::vector<std::vector<Slice>> taken_;     // one list per device
   PeerGroup* group_ = nullptr;
   std::vector<DeviceIndex> members_;    // devices of the group in this sample
-  std::vector<Owner> owners_;           // of the items, in an iterative sample
+  std::vector<Owner> owners_;           // owners of the items, in an iterative sample
   std::atomic<bool> combined_ = false;  // whether the devices combined their parts
 };
 

@@ -17,7 +17,7 @@ namespace mgpu::test {
 
 inline const std::vector<Mode> kBothModes{Mode::resident, Mode::end_to_end};
 
-inline SumFaults g_faults;  // of the workloads that sum_suite makes
+inline SumFaults g_faults;  // faults of the workloads that sum_suite makes
 
 // Returns a suite of both modes whose workloads `make` makes.
 inline SuiteInfo suite_of(decltype(SuiteInfo::make) make) {

@@ -31,7 +31,7 @@ struct Span {  // a complete event in nanoseconds, and its position in the file
 
 struct Thread {
   std::vector<Span> spans;
-  std::vector<std::int64_t> latest_end;  // of spans[0..k], once sorted
+  std::vector<std::int64_t> latest_end;  // latest end among spans[0..k], once sorted
 };
 
 struct FlowEnd {

@@ -24,13 +24,13 @@ struct Whereabouts {
   Place place = Place::set_up;
   std::size_t sample = 0;   // the latest that the executor has begun; 0: none yet
   std::size_t sharing = 0;  // number of devices that share it
-  std::size_t slice = 0;    // of this device in this sample
+  std::size_t slice = 0;    // number of this device's slice in this sample
 };
 
 struct Watched {
-  std::map<std::string, Whereabouts> devices;  // by id
+  std::map<std::string, Whereabouts> devices;  // key: id
   std::size_t samples = 0, sharing = 0;
-  std::vector<bool> merged;  // by sample, from 1: whether it was merged; probes are not
+  std::vector<bool> merged;  // whether each sample, counted from 1, was merged; probes are not
 };
 
 inline FakeKernels watched_kernels() {

@@ -44,7 +44,7 @@ TEST_CASE("what plain loops make of the inputs is right, to the element, for eve
           for (std::uint32_t i = 0; i < n; ++i) {
             const std::span<const std::byte> output = outputs[i];
             CHECK(count_wrong(call, n, {i}, 0, 7, output) == 0);
-            const Bytes half = output.size() / 2 / size * size;  // in two windows
+            const Bytes half = output.size() / 2 / size * size;  // size of the first of two windows
             CHECK(count_wrong(call, n, {i}, half / size, 7, output.subspan(half)) == 0);
             if (output.empty()) continue;
             Bytestring changed(output.begin(), output.end());

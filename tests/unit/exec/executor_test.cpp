@@ -28,7 +28,7 @@ TEST_CASE("every strategy gives the right sum, every item once, and parts that a
       const RawSample sample = setup.run(info.name);
       setup.check_right(sample);
       std::set<std::pair<std::uint32_t, std::int32_t>>
-          numbers;  // by slice of a device: which of two buffers it uses
+          numbers;  // per slice of a device: the buffer, of two, that it uses
       for (const RawSlice& slice : sample.slices)
         CHECK(numbers.insert({slice.device.value, slice.slice}).second);
       const Timeline timeline = setup.timeline(sample);

@@ -223,7 +223,7 @@ TEST_CASE("losing one of two equal devices costs the work that is not on the hos
       if (sample.faults.empty()) continue;
       ++faults;
       const DeviceFault& fault = sample.faults.front();
-      Items done = 0;  // by the other device, when the fault was found
+      Items done = 0;  // items that the other device had finished when the fault was found
       for (const RawSlice& slice : sample.slices) {
         if (slice.device == DeviceIndex{0} && slice.finished - sample.begin <= fault.at)
           done += slice.end - slice.begin;

@@ -102,7 +102,7 @@ TEST_CASE("whoever asks to stop ends the wait, at once or while it goes on") {
 TEST_CASE("a device is drained when all has ended, or given up after a tenth of the time-out") {
   for (const FakeTime time : {FakeTime::is_virtual, FakeTime::is_real}) {
     BusyDevice busy(time, false);
-    busy.open->stream().launch(*busy.work, {}, {});  // in no batch
+    busy.open->stream().launch(*busy.work, {}, {});  // outside any batch
     CHECK_FALSE(busy.open->drained());
     CHECK(try_drain(busy.backend, *busy.open));
     CHECK(busy.open->drained());

@@ -1,5 +1,5 @@
-// Memory shared by the CUDA driver API, for which tests/support/fake_cuda.cpp stands in: memory
-// that can be shared, and every way in which none can.
+// Memory shared through the CUDA driver API, replaced by tests/support/fake_cuda.cpp: memory that
+// can be shared, and every way in which none can.
 #include "lib/opencl/cuda_memory.hpp"
 
 #include <doctest/doctest.h>

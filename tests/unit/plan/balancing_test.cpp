@@ -79,7 +79,7 @@ TEST_CASE("on equal devices no strategy is more than 3 % behind equal") {
 
 TEST_CASE("on unequal devices they reach most of what is possible") {
   struct Known {
-    std::vector<double> rates;  // as estimated
+    std::vector<double> rates;  // estimated rates
     double slow;                // the second device is really slower by this factor
     Items items, granularity;
     std::chrono::microseconds launch, second_launch;
@@ -174,7 +174,7 @@ TEST_CASE("dynamic takes a number of chunks that comes out evenly, near the one 
   Problem slow = of({16610, 16610.0 / 3});
   CHECK(slices_of(slow.run("dynamic")) == 16);
   CHECK(slow.ideal() / slow.run("dynamic").makespan >= 0.95);
-  // Of four devices the slow one takes a single chunk of 16.
+  // The slow one of four devices takes a single chunk of 16.
   Problem four = of({16610, 16610.0 / 3, 16610, 16610});
   CHECK(four.ideal() / four.run("dynamic").makespan >= 0.9);
 }

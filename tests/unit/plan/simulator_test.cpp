@@ -28,7 +28,7 @@ class Scripted final : public SliceSource {
   void joined(DeviceIndex) override {}
 
   Items done = 0;
-  std::vector<std::int64_t> busy;  // of each finished slice
+  std::vector<std::int64_t> busy;  // one per finished slice
 
  private:
   std::function<Answer(DeviceIndex)> answers_;

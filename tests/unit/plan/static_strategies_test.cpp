@@ -265,7 +265,7 @@ TEST_CASE("a device in reserve works only when no other is left") {
     source->lost({1}, {});
     const Answer answer = source->next({0});
     REQUIRE(std::holds_alternative<Slice>(answer));
-    source->joined({1});  // from now on it is a spare again
+    source->joined({1});  // it is a spare again
     source->finished({0}, std::get<Slice>(answer), 1s);
     CHECK_FALSE(std::holds_alternative<Slice>(source->next({0})));
   }

@@ -87,7 +87,8 @@ TEST_CASE("a share that is a small remainder above pipeline is one slice, whoeve
   Problem problem(2'000'000, {1.003e6, 1e6}, 1);  // 1 001 498 and 998 502
   for (DeviceEstimate& device : problem.devices) {
     device.pipeline = 1'000'000;
-    device.launch = std::chrono::milliseconds(300);  // of 1 s: no more slices than necessary
+    // The launches take 0.3 s of 1 s: no more slices than necessary.
+    device.launch = std::chrono::milliseconds(300);
   }
   for (const char* strategy : {"capability", "latency", "stealing", "adaptive", "guided"}) {
     CAPTURE(strategy);

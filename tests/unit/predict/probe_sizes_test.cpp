@@ -120,7 +120,7 @@ TEST_CASE("a probe takes a power of two of granules, and no more than its share"
 }
 
 TEST_CASE("a probe of a GPU is of as many items as fill it, and as many rounds, as work says") {
-  std::map<Items, std::size_t> launched;  // by items
+  std::map<Items, std::size_t> launched;  // key: number of items
   FakeKernels kernels = test::sum_kernels();
   kernels["sum_slice"].run = [&](const Grid&, std::span<const FakeArg> args) {
     ++launched[std::get<std::uint64_t>(args[2])];

@@ -15,7 +15,7 @@ namespace {
 struct SyntheticClock {
   std::int64_t host_origin = 0;
   std::uint64_t device_origin = 0;
-  double drift = 0;  // of the host relative to the device
+  double drift = 0;  // drift of the host relative to the device
   std::uint64_t at(std::int64_t host) const {
     return device_origin + static_cast<std::uint64_t>(
                                std::llround(static_cast<double>(host - host_origin) / (1 + drift)));

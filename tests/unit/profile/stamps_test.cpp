@@ -38,7 +38,7 @@ TEST_CASE("a command is taken inside the sample, but for its clock's uncertainty
   struct Known {
     std::int64_t started, ended;
     const char* why;
-    std::int64_t uncertainty = -1;  // of the second device's clock; negative: unknown
+    std::int64_t uncertainty = -1;  // uncertainty of the second device's clock; negative: unknown
   };
   for (const Known& known : {Known{0, 10'000 * kUs, ""},
                              {-100 * kUs, 5, ""},

@@ -109,7 +109,8 @@ TEST_CASE("a change within the floor is none; the floor may be asked for, and is
   CHECK(times(base, fresh).change == Change::regression);
   for (Report* report : {&base, &fresh})
     for (DeviceRecord& d : report->devices) d.device.type = DeviceType::cpu;
-  CHECK(compared(base, fresh).floor == 0.10);  // of CPUs, without interleaved measurements
+  // The floor of CPUs, without interleaved measurements.
+  CHECK(compared(base, fresh).floor == 0.10);
   CHECK(times(base, fresh).change == Change::same);
 
   struct Known {

@@ -84,7 +84,7 @@ TEST_CASE("CSV, Markdown and JUnit are the golden ones, and quote what would bre
   Report report = sample_report();
   report.runs[0].params["tree"] = std::string("a,\"b\"|c");
   report.runs[4].reason = "5 < 6 & \"bad\" \x01";
-  report.runs[4].time.median = Nanos{1'000'000'000};  // of a case that is not ok
+  report.runs[4].time.median = Nanos{1'000'000'000};  // this case is not ok
   const auto missed =
       misses(report, parse_requirements("--require", "equal:speedup>=100,stealing:time<1s"));
   const std::string text = exported("csv", report, {}) + "\n" + exported("markdown", report, {}) +

@@ -78,7 +78,8 @@ void warn_of_second(Report& report) {
 
 struct Variant {
   const char* title;
-  std::vector<std::size_t> runs;  // of the sample report: 0 is single, 1 equal, 2 and 3 dynamic
+  // Indices in the sample report: 0 is single, 1 equal, 2 and 3 dynamic.
+  std::vector<std::size_t> runs;
   std::function<void(Report&, RunRecord& last)> change{};
   bool faults = false;  // includes those that belong to no case
   unsigned width = 110;

@@ -100,7 +100,7 @@ TEST_CASE("a report without runs, and runs that are not ok, make a trace of noth
   CHECK(breaches_of(report) == "");
   CHECK(events(report, "X").empty());
   report = drawn_report(2, "1000", "0: run 0 10..500");
-  report.runs[0].status = Status::skipped;  // whatever its record holds
+  report.runs[0].status = Status::skipped;  // its record holds figures nevertheless
   CHECK(events(report, "X").empty());
 }
 

@@ -36,7 +36,7 @@ class TooLargeSum final : public CombinedSum {
 
 struct Given {
   std::string strategies = "all";
-  FakeScript script = {};      // for one device
+  FakeScript script = {};      // script of one device
   std::size_t scripted = 0;    // its index
   std::string no_direct = {};  // why there is no direct path; empty: there is one
   std::size_t groups = 1;
@@ -207,7 +207,7 @@ namespace {
 // Returns a case that needs 8.4 ms from the host, on devices that compute it in a tenth of that,
 // with links as given or unknown.
 Given large(const std::string& strategies, double peer_bytes_per_s, bool calibrated = true) {
-  constexpr double kScale = 0.5;  // of items and rates: 4 MiB is the least that is gathered
+  constexpr double kScale = 0.5;  // factor of items and rates: 4 MiB is the least that is gathered
   const double rate = peer_bytes_per_s * kScale;
   const Nanos latency = std::chrono::microseconds(5);
   Given more;

@@ -92,7 +92,7 @@ Turns turns_of(const std::vector<WatchedCall>& calls, std::size_t devices, const
   }
   const auto first_counted = counted.size() < 2 ? 0 : counted[1];
   Turns turns;
-  std::map<FakeCall, std::vector<std::uint64_t>> slices;  // of that sample
+  std::map<FakeCall, std::vector<std::uint64_t>> slices;  // calls of slices in that sample
   for (const WatchedCall& c : calls) {
     const std::size_t sample = c.where.sample;
     const auto note = [&](Phase phase, bool is) {

@@ -254,7 +254,8 @@ TEST_CASE("what a loss cost is in the record, though the run that had it was kil
   const Files* after =
       find_state(whole.states, [](const GroupJournal& group) { return !group.faults.empty(); });
   REQUIRE(after != nullptr);
-  const Report report = resume(setting, *after).report;  // with the device, which works again
+  // The device is included, since it works again.
+  const Report report = resume(setting, *after).report;
   std::size_t faults = report.faults.size();
   for (const RunRecord& run : report.runs) {
     CHECK(run.status == Status::ok);

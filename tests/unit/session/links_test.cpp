@@ -16,7 +16,7 @@ namespace {
 
 // Time of a fake device's signal, and per put.
 constexpr Nanos kSignal = std::chrono::microseconds(2);
-constexpr Bytes kPiece = Bytes{1} << 20;  // for devices with memory of four pieces
+constexpr Bytes kPiece = Bytes{1} << 20;  // size of pieces; the devices' memory is four of them
 
 struct MeasuredLinks {
   LinksReport report;
@@ -222,7 +222,7 @@ TEST_CASE("a device that hangs, cannot be opened or lacks a type is named; the r
       links_of(2, {}, fails_from(FakeCall::exchange, 3, FakeFault::Kind::hang));
   CHECK_FALSE(hung.report.complete);
   CHECK(hung.failure.find("device 0:1") != std::string::npos);
-  CHECK(hung.report.transfers.size() >= 6);  // those with the host
+  CHECK(hung.report.transfers.size() >= 6);  // transfers with the host
   CHECK(links_of(2, {}, fails_from(FakeCall::open, 0, FakeFault::Kind::refused))
             .failure.find("device 0:1") == 0);
   LinksOptions options = only({Collective::all_reduce}, {});

@@ -88,7 +88,7 @@ struct OpenedScenario {
   std::unique_ptr<Workload> workload;
   Executor executor;
   std::vector<std::unique_ptr<OpenDevice>> open;
-  std::unique_ptr<PeerGroup> group;  // none: nothing is exchanged
+  std::unique_ptr<PeerGroup> group;  // null: nothing is exchanged
   std::vector<std::unique_ptr<DeviceProgram>> programs;
   std::vector<DeviceEstimate> estimates;
   PlanRequest request;
@@ -156,7 +156,8 @@ void add_exchange(Scenario& scenario, std::uint64_t seed) {
     device.estimate.fixed_shared = device.estimate.fixed / 2;
 }
 
-using Times = std::map<std::pair<std::uint32_t, CommandKind>, Nanos>;  // by device
+// Time of each kind of command per device.
+using Times = std::map<std::pair<std::uint32_t, CommandKind>, Nanos>;
 
 Times times_of(const RawSample& sample) {
   Times times;

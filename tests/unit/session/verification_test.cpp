@@ -96,7 +96,7 @@ TEST_CASE("without verification, or a reference, a result is not wrong and not v
     if (off) checks.options.verify = VerifyLevel::off;
     checks.workload.beyond = !off;
     checks.workload.right = false;
-    checks.record.status = VerifyStatus::passed;  // of an earlier sample
+    checks.record.status = VerifyStatus::passed;  // left by an earlier sample
     const Verification::Outcome outcome = checks.of("a1", true);
     CHECK(outcome.status == kRight);
     CHECK(outcome.digest == "a1");

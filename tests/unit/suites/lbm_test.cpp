@@ -350,7 +350,7 @@ TEST_CASE("lbm: a steady cavity at Reynolds number 100 is as Ghia et al. compute
   CHECK(computed.passes());
   CHECK(has(computed.physics_of(computed.problem).told, "Ghia"));
   Problem other = computed.problem;
-  other.speed *= 1.1F;  // of the lid, which scales velocities
+  other.speed *= 1.1F;  // speed of the lid, which scales velocities
   other.viscosity *= 1.1;
   CHECK_FALSE(computed.passes(other));
   CHECK_FALSE(has(early.physics_of(early.problem).told, "Ghia"));

@@ -440,8 +440,8 @@ TEST_CASE("merkle: end to end, pieces are large enough to hide costs, and as man
                .pipeline *
            (digest_bytes << tree.height);
   };
-  CHECK(piece_of(1 << 18, false) == 4 * mib);  // of 8
-  CHECK(piece_of(1 << 22, false) == 8 * mib);  // of 128
+  CHECK(piece_of(1 << 18, false) == 4 * mib);  // the leaves are 8 MiB
+  CHECK(piece_of(1 << 22, false) == 8 * mib);  // the leaves are 128 MiB
   CHECK(piece_of(1 << 24, false) == 16 * mib);
   CHECK(piece_of(1 << 28, false) == 32 * mib);
   CHECK(piece_of(1 << 18, true) == mib);

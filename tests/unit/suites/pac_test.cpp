@@ -278,7 +278,7 @@ TEST_CASE("pac: what integers make of amplitudes under a drift is right, and mor
       workload.begin_sample();
       put_indices(workload, reference, 50000);
       workload.result()[i].observed_and_sum += std::uint64_t{1 << 14} << Moments::observed_bit;
-      CHECK(status() == Verdict::Status::failed);  // by a thousandth
+      CHECK(status() == Verdict::Status::failed);  // it is wrong by a thousandth
     }
   }
 }

@@ -161,7 +161,8 @@ TEST_CASE("stencil blocks: what is exchanged is all that lies around them, and h
       owners.push_back({{static_cast<std::uint32_t>(owners.size())}, {begin, end}});
       begin = end;
     }
-    std::map<std::uint32_t, std::set<std::pair<std::uint64_t, std::uint64_t>>> known;  // by device
+    // Cells per device.
+    std::map<std::uint32_t, std::set<std::pair<std::uint64_t, std::uint64_t>>> known;
     const auto know = [&](std::uint32_t device, const Patch& patch) {
       for (std::uint64_t layer = patch.first; layer < patch.end; ++layer)
         for (std::uint64_t x = patch.left; x < patch.right; ++x) known[device].insert({layer, x});
