@@ -1,4 +1,4 @@
-// What tests of the fault layer use: a script, the layer's log, and a device with something to do.
+// Tools of the fault layer's tests: a script, the layer's log, and a device with something to do.
 #pragma once
 
 #include <dlfcn.h>
