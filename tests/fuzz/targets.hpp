@@ -44,7 +44,7 @@ void refusing(F f) {
     if (kind != ErrorKind::usage && kind != ErrorKind::input && kind != ErrorKind::unsupported &&
         kind != ErrorKind::output)
       throw;
-    // A refusal must have a message. Names in it need no check: they are escaped in printing.
+    // A refusal must have a message.
     if (std::string_view(error.what()).empty()) throw;
   }
 }

@@ -14,8 +14,8 @@
 namespace mgpu::test {
 
 // When it looks for values that were never written, Oclgrind 21.10 crashes in threads that write
-// and have not made a context. The backend makes its contexts in threads of their own, and builds
-// programs in others, which writes their constants.
+// and have not made a context. The backend uses separate threads to make contexts and to build
+// programs, which writes their constants.
 inline void let_this_thread_write() {
   clCreateContextFromType(nullptr, CL_DEVICE_TYPE_ALL, nullptr, nullptr, nullptr);
 }
